@@ -1,0 +1,49 @@
+"""The errors tfc raises: the user's (a sentence to act on) and ours (a defect in tfc)."""
+
+
+class TfcError(Exception):
+    """Base of every error tfc raises on purpose; its text is one sentence a user can act on."""
+
+
+class ShapeError(TfcError, ValueError):
+    """Operand shapes or attributes do not meet an operation's requirement."""
+
+
+class TraceError(TfcError, TypeError):
+    """A Python function uses a traced Tensor in a way that a graph cannot express."""
+
+
+class ParseError(TfcError, ValueError):
+    """Text is not what its grammar requires; the message has line, column and a caret.
+
+    Args:
+        message: what was expected and what was found.
+        source: the whole text being parsed.
+        offset: index into `source` of the first character that is wrong.
+        file: the name to show before the line number.
+    """
+
+    def __init__(self, message: str, source: str, offset: int, file: str = "<text>"):
+        self.message, self.file = message, file
+        start = source.rfind("\n", 0, offset) + 1
+        end = source.find("\n", offset)
+        self.line = source.count("\n", 0, offset) + 1
+        self.column = offset - start + 1
+        excerpt = source[start : len(source) if end < 0 else end]
+        # Long lines are shown as a window around the error, so that the caret stays in sight.
+        left = max(0, self.column - 61)
+        excerpt = excerpt[left : left + 100].replace("\t", " ")
+        caret = " " * (self.column - 1 - left) + "^"
+        super().__init__(f"{file}:{self.line}:{self.column}: {message}\n  {excerpt}\n  {caret}")
+
+
+class VerificationError(TfcError):
+    """A module breaks an invariant of the IR."""
+
+
+class UnsupportedError(TfcError, NotImplementedError):
+    """A valid program needs something that this backend or version does not offer."""
+
+
+class InternalError(TfcError, RuntimeError):
+    """A defect in tfc itself; the notes say which pass or emitter was at work."""
