@@ -1,0 +1,54 @@
+"""XLA as a second oracle: parse, print and run HLO text through the jaxlib that tests depend on."""
+
+import os
+from functools import lru_cache
+from typing import Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import jax
+import numpy as np
+from jax._src.lib import xla_client
+from jaxlib import _hlo
+
+# Element types that the CPU client takes as arguments and gives back as they are.
+RUNNABLE = ("pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64",
+            "f16", "bf16", "f32", "f64")  # fmt: skip
+
+
+def xla_parse(text: str) -> Any:
+    """XLA's HloModule of a text; raises what XLA raises if it refuses."""
+    return _hlo.hlo_module_from_text(text)
+
+
+def xla_print(module: Any) -> str:
+    """XLA's long form of a module, constants in full, layout tables and all."""
+    options = _hlo.HloPrintOptions()
+    options.print_large_constants = True
+    return module.to_string(options)
+
+
+@lru_cache(maxsize=256)
+def _compiled(text: str) -> tuple[Any, bool]:
+    """The loaded executable, and whether the result is a tuple."""
+    computation = xla_client.XlaComputation(xla_parse(text).as_serialized_hlo_module_proto())
+    program = xla_client._xla.mlir.xla_computation_to_mlir_module(computation)
+    client = jax.devices("cpu")[0].client
+    devices = xla_client.DeviceList(tuple(client.local_devices()[:1]))
+    is_tuple = computation.program_shape().result_shape().is_tuple()
+    return client.compile_and_load(program, devices), is_tuple
+
+
+def run_hlo_text(text: str, *arrays: Any) -> Any:
+    """What XLA's CPU backend computes for a text: an array, or a tuple for a tuple-shaped root.
+
+    Args:
+        text: HLO text whose entry has array parameters and an array or a flat tuple as result.
+        arrays: one NumPy array for each parameter, of its type and dimensions.
+    """
+    executable, is_tuple = _compiled(text)
+    with jax.enable_x64(True):
+        buffers = [jax.device_put(np.asarray(a), jax.devices("cpu")[0]) for a in arrays]
+        results = [np.asarray(r) for r in executable.execute(buffers)]
+    return tuple(results) if is_tuple else results[0]

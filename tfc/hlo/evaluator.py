@@ -1,0 +1,62 @@
+"""The reference semantics: walk a computation in order and apply each op's NumPy meaning."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tfc.errors import ShapeError
+from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.op import Value, op_named
+from tfc.hlo.shape import AnyShape, Shape
+
+
+def evaluate(module: Module, *arrays: object) -> Value:
+    """The value of a module's entry for given arguments.
+
+    Args:
+        arrays: one array (or nested tuple of arrays) for each entry parameter; NumPy scalars and
+            lists are taken as arrays of the parameter's type.
+
+    Returns:
+        An array, or a tuple of values for a tuple-shaped root.
+
+    Raises:
+        ShapeError: the arguments do not fit the parameters.
+    """
+    parameters = module.entry.parameters
+    if len(arrays) != len(parameters):
+        raise ShapeError(f"{module.name} takes {len(parameters)} arguments, got {len(arrays)}")
+    values = [_argument(a, p.shape, p.name) for a, p in zip(arrays, parameters)]
+    return evaluate_computation(module.entry, values)
+
+
+def evaluate_computation(computation: Computation, arguments: Sequence[Value]) -> Value:
+    """The value of a computation's root; constants and results are never written to."""
+    values: dict[Instruction, Value] = dict(zip(computation.parameters, arguments))
+    remaining = {i: len(computation.users[i]) for i in computation.instructions}
+    remaining[computation.root] += 1
+    for instruction in computation.instructions:
+        if instruction not in values:
+            operands = [values[o] for o in instruction.operands]
+            op = op_named(instruction.opcode)
+            values[instruction] = op.evaluate(instruction, operands, evaluate_computation)
+        for operand in dict.fromkeys(instruction.operands):
+            remaining[operand] -= 1
+            if not remaining[operand]:
+                del values[operand]
+    return values[computation.root]
+
+
+def _argument(value: object, shape: AnyShape, name: str) -> Value:
+    if not isinstance(shape, Shape):
+        if not isinstance(value, tuple) or len(value) != len(shape.elements):
+            raise ShapeError(f"argument {name} must be a tuple of {len(shape.elements)} values")
+        return tuple(_argument(v, s, name) for v, s in zip(value, shape.elements))
+    dtype = shape.element_type.dtype
+    array = value if isinstance(value, np.ndarray) else np.asarray(value, dtype)
+    if array.dtype != dtype or array.shape != shape.dims:
+        raise ShapeError(
+            f"argument {name} must be {shape.without_layout()}, "
+            f"got {array.dtype}{list(array.shape)}"
+        )
+    return array

@@ -1,0 +1,269 @@
+"""The IR: immutable instructions, computations and modules, and the traversals over them.
+
+    Module      ::= name entry:Computation attributes
+    Computation ::= name parameters instructions root         -- instructions in a topological order
+    Instruction ::= opcode operands:Instruction* shape attributes name metadata
+    attribute   ::= int | bool | str | tuple | Literal | Computation …          -- hashable values
+
+Instructions are compared by identity. A pass builds new ones and leaves the old untouched;
+returning the same object means that nothing changed.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, singledispatch
+from typing import Any
+
+from tfc.hlo.shape import AnyShape, Shape
+
+
+@singledispatch
+def text_of(node: object) -> str:
+    """The text form of an instruction, a computation or a module: what str() gives.
+
+    An open function: printer.py, which imports this file, registers the three cases.
+    """
+    return repr(node)
+
+
+class Printable:
+    """What has a text form: str() gives it, and notebooks and failing tests show it."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return text_of(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+
+class Attributes(Mapping[str, Any]):
+    """An immutable mapping from attribute names to hashable values; itself hashable."""
+
+    __slots__ = ("_hash", "_items")
+
+    def __init__(self, items: Mapping[str, Hashable] | None = None, **named: Hashable):
+        merged = {**(items or {}), **named}
+        self._items = {k: v for k, v in merged.items() if v is not None}
+        self._hash: int | None = None
+
+    def __getitem__(self, name: str) -> Any:
+        return self._items[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self._items.items()))
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Attributes) and self._items == other._items
+
+    def __repr__(self) -> str:
+        return f"Attributes({self._items})"
+
+    def with_(self, **changes: Hashable) -> "Attributes":
+        """The same attributes with some set anew; a value of None removes one."""
+        return Attributes({**self._items, **changes})
+
+
+NO_ATTRIBUTES = Attributes()
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """Where an instruction comes from; kept by passes and printed back.
+
+    `extra` holds further fields of the text form, as (name, text) pairs.
+    """
+
+    op_type: str = ""
+    op_name: str = ""
+    source_file: str = ""
+    source_line: int = 0
+    extra: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Instruction(Printable):
+    """One occurrence of an operation: what it computes, from what, and the shape of the result.
+
+    `annotations` are attributes without meaning to the compiler (sharding, frontend attributes …)
+    as (name, text) pairs; they are carried along and printed back.
+    """
+
+    opcode: str
+    operands: tuple["Instruction", ...]
+    shape: AnyShape
+    attributes: Attributes = NO_ATTRIBUTES
+    name: str = ""
+    metadata: Metadata | None = None
+    annotations: tuple[tuple[str, str], ...] = ()
+
+    def __getitem__(self, attribute: str) -> Any:
+        return self.attributes[attribute]
+
+    @property
+    def array_shape(self) -> Shape:
+        """The shape, known not to be a tuple."""
+        assert isinstance(self.shape, Shape), f"{self.name} is a tuple"
+        return self.shape
+
+    @property
+    def called_computations(self) -> tuple["Computation", ...]:
+        """The computations that the attributes name, in the order of the attributes."""
+        found: list[Computation] = []
+        for value in self.attributes.values():
+            if isinstance(value, Computation):
+                found.append(value)
+            elif isinstance(value, tuple):
+                found.extend(v for v in value if isinstance(v, Computation))
+        return tuple(found)
+
+    def with_(self, **changes: Any) -> "Instruction":
+        """A new instruction that differs in the given fields."""
+        return replace(self, **changes)
+
+    def __repr__(self) -> str:
+        operands = ", ".join(o.name or o.opcode for o in self.operands)
+        return f"<{self.name or '?'} = {self.shape} {self.opcode}({operands})>"
+
+
+def postorder(roots: Iterable[Instruction]) -> list[Instruction]:
+    """The instructions that `roots` depend on, operands first. Iterative: any depth works."""
+    order: list[Instruction] = []
+    done: set[int] = set()
+    stack: list[tuple[Instruction, bool]] = [(r, False) for r in reversed(list(roots))]
+    while stack:
+        node, expanded = stack.pop()
+        if id(node) in done:
+            continue
+        if expanded:
+            done.add(id(node))
+            order.append(node)
+        else:
+            stack.append((node, True))
+            stack.extend((o, False) for o in reversed(node.operands) if id(o) not in done)
+    return order
+
+
+@dataclass(frozen=True, eq=False)
+class Computation(Printable):
+    """A function from parameters to the value of its root."""
+
+    name: str
+    parameters: tuple[Instruction, ...]
+    instructions: tuple[Instruction, ...]
+    root: Instruction
+    annotations: tuple[tuple[str, str], ...] = ()
+
+    @staticmethod
+    def make(name: str, parameters: Sequence[Instruction], root: Instruction) -> "Computation":
+        """The computation of `root`, its instructions in post-order after the parameters."""
+        return Computation(name, tuple(parameters), tuple(postorder([*parameters, root])), root)
+
+    @cached_property
+    def users(self) -> dict[Instruction, tuple[Instruction, ...]]:
+        """For each instruction, those that have it as an operand (each once)."""
+        found: dict[Instruction, list[Instruction]] = {i: [] for i in self.instructions}
+        for instruction in self.instructions:
+            for operand in dict.fromkeys(instruction.operands):
+                found[operand].append(instruction)
+        return {k: tuple(v) for k, v in found.items()}
+
+    def __repr__(self) -> str:
+        return f"<Computation {self.name}: {len(self.instructions)} instructions>"
+
+
+@dataclass(frozen=True, eq=False)
+class Module(Printable):
+    """A whole program: the entry computation and those it calls.
+
+    `attributes` are the module's header attributes as (name, text) pairs, carried along.
+    """
+
+    name: str
+    entry: Computation
+    attributes: tuple[tuple[str, str], ...] = field(default=())
+
+    @cached_property
+    def computations(self) -> tuple[Computation, ...]:
+        """Every computation, callees before callers, the entry last."""
+        order: list[Computation] = []
+        done: set[int] = set()
+        stack: list[tuple[Computation, bool]] = [(self.entry, False)]
+        while stack:
+            computation, expanded = stack.pop()
+            if id(computation) in done:
+                continue
+            if expanded:
+                done.add(id(computation))
+                order.append(computation)
+                continue
+            stack.append((computation, True))
+            called = [c for i in computation.instructions for c in i.called_computations]
+            stack.extend((c, False) for c in reversed(called))
+        return tuple(order)
+
+    def with_entry(self, entry: Computation) -> "Module":
+        """The module with another entry; itself if the entry is the same object."""
+        return self if entry is self.entry else replace(self, entry=entry)
+
+    def __repr__(self) -> str:
+        return f"<Module {self.name}: {len(self.computations)} computations>"
+
+
+Rewrite = Callable[[Instruction], Instruction]
+
+
+def rebuild(computation: Computation, rewrite: Rewrite) -> Computation:
+    """Rewrite each instruction, operands first, and drop those no longer reachable by a change.
+
+    `rewrite` receives an instruction whose operands are already rewritten and returns it or a
+    replacement of compatible shape. The same computation is returned if nothing changed.
+    """
+    new: dict[Instruction, Instruction] = {}
+    for old in computation.instructions:
+        operands = tuple(new[o] for o in old.operands)
+        same = all(a is b for a, b in zip(operands, old.operands))
+        new[old] = rewrite(old if same else old.with_(operands=operands))
+    if all(a is b for a, b in new.items()):
+        return computation
+    parameters = [new[p] for p in computation.parameters]
+    made = Computation.make(computation.name, parameters, new[computation.root])
+    return replace(made, annotations=computation.annotations)
+
+
+def map_computations(module: Module, change: Callable[[Computation], Computation]) -> Module:
+    """Apply `change` to every computation, callees first; callers see the changed callees."""
+    new: dict[Computation, Computation] = {}
+
+    def retarget(instruction: Instruction) -> Instruction:
+        if not any(new[c] is not c for c in instruction.called_computations):
+            return instruction
+        changed = {}
+        for key, value in instruction.attributes.items():
+            if isinstance(value, Computation):
+                changed[key] = new[value]
+            elif isinstance(value, tuple) and any(isinstance(v, Computation) for v in value):
+                changed[key] = tuple(new[v] for v in value)
+        return instruction.with_(attributes=instruction.attributes.with_(**changed))
+
+    for computation in module.computations:
+        new[computation] = change(rebuild(computation, retarget))
+    return module.with_entry(new[module.entry])
+
+
+def inline(computation: Computation, arguments: Sequence[Instruction]) -> Instruction:
+    """The root of `computation` with its parameters replaced by `arguments`."""
+    new = dict(zip(computation.parameters, arguments))
+    for old in computation.instructions:
+        if old not in new:
+            new[old] = old.with_(operands=tuple(new[o] for o in old.operands))
+    return new[computation.root]

@@ -1,0 +1,138 @@
+"""The Op record: what one operation is, and the registry of all of them.
+
+Everything that is not a gradient or an emission derives from this record: the printer, the parser,
+the verifier, the evaluator, CSE keys, Tensor operators and random testing. An op is made by one
+call in the table of its family (elementwise.py, movement.py, contraction.py, control.py).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfc.errors import ShapeError, UnsupportedError
+from tfc.hlo.indexing import Index, Piece
+from tfc.hlo.ir import Attributes, Computation, Instruction
+from tfc.hlo.shape import AnyShape, Shape, TupleShape
+
+Value = Any  # an np.ndarray, or a tuple of Values
+Call = Callable[[Computation, Sequence[Value]], Value]
+Infer = Callable[[Sequence[AnyShape], Attributes, AnyShape | None], AnyShape]
+Evaluate = Callable[[Instruction, Sequence[Value], Call], Value]
+IndexMap = Callable[[Instruction, Sequence[Index]], Sequence[Piece]]
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute of an op.
+
+    `kind` names its text form, a row of value_text.FORMS: "ints", "int", "bool", "name", "string",
+    "raw", "slice", "padding", "computation", "computations"; or "operand", what stands between the
+    parentheses. `default` is what text that leaves the attribute out means. Instructions always
+    have a required attribute; another that equals its default is not printed.
+    """
+
+    name: str
+    kind: str
+    required: bool = True
+    default: Any = None
+
+
+@dataclass(frozen=True)
+class Op:
+    """One operation.
+
+    name: the opcode, as in HLO text.
+    arity: the number of operands; None if any number is allowed.
+    infer: (operand shapes, attributes, stated shape or None) -> result shape; raises ShapeError.
+    evaluate: (instruction, operand values, call) -> value, in plain NumPy; the reference meaning.
+    attributes: in the order in which they are printed.
+    elementwise: result element i depends on element i of each operand (scalar operands excepted).
+    index_map: for data movement, which operand element each result element is.
+    needs_shape: the text form must state the result shape, since nothing else gives it.
+    domain: for elementwise ops, the kinds of element type allowed for the operands.
+    """
+
+    name: str
+    arity: int | None
+    infer: Infer
+    evaluate: Evaluate
+    attributes: tuple[Attribute, ...] = ()
+    elementwise: bool = False
+    index_map: IndexMap | None = None
+    needs_shape: bool = False
+    domain: frozenset[str] = frozenset()
+
+    @property
+    def is_movement(self) -> bool:
+        """True if each result element is a copy of an operand element."""
+        return self.index_map is not None
+
+    def attribute(self, name: str) -> Attribute | None:
+        """The attribute of that name, or None."""
+        return next((a for a in self.attributes if a.name == name), None)
+
+
+OPS: dict[str, Op] = {}
+
+
+def register(op: Op) -> Op:
+    """Add an op to the registry; each name is defined once."""
+    assert op.name not in OPS, f"op {op.name} is defined twice"
+    OPS[op.name] = op
+    return op
+
+
+def op_named(name: str) -> Op:
+    """The op of that opcode.
+
+    Raises:
+        UnsupportedError: tfc has no such op.
+    """
+    op = OPS.get(name)
+    if op is None:
+        raise UnsupportedError(f"unknown operation '{name}'")
+    return op
+
+
+def require(condition: bool, op: str, requirement: str, got: object, rule: str = "") -> None:
+    """Check one constraint of a shape rule.
+
+    Raises:
+        ShapeError: "op requires requirement, got …", with the rule's id.
+    """
+    if not condition:
+        cited = f" ({rule})" if rule else ""
+        shown = got.without_layout() if isinstance(got, (Shape, TupleShape)) else got
+        raise ShapeError(f"{op} requires {requirement}, got {shown}{cited}")
+
+
+def require_array(op: str, shape: AnyShape) -> Shape:
+    """The shape, known to be an array.
+
+    Raises:
+        ShapeError: it is a tuple.
+    """
+    if not isinstance(shape, Shape):
+        raise ShapeError(f"{op} requires an array operand, got the tuple {shape.without_layout()}")
+    return shape
+
+
+def require_stated(op: str, stated: AnyShape | None) -> Shape:
+    """The shape that the instruction states, for ops whose operands do not give it.
+
+    Raises:
+        ShapeError: none is stated, or it is a tuple.
+    """
+    if stated is None:
+        raise ShapeError(f"{op} requires its result shape to be stated")
+    return require_array(op, stated)
+
+
+@dataclass(frozen=True)
+class describe:
+    """Shapes as an error message lists them, put into words only when shown: checks are many."""
+
+    shapes: Sequence[AnyShape]
+
+    def __str__(self) -> str:
+        return " and ".join(s.without_layout() for s in self.shapes) or "none"

@@ -1,0 +1,190 @@
+"""Canonical text of a module: XLA's HLO text in its long form, constants in full.
+
+    HloModule m, entry_computation_layout={(f32[2]{0})->f32[2]{0}}
+
+    ENTRY %main (x: f32[2]) -> f32[2] {
+      %x = f32[2]{0} parameter(0)
+      ROOT %add = f32[2]{0} add(%x, %x)
+    }
+
+Parsing the text and printing it again gives the same text. Names are made unique here: an
+instruction's within its computation, a computation's within the module.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from tfc.hlo.ir import Computation, Instruction, Metadata, Module, text_of
+from tfc.hlo.lexer import quote
+from tfc.hlo.literal import Literal
+from tfc.hlo.literal_text import print_literal
+from tfc.hlo.op import op_named
+from tfc.hlo.shape import ELEMENT_TYPES, TupleShape
+from tfc.hlo.value_text import FORMS, NameOf
+
+# The order in which XLA prints them; what is not listed follows.
+MODULE_ATTRIBUTES = (
+    "is_scheduled",
+    "input_output_alias",
+    "buffer_donor",
+    "alias_passthrough_params",
+    "entry_computation_layout",
+    "allow_spmd_sharding_propagation_to_parameters",
+    "allow_spmd_sharding_propagation_to_output",
+    "replica_count",
+    "num_partitions",
+    "frontend_attributes",
+    "origin_recovery_table",
+    "debug_attributes",
+)
+STACK_FRAME_TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
+ANNOTATIONS = (
+    "parameter_replication",
+    "sharding",
+    "frontend_attributes",
+    "control-predecessors",
+    "statistics",
+    "result_accuracy",
+    "origin",
+    "metadata",
+    "backend_config",
+)
+
+_NOT_NAME = re.compile(r"[^A-Za-z0-9_.\-]")
+_NUMBERED = re.compile(r"\.\d+$")
+
+
+@text_of.register
+def print_module(module: Module) -> str:
+    """The text of a module, its computations in the order callees before callers."""
+    computations = module.computations
+    names = dict(zip(computations, unique_names(c.name or "computation" for c in computations)))
+    texts = [_print_header(module)]
+    for computation in computations:
+        prefix = "ENTRY " if computation is module.entry else ""
+        texts.append(prefix + _print_computation(computation, names.__getitem__))
+    return "\n\n".join(texts) + "\n"
+
+
+@text_of.register
+def print_computation(computation: Computation) -> str:
+    """The text of one computation; those it calls are only named."""
+    return _print_computation(computation, lambda c: clean_name(c.name))
+
+
+@text_of.register
+def print_instruction(instruction: Instruction) -> str:
+    """The text of one instruction, with the names that it and its operands have."""
+    involved = [instruction, *instruction.operands]
+    names = {i: clean_name(i.name or i.opcode) for i in involved}
+    return _print_instruction(instruction, names, lambda c: clean_name(c.name))
+
+
+def clean_name(name: str) -> str:
+    """The name as an identifier of HLO text: other characters become underscores."""
+    cleaned = _NOT_NAME.sub("_", name)
+    if not cleaned or not (cleaned[0].isalpha() or cleaned[0] == "_"):
+        cleaned = "_" + cleaned
+    return cleaned + "_" if cleaned in ELEMENT_TYPES else cleaned
+
+
+def unique_names(wanted: Iterable[str]) -> list[str]:
+    """Distinct identifiers; a name wanted once stays as it is, others are numbered."""
+    cleaned = [clean_name(name) for name in wanted]
+    reserved, used, counts = set(cleaned), set(), {}
+    names = []
+    for name in cleaned:
+        if name in used:
+            base = _NUMBERED.sub("", name)
+            number = counts.get(base, 1)
+            while f"{base}.{number}" in reserved:
+                number += 1
+            counts[base] = number + 1
+            name = f"{base}.{number}"
+            reserved.add(name)
+        used.add(name)
+        names.append(name)
+    return names
+
+
+def _print_header(module: Module) -> str:
+    parameters = TupleShape(tuple(p.shape for p in module.entry.parameters))
+    layout = f"{{{parameters}->{module.entry.root.shape}}}"
+    attributes = {**dict(module.attributes), "entry_computation_layout": layout}
+    tables = [
+        f"{name}\n{attributes.pop(name)}" for name in STACK_FRAME_TABLES if name in attributes
+    ]
+    listed = [f"{name}={attributes[name]}" for name in _ordered(attributes, MODULE_ATTRIBUTES)]
+    header = ", ".join([f"HloModule {clean_name(module.name)}", *listed])
+    return "\n\n".join([header, *tables]) + ("\n" if tables else "")
+
+
+def _ordered(names: Iterable[str], order: Sequence[str]) -> list[str]:
+    ranks = {name: rank for rank, name in enumerate(order)}
+    return sorted(names, key=lambda name: ranks.get(name, len(ranks)))
+
+
+def _print_computation(computation: Computation, name_of: NameOf) -> str:
+    wanted = (i.name or i.opcode for i in computation.instructions)
+    names = dict(zip(computation.instructions, unique_names(wanted)))
+    parameters = ", ".join(
+        f"{names[p]}: {p.shape.without_layout()}" for p in computation.parameters
+    )
+    result = computation.root.shape.without_layout()
+    lines = [f"%{name_of(computation)} ({parameters}) -> {result} {{"]
+    # A control predecessor that a pass has removed or moved behind is no longer named.
+    earlier: dict[str, str] = {}
+    for instruction in computation.instructions:
+        root = "ROOT " if instruction is computation.root else ""
+        lines.append("  " + root + _print_instruction(instruction, names, name_of, earlier))
+        earlier.setdefault(instruction.name, names[instruction])
+    lines.append(", ".join(["}", *(f"{name}={text}" for name, text in computation.annotations)]))
+    return "\n".join(lines)
+
+
+def _print_instruction(
+    instruction: Instruction,
+    names: dict[Instruction, str],
+    name_of: NameOf,
+    earlier: dict[str, str] | None = None,
+) -> str:
+    op, attributes = op_named(instruction.opcode), instruction.attributes
+    inside = _mark([f"%{names[o]}" for o in instruction.operands])
+    listed = []
+    for attribute in op.attributes:
+        if attribute.name not in attributes:
+            continue
+        value = attributes[attribute.name]
+        if attribute.kind == "operand":
+            inside = print_literal(value) if isinstance(value, Literal) else str(value)
+        elif attribute.required or value != attribute.default:
+            listed.append(f"{attribute.name}={FORMS[attribute.kind].print(value, name_of)}")
+    annotations = dict(instruction.annotations)
+    if "control-predecessors" in annotations and earlier is not None:
+        kept = [earlier[n] for n in re.findall(r"%([\w.\-]+)", annotations["control-predecessors"])
+                if n in earlier]  # fmt: skip
+        annotations["control-predecessors"] = "{" + ", ".join(f"%{n}" for n in kept) + "}"
+        if not kept:
+            del annotations["control-predecessors"]
+    if instruction.metadata is not None:
+        annotations["metadata"] = print_metadata(instruction.metadata)
+    listed += [f"{name}={annotations[name]}" for name in _ordered(annotations, ANNOTATIONS)]
+    call = f"%{names[instruction]} = {instruction.shape} {instruction.opcode}({inside})"
+    return ", ".join([call, *listed])
+
+
+def _mark(operands: Sequence[str]) -> str:
+    """The operands, every fifth with its number in a comment."""
+    if len(operands) <= 5:
+        return ", ".join(operands)
+    marked = [f"/*index={i}*/{o}" if i and i % 5 == 0 else o for i, o in enumerate(operands)]
+    return ", ".join(marked)
+
+
+def print_metadata(metadata: Metadata) -> str:
+    """The fields that are set, in braces."""
+    strings = ("op_type", "op_name", "source_file")
+    fields = [f"{n}={quote(getattr(metadata, n))}" for n in strings if getattr(metadata, n)]
+    if metadata.source_line:
+        fields.append(f"source_line={metadata.source_line}")
+    return "{" + " ".join([*fields, *(f"{name}={text}" for name, text in metadata.extra)]) + "}"

@@ -1,0 +1,306 @@
+"""Element types, layouts and shapes: the value types of the IR and their notation f32[2,3]{1,0}.
+
+Semantics: SH-1..SH-5 and LY-1..LY-7 of the operation semantics (dimension numbers say nothing about
+memory order; `minor_to_major` does).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+
+import ml_dtypes
+import numpy as np
+
+from tfc.errors import ShapeError
+
+
+@dataclass(frozen=True)
+class ElementType:
+    """One element type, named as in HLO text.
+
+    `kind` is one of "pred", "signed", "unsigned", "float", "complex"; `bits` is the width of one
+    element; `dtype` the NumPy type that holds it (4-bit types take a byte each, as in ml_dtypes).
+    """
+
+    name: str
+    kind: str
+    bits: int
+    dtype: np.dtype = field(compare=False)
+
+    @property
+    def is_integer(self) -> bool:
+        """True for signed and unsigned integers, not for pred."""
+        return self.kind in ("signed", "unsigned")
+
+    @property
+    def is_float(self) -> bool:
+        """True for real floating-point types."""
+        return self.kind == "float"
+
+    @property
+    def is_complex(self) -> bool:
+        """True for c64 and c128."""
+        return self.kind == "complex"
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that one element takes in memory."""
+        return self.dtype.itemsize
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+# fmt: off
+_TYPES = [
+    ElementType("pred", "pred",     8,  np.dtype(np.bool_)),
+    ElementType("s4",   "signed",   4,  np.dtype(ml_dtypes.int4)),
+    ElementType("s8",   "signed",   8,  np.dtype(np.int8)),
+    ElementType("s16",  "signed",   16, np.dtype(np.int16)),
+    ElementType("s32",  "signed",   32, np.dtype(np.int32)),
+    ElementType("s64",  "signed",   64, np.dtype(np.int64)),
+    ElementType("u4",   "unsigned", 4,  np.dtype(ml_dtypes.uint4)),
+    ElementType("u8",   "unsigned", 8,  np.dtype(np.uint8)),
+    ElementType("u16",  "unsigned", 16, np.dtype(np.uint16)),
+    ElementType("u32",  "unsigned", 32, np.dtype(np.uint32)),
+    ElementType("u64",  "unsigned", 64, np.dtype(np.uint64)),
+    ElementType("f8e4m3",         "float", 8, np.dtype(ml_dtypes.float8_e4m3)),
+    ElementType("f8e4m3fn",       "float", 8, np.dtype(ml_dtypes.float8_e4m3fn)),
+    ElementType("f8e4m3fnuz",     "float", 8, np.dtype(ml_dtypes.float8_e4m3fnuz)),
+    ElementType("f8e4m3b11fnuz",  "float", 8, np.dtype(ml_dtypes.float8_e4m3b11fnuz)),
+    ElementType("f8e5m2",         "float", 8, np.dtype(ml_dtypes.float8_e5m2)),
+    ElementType("f8e5m2fnuz",     "float", 8, np.dtype(ml_dtypes.float8_e5m2fnuz)),
+    ElementType("f16",  "float",    16, np.dtype(np.float16)),
+    ElementType("bf16", "float",    16, np.dtype(ml_dtypes.bfloat16)),
+    ElementType("f32",  "float",    32, np.dtype(np.float32)),
+    ElementType("f64",  "float",    64, np.dtype(np.float64)),
+    ElementType("c64",  "complex",  64, np.dtype(np.complex64)),
+    ElementType("c128", "complex", 128, np.dtype(np.complex128)),
+]
+# fmt: on
+
+ELEMENT_TYPES: dict[str, ElementType] = {t.name: t for t in _TYPES}
+_BY_DTYPE: dict[np.dtype, ElementType] = {t.dtype: t for t in _TYPES}
+
+PRED, S8, S16, S32, S64 = (ELEMENT_TYPES[n] for n in ("pred", "s8", "s16", "s32", "s64"))
+U8, U16, U32, U64 = (ELEMENT_TYPES[n] for n in ("u8", "u16", "u32", "u64"))
+F16, BF16, F32, F64 = (ELEMENT_TYPES[n] for n in ("f16", "bf16", "f32", "f64"))
+C64, C128 = ELEMENT_TYPES["c64"], ELEMENT_TYPES["c128"]
+
+
+def element_type_of(dtype: object) -> ElementType:
+    """The element type that holds a NumPy dtype.
+
+    Raises:
+        ShapeError: no element type corresponds (strings, objects, datetimes …).
+    """
+    found = _BY_DTYPE.get(np.dtype(dtype))  # type: ignore[arg-type]
+    if found is None:
+        raise ShapeError(f"no element type holds the NumPy dtype {np.dtype(dtype)}")  # type: ignore
+    return found
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How an array lies in memory (LY-1, LY-2, LY-4).
+
+    `minor_to_major[0]` is the dimension that varies fastest. `padded_dimensions`, when given, is
+    the total width that each dimension takes in memory; what lies beyond the array's own width
+    holds `padding_value`.
+    """
+
+    minor_to_major: tuple[int, ...]
+    padded_dimensions: tuple[int, ...] = ()
+    padding_value: int | float = 0
+
+    @staticmethod
+    def default(rank: int) -> "Layout":
+        """Row-major: the last dimension is the most minor (LY-3)."""
+        return Layout(tuple(range(rank - 1, -1, -1)))
+
+    def __str__(self) -> str:
+        return "{" + ",".join(map(str, self.minor_to_major)) + "}"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The element type, dimension sizes and layout of one array; a scalar has no dimensions.
+
+    Raises:
+        ShapeError: a negative size, or a layout that does not fit the dimensions.
+    """
+
+    element_type: ElementType
+    dims: tuple[int, ...] = ()
+    layout: Layout = field(default=None)  # type: ignore[assignment]  # row-major when left out
+
+    def __post_init__(self) -> None:
+        if any(d < 0 for d in self.dims):
+            raise ShapeError(f"dimension sizes must not be negative, got {list(self.dims)}")
+        if self.layout is None:
+            object.__setattr__(self, "layout", Layout.default(len(self.dims)))
+            return
+        if sorted(self.layout.minor_to_major) != list(range(self.rank)):
+            raise ShapeError(
+                f"minor_to_major must be a rearrangement of 0..{self.rank - 1}, "
+                f"got {self.layout} (LY-2)"
+            )
+        padded = self.layout.padded_dimensions
+        if padded and (len(padded) != self.rank or any(p < d for p, d in zip(padded, self.dims))):
+            raise ShapeError(
+                f"padded_dimensions must give each of {list(self.dims)} a width at least as large, "
+                f"got {list(padded)} (LY-4)"
+            )
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions (SH-1)."""
+        return len(self.dims)
+
+    @property
+    def true_rank(self) -> int:
+        """The number of dimensions larger than one (SH-1)."""
+        return sum(d > 1 for d in self.dims)
+
+    @cached_property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.dims)
+
+    @property
+    def memory_dims(self) -> tuple[int, ...]:
+        """The width of each dimension in memory, padding included (LY-4)."""
+        return self.layout.padded_dimensions or self.dims
+
+    @property
+    def storage_size(self) -> int:
+        """The number of elements of memory the array takes, padding included."""
+        return prod(self.memory_dims)
+
+    @property
+    def byte_size(self) -> int:
+        """The bytes of memory the array takes."""
+        return self.storage_size * self.element_type.bytes
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """Distance in elements between neighbours along each dimension."""
+        strides, step = [0] * self.rank, 1
+        for dimension in self.layout.minor_to_major:
+            strides[dimension] = step
+            step *= self.memory_dims[dimension]
+        return tuple(strides)
+
+    @property
+    def has_default_layout(self) -> bool:
+        """True if the array lies row-major and unpadded."""
+        return self.layout == Layout.default(self.rank)
+
+    def with_layout(self, layout: Layout | None) -> "Shape":
+        """The same array, laid out differently; None is row-major."""
+        return Shape(self.element_type, self.dims, layout)  # type: ignore[arg-type]
+
+    def with_element_type(self, element_type: ElementType) -> "Shape":
+        """The same dimensions and layout with another element type."""
+        return Shape(element_type, self.dims, self.layout)
+
+    def is_compatible(self, other: "AnyShape") -> bool:
+        """True if element type and dimensions agree, whatever the layouts."""
+        return (
+            isinstance(other, Shape)
+            and self.element_type == other.element_type
+            and self.dims == other.dims
+        )
+
+    def __str__(self) -> str:
+        """Notation with layout, as XLA prints instructions; a scalar shows none."""
+        return f"{self.without_layout()}{self.layout if self.rank else ''}"
+
+    def without_layout(self) -> str:
+        """Notation without layout, as XLA prints program shapes: f32[2,3]."""
+        return f"{self.element_type}[{','.join(map(str, self.dims))}]"
+
+
+@dataclass(frozen=True)
+class TupleShape:
+    """The shape of a tuple value: the shapes of its elements, which may be tuples."""
+
+    elements: tuple["AnyShape", ...] = ()
+
+    def is_compatible(self, other: "AnyShape") -> bool:
+        """True if the elements agree pairwise, whatever their layouts."""
+        return (
+            isinstance(other, TupleShape)
+            and len(self.elements) == len(other.elements)
+            and all(a.is_compatible(b) for a, b in zip(self.elements, other.elements))
+        )
+
+    def __str__(self) -> str:
+        return self._join([str(e) for e in self.elements])
+
+    def without_layout(self) -> str:
+        """Notation without layouts: (f32[2], s32[])."""
+        return self._join([e.without_layout() for e in self.elements])
+
+    @staticmethod
+    def _join(parts: Sequence[str]) -> str:
+        # XLA marks every fifth element, so that long tuples can be read.
+        marked = [f"/*index={i}*/{p}" if i and i % 5 == 0 else p for i, p in enumerate(parts)]
+        return "(" + ", ".join(marked) + ")"
+
+
+AnyShape = Shape | TupleShape
+
+
+def leaves(shape: AnyShape) -> Iterator[Shape]:
+    """The array shapes in a shape, depth first."""
+    if isinstance(shape, Shape):
+        yield shape
+    else:
+        for element in shape.elements:
+            yield from leaves(element)
+
+
+def linear_index(shape: Shape, index: Sequence[int]) -> int:
+    """The position in memory, in elements, of a multi-dimensional index (LY-7).
+
+    Raises:
+        ShapeError: the index has the wrong length or lies outside the array.
+    """
+    if len(index) != shape.rank or any(not 0 <= i < d for i, d in zip(index, shape.dims)):
+        raise ShapeError(f"index {list(index)} does not lie in {shape.without_layout()}")
+    return sum(i * s for i, s in zip(index, shape.strides))
+
+
+def multi_index(shape: Shape, position: int) -> tuple[int, ...]:
+    """The multi-dimensional index at a position in memory; the inverse of `linear_index` (LY-7).
+
+    In a padded layout the result can lie outside `shape.dims`: the position then holds padding.
+
+    Raises:
+        ShapeError: the position lies outside the array's memory.
+    """
+    if not 0 <= position < shape.storage_size:
+        raise ShapeError(f"position {position} lies outside the memory of {shape}")
+    index = [0] * shape.rank
+    for dimension in shape.layout.minor_to_major:
+        position, index[dimension] = divmod(position, shape.memory_dims[dimension])
+    return tuple(index)
+
+
+def to_memory(array: np.ndarray, shape: Shape) -> np.ndarray:
+    """The elements of an array in the order in which `shape` lays them out, in 1-D (LY-6)."""
+    fill = np.full(shape.memory_dims, shape.layout.padding_value, shape.element_type.dtype)
+    fill[tuple(slice(d) for d in shape.dims)] = array
+    return np.ascontiguousarray(fill.transpose(shape.layout.minor_to_major[::-1])).reshape(-1)
+
+
+def from_memory(memory: np.ndarray, shape: Shape) -> np.ndarray:
+    """The array whose elements lie in `memory` as `shape` says; the inverse of `to_memory`."""
+    major_to_minor = shape.layout.minor_to_major[::-1]
+    stored = memory.reshape([shape.memory_dims[d] for d in major_to_minor])
+    return stored.transpose(np.argsort(major_to_minor))[tuple(slice(d) for d in shape.dims)]
