@@ -1,0 +1,301 @@
+"""Buffers: nothing alive at one time overlaps, and running over the planned memory is right."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import arguments_for, modules
+
+from tfc.errors import InternalError
+from tfc.hlo import Module, builder, evaluate, parse, verify
+from tfc.hlo.control import branches
+from tfc.hlo.evaluator import evaluate_computation
+from tfc.hlo.ir import Computation, Instruction
+from tfc.hlo.op import op_named
+from tfc.hlo.shape import F32, PRED, S32, AnyShape, Layout, Shape, from_memory, leaves, to_memory
+from tfc.passes import default_pipeline
+from tfc.passes.aliases import is_alias
+from tfc.passes.buffers import BufferAssignment, Slice, assign_buffers
+from tfc.passes.copies import Copies
+from tfc.passes.inline import Flatten, Inline
+from tfc.passes.packing import Block, aligned, pack
+from tfc.passes.packing import _pack_by_time as pack_by_time
+
+POISON = 0x5A
+
+
+class Machine:
+    """Runs a module over the memory that an assignment plans, as a backend does."""
+
+    def __init__(self, module: Module, assignment: BufferAssignment, arguments: list[Any]):
+        self.module, self.plan = module, assignment
+        flat = [a for value in arguments for a in flatten(value)]
+        shapes = [s for p in module.entry.parameters for s in leaves(p.shape)]
+        self.memory = {
+            "arena": [np.full(assignment.arena_size, POISON, np.uint8)],
+            "constant": [np.full(assignment.constant_size, POISON, np.uint8)],
+            "parameter": [to_memory(a, s).view(np.uint8) for a, s in zip(flat, shapes)],
+            "result": [np.full(s.size, POISON, np.uint8) for s in assignment.result_slices],
+        }
+        for offset, literal in assignment.constants:
+            raw = np.frombuffer(literal.array.tobytes(), np.uint8)
+            self.memory["constant"][0][offset : offset + raw.size] = raw
+
+    def run(self) -> list[np.ndarray]:
+        self.computation(self.module.entry)
+        root = self.module.entry.root
+        for source, target in zip(self.plan.slices[root], self.plan.result_slices):
+            self.move(source, target)
+        shapes = leaves(root.shape)
+        return [self.load(s, shape) for s, shape in zip(self.plan.result_slices, shapes)]
+
+    def bytes(self, at: Slice) -> np.ndarray:
+        return self.memory[at.space][at.index][at.offset : at.offset + at.size]
+
+    def move(self, source: Slice, target: Slice) -> None:
+        if source != target:
+            self.bytes(target)[:] = self.bytes(source)
+
+    def load(self, at: Slice, shape: Shape) -> np.ndarray:
+        return from_memory(self.bytes(at).view(shape.element_type.dtype), shape)
+
+    def value(self, instruction: Instruction) -> Any:
+        parts = zip(self.plan.slices[instruction], leaves(instruction.shape))
+        return unflatten(instruction.shape, iter([self.load(s, shape) for s, shape in parts]))
+
+    def computation(self, computation: Computation) -> None:
+        for instruction in computation.instructions:
+            match instruction.opcode:
+                case "parameter" | "constant":
+                    pass
+                case "while":
+                    self.loop(instruction)
+                case "conditional":
+                    self.choose(instruction)
+                case _ if not is_alias(instruction):
+                    self.kernel(instruction)
+
+    def kernel(self, instruction: Instruction) -> None:
+        operands = [self.value(o) for o in instruction.operands]
+        copies = [np.array(o) for o in operands]
+        scratch = self.plan.workspace.get(instruction)
+        if scratch is not None:
+            self.bytes(scratch)[:] = POISON
+        result = op_named(instruction.opcode).evaluate(instruction, copies, evaluate_computation)
+        parts = zip(flatten(result), self.plan.slices[instruction], leaves(instruction.shape))
+        for array, at, shape in parts:
+            self.bytes(at)[:] = to_memory(array, shape).view(np.uint8)
+        for before, after in zip(copies, operands):  # writing the result leaves operands alone
+            assert before.tobytes() == np.array(after).tobytes()
+
+    def copy_leaves(self, source: Instruction, target: Instruction) -> None:
+        for a, b in zip(self.plan.slices[source], self.plan.slices[target]):
+            self.move(a, b)
+
+    def loop(self, instruction: Instruction) -> None:
+        condition, body = instruction["condition"], instruction["body"]
+        self.copy_leaves(instruction.operands[0], instruction)
+        while True:
+            self.computation(condition)
+            if not self.value(condition.root):
+                return
+            self.computation(body)
+            self.copy_leaves(body.root, instruction)
+
+    def choose(self, instruction: Instruction) -> None:
+        called, selector = branches(instruction), self.value(instruction.operands[0])
+        if "branch_computations" in instruction.attributes:
+            number = int(selector) if 0 <= selector < len(called) else len(called) - 1
+        else:
+            number = 0 if selector else 1
+        self.computation(called[number])
+        self.copy_leaves(called[number].root, instruction)
+
+
+def flatten(value: Any) -> list[np.ndarray]:
+    return [a for v in value for a in flatten(v)] if isinstance(value, tuple) else [np.array(value)]
+
+
+def unflatten(shape: AnyShape, arrays: Any) -> Any:
+    if isinstance(shape, Shape):
+        return next(arrays)
+    return tuple(unflatten(e, arrays) for e in shape.elements)
+
+
+def flat_module(module: Module) -> Module:
+    for each in (Inline(), Flatten(), Copies()):
+        module = each(module)
+    verify(module)
+    return module
+
+
+def check(module: Module, seed: int = 0, scratch: int = 0) -> BufferAssignment:
+    """Run a flat module over its plan and compare with the evaluator."""
+    plan = assign_buffers(module, lambda i: scratch if i.opcode in ("negate", "dot") else 0)
+    arguments = arguments_for(module, np.random.default_rng(seed), "whole")
+    expected = flatten(evaluate(module, *arguments))
+    for a, b in zip(expected, Machine(module, plan, arguments).run()):
+        np.testing.assert_array_equal(a, b, strict=True)
+    assert plan.lower_bound <= plan.arena_size
+    return plan
+
+
+@given(modules(16, element_types=(F32, S32, PRED)), st.sampled_from([0, 100]))
+def test_random_modules_run_over_their_memory(module: Module, scratch: int) -> None:
+    check(flat_module(module), scratch=scratch)
+
+
+@given(modules(16, element_types=(F32, S32, PRED)))
+def test_random_modules_run_over_their_memory_after_all_passes(module: Module) -> None:
+    check(default_pipeline().run(module), scratch=64)
+
+
+def loop_module(returned: str, count: int = 3) -> Module:
+    return parse(
+        f"""
+        test {{ s = (s32[], f32[], f32[]) parameter(0)
+          i = s32[] get-tuple-element(s), index=0
+          n = s32[] constant({count})
+          ROOT c = pred[] compare(i, n), direction=LT }}
+        body {{ s = (s32[], f32[], f32[]) parameter(0)
+          i = s32[] get-tuple-element(s), index=0
+          a = f32[] get-tuple-element(s), index=1
+          b = f32[] get-tuple-element(s), index=2
+          k = f32[] constant(7)
+          one = s32[] constant(1)
+          j = s32[] add(i, one)
+          t = f32[] add(a, b)
+          u = f32[1] reshape(a)
+          v = f32[] reshape(u)
+          ROOT r = (s32[], f32[], f32[]) tuple(j, {returned}) }}
+        ENTRY main {{ x = f32[] parameter(0)
+          y = f32[] parameter(1)
+          z = s32[] constant(0)
+          q = (s32[], f32[], f32[]) tuple(z, x, y)
+          w = (s32[], f32[], f32[]) while(q), condition=test, body=body
+          c = f32[] get-tuple-element(w), index=1
+          d = f32[] get-tuple-element(w), index=2
+          ROOT o = (f32[], f32[], f32[]) tuple(c, d, x) }}
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    ("returned", "copies"),
+    [("a, b", 0), ("b, a", 2), ("t, a", 1), ("t, t", 1), ("k, k", 2), ("b, v", 2), ("v, t", 0),
+     ("a, t", 0)],
+)  # fmt: skip
+def test_state_survives_being_copied_back(returned: str, copies: int) -> None:
+    module = flat_module(loop_module(returned))
+    check(module)
+    bodies = [c for c in module.computations if c.name == "body"]
+    assert sum(i.opcode == "copy" for c in bodies for i in c.instructions) == copies
+    assert Copies()(module) is module
+
+
+def test_values_go_straight_into_the_results() -> None:
+    module = parse(
+        "ENTRY main { x = f32[8] parameter(0)\n k = f32[8] constant({1,2,3,4,5,6,7,8})\n"
+        " e = f32[8] exponential(x)\n n = f32[8] negate(e)\n r = f32[2,4] reshape(n)\n"
+        " ROOT t = (f32[8], f32[8], f32[8], f32[8], f32[2,4]) tuple(e, e, x, k, r) }"
+    )
+    plan = check(module)
+    spaces = [(s.space, s.index) for s in plan.slices[module.entry.root]]
+    assert spaces == [
+        ("result", 0), ("result", 0), ("parameter", 0), ("constant", 0), ("result", 4),
+    ]  # fmt: skip
+    assert plan.result_slices == tuple(Slice("result", k, 0, 32) for k in range(5))
+    assert plan.arena_size == 0
+
+
+def test_memory_is_used_again() -> None:
+    x = builder.parameter(0, Shape(F32, (256,)))
+    value: Instruction = x
+    for _ in range(20):
+        value = builder.unary("tanh", value)
+    plan = assign_buffers(Module("m", Computation.make("main", [x], value)))
+    assert plan.arena_size == plan.lower_bound == 2 * 1024
+
+
+def test_equal_constants_share_their_place() -> None:
+    ones = [builder.constant(np.ones(3, np.float32)) for _ in range(2)]
+    root = builder.binary("add", ones[0], ones[1])
+    module = Module("m", Computation.make("main", [], root))
+    plan = check(module)
+    assert len(plan.constants) == 1
+    assert plan.constant_size == 64
+
+
+def test_constants_lie_as_their_layout_says() -> None:
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    shape = Shape(F32, (2, 3), Layout((0, 1)))
+    constant = builder.constant(array).with_(shape=shape)
+    module = Module("m", Computation.make("main", [], builder.unary("negate", constant)))
+    check(module)
+
+
+def test_branches_share_memory() -> None:
+    module = parse(
+        """
+        f { x = f32[64] parameter(0)
+          a = f32[64] exponential(x)
+          ROOT b = f32[64] negate(a) }
+        g { x = f32[64] parameter(0)
+          ROOT a = f32[64] copy(x) }
+        ENTRY main { p = pred[] parameter(0)
+          x = f32[64] parameter(1)
+          y = f32[64] negate(x)
+          c = f32[64] conditional(p, y, y), true_computation=f, false_computation=g
+          ROOT s = f32[64] add(c, c) }
+        """
+    )
+    plan = check(module)
+    # y and c are alive throughout; of the branches the larger counts.
+    assert plan.arena_size == plan.lower_bound == 4 * 256
+
+
+def test_modules_that_are_not_flat_are_refused() -> None:
+    x = builder.parameter(0, Shape(F32))
+    f = Computation.make("f", [x], builder.unary("negate", x))
+    y = builder.parameter(0, Shape(F32))
+    call = builder.instruction("call", [y], to_apply=f)
+    with pytest.raises(InternalError, match="run inline first"):
+        assign_buffers(Module("m", Computation.make("main", [y], call)))
+    p = builder.parameter(1, Shape(PRED))
+    twice = builder.instruction("conditional", [p, y, y], true_computation=f, false_computation=f)
+    module = Module("m", Computation.make("main", [y, p], twice))
+    with pytest.raises(InternalError, match="run flatten first"):
+        assign_buffers(module)
+    check(flat_module(module))
+
+
+blocks = st.builds(
+    lambda size, start, length: Block(size, start, start + length),
+    st.integers(1, 500), st.integers(0, 30), st.integers(0, 12),
+)  # fmt: skip
+
+
+@given(st.lists(blocks, max_size=40), st.sampled_from(["size", "time"]))
+def test_blocks_alive_together_are_apart(some: list[Block], order: str) -> None:
+    packing = pack(some)
+    offsets = list(packing.offsets) if order == "size" else pack_by_time(some)
+    assert all(o % 64 == 0 for o in offsets)
+    for (i, a), (j, b) in itertools.combinations(enumerate(some), 2):
+        if a.start <= b.end and b.start <= a.end:
+            apart = offsets[i] + a.size <= offsets[j] or offsets[j] + b.size <= offsets[i]
+            assert apart
+    if order == "size":
+        end = max((o + aligned(b.size) for o, b in zip(offsets, some)), default=0)
+        assert packing.lower_bound <= packing.size == end
+
+
+def test_deep_modules_are_planned_in_time() -> None:
+    x = builder.parameter(0, Shape(F32, (256,)))
+    value: Instruction = x
+    for _ in range(10_000):
+        value = builder.unary("tanh", value)
+    plan = assign_buffers(Module("m", Computation.make("main", [x], value)))
+    assert plan.arena_size == plan.lower_bound == 2 * 1024

@@ -1,0 +1,81 @@
+"""The computations that instructions call: which are control flow, and how to replace them.
+
+A while or conditional *runs* its computations as steps of the program; those of any other
+instruction (a reduce's `to_apply`, a fusion's `calls`) are part of what one kernel computes.
+"""
+
+from collections.abc import Callable, Container
+from dataclasses import replace
+
+from tfc.hlo.ir import Computation, Instruction, Module, rebuild
+
+CONTROL = frozenset({"while", "conditional"})
+
+
+def retarget(instruction: Instruction, change: Callable[[Computation], Computation]) -> Instruction:
+    """The instruction calling `change(c)` for each computation c; itself if all stay the same.
+
+    `change` is asked once for each place that names a computation.
+    """
+    changed = {}
+    for key, value in instruction.attributes.items():
+        if isinstance(value, Computation):
+            new = change(value)
+            if new is not value:
+                changed[key] = new
+        elif isinstance(value, tuple) and any(isinstance(v, Computation) for v in value):
+            several = tuple(change(v) for v in value)
+            if any(a is not b for a, b in zip(several, value)):
+                changed[key] = several
+    if not changed:
+        return instruction
+    return instruction.with_(attributes=instruction.attributes.with_(**changed))
+
+
+def control_callees(computation: Computation) -> list[Computation]:
+    """The computations that whiles and conditionals of this one run, in order, repeats kept."""
+    return [
+        callee
+        for instruction in computation.instructions
+        if instruction.opcode in CONTROL
+        for callee in instruction.called_computations
+    ]
+
+
+def control_computations(module: Module) -> set[Computation]:
+    """The entry and everything that runs as a step of the program: loop parts and branches."""
+    found = {module.entry}
+    pending = [module.entry]
+    while pending:
+        for callee in control_callees(pending.pop()):
+            if callee not in found:
+                found.add(callee)
+                pending.append(callee)
+    return found
+
+
+def map_some(
+    module: Module, some: Container[Computation], change: Callable[[Computation], Computation]
+) -> Module:
+    """Apply `change` to the computations among `some`; callers see the changed callees."""
+    new: dict[Computation, Computation] = {}
+    for computation in module.computations:
+        moved = rebuild(computation, lambda i: retarget(i, new.__getitem__))
+        new[computation] = change(moved) if computation in some else moved
+    return module.with_entry(new[module.entry])
+
+
+def clone(
+    computation: Computation, change: Callable[[Computation], Computation] = lambda c: c
+) -> Computation:
+    """A copy in which every instruction is a new object, calling `change(c)` for each c."""
+    new: dict[Instruction, Instruction] = {}
+    for old in computation.instructions:
+        operands = tuple(new[o] for o in old.operands)
+        new[old] = retarget(old, change).with_(operands=operands)
+    return replace(
+        computation,
+        parameters=tuple(new[p] for p in computation.parameters),
+        instructions=tuple(new.values()),
+        root=new[computation.root],
+    )

@@ -1,0 +1,79 @@
+"""Cost analysis: how much work a module is, counted from its instructions.
+
+A dot is two operations for each product; a reduction one application of its computation for each
+element; an elementwise op one for each result element, or one transcendental where it is a function
+such as exp. Bytes are those that each kernel reads and writes, so fusion lowers them. The body of a
+loop is counted once, since trip counts are not known; of a conditional, every branch.
+"""
+
+from dataclasses import dataclass
+from math import prod
+
+from tfc.hlo.contraction import dot_dimensions
+from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.op import op_named
+from tfc.hlo.shape import leaves
+
+TRANSCENDENTAL = frozenset({
+    "acos", "acosh", "asin", "asinh", "atan2", "atanh", "cbrt", "cosh", "cosine", "erf",
+    "exponential", "exponential-minus-one", "log", "log-plus-one", "logistic", "power", "rsqrt",
+    "sine", "sinh", "sqrt", "tan", "tanh",
+})  # fmt: skip
+_FREE = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "while", "conditional",
+                   "call"})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CostAnalysis:
+    """Counts for one run: arithmetic operations, transcendental functions, bytes moved."""
+
+    flops: int = 0
+    transcendentals: int = 0
+    bytes_accessed: int = 0
+
+    def __add__(self, other: "CostAnalysis") -> "CostAnalysis":
+        return CostAnalysis(
+            self.flops + other.flops,
+            self.transcendentals + other.transcendentals,
+            self.bytes_accessed + other.bytes_accessed,
+        )
+
+
+def cost_analysis(module: Module) -> CostAnalysis:
+    """The cost of one run of a module."""
+    return _computation_cost(module.entry)
+
+
+def _computation_cost(computation: Computation) -> CostAnalysis:
+    total = CostAnalysis()
+    for instruction in computation.instructions:
+        total += _arithmetic(instruction)
+        if instruction.opcode in _FREE:
+            for called in instruction.called_computations:
+                total += _computation_cost(called)
+        else:
+            arrays = [s for o in instruction.operands for s in leaves(o.shape)]
+            arrays += leaves(instruction.shape)
+            total += CostAnalysis(bytes_accessed=sum(s.byte_size for s in arrays))
+    return total
+
+
+def _arithmetic(instruction: Instruction) -> CostAnalysis:
+    """The operations of one instruction, not counting the bytes."""
+    size = sum(s.size for s in leaves(instruction.shape))
+    match instruction.opcode:
+        case "fusion":
+            inner = [_arithmetic(i) for i in instruction["calls"].instructions]
+            return sum(inner, CostAnalysis())
+        case "dot":
+            _, contracting, _, _ = dot_dimensions(instruction.attributes)
+            dims = instruction.operands[0].array_shape.dims
+            return CostAnalysis(flops=2 * size * prod(dims[d] for d in contracting))
+        case "reduce":
+            return CostAnalysis(flops=instruction.operands[0].array_shape.size)
+        case opcode if opcode in TRANSCENDENTAL:
+            return CostAnalysis(transcendentals=size)
+        case opcode if op_named(opcode).elementwise:
+            return CostAnalysis(flops=size)
+        case _:
+            return CostAnalysis()

@@ -1,0 +1,74 @@
+"""Canonical dots: operands whose batch, free and contracting dimensions each form one stride.
+
+    before:  d = f32[2,3,5] dot(x, y)  with x = f32[3,4,2], contracting 1, free dimensions 0 and 2 …
+    after:   t = f32[2,3,4] transpose(x), dimensions={2,0,1}
+             d = f32[2,3,5] dot(t, y)
+
+A tiled kernel reads matrices with one stride a direction. A dot already of that form, transposed
+operands included, is left alone: only groups of several dimensions that do not lie together are
+moved.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+from tfc.hlo.builder import instruction
+from tfc.hlo.contraction import dot_dimensions, free_dimensions
+from tfc.hlo.ir import Attributes, Instruction, Module, map_computations, rebuild
+from tfc.hlo.shape import Shape
+
+
+def group_stride(shape: Shape, dimensions: Sequence[int]) -> int | None:
+    """The stride, in elements, of dimensions taken as one in the order given, or None.
+
+    Dimensions of size one do not matter; an empty group has stride 0.
+    """
+    wide = [d for d in dimensions if shape.dims[d] != 1]
+    for major, minor in pairwise(wide):
+        if shape.strides[major] != shape.strides[minor] * shape.dims[minor]:
+            return None
+    return shape.strides[wide[-1]] if wide else 0
+
+
+@dataclass(frozen=True)
+class Dots:
+    """Transpose the operands of dots whose dimension groups have no single stride."""
+
+    name: ClassVar[str] = "dots"
+
+    def __call__(self, module: Module) -> Module:
+        """The module with every dot in canonical form."""
+        return map_computations(module, lambda c: rebuild(c, _canonicalize))
+
+
+def _canonicalize(dot: Instruction) -> Instruction:
+    if dot.opcode != "dot":
+        return dot
+    lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(dot.attributes)
+    lhs, rhs = dot.operands
+    lhs_free = free_dimensions(lhs.array_shape.rank, lhs_batch, lhs_contracting)
+    rhs_free = free_dimensions(rhs.array_shape.rank, rhs_batch, rhs_contracting)
+    new_lhs = _together(lhs, [lhs_batch, lhs_free, lhs_contracting])
+    new_rhs = _together(rhs, [rhs_batch, rhs_contracting, rhs_free])
+    if new_lhs is lhs and new_rhs is rhs:
+        return dot
+    attributes = dict(dot.attributes)
+    batch = len(lhs_batch)
+    if new_lhs is not lhs:
+        start = batch + len(lhs_free)
+        attributes["lhs_batch_dims"] = tuple(range(batch))
+        attributes["lhs_contracting_dims"] = tuple(range(start, start + len(lhs_contracting)))
+    if new_rhs is not rhs:
+        attributes["rhs_batch_dims"] = tuple(range(batch))
+        attributes["rhs_contracting_dims"] = tuple(range(batch, batch + len(rhs_contracting)))
+    return dot.with_(operands=(new_lhs, new_rhs), attributes=Attributes(attributes))
+
+
+def _together(operand: Instruction, groups: Sequence[Sequence[int]]) -> Instruction:
+    """The operand with its dimensions in the order of the groups, unless each has one stride."""
+    if all(group_stride(operand.array_shape, g) is not None for g in groups):
+        return operand
+    order = tuple(d for group in groups for d in group)
+    return instruction("transpose", [operand], dimensions=order, metadata=operand.metadata)

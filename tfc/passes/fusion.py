@@ -1,0 +1,289 @@
+"""Fuse producers into the loops that consume them, so that values between them need no memory.
+
+    e = f32[8] exponential(x)              fused { p = f32[8] parameter(0)
+    n = f32[8] negate(e)                           e = f32[8] exponential(p)
+    ROOT d = f32[] dot(n, n)      -->              ROOT n = f32[8] negate(e) }
+                                           f = f32[8] fusion(x), kind=kLoop, calls=fused
+                                           ROOT d = f32[] dot(f, f)
+
+The root of a fusion is elementwise, movement, iota or a reduce (kind=kInput); what is inside are
+producers that make one element at a time: elementwise, movement, iota, scalar constants. A producer
+goes in if every user is in the same fusion, or if computing it again reads no more than loading it.
+It stays out, with a Refusal that says why, if it is expensive and its elements would be computed
+more than once, or if the code would grow beyond `max_instructions`: a loop body computes an element
+once for each distinct index at which it is wanted, and those are counted symbolically.
+
+Does nothing inside computations that are part of a kernel, nor to a module without a producer that
+may go into a consumer.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from tfc.hlo import builder
+from tfc.hlo.indexing import Index, variable
+from tfc.hlo.ir import Attributes, Computation, Instruction, Module
+from tfc.hlo.op import op_named
+from tfc.hlo.shape import Shape
+from tfc.passes.called import control_computations, map_some
+from tfc.passes.fusible import (
+    Refusal,
+    Sources,
+    can_fuse,
+    is_cheap,
+    is_consumer,
+    is_elementwise,
+    is_producer,
+    is_scalar_constant,
+    sources,
+)
+
+_LONGEST_INDEX = 64  # nodes of one index expression
+_MOST_RECOMPUTED = 4  # cheap ops of one fusion that run more often than they have elements
+
+Region = int  # what is emitted under one nest of conditions; 0 is the loop body itself
+Access = tuple[tuple[Index, ...], Region]
+Accesses = dict[Access, int]  # how often each is executed, over the whole loop
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """Fuse producers into consumers, in every computation that runs as steps.
+
+    max_instructions: the most (instruction, index) pairs that one loop body computes.
+    """
+
+    name: ClassVar[str] = "fusion"
+    max_instructions: int = 128
+
+    def __call__(self, module: Module) -> Module:
+        """The module with fusions."""
+        return map_some(module, control_computations(module), self._fuse)
+
+    def explain(self, module: Module) -> tuple[str, ...]:
+        """The refusals that fusing the module meets, as text."""
+        control = control_computations(module)
+        plans = [_Plan(c, self.max_instructions) for c in module.computations if c in control]
+        return tuple(f"refused {refusal}" for plan in plans for refusal in plan.refusals)
+
+    def _fuse(self, computation: Computation) -> Computation:
+        return _Plan(computation, self.max_instructions).apply()
+
+
+@dataclass(eq=False)
+class _Group:
+    """A fusion in the making: its root, and what is computed inside at which indices.
+
+    demand: for operands of members, the accesses that members make to them.
+    recomputed: how many elementwise members run more often than they have elements.
+    """
+
+    root: Instruction
+    members: dict[Instruction, Accesses] = field(default_factory=dict)
+    demand: dict[Instruction, Accesses] = field(default_factory=dict)
+    regions: dict[tuple[object, ...], Region] = field(default_factory=dict)
+    count: int = 0
+    recomputed: int = 0
+
+    def add(self, member: Instruction, accesses: Accesses, wanted: Iterable["_Wanted"]) -> None:
+        """Compute `member` inside, at the given accesses, which make those in `wanted`."""
+        self.members[member] = accesses
+        self.count += 0 if is_scalar_constant(member) else len(accesses)
+        self.recomputed += is_elementwise(member) and _is_recomputed(member, accesses)
+        for operand, access, executed in wanted:
+            into = self.demand.setdefault(operand, {})
+            into[access] = into.get(access, 0) + executed
+
+    def wanted(self, member: Instruction, accesses: Accesses) -> list["_Wanted"]:
+        """The accesses to its operands that computing `member` makes."""
+        op = op_named(member.opcode)
+        if op.index_map is None:
+            return [
+                (operand, (() if operand.array_shape.rank == 0 else index, region), executed)
+                for operand in dict.fromkeys(member.operands)
+                for (index, region), executed in accesses.items()
+            ]
+        found: list[_Wanted] = []
+        for (index, region), executed in accesses.items():
+            for number, piece in enumerate(op.index_map(member, index)):
+                operand, inside, part = member.operands[piece.operand], region, executed
+                if not all(c.always for c in piece.conditions):
+                    # Under a condition the piece runs for its share of the elements only.
+                    key = (region, id(member), index, number)
+                    inside = self.regions.setdefault(key, len(self.regions) + 1)
+                    whole = max(member.array_shape.size, 1)
+                    part = min(executed, executed * operand.array_shape.size // whole)
+                found.append((operand, (tuple(piece.index), inside), part))
+        return found
+
+
+_Wanted = tuple[Instruction, Access, int]
+
+
+class _Plan:
+    """The groups of one computation, found by walking it from users to operands.
+
+    stored: the instructions whose values are in memory (or need none): they stay in the
+        computation, as the root of a fusion if their group has members.
+    """
+
+    def __init__(self, computation: Computation, max_instructions: int):
+        self.computation, self.max_instructions = computation, max_instructions
+        self.sources: Sources = sources(computation)
+        self.groups: dict[Instruction, _Group] = {}
+        self.groups_of: dict[Instruction, list[_Group]] = {}
+        self.stored: set[Instruction] = set()
+        self.refusals: list[Refusal] = []
+        for instruction in reversed(computation.instructions):
+            if self._goes_inside(instruction):
+                continue
+            self.stored.add(instruction)
+            if is_consumer(instruction):
+                self._start_group(instruction)
+
+    def _start_group(self, root: Instruction) -> None:
+        group = _Group(root)
+        index = loop_index(root)
+        accesses: Accesses = {(index, 0): loop_shape(root).size}
+        group.add(root, accesses, group.wanted(root, accesses))
+        self.groups[root] = group
+        self.groups_of.setdefault(root, []).append(group)
+
+    def _goes_inside(self, producer: Instruction) -> bool:
+        """Fuse a producer where that may be; True if its value need not be in memory."""
+        users = self.computation.users[producer]
+        groups = list(dict.fromkeys(g for u in users for g in self.groups_of.get(u, ())))
+        if not groups or not is_producer(producer):
+            return False
+        read_elsewhere = any(u in self.stored and u not in self.groups for u in users)
+        stored = read_elsewhere or producer is self.computation.root
+        alone = len(groups) == 1 and not stored
+        if not alone and not self._may_duplicate(producer, stored):
+            reason = "it is used elsewhere too, and computing it again reads more than loading it"
+            self.refusals.append(Refusal(producer, groups[0].root, reason))
+            return False
+        inside = [self._fuse_into(group, producer, users) for group in groups]
+        return all(inside) and not stored
+
+    def _may_duplicate(self, producer: Instruction, stored: bool) -> bool:
+        if stored and not self.sources.shrinks(producer):
+            return False
+        return self.sources.duplicable(producer)
+
+    def _fuse_into(
+        self, group: _Group, producer: Instruction, users: Sequence[Instruction]
+    ) -> bool:
+        accesses = group.demand.get(producer, {})  # none: an empty operand of a concatenate
+        refusal = self._refuse(group, producer, users, accesses)
+        if refusal is None:
+            wanted = group.wanted(producer, accesses)
+            if is_elementwise(producer) or not _is_too_long(wanted):
+                group.add(producer, accesses, wanted)
+                self.groups_of.setdefault(producer, []).append(group)
+                return True
+            refusal = Refusal(producer, group.root, "the index arithmetic would be too long")
+        self.refusals.append(refusal)
+        return False
+
+    def _refuse(
+        self,
+        group: _Group,
+        producer: Instruction,
+        users: Sequence[Instruction],
+        accesses: Accesses,
+    ) -> Refusal | None:
+        """Why a producer does not go into a group; None if it may."""
+        for user in users:
+            refusal = can_fuse(producer, user) if user in group.members else None
+            if refusal is not None:
+                return refusal
+        if is_scalar_constant(producer):
+            return None
+        reason = None
+        if group.count + len(accesses) > self.max_instructions:
+            reason = f"the loop body would exceed {self.max_instructions} instructions"
+        elif _is_recomputed(producer, accesses):
+            if not is_cheap(producer):
+                reason = "it is expensive and its elements would be computed more than once"
+            elif is_elementwise(producer) and group.recomputed >= _MOST_RECOMPUTED:
+                reason = "too much of the fusion would be computed more than once"
+        return Refusal(producer, group.root, reason) if reason else None
+
+    def apply(self) -> Computation:
+        """The computation with each group that has producers made a fusion."""
+        if all(len(group.members) == 1 for group in self.groups.values()):
+            return self.computation
+        new: dict[Instruction, Instruction] = {}
+        for old in self.computation.instructions:
+            if old not in self.stored:
+                continue
+            group = self.groups.get(old)
+            if group is not None and len(group.members) > 1:
+                new[old] = _make_fusion(group, new)
+            else:
+                operands = tuple(new[o] for o in old.operands)
+                same = all(a is b for a, b in zip(operands, old.operands))
+                new[old] = old if same else old.with_(operands=operands)
+        parameters = [new[p] for p in self.computation.parameters]
+        root = new[self.computation.root]
+        made = Computation.make(self.computation.name, parameters, root)
+        return replace(made, annotations=self.computation.annotations)
+
+
+def loop_shape(root: Instruction) -> Shape:
+    """The shape that the loop of a fusion with this root runs over: a reduce's is its operand's."""
+    return (root.operands[0] if root.opcode == "reduce" else root).array_shape
+
+
+def loop_index(root: Instruction) -> tuple[Index, ...]:
+    """The index variables of the loop: d0, d1 … and for the dimensions a reduce removes r0, r1 …"""
+    removed = root["dimensions"] if root.opcode == "reduce" else ()
+    dims = loop_shape(root).dims
+    kept = iter(range(len(dims)))
+    gone = iter(range(len(dims)))
+    names = [f"r{next(gone)}" if d in removed else f"d{next(kept)}" for d in range(len(dims))]
+    return tuple(variable(name, size) for name, size in zip(names, dims))
+
+
+def _is_recomputed(instruction: Instruction, accesses: Accesses) -> bool:
+    """True if elements of the instruction are computed more than once."""
+    if not isinstance(instruction.shape, Shape) or instruction.opcode == "reduce":
+        return False
+    return sum(accesses.values()) > instruction.shape.size
+
+
+def _is_too_long(wanted: Iterable[_Wanted]) -> bool:
+    return any(_nodes(i) > _LONGEST_INDEX for _, (index, _), _ in wanted for i in index)
+
+
+def _nodes(index: Index) -> int:
+    """The number of nodes of an expression, counted to just beyond the longest allowed."""
+    count, stack = 0, [index]
+    while stack and count <= _LONGEST_INDEX:
+        node = stack.pop()
+        count += 1
+        stack.extend(node.terms)
+        if node.left is not None:
+            stack.append(node.left)
+    return count
+
+
+def _make_fusion(group: _Group, new: dict[Instruction, Instruction]) -> Instruction:
+    """The fusion instruction of a group, on operands that `new` has made already."""
+    inside: dict[Instruction, Instruction] = {}
+    inputs: dict[Instruction, Instruction] = {}  # operand -> parameter
+    for member in reversed(group.members):  # they were added users first
+        for operand in member.operands:
+            if operand not in inside:
+                inputs[operand] = inside[operand] = builder.parameter(len(inputs), operand.shape)
+        inside[member] = member.with_(operands=tuple(inside[o] for o in member.operands))
+    root = group.root
+    called = Computation.make(
+        f"fused_{root.opcode.replace('-', '_')}", list(inputs.values()), inside[root]
+    )
+    kind = "kInput" if root.opcode == "reduce" else "kLoop"
+    attributes = Attributes(kind=kind, calls=called)
+    operands = tuple(new[o] for o in inputs)
+    name = f"{root.name}_fusion"
+    return Instruction("fusion", operands, root.shape, attributes, name, root.metadata)

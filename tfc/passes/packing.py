@@ -1,0 +1,106 @@
+"""Packing: give blocks with lifetimes offsets in one arena, so that those alive together are apart.
+
+The largest block goes first, each into the smallest gap that fits between the blocks it is alive
+with (best fit); that comes within a few percent of the lower bound on real programs. The order of
+size looks at every block for each block, so very large modules are packed in the order of time,
+which looks only at those alive.
+"""
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+_MOST_BY_SIZE = 4096
+
+
+@dataclass(frozen=True)
+class Block:
+    """Memory wanted from `start` to `end`, both included; sizes are in bytes."""
+
+    size: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Packing:
+    """The offset of each block and the size of the arena that holds them.
+
+    lower_bound: the most bytes alive at one time; no packing can be smaller.
+    """
+
+    offsets: tuple[int, ...]
+    size: int
+    lower_bound: int
+
+
+def aligned(size: int) -> int:
+    """The size rounded up to a multiple of the alignment."""
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def pack(blocks: Sequence[Block]) -> Packing:
+    """Offsets for the blocks, in their order."""
+    by_size = len(blocks) <= _MOST_BY_SIZE
+    offsets = _pack_by_size(blocks) if by_size else _pack_by_time(blocks)
+    size = max((o + aligned(b.size) for o, b in zip(offsets, blocks)), default=0)
+    return Packing(tuple(offsets), size, lower_bound(blocks))
+
+
+def lower_bound(blocks: Sequence[Block]) -> int:
+    """The most bytes alive at one time."""
+    change: dict[int, int] = {}
+    for block in blocks:
+        change[block.start] = change.get(block.start, 0) + aligned(block.size)
+        change[block.end + 1] = change.get(block.end + 1, 0) - aligned(block.size)
+    most = alive = 0
+    for time in sorted(change):
+        alive += change[time]
+        most = max(most, alive)
+    return most
+
+
+def _pack_by_size(blocks: Sequence[Block]) -> list[int]:
+    starts = np.array([b.start for b in blocks], np.int64)
+    ends = np.array([b.end for b in blocks], np.int64)
+    sizes = np.array([aligned(b.size) for b in blocks], np.int64)
+    offsets = np.zeros(len(blocks), np.int64)
+    placed = np.zeros(len(blocks), bool)
+    # Ties go to the block that lives longest, so that short-lived ones fill the gaps.
+    order = sorted(range(len(blocks)), key=lambda i: (-sizes[i], starts[i] - ends[i], i))
+    for i in order:
+        beside = placed & (starts <= ends[i]) & (ends >= starts[i])
+        offsets[i] = _best_gap(offsets[beside], sizes[beside], int(sizes[i]))
+        placed[i] = True
+    return [int(o) for o in offsets]
+
+
+def _pack_by_time(blocks: Sequence[Block]) -> list[int]:
+    offsets = [0] * len(blocks)
+    alive: list[tuple[int, int]] = []  # a heap of (end, block)
+    for i in sorted(range(len(blocks)), key=lambda i: (blocks[i].start, -blocks[i].size, i)):
+        while alive and alive[0][0] < blocks[i].start:
+            heapq.heappop(alive)
+        beside = [j for _, j in alive]
+        taken = np.array([offsets[j] for j in beside], np.int64)
+        sizes = np.array([aligned(blocks[j].size) for j in beside], np.int64)
+        offsets[i] = _best_gap(taken, sizes, aligned(blocks[i].size))
+        heapq.heappush(alive, (blocks[i].end, i))
+    return offsets
+
+
+def _best_gap(offsets: np.ndarray, sizes: np.ndarray, size: int) -> int:
+    """The offset of the smallest gap of at least `size` between taken ranges, or their end."""
+    if not len(offsets):
+        return 0
+    order = np.argsort(offsets, kind="stable")
+    reached = np.maximum.accumulate((offsets + sizes)[order])
+    starts = np.concatenate([[0], reached[:-1]])
+    gaps = offsets[order] - starts
+    fitting = np.flatnonzero(gaps >= size)
+    if not len(fitting):
+        return int(reached[-1])
+    return int(starts[fitting[np.argmin(gaps[fitting])]])

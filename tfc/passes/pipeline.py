@@ -1,0 +1,264 @@
+"""Run passes over a module: time, verify, dump, and blame by name.
+
+A Pass maps a Module to a Module and returns the same object if nothing changed. A parameterised
+pass is a frozen dataclass whose fields are its options in text: `fusion{max_instructions=64}`. A
+Pipeline is passes and the order they must keep, with reasons; a Repeat runs passes until none of
+them changes anything.
+"""
+
+import os
+import shlex
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import ClassVar, Protocol, runtime_checkable
+
+from tfc.errors import InternalError, TfcError
+from tfc.hlo.ir import Module
+from tfc.hlo.verifier import verify
+from tfc.options import Options
+
+Ordering = tuple[str, str, str]  # (earlier, later, why)
+
+
+class Pass(Protocol):
+    """A pure function from module to module, with a name."""
+
+    name: ClassVar[str]  # on the command line, in dumps and in messages
+
+    def __call__(self, module: Module) -> Module:
+        """The changed module, or the same object."""
+        ...
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A pass that can say in lines of text what it would do to a module and what it refuses."""
+
+    def explain(self, module: Module) -> tuple[str, ...]:
+        """The lines."""
+        ...
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Passes run in turn, again and again, until a whole round changes nothing."""
+
+    name: ClassVar[str] = "repeat"
+    passes: tuple[Pass, ...]
+    limit: int = 32
+
+    def __call__(self, module: Module) -> Module:
+        """The module that none of the passes changes.
+
+        Raises:
+            InternalError: the passes still change the module after `limit` rounds.
+        """
+        return Pipeline(self.name, (self,)).run(module, Options(verify=False))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One run of one pass: what it took and did.
+
+    before, after: how many instructions the module had.
+    notes: what the pass says about its decisions, when asked for by Options.time.
+    """
+
+    name: str
+    seconds: float
+    changed: bool
+    before: int
+    after: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class PipelineReport:
+    """What each pass did; filled in while a pipeline runs."""
+
+    steps: list[Step] = field(default_factory=list)
+
+    def seconds(self) -> dict[str, float]:
+        """The time taken by each pass, over all its runs."""
+        total: dict[str, float] = {}
+        for step in self.steps:
+            total[step.name] = total.get(step.name, 0.0) + step.seconds
+        return total
+
+    def __str__(self) -> str:
+        lines = []
+        for step in self.steps:
+            size = f"{step.before} -> {step.after}" if step.changed else "unchanged"
+            lines.append(f"{step.seconds * 1e3:8.2f} ms  {step.name:12} {size}")
+            lines.extend(f"{'':13}{note}" for note in step.notes)
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Passes in order, and which must come before which.
+
+    Raises:
+        InternalError: the passes break one of the orderings.
+    """
+
+    name: str
+    passes: tuple[Pass, ...]
+    before: tuple[Ordering, ...] = ()
+
+    def __post_init__(self) -> None:
+        order = list(names(self.passes))
+        for earlier, later, why in self.before:
+            if earlier in order and later in order:
+                last = len(order) - 1 - order[::-1].index(earlier)
+                if last > order.index(later):
+                    raise InternalError(
+                        f"pipeline {self.name}: {earlier} must come before {later}: {why}"
+                    )
+
+    def run(
+        self,
+        module: Module,
+        options: Options | None = None,
+        report: PipelineReport | None = None,
+    ) -> Module:
+        """The module after all passes that are not disabled.
+
+        Args:
+            report: receives what each pass did.
+
+        Raises:
+            TfcError: a disabled pass does not exist; or what a pass raises, with a note that names
+                the pass and the command that reproduces the failure.
+        """
+        return _Runner(self, options or Options(), report or PipelineReport()).run(module)
+
+    def __str__(self) -> str:
+        return ",".join(pass_text(p) for p in self.passes)
+
+
+def names(passes: Sequence[Pass]) -> Iterator[str]:
+    """The names of passes, those of a Repeat in the place of its own."""
+    for each in passes:
+        if isinstance(each, Repeat):
+            yield from names(each.passes)
+        else:
+            yield each.name
+
+
+def pass_text(each: Pass) -> str:
+    """A pass as the command line has it: its name, and the options that are not the default."""
+    if isinstance(each, Repeat):
+        return f"repeat({','.join(pass_text(p) for p in each.passes)})"
+    if not is_dataclass(each):
+        return each.name
+    values = [(f, getattr(each, f.name)) for f in fields(each)]
+    stated = [f"{f.name}={_value_text(value)}" for f, value in values if value != f.default]
+    return f"{each.name}{{{','.join(stated)}}}" if stated else each.name
+
+
+def _value_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def size(module: Module) -> int:
+    """The number of instructions of a module."""
+    return sum(len(c.instructions) for c in module.computations)
+
+
+def dump(module: Module, path: Path) -> None:
+    """Write a module's text to a file, which appears whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
+    with os.fdopen(handle, "w") as file:
+        file.write(f"{module}\n")
+    Path(temporary).replace(path)
+
+
+class _Runner:
+    """One run of a pipeline."""
+
+    def __init__(self, pipeline: Pipeline, options: Options, report: PipelineReport):
+        self.pipeline, self.options, self.report = pipeline, options, report
+        self.number = 0  # how many passes have run: the number of the next dump
+        self.where = ""
+        self.dumped: Path | None = None  # the file that holds the current module
+
+    def run(self, module: Module) -> Module:
+        """The module after all passes."""
+        known = set(names(self.pipeline.passes))
+        for name in self.options.disabled:
+            if name not in known:
+                listed = ", ".join(sorted(known))
+                raise TfcError(f"there is no pass '{name}' to disable; there are {listed}")
+        self._dump(module, "input")
+        count = len(self.pipeline.passes)
+        for position, each in enumerate(self.pipeline.passes, 1):
+            self.where = f"{position} of {count}"
+            module = self._any(each, module)
+        return module
+
+    def _any(self, each: Pass, module: Module) -> Module:
+        return self._repeat(each, module) if isinstance(each, Repeat) else self._step(each, module)
+
+    def _repeat(self, repeat: Repeat, module: Module) -> Module:
+        inner = [p for p in repeat.passes if p.name not in self.options.disabled]
+        changed: list[str] = []
+        for _ in range(repeat.limit):
+            changed = []
+            for each in inner:
+                result = self._any(each, module)
+                if result is not module:
+                    changed.append(each.name)
+                module = result
+            if not changed:
+                return module
+        raise InternalError(
+            f"{pass_text(repeat)} does not settle on module {module.name} "
+            f"in {repeat.limit} rounds: a cycle of {', '.join(changed)}"
+        )
+
+    def _step(self, each: Pass, module: Module) -> Module:
+        if each.name in self.options.disabled:
+            return module
+        self.number += 1
+        started = time.perf_counter()
+        try:
+            result = each(module)
+            seconds = time.perf_counter() - started
+            if result is not module and self.options.verify:
+                verify(result)
+        except Exception as error:
+            error.add_note(self._blame(each, module))
+            raise
+        explain = self.options.time and isinstance(each, Explains)
+        notes = each.explain(module) if explain else ()  # type: ignore[union-attr]
+        changed = result is not module
+        self.report.steps.append(
+            Step(each.name, seconds, changed, size(module), size(result), notes)
+        )
+        if changed:
+            self._dump(result, each.name)
+        return result
+
+    def _dump(self, module: Module, name: str) -> None:
+        self.dumped = None
+        if self.options.dump_dir:
+            path = Path(self.options.dump_dir) / f"{self.number:02}.{name}.hlo"
+            dump(module, path)
+            self.dumped = path
+
+    def _blame(self, each: Pass, module: Module) -> str:
+        """The note for a failure: which pass, and the command that runs it again."""
+        note = f"while running {each.name} ({self.where}) on module {module.name}"
+        try:
+            path = self.dumped or Path(tempfile.mkdtemp(prefix="tfc-")) / f"{each.name}.input.hlo"
+            if self.dumped is None:
+                dump(module, path)
+        except Exception as failure:  # the first error matters more than its reproduction
+            return f"{note}; its input could not be written: {failure}"
+        command = ["tfc", "opt", str(path), "--passes", pass_text(each)]
+        return f"{note}; reproduce: {shlex.join(command)}"
