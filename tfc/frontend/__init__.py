@@ -1,0 +1,13 @@
+"""Tracing Python functions into HLO: Tensors, the NumPy namespace, control flow, gradients."""
+
+# Importing a family's file enters its functions in tensor.FUNCTIONS, or its rules in reverse.RULES.
+from tfc.frontend import (  # noqa: F401
+    arithmetic,
+    creation,
+    functions,
+    indexing,
+    manipulation,
+    products,
+    reductions,
+    vjp,
+)

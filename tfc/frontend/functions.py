@@ -1,0 +1,230 @@
+"""Elementwise functions of floats in the NumPy namespace: elementary functions, rounding, tests.
+
+Integers are converted to the float in which NumPy computes their functions: int32 and int64 to
+float64, int16 to float32, int8 and bool to float16.
+"""
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tfc.errors import TraceError
+from tfc.frontend.arithmetic import (
+    absolute,
+    is_nan,
+    is_negative,
+    is_zero,
+    maximum,
+    meet,
+    minimum,
+    named,
+)
+from tfc.frontend.operations import compare, full_like, operation, select
+from tfc.frontend.promotion import as_tensor, cast, float_type, result_type
+from tfc.frontend.tensor import ArrayLike, Tensor, alias, traceable
+from tfc.hlo.shape import ELEMENT_TYPES
+
+
+def _floating(name: str, opcode: str, doc: str, *names: str):
+    """A function of one float; integers are converted to the float NumPy computes them in."""
+
+    def function(x: ArrayLike, /) -> Tensor:
+        return operation(opcode, as_float(x))
+
+    return named(function, name, doc, *names)
+
+
+def as_float(x: ArrayLike) -> Tensor:
+    """The operand as a float: integers become what NumPy computes their functions in."""
+    tensor = as_tensor(x)
+    return cast(tensor, float_type(tensor.dtype))
+
+
+# fmt: off
+arccos  = _floating("arccos",  "acos",                  "Inverse cosine.", "acos")
+arccosh = _floating("arccosh", "acosh",                 "Inverse hyperbolic cosine.", "acosh")
+arcsin  = _floating("arcsin",  "asin",                  "Inverse sine.", "asin")
+arcsinh = _floating("arcsinh", "asinh",                 "Inverse hyperbolic sine.", "asinh")
+arctanh = _floating("arctanh", "atanh",                 "Inverse hyperbolic tangent.", "atanh")
+cbrt    = _floating("cbrt",    "cbrt",                  "Cube root.")
+cos     = _floating("cos",     "cosine",                "Cosine.")
+cosh    = _floating("cosh",    "cosh",                  "Hyperbolic cosine.")
+erf     = _floating("erf",     "erf",                   "The error function.")
+exp     = _floating("exp",     "exponential",           "e to the power x.")
+expm1   = _floating("expm1",   "exponential-minus-one", "exp(x) - 1, exact near zero.")
+log     = _floating("log",     "log",                   "Natural logarithm.")
+log1p   = _floating("log1p",   "log-plus-one",          "log(1 + x), exact near zero.")
+rint    = _floating("rint",    "round-nearest-even",    "Nearest integer, halves to the even one.")
+rsqrt   = _floating("rsqrt",   "rsqrt",                 "1 / sqrt(x).")
+sigmoid = _floating("sigmoid", "logistic",              "1 / (1 + exp(-x)).", "logistic")
+sin     = _floating("sin",     "sine",                  "Sine.")
+sinh    = _floating("sinh",    "sinh",                  "Hyperbolic sine.")
+sqrt    = _floating("sqrt",    "sqrt",                  "Square root.")
+tan     = _floating("tan",     "tan",                   "Tangent.")
+tanh    = _floating("tanh",    "tanh",                  "Hyperbolic tangent.")
+# fmt: on
+
+
+@alias("atan2")
+def arctan2(x: ArrayLike, y: ArrayLike, /) -> Tensor:
+    """The angle of the point (y, x), in [-pi, pi]."""
+    return operation("atan2", *meet(x, y, dtype=float_type(result_type(x, y))))
+
+
+@alias("atan")
+def arctan(x: ArrayLike, /) -> Tensor:
+    """Inverse tangent."""
+    tensor = as_float(x)
+    return operation("atan2", tensor, full_like(1, tensor))
+
+
+@traceable
+def hypot(x: ArrayLike, y: ArrayLike, /) -> Tensor:
+    """sqrt(x² + y²) without overflow on the way."""
+    left, right = (absolute(t) for t in meet(x, y, dtype=float_type(result_type(x, y))))
+    large, small = maximum(left, right), minimum(left, right)
+    infinite = full_like(np.inf, large)
+    is_exact = operation("or", is_zero(large), compare("EQ", large, infinite))
+    ratio = operation("divide", small, select(is_exact, full_like(1, large), large))
+    length = large * operation("sqrt", ratio * ratio + full_like(1, ratio))
+    any_infinite = operation("or", compare("EQ", left, infinite), compare("EQ", right, infinite))
+    # An infinite side decides even beside a NaN, as C's hypot says.
+    return select(any_infinite, infinite, select(is_exact, large, length))
+
+
+def _log_over(x: ArrayLike, base: float) -> Tensor:
+    tensor = as_float(x)
+    return operation("divide", operation("log", tensor), full_like(np.log(base), tensor))
+
+
+@traceable
+def log2(x: ArrayLike, /) -> Tensor:
+    """Logarithm to base 2."""
+    return _log_over(x, 2.0)
+
+
+@traceable
+def log10(x: ArrayLike, /) -> Tensor:
+    """Logarithm to base 10."""
+    return _log_over(x, 10.0)
+
+
+@traceable
+def exp2(x: ArrayLike, /) -> Tensor:
+    """2 to the power x."""
+    tensor = as_float(x)
+    return operation("power", full_like(2, tensor), tensor)
+
+
+@traceable
+def logaddexp(x: ArrayLike, y: ArrayLike, /) -> Tensor:
+    """log(exp(x) + exp(y)) without overflow."""
+    left, right = meet(x, y, dtype=float_type(result_type(x, y)))
+    # Equal infinities have no difference: their logarithm of a sum is themselves plus log 2.
+    gap = select(compare("EQ", left, right), full_like(0, left), left - right)
+    return maximum(left, right) + log1p(exp(operation("negate", absolute(gap))))
+
+
+def _rounding(name: str, opcode: str, doc: str):
+    """A function that rounds floats to integers and leaves integers as they are."""
+
+    def function(x: ArrayLike, /) -> Tensor:
+        tensor = as_tensor(x)
+        return operation(opcode, tensor) if tensor.array_shape.element_type.is_float else tensor
+
+    return named(function, name, doc)
+
+
+floor = _rounding("floor", "floor", "The largest integer not above x.")
+ceil = _rounding("ceil", "ceil", "The smallest integer not below x.")
+
+
+@alias("fix")
+def trunc(x: ArrayLike, /) -> Tensor:
+    """x rounded toward zero."""
+    tensor = as_tensor(x)
+    if not tensor.array_shape.element_type.is_float:
+        return tensor
+    return select(is_negative(tensor), operation("ceil", tensor), operation("floor", tensor))
+
+
+@alias("around")
+def round(x: ArrayLike, decimals: int = 0) -> Tensor:
+    """x rounded to `decimals` digits after the point, halves to the even digit."""
+    tensor = as_tensor(x)
+    if not tensor.array_shape.element_type.is_float:
+        if decimals < 0:
+            raise TraceError("round takes decimals >= 0 for integers; convert to float first")
+        return tensor
+    if not decimals:
+        return operation("round-nearest-even", tensor)
+    scale = full_like(10.0 ** abs(decimals), tensor)
+    there, back = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+    rounded = operation("round-nearest-even", operation(there, tensor, scale))
+    return operation(back, rounded, scale)
+
+
+@traceable
+def isnan(x: ArrayLike, /) -> Tensor:
+    """True where x is NaN."""
+    return is_nan(as_tensor(x))
+
+
+@traceable
+def isinf(x: ArrayLike, /) -> Tensor:
+    """True where x is plus or minus infinity."""
+    tensor = as_tensor(x)
+    if not tensor.array_shape.element_type.is_float:
+        return compare("NE", tensor, tensor)
+    return compare("EQ", operation("abs", tensor), full_like(np.inf, tensor))
+
+
+@traceable
+def isfinite(x: ArrayLike, /) -> Tensor:
+    """True where x is neither infinite nor NaN (UN-1)."""
+    tensor = as_tensor(x)
+    if not tensor.array_shape.element_type.is_float:
+        return compare("EQ", tensor, tensor)
+    return operation("is-finite", tensor)
+
+
+@traceable
+def signbit(x: ArrayLike, /) -> Tensor:
+    """True where the sign bit is set, in -0.0 and negative NaNs too."""
+    tensor = as_float(x)
+    bits = ELEMENT_TYPES[f"s{tensor.array_shape.element_type.bits}"]
+    shape = tensor.array_shape.with_element_type(bits)
+    return is_negative(operation("bitcast-convert", tensor, shape=shape))
+
+
+@traceable
+def copysign(x: ArrayLike, y: ArrayLike, /) -> Tensor:
+    """The magnitude of x with the sign of y."""
+    left, right = meet(x, y, dtype=float_type(result_type(x, y)))
+    magnitude = operation("abs", left)
+    return select(signbit(right), operation("negate", magnitude), magnitude)
+
+
+@traceable
+def nan_to_num(x: ArrayLike, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
+    """NaN replaced by `nan`, infinities by the largest finite numbers or by what is given."""
+    tensor = as_tensor(x)
+    if not tensor.array_shape.element_type.is_float:
+        return tensor
+    limits = ml_dtypes.finfo(tensor.dtype)
+    high = full_like(limits.max if posinf is None else posinf, tensor)
+    low = full_like(limits.min if neginf is None else neginf, tensor)
+    finite = select(compare("EQ", tensor, full_like(np.inf, tensor)), high, tensor)
+    finite = select(compare("EQ", tensor, full_like(-np.inf, tensor)), low, finite)
+    return select(is_nan(tensor), full_like(nan, tensor), finite)
+
+
+@traceable
+def isclose(x: ArrayLike, y: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8) -> Tensor:
+    """True where |x - y| <= atol + rtol * |y|, and where infinities agree."""
+    left, right = meet(x, y, dtype=float_type(result_type(x, y)))
+    bound = full_like(atol, right) + full_like(rtol, right) * operation("abs", right)
+    near = compare("LE", operation("abs", left - right), bound)
+    near = operation("and", near, operation("is-finite", right))
+    return operation("or", near, compare("EQ", left, right))

@@ -1,0 +1,344 @@
+"""Functions of the NumPy namespace that rearrange: reshape, transpose, join, split, repeat, pad."""
+
+from collections.abc import Sequence
+from math import prod
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from tfc.errors import ShapeError, UnsupportedError
+from tfc.frontend import operations as ops
+from tfc.frontend.promotion import as_tensor, broadcast_shapes, cast, expand, promote, sizes
+from tfc.frontend.tensor import ArrayLike, Tensor, alias, traceable
+
+Axes = int | Sequence[int]
+
+
+def normalize_axis(axis: Any, rank: int) -> int:
+    """The axis counted from the front.
+
+    Raises:
+        ShapeError: there is no such axis.
+    """
+    number = index(axis)
+    if not -rank <= number < rank:
+        raise ShapeError(f"axis {number} is out of bounds for an array of {rank} dimensions")
+    return number % rank if rank else 0
+
+
+def normalize_axes(axes: Axes | None, rank: int) -> tuple[int, ...]:
+    """The axes counted from the front, in the order given; None is all of them.
+
+    Raises:
+        ShapeError: an axis does not exist or is repeated.
+    """
+    if axes is None:
+        return tuple(range(rank))
+    listed = axes if isinstance(axes, (tuple, list)) else (axes,)
+    found = tuple(normalize_axis(a, rank) for a in listed)
+    if len(set(found)) < len(found):
+        raise ShapeError(f"axes must not be repeated, got {list(found)}")
+    return found
+
+
+@traceable
+def reshape(a: ArrayLike, shape: Axes) -> Tensor:
+    """The same elements, row-major, under other dimensions; one may be -1 and is worked out.
+
+    Raises:
+        ShapeError: the number of elements differs (RS-2).
+    """
+    tensor = as_tensor(a)
+    dims = sizes(shape)
+    if dims.count(-1) == 1:
+        known = prod(n for n in dims if n != -1)
+        if known == 0 or tensor.size % known:
+            raise ShapeError(f"reshape cannot give {list(tensor.shape)} the dimensions {dims}")
+        dims[dims.index(-1)] = tensor.size // known
+    return ops.reshape(tensor, dims)
+
+
+@traceable
+def ravel(a: ArrayLike) -> Tensor:
+    """All elements in one dimension, row-major."""
+    return ops.reshape(tensor := as_tensor(a), [tensor.size])
+
+
+@alias("permute_dims")
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Tensor:
+    """The dimensions in the order `axes`; reversed if left out.
+
+    Raises:
+        ShapeError: the axes are no rearrangement (TR-1).
+    """
+    tensor = as_tensor(a)
+    if axes is None:
+        return ops.transpose(tensor, range(tensor.ndim)[::-1])
+    return ops.transpose(tensor, [normalize_axis(d, tensor.ndim) for d in axes])
+
+
+@traceable
+def matrix_transpose(a: ArrayLike, /) -> Tensor:
+    """The last two dimensions swapped."""
+    return swapaxes(a, -1, -2)
+
+
+@traceable
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Tensor:
+    """Two dimensions swapped."""
+    tensor = as_tensor(a)
+    order = list(range(tensor.ndim))
+    i, j = normalize_axis(axis1, tensor.ndim), normalize_axis(axis2, tensor.ndim)
+    order[i], order[j] = order[j], order[i]
+    return ops.transpose(tensor, order)
+
+
+@traceable
+def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> Tensor:
+    """Dimensions moved to other places; the others keep their order."""
+    tensor = as_tensor(a)
+    sources, places = (normalize_axes(x, tensor.ndim) for x in (source, destination))
+    if len(sources) != len(places):
+        raise ShapeError(f"moveaxis requires as many places as axes, got {source}, {destination}")
+    order = [d for d in range(tensor.ndim) if d not in sources]
+    for place, axis in sorted(zip(places, sources)):
+        order.insert(place, axis)
+    return ops.transpose(tensor, order)
+
+
+@traceable
+def expand_dims(a: ArrayLike, axis: Axes) -> Tensor:
+    """New dimensions of size one, at `axis` of the result."""
+    tensor = as_tensor(a)
+    count = len(axis) if isinstance(axis, (tuple, list)) else 1
+    places = normalize_axes(axis, tensor.ndim + count)
+    kept = iter(tensor.shape)
+    dims = [1 if d in places else next(kept) for d in range(tensor.ndim + count)]
+    return ops.reshape(tensor, dims)
+
+
+@traceable
+def squeeze(a: ArrayLike, axis: Axes | None = None) -> Tensor:
+    """Without the dimensions of size one, or without those of `axis`.
+
+    Raises:
+        ShapeError: a dimension of `axis` is not of size one.
+    """
+    tensor = as_tensor(a)
+    if axis is None:
+        return ops.reshape(tensor, [n for n in tensor.shape if n != 1])
+    dropped = normalize_axes(axis, tensor.ndim)
+    if any(tensor.shape[d] != 1 for d in dropped):
+        raise ShapeError(f"squeeze requires axes of size one, got {axis} of {list(tensor.shape)}")
+    return ops.reshape(tensor, [n for d, n in enumerate(tensor.shape) if d not in dropped])
+
+
+def _at_least(a: ArrayLike, rank: int) -> Tensor:
+    tensor = as_tensor(a)
+    return ops.reshape(tensor, [1] * (rank - tensor.ndim) + list(tensor.shape))
+
+
+@traceable
+def atleast_1d(a: ArrayLike) -> Tensor:
+    """A scalar as an array of one element."""
+    return _at_least(a, 1)
+
+
+@traceable
+def atleast_2d(a: ArrayLike) -> Tensor:
+    """A vector as a matrix of one row."""
+    return _at_least(a, 2)
+
+
+@traceable
+def concatenate(arrays: Sequence[ArrayLike], axis: int | None = 0, dtype: Any = None) -> Tensor:
+    """The arrays one after the other along an axis; None flattens them first (CON-1).
+
+    Raises:
+        ShapeError: the other dimensions differ (CON-2).
+    """
+    if not len(arrays):
+        raise ShapeError("concatenate requires at least one array, got none")
+    tensors = promote(*arrays, dtype=dtype)
+    if axis is None:
+        tensors, axis = [ravel(t) for t in tensors], 0
+    return ops.concatenate(tensors, normalize_axis(axis, tensors[0].ndim))
+
+
+@traceable
+def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> Tensor:
+    """Arrays of one shape side by side along a new axis."""
+    if not len(arrays):
+        raise ShapeError("stack requires at least one array, got none")
+    tensors = promote(*arrays)
+    if any(t.shape != tensors[0].shape for t in tensors):
+        shapes = " and ".join(str(list(t.shape)) for t in tensors)
+        raise ShapeError(f"stack requires arrays of one shape, got {shapes}")
+    place = normalize_axis(axis, tensors[0].ndim + 1)
+    return ops.concatenate([expand_dims(t, place) for t in tensors], place)
+
+
+@traceable
+def vstack(arrays: Sequence[ArrayLike]) -> Tensor:
+    """The arrays below each other, vectors as rows."""
+    return concatenate([atleast_2d(a) for a in arrays], 0)
+
+
+@traceable
+def hstack(arrays: Sequence[ArrayLike]) -> Tensor:
+    """The arrays beside each other: along the second axis, vectors along their only one."""
+    tensors = [atleast_1d(a) for a in arrays]
+    return concatenate(tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+@traceable
+def split(a: ArrayLike, indices_or_sections: Axes, axis: int = 0) -> list[Tensor]:
+    """The pieces between given positions along an axis, or as many equal ones.
+
+    Raises:
+        ShapeError: the axis does not divide into equal pieces.
+    """
+    tensor = as_tensor(a)
+    axis = normalize_axis(axis, tensor.ndim)
+    size = tensor.shape[axis]
+    if isinstance(indices_or_sections, Sequence):
+        cuts = [slice(index(i)).indices(size)[1] for i in indices_or_sections]
+    else:
+        count = index(indices_or_sections)
+        if count <= 0 or size % count:
+            raise ShapeError(f"split requires {size} to divide into {count} equal pieces")
+        cuts = [size // count * k for k in range(1, count)]
+    ends = zip([0, *cuts], [*cuts, size])
+    return [ops.slice_along(tensor, axis, start, max(start, end)) for start, end in ends]
+
+
+@traceable
+def broadcast_to(a: ArrayLike, shape: Axes) -> Tensor:
+    """The array repeated to a shape by NumPy's rules.
+
+    Raises:
+        ShapeError: it does not broadcast to that shape.
+    """
+    return expand(as_tensor(a), sizes(shape))
+
+
+@traceable
+def broadcast_arrays(*arrays: ArrayLike) -> tuple[Tensor, ...]:
+    """The arrays repeated to their common shape."""
+    tensors = [as_tensor(a) for a in arrays]
+    dims = broadcast_shapes(*(t.shape for t in tensors))
+    return tuple(expand(t, dims) for t in tensors)
+
+
+@traceable
+def tile(a: ArrayLike, reps: Axes) -> Tensor:
+    """The whole array repeated along each axis."""
+    counts = sizes(reps)
+    tensor = _at_least(a, len(counts))
+    counts = [1] * (tensor.ndim - len(counts)) + counts
+    spread = [n for pair in zip(counts, tensor.shape) for n in pair]
+    copies = ops.broadcast(tensor, spread, range(1, 2 * tensor.ndim, 2))
+    return ops.reshape(copies, [c * n for c, n in zip(counts, tensor.shape)])
+
+
+@traceable
+def repeat(a: ArrayLike, repeats: int, axis: int | None = None) -> Tensor:
+    """Each element repeated; along an axis, or of the flattened array.
+
+    Raises:
+        UnsupportedError: different counts for different elements.
+    """
+    if isinstance(repeats, (list, tuple)) or np.ndim(repeats):
+        raise UnsupportedError(
+            "repeat takes one count for all elements; concatenate pieces instead"
+        )
+    tensor = ravel(a) if axis is None else as_tensor(a)
+    place = normalize_axis(0 if axis is None else axis, tensor.ndim) + 1
+    dims = [*tensor.shape[:place], index(repeats), *tensor.shape[place:]]
+    copies = ops.broadcast(tensor, dims, [d for d in range(len(dims)) if d != place])
+    merged = [*tensor.shape]
+    merged[place - 1] *= index(repeats)
+    return ops.reshape(copies, merged)
+
+
+@traceable
+def flip(a: ArrayLike, axis: Axes | None = None) -> Tensor:
+    """The elements in the opposite order along the axes; along all if left out."""
+    tensor = as_tensor(a)
+    return ops.reverse(tensor, normalize_axes(axis, tensor.ndim))
+
+
+@traceable
+def flipud(a: ArrayLike) -> Tensor:
+    """The rows in the opposite order."""
+    return flip(a, 0)
+
+
+@traceable
+def fliplr(a: ArrayLike) -> Tensor:
+    """The columns in the opposite order."""
+    return flip(a, 1)
+
+
+@traceable
+def roll(a: ArrayLike, shift: int, axis: int | None = None) -> Tensor:
+    """The elements moved along an axis; what leaves at one end comes back at the other."""
+    tensor = as_tensor(a)
+    line = ravel(tensor) if axis is None else tensor
+    place = normalize_axis(0 if axis is None else axis, line.ndim)
+    size = line.shape[place]
+    cut = (size - index(shift) % size) if size else 0
+    head, tail = ops.slice_along(line, place, 0, cut), ops.slice_along(line, place, cut, size)
+    return ops.reshape(ops.concatenate([tail, head], place), tensor.shape)
+
+
+@traceable
+def pad(
+    array: ArrayLike, pad_width: Any, mode: str = "constant", constant_values: ArrayLike = 0
+) -> Tensor:
+    """A constant value put around the array.
+
+    Args:
+        pad_width: n, (before, after), or one pair for each axis.
+
+    Raises:
+        UnsupportedError: a mode other than "constant".
+    """
+    if mode != "constant":
+        raise UnsupportedError(f"pad offers mode='constant' only, got {mode!r}")
+    tensor = as_tensor(array)
+    widths = np.broadcast_to(np.asarray(pad_width, int), (tensor.ndim, 2)).tolist()
+    if any(n < 0 for pair in widths for n in pair):
+        raise ShapeError(f"pad requires widths that are not negative, got {pad_width}")
+    value = cast(as_tensor(constant_values), tensor.dtype)
+    return ops.pad(tensor, value, [(low, high, 0) for low, high in widths])
+
+
+@alias("asarray")
+def array(object: ArrayLike, dtype: Any = None) -> Tensor:
+    """An array of a nested list of numbers, arrays and Tensors, or a copy of an array."""
+    if isinstance(object, (list, tuple)) and _has_tensor(object):
+        made = stack([array(x) for x in object])
+        return made if dtype is None else cast(made, dtype)
+    tensor = as_tensor(object)
+    return cast(tensor, tensor.dtype if dtype is None else dtype)
+
+
+def _has_tensor(values: Sequence[Any]) -> bool:
+    return any(
+        _has_tensor(v) if isinstance(v, (list, tuple)) else isinstance(v, Tensor) for v in values
+    )
+
+
+@traceable
+def meshgrid(*vectors: ArrayLike, indexing: str = "xy") -> tuple[Tensor, ...]:
+    """Vectors repeated over the grid they span; "xy" has the first one along the columns."""
+    tensors = [ravel(v) for v in vectors]
+    order = list(range(len(tensors)))
+    if indexing == "xy" and len(order) > 1:
+        order[:2] = [1, 0]
+    grid = [0] * len(order)
+    for tensor, place in zip(tensors, order):
+        grid[place] = tensor.size
+    return tuple(ops.broadcast(t, grid, [place]) for t, place in zip(tensors, order))

@@ -1,0 +1,110 @@
+"""Tracing a Python function into a computation, and calling that computation from another trace."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfc.frontend import operations as ops
+from tfc.frontend import tree
+from tfc.frontend.promotion import as_tensor, cast
+from tfc.frontend.tensor import Tensor
+from tfc.frontend.trace import Trace, inner_trace
+from tfc.frontend.tree import Structure
+from tfc.hlo.ir import Computation, Instruction, inline
+from tfc.hlo.shape import Shape, TupleShape
+
+
+@dataclass(frozen=True)
+class Abstract:
+    """What is known of a value before it is computed: its shape, and whether it is weak."""
+
+    shape: Shape
+    weak: bool = False
+
+    @staticmethod
+    def of(tensor: Tensor) -> "Abstract":
+        """What is known of a Tensor."""
+        return Abstract(tensor.array_shape, tensor.weak)
+
+
+@dataclass
+class Program:
+    """A function that has been traced: its trace, and the leaves and containers it returned."""
+
+    trace: Trace
+    results: list[Tensor]
+    structure: Structure
+
+    @property
+    def captures(self) -> list[Instruction]:
+        """The values of the enclosing trace that it uses, in the order of their parameters."""
+        return list(self.trace.captures)
+
+    def convert_result(self, number: int, dtype: Any) -> None:
+        """Give one result another dtype, before the computation is made."""
+        with self.trace:
+            self.results[number] = cast(self.results[number], dtype)
+
+    def computation(self) -> Computation:
+        """Parameters: the arguments, then the captures. Root: a tuple of the results' leaves."""
+        with self.trace:
+            root = ops.make_tuple(self.results)
+        return self.trace.computation(root.instruction)
+
+
+def trace_function(
+    name: str,
+    function: Callable[..., Any],
+    arguments: Sequence[Abstract],
+    names: Sequence[str] = (),
+) -> Program:
+    """Trace `function`, which takes one Tensor for each argument, inside the current trace.
+
+    Args:
+        names: the parameters' names; p0, p1 … if left out.
+
+    Raises:
+        TraceError: the function uses a Tensor in a way that a graph cannot express.
+    """
+    trace = inner_trace(name)
+    with trace:
+        tensors = []
+        for number, argument in enumerate(arguments):
+            label = names[number] if names else f"p{number}"
+            tensors.append(Tensor(trace.parameter(argument.shape, label), trace, argument.weak))
+        leaves, structure = tree.flatten(function(*tensors))
+        results = [as_tensor(leaf) for leaf in leaves]
+    return Program(trace, results, structure)
+
+
+def call(computation: Computation, operands: Sequence[Tensor]) -> list[Tensor]:
+    """Call a computation that returns a tuple, in the current trace."""
+    return ops.elements(ops.operation("call", *operands, to_apply=computation))
+
+
+def union_of_captures(programs: Sequence[Program]) -> list[Instruction]:
+    """What the programs capture from the enclosing trace, each value once."""
+    return list(dict.fromkeys(captured for program in programs for captured in program.captures))
+
+
+def rebind(
+    program: Program, state: Sequence[Tensor], captures: Sequence[Instruction]
+) -> tuple[Trace, list[Tensor], list[Tensor]]:
+    """The program again, in a new trace whose only parameter is a tuple.
+
+    Args:
+        state: values of the shapes that the tuple holds: the arguments, then `captures`.
+
+    Returns:
+        The trace, to be finished by the caller; the elements of its parameter; the results.
+    """
+    computation = program.computation()
+    count = len(program.trace.parameters)
+    places = [*range(count), *(count + captures.index(c) for c in program.captures)]
+    trace = Trace(program.trace.name)
+    with trace:
+        shape = TupleShape(tuple(s.instruction.shape for s in state))
+        parts = ops.elements(ops.wrap(trace.parameter(shape, "state")))
+        root = inline(computation, [parts[place].instruction for place in places])
+        results = ops.elements(ops.wrap(root))
+    return trace, parts, results

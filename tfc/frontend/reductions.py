@@ -1,0 +1,222 @@
+"""Functions of the NumPy namespace that combine elements along axes: sums, extremes, statistics.
+
+Sums of small integers and booleans are taken in 64 bits, those of narrow floats in float32, as in
+NumPy.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfc.errors import ShapeError
+from tfc.frontend import operations as ops
+from tfc.frontend.arithmetic import as_bool, is_nan, named
+from tfc.frontend.manipulation import Axes, normalize_axes, normalize_axis, ravel
+from tfc.frontend.operations import compare, full_like, operation, select
+from tfc.frontend.promotion import as_tensor, cast
+from tfc.frontend.tensor import ArrayLike, Tensor, traceable
+from tfc.frontend.trace import Trace, current_trace
+from tfc.hlo import builder
+from tfc.hlo.ir import Computation
+from tfc.hlo.shape import F32, PRED, S64, ElementType, Shape
+
+
+def _wide_type(tensor: Tensor) -> np.dtype:
+    """The dtype of a sum: 64 bits for integers and booleans."""
+    element_type = tensor.array_shape.element_type
+    if element_type.kind == "unsigned":
+        return np.dtype(np.uint64)
+    return np.dtype(np.int64) if element_type.kind in ("pred", "signed") else tensor.dtype
+
+
+def _accumulate(tensor: Tensor, opcode: str, init: int, axis: Axes | None, keep: bool) -> Tensor:
+    """Reduce in float32 at least, and give the operand's own element type."""
+    element_type = tensor.array_shape.element_type
+    is_narrow = element_type.is_float and element_type.bits < 32
+    wide = ops.convert(tensor, F32) if is_narrow else tensor
+    result = ops.reduce(wide, opcode, init, normalize_axes(axis, tensor.ndim), keep)
+    return ops.convert(result, element_type)
+
+
+def _total(name: str, opcode: str, init: int, doc: str):
+    def function(
+        a: ArrayLike, axis: Axes | None = None, dtype: Any = None, keepdims: bool = False
+    ) -> Tensor:
+        tensor = as_tensor(a)
+        tensor = cast(tensor, _wide_type(tensor) if dtype is None else dtype)
+        return _accumulate(tensor, opcode, init, axis, keepdims)
+
+    return named(function, name, doc)
+
+
+def _truth(name: str, opcode: str, init: bool, doc: str):
+    def function(a: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+        tensor = as_bool(a)
+        return ops.reduce(tensor, opcode, init, normalize_axes(axis, tensor.ndim), keepdims)
+
+    return named(function, name, doc)
+
+
+sum = _total("sum", "add", 0, "The sum along the axes; of small integers and booleans in 64 bits.")
+prod = _total("prod", "multiply", 1, "The product along the axes; of small integers in 64 bits.")
+all = _truth("all", "and", True, "True where all elements along the axes are not zero.")
+any = _truth("any", "or", False, "True where an element along the axes is not zero.")
+
+
+def lowest(element_type: ElementType) -> Any:
+    """The least value of an element type: minus infinity for floats."""
+    if element_type.is_float:
+        return -np.inf
+    return False if element_type == PRED else np.iinfo(element_type.dtype).min
+
+
+def highest(element_type: ElementType) -> Any:
+    """The greatest value of an element type: infinity for floats."""
+    if element_type.is_float:
+        return np.inf
+    return True if element_type == PRED else np.iinfo(element_type.dtype).max
+
+
+def _require_elements(name: str, tensor: Tensor, dimensions: tuple[int, ...]) -> None:
+    # NumPy refuses this too: there is no identity to return.
+    if 0 in (tensor.shape[d] for d in dimensions):
+        raise ShapeError(
+            f"{name} of no elements: got {list(tensor.shape)} along {list(dimensions)}"
+        )
+
+
+def _extreme(name: str, opcode: str, init: Callable[[ElementType], Any], doc: str, *names: str):
+    def function(a: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+        tensor = as_tensor(a)
+        dimensions = normalize_axes(axis, tensor.ndim)
+        _require_elements(name, tensor, dimensions)
+        first = init(tensor.array_shape.element_type)
+        return ops.reduce(tensor, opcode, first, dimensions, keepdims)
+
+    return named(function, name, doc, *names)
+
+
+max = _extreme("max", "maximum", lowest, "The largest along the axes; NaN if any is.", "amax")
+min = _extreme("min", "minimum", highest, "The smallest along the axes; NaN if any is.", "amin")
+
+
+@traceable
+def ptp(a: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    """The largest minus the smallest along the axes."""
+    return max(a, axis, keepdims) - min(a, axis, keepdims)
+
+
+@traceable
+def count_nonzero(a: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    """How many elements along the axes are not zero, as int64."""
+    return sum(as_bool(a), axis, keepdims=keepdims)
+
+
+def _count(tensor: Tensor, axis: Axes | None) -> int:
+    count = 1
+    for d in normalize_axes(axis, tensor.ndim):
+        count *= tensor.shape[d]
+    return count
+
+
+def _as_real(a: ArrayLike, dtype: Any) -> Tensor:
+    """The operand of a mean: integers and booleans become float64."""
+    tensor = as_tensor(a)
+    if dtype is not None:
+        return cast(tensor, dtype)
+    return tensor if tensor.array_shape.element_type.is_float else cast(tensor, np.float64)
+
+
+@traceable
+def mean(
+    a: ArrayLike, axis: Axes | None = None, dtype: Any = None, keepdims: bool = False
+) -> Tensor:
+    """The arithmetic mean along the axes; of integers and booleans in float64."""
+    tensor = _as_real(a, dtype)
+    element_type = tensor.array_shape.element_type
+    wide = ops.convert(tensor, F32) if element_type.bits < 32 else tensor
+    total = ops.reduce_sum(wide, normalize_axes(axis, tensor.ndim), keepdims)
+    return ops.convert(operation("divide", total, full_like(_count(tensor, axis), total)),
+                       element_type)  # fmt: skip
+
+
+@traceable
+def var(
+    a: ArrayLike,
+    axis: Axes | None = None,
+    dtype: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+) -> Tensor:
+    """The mean squared distance from the mean, with n - ddof as the divisor."""
+    tensor = _as_real(a, dtype)
+    element_type = tensor.array_shape.element_type
+    wide = ops.convert(tensor, F32) if element_type.bits < 32 else tensor
+    distance = wide - mean(wide, axis, keepdims=True)
+    squares = ops.reduce_sum(distance * distance, normalize_axes(axis, tensor.ndim), keepdims)
+    divisor = np.maximum(_count(tensor, axis) - ddof, 0)
+    return ops.convert(operation("divide", squares, full_like(divisor, squares)), element_type)
+
+
+@traceable
+def std(
+    a: ArrayLike,
+    axis: Axes | None = None,
+    dtype: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+) -> Tensor:
+    """The square root of the variance."""
+    tensor = _as_real(a, dtype)
+    wide = ops.convert(tensor, F32) if tensor.array_shape.element_type.bits < 32 else tensor
+    return cast(operation("sqrt", var(wide, axis, None, ddof, keepdims)), tensor.dtype)
+
+
+def _choose(direction: str, element_type: ElementType) -> Computation:
+    """(value, index, value, index) -> the better pair: NaN first, then the smaller index of equals.
+
+    Reduction may combine in any order, so the choice must not depend on which side a pair is on.
+    """
+    trace = Trace(f"arg_{direction}_{element_type}", current_trace())
+    with trace:
+        value, number = Shape(element_type), Shape(S64)
+        parameters = [trace.parameter(s) for s in (value, number, value, number)]
+        left, i, right, j = (ops.wrap(p) for p in parameters)
+        left_nan, right_nan = is_nan(left), is_nan(right)
+        wins = compare(direction, left, right)
+        wins = operation("or", wins, operation("and", left_nan, operation("not", right_nan)))
+        same = operation("or", compare("EQ", left, right), operation("and", left_nan, right_nan))
+        wins = operation("or", wins, operation("and", same, compare("LT", i, j)))
+        root = ops.make_tuple([select(wins, left, right), select(wins, i, j)])
+    return trace.computation(root.instruction)
+
+
+def _arg_extreme(name: str, direction: str, init: Callable[[ElementType], Any], doc: str):
+    def function(a: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        tensor = as_tensor(a)
+        values = ravel(tensor) if axis is None else tensor
+        dimension = normalize_axis(0 if axis is None else axis, values.ndim)
+        _require_elements(name, values, (dimension,))
+        element_type = values.array_shape.element_type
+        inits = [builder.constant(init(element_type), element_type), builder.constant(0, S64)]
+        # The init's index 0 is right where it wins: then all elements equal the init.
+        pair = operation(
+            "reduce", values, ops.iota(S64, values.shape, dimension), *map(ops.wrap, inits),
+            dimensions=(dimension,), to_apply=_choose(direction, element_type),
+        )  # fmt: skip
+        found = operation("get-tuple-element", pair, index=1)
+        if not keepdims:
+            return found
+        kept = [1 if axis is None or d == dimension else n for d, n in enumerate(tensor.shape)]
+        return ops.reshape(found, kept)
+
+    return named(function, name, doc)
+
+
+argmax = _arg_extreme(
+    "argmax", "GT", lowest, "The index of the first largest element, or of the first NaN; int64."
+)
+argmin = _arg_extreme(
+    "argmin", "LT", highest, "The index of the first smallest element, or of the first NaN; int64."
+)

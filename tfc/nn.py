@@ -1,0 +1,92 @@
+"""Functions that neural networks are made of, beyond NumPy's: softmax, losses' logarithms, one-hot.
+
+All take Tensors or arrays, and give NumPy arrays outside a trace.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tfc.frontend import operations as ops
+from tfc.frontend.arithmetic import where
+from tfc.frontend.functions import as_float, exp, isfinite, log, logaddexp, sigmoid
+from tfc.frontend.manipulation import Axes, normalize_axis, squeeze
+from tfc.frontend.operations import stop_gradient as _stop_gradient
+from tfc.frontend.promotion import as_tensor, cast
+from tfc.frontend.reductions import max, sum
+from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
+
+__all__ = [
+    "log_softmax",
+    "logsumexp",
+    "one_hot",
+    "relu",
+    "sigmoid",
+    "softmax",
+    "softplus",
+    "stop_gradient",
+]
+
+
+@evaluable
+def stop_gradient(x: ArrayLike) -> Tensor:
+    """The same values, as a constant to differentiation."""
+    return _stop_gradient(as_tensor(x))
+
+
+@evaluable
+def relu(x: ArrayLike) -> Tensor:
+    """The larger of x and 0, NaN for NaN; the derivative at 0 is 0."""
+    tensor = as_tensor(x)
+    zero = ops.full_like(0, tensor)
+    return ops.select(ops.compare("LE", tensor, zero), zero, tensor)
+
+
+@evaluable
+def softplus(x: ArrayLike) -> Tensor:
+    """log(1 + exp(x)) without overflow."""
+    return logaddexp(x, 0)
+
+
+@evaluable
+def softmax(x: ArrayLike, axis: Axes = -1) -> Tensor:
+    """exp(x) / sum(exp(x)) along the axes, without overflow."""
+    tensor = as_float(x)
+    # The maximum cancels, in the derivative too, so it is a constant there.
+    scaled = exp(tensor - _stop_gradient(max(tensor, axis, keepdims=True)))
+    return scaled / sum(scaled, axis, keepdims=True)
+
+
+@evaluable
+def log_softmax(x: ArrayLike, axis: Axes = -1) -> Tensor:
+    """log(softmax(x)) along the axes, finite even where softmax rounds to 0."""
+    tensor = as_float(x)
+    shifted = tensor - _stop_gradient(max(tensor, axis, keepdims=True))
+    return shifted - log(sum(exp(shifted), axis, keepdims=True))
+
+
+@evaluable
+def logsumexp(x: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    """log(sum(exp(x))) along the axes, without overflow; -inf for nothing but -inf."""
+    tensor = as_float(x)
+    largest = _stop_gradient(max(tensor, axis, keepdims=True))
+    finite = where(isfinite(largest), largest, 0)
+    result = log(sum(exp(tensor - finite), axis, keepdims=True)) + finite
+    return result if keepdims else squeeze(result, _all_axes(tensor, axis))
+
+
+def _all_axes(tensor: Tensor, axis: Axes | None) -> Any:
+    return tuple(range(tensor.ndim)) if axis is None else axis
+
+
+@evaluable
+def one_hot(
+    indices: ArrayLike, num_classes: int, dtype: Any = np.float32, axis: int = -1
+) -> Tensor:
+    """1 at each index along a new axis of size `num_classes`, 0 elsewhere and for others."""
+    tensor = as_tensor(indices)
+    place = normalize_axis(axis, tensor.ndim + 1)
+    dims = [*tensor.shape[:place], num_classes, *tensor.shape[place:]]
+    numbers = ops.iota(tensor.array_shape.element_type, dims, place)
+    spread = ops.broadcast(tensor, dims, [d for d in range(len(dims)) if d != place])
+    return cast(ops.compare("EQ", numbers, spread), dtype)
