@@ -1,0 +1,179 @@
+"""exp, expm1, tanh and logistic for f32 and f64, in straight-line code without a library.
+
+Reduction: x = n·ln2 + r with |r| ≤ ½ln2, exp(x) = 2^n · exp(r), where exp(r) = 1 + r + r²·Q(r) and
+Q is a polynomial. ln2 is held as a sum of two floats; n·(high part) cancels against x without error
+under a fused multiply-add, so r and even its rounding error are known.
+
+Coefficients were computed for tfc: weighted least squares on 80 Chebyshev nodes in 400-bit
+arithmetic, each coefficient rounded in turn and the remaining ones fitted again. The stated error
+is that of the rounded polynomial in exact arithmetic, relative to the function.
+"""
+
+from dataclasses import dataclass
+
+from tfc.backends.mlir.floating import (
+    Pair,
+    absolute,
+    at_most,
+    clamp,
+    copy_sign,
+    format_of,
+    polynomial,
+    power_of_two,
+    round_to_integer,
+)
+from tfc.backends.mlir.value import Scalar, bitcast, constant, fma, select
+from tfc.hlo.shape import F32, F64
+
+LOG2_E = 1.4426950408889634
+
+
+@dataclass(frozen=True)
+class _Exponential:
+    """Constants of exp in one format."""
+
+    ln2: tuple[float, float]
+    """ln 2 as high + low, each rounded to the format."""
+    q: tuple[float, ...]
+    """(exp(r) - 1 - r) / r²  for |r| ≤ 0.3477."""
+    low: float
+    """exp rounds to zero below this."""
+    high: float
+    """exp overflows above this, and n is still at most 1 + the largest exponent."""
+    tanh_small: tuple[float, ...]
+    """(tanh(x)/x - 1) / x² in x²  for |x| ≤ 0.5625."""
+    tanh_one: float
+    """tanh rounds to one above this."""
+
+
+# fmt: off
+_CONSTANTS = {
+    F32: _Exponential(
+        ln2=(0.6931471824645996, -1.9046542121259336e-09),
+        q=(  # error 2^-26.5
+            0.5, 0.16666576266288757, 0.041666507720947266, 0.008363320492208004,
+            0.0013930926797911525,
+        ),
+        low=-104.0, high=89.0,
+        tanh_small=(  # error 2^-27.7
+            -0.3333333134651184, 0.13333061337471008, -0.05390051379799843, 0.021258683875203133,
+            -0.006519600283354521,
+        ),
+        tanh_one=10.0,
+    ),
+    F64: _Exponential(
+        ln2=(0.6931471805599453, 2.3190468138462996e-17),
+        q=(  # error 2^-55.7
+            0.5000000000000001, 0.1666666666666667, 0.041666666666622484, 0.008333333333325827,
+            0.0013888888917903757, 0.00019841269875755328, 2.4801520312456937e-05,
+            2.7557254316009192e-06, 2.7620532277516737e-07, 2.5105641033782203e-08,
+        ),
+        low=-746.0, high=710.0,
+        tanh_small=(  # error 2^-58.0
+            -0.3333333333333333, 0.13333333333332262, -0.053968253966979275, 0.02186948847466571,
+            -0.008863233985101391, 0.003592105182913937, -0.001455621869034603,
+            0.0005887456399710256, -0.0002340865559896195, 8.424007256378394e-05,
+            -2.0012441690499436e-05,
+        ),
+        tanh_one=22.0,
+    ),
+}
+# fmt: on
+
+
+def _reduce(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """(n, r, low): x = n·ln2 + r + low, n a signed integer; low is the rounding error of r."""
+    high_ln2, low_ln2 = _CONSTANTS[x.element_type].ln2
+    n, integer = round_to_integer(x * LOG2_E)
+    partial = fma(n, -high_ln2, x)
+    r = fma(n, -low_ln2, partial)
+    return integer, r, fma(n, -low_ln2, partial - r)
+
+
+def _scale(x: Scalar, n: Scalar) -> Scalar:
+    """x·2^n rounded once, where 1/2 ≤ x < 2 and 2^n may be beyond the normal range (by a half)."""
+    form = format_of(x)
+    # Two factors; both exponent fields come out of one sum, without an arithmetic shift.
+    fields = bitcast(n + 2 * form.bias, form.unsigned)
+    first = fields >> 1
+    x = x * power_of_two(first, x.element_type)
+    return x * power_of_two(fields - first, x.element_type)
+
+
+def _scale_normal(x: Scalar, n: Scalar) -> Scalar:
+    """x·2^n where 2^n is a normal number."""
+    return x * power_of_two(n + format_of(x).bias, x.element_type)
+
+
+def exp(x: Scalar) -> Scalar:
+    """e^x, f32 or f64; inf above the range, 0 and subnormal numbers below it."""
+    constants = _CONSTANTS[format_of(x).element_type]
+    n, r, _ = _reduce(clamp(x, constants.low, constants.high))
+    # Factoring r out would round once less, but adding 1 last keeps the error of r·(…) small.
+    return _scale(fma(fma(polynomial(r, constants.q), r, 1.0), r, 1.0), n)
+
+
+def exp_pair(high: Scalar, low: Scalar) -> Scalar:
+    """e^(high + low) for a pair; `high` may be anything, `low` is at most 2^-40."""
+    constants = _CONSTANTS[format_of(high).element_type]
+    n, r, error = _reduce(clamp(high, 1.1 * constants.low, 1.1 * constants.high))
+    q = polynomial(r, constants.q)
+    square = r * r
+    # exp(r + low) = 1 + r + r²·q + low·exp(r)
+    low = low + error
+    low = fma(low, fma(square, q, r), low)
+    return _scale((fma(square, q, low) + r) + 1.0, n)
+
+
+def exp_normal(x: Scalar) -> Scalar:
+    """e^x in fewer steps than `exp`; arbitrary unless the result is a normal number or NaN."""
+    n, r, _ = _reduce(x)
+    q = polynomial(r, _CONSTANTS[x.element_type].q)
+    return _scale_normal(fma(fma(q, r, 1.0), r, 1.0), n)
+
+
+def _half_expm1(x: Scalar) -> Pair:
+    """(e^x - 1)/2 as high + low; half, so that 2^n stays finite up to the end of the range."""
+    constants = _CONSTANTS[format_of(x).element_type]
+    # Below -60 the result is -1 in either format.
+    n, r, error = _reduce(clamp(x, -60.0, constants.high))
+    scale = power_of_two(n + (format_of(x).bias - 1), x.element_type)
+    rest = fma(r * r, polynomial(r, constants.q), error)
+    # (2^n - 1)/2 + 2^n/2·r is a fast two-sum: the first term is larger, or zero.
+    integral = scale - 0.5
+    high = fma(scale, r, integral)
+    return high, fma(scale, rest, fma(scale, r, integral - high))
+
+
+def expm1(x: Scalar) -> Scalar:
+    """e^x - 1 without cancellation near zero, f32 or f64; HLO's exponential-minus-one."""
+    high, low = _half_expm1(x)
+    # Halving loses bits of subnormal numbers and the sign of zero; there x is the answer.
+    tiny = absolute(x) < 2.0 ** -(format_of(x).mantissa_bits + 3)
+    return select(tiny, x, (high + low) * 2.0)
+
+
+def tanh(x: Scalar) -> Scalar:
+    """The hyperbolic tangent, f32 or f64."""
+    constants = _CONSTANTS[format_of(x).element_type]
+    square = x * x
+    small = fma(x * square, polynomial(square, constants.tanh_small), x)
+    magnitude = absolute(x)
+    # 1 - 2/(e^2x + 1): the quotient is below 1/2, and its error shrinks accordingly.
+    exponential = exp_normal(at_most(magnitude, constants.tanh_one) * 2.0)
+    large = 1.0 - constant(x.element_type, 2.0) / (exponential + 1.0)
+    # `small` has lost the sign of a zero.
+    return copy_sign(select(magnitude < 0.5493061443340548, small, large), x)
+
+
+def logistic(x: Scalar) -> Scalar:
+    """1/(1 + e^-x), f32 or f64; for negative x as e^x/(1 + e^x), which is accurate down to zero."""
+    power = exp(-absolute(x))
+    denominator = power + 1.0
+    lost = power - (denominator - 1.0)
+    inverse = constant(x.element_type, 1.0) / denominator
+    numerator = select(x < 0.0, power, 1.0)
+    quotient = numerator * inverse
+    # One correction step makes up for the rounding of the sum and of the quotient.
+    remainder = fma(-quotient, lost, fma(-quotient, denominator, numerator))
+    return fma(remainder, inverse, quotient)
