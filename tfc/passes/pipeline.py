@@ -6,7 +6,6 @@ Pipeline is passes and the order they must keep, with reasons; a Repeat runs pas
 them changes anything.
 """
 
-import os
 import shlex
 import tempfile
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
 from tfc.errors import InternalError, TfcError
+from tfc.files import write_files
 from tfc.hlo.ir import Module
 from tfc.hlo.verifier import verify
 from tfc.options import Options
@@ -172,10 +172,7 @@ def size(module: Module) -> int:
 def dump(module: Module, path: Path) -> None:
     """Write a module's text to a file, which appears whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
-    with os.fdopen(handle, "w") as file:
-        file.write(f"{module}\n")
-    Path(temporary).replace(path)
+    write_files((path, f"{module}\n".encode()))
 
 
 class _Runner:
