@@ -1,0 +1,209 @@
+"""Target: the machine that code is made for, and what the emitters need to know about it."""
+
+import os
+import re
+import threading
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import llvmlite.binding as llvm
+
+from tfc.errors import UnsupportedError
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """One family of targets: its defaults, and how its assembly shows the width of its vectors.
+
+    `vectors` lists (pattern, bits, registers), widest first; the first whose pattern occurs in the
+    assembly of a vector computation is what the CPU has.
+    """
+
+    name: str
+    vectors: tuple[tuple[str, int, int], ...]
+    cpu: str = "generic"
+    features: str = ""
+    abi: str = ""
+
+
+# Keyed by LLVM's name of the code generator.
+# fmt: off
+_ARCHITECTURES = {
+    "x86-64":  Architecture("x86_64", ((r"zmm", 512, 32), (r"ymm", 256, 16), (r"xmm", 128, 16)),
+                            "x86-64"),
+    "aarch64": Architecture("aarch64", ((r"\.4s", 128, 32),)),
+    "arm":     Architecture("arm", ((r"\bq\d", 128, 16),)),
+    "riscv64": Architecture("riscv64", ((r"\bvsetivli", 128, 32),), "generic-rv64",
+                            "+m,+a,+f,+d,+c", "lp64d"),
+    "wasm32":  Architecture("wasm32", ((r"\bv128", 128, 16),)),
+    "nvptx64": Architecture("nvptx64", (), "sm_80"),
+}
+# fmt: on
+
+# LLVM offers no question "how wide are this CPU's vectors", so its answer is read off the code it
+# makes: the widest register used, and whether a fused multiply-add is a call to the C library.
+_PROBE = """
+define void @widest(ptr %p, ptr %q) "min-legal-vector-width"="512" {
+  %a = load <16 x float>, ptr %p
+  %b = load <16 x float>, ptr %q
+  %r = fadd <16 x float> %a, %b
+  store <16 x float> %r, ptr %p
+  ret void
+}
+define float @fused(float %a, float %b, float %c) {
+  %r = call float @llvm.fma.f32(float %a, float %b, float %c)
+  ret float %r
+}
+declare float @llvm.fma.f32(float, float, float)
+"""
+
+_CACHE_DEFAULTS = (32 << 10, 512 << 10, 8 << 20)
+_initialization = threading.Lock()
+
+
+@cache
+def _initialize_all() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    llvm.initialize_native_asmparser()
+
+
+def initialize_llvm() -> None:
+    """Make every code generator of LLVM ready, once per process; safe from any thread."""
+    with _initialization:
+        _initialize_all()
+
+
+@dataclass(frozen=True)
+class Target:
+    """A machine to make code for.
+
+    Attributes:
+        triple: LLVM's target triple, such as "aarch64-linux-gnu".
+        cpu: LLVM's name of the processor; the SM ("sm_80") for NVIDIA GPUs.
+        features: LLVM's list of features to add and remove, such as "+avx2,-fma4".
+        vector_bits: width of the widest vector register that is worth using, 0 if there is none.
+        vector_registers: the number of such registers.
+        has_fma: whether a fused multiply-add is an instruction, not a call to the C library.
+        l1_bytes, l2_bytes, l3_bytes: sizes of the data caches.
+    """
+
+    triple: str
+    cpu: str
+    features: str = ""
+    vector_bits: int = 0
+    vector_registers: int = 0
+    has_fma: bool = False
+    l1_bytes: int = _CACHE_DEFAULTS[0]
+    l2_bytes: int = _CACHE_DEFAULTS[1]
+    l3_bytes: int = _CACHE_DEFAULTS[2]
+
+    @staticmethod
+    def host() -> "Target":
+        """The machine that this process runs on."""
+        return _host()
+
+    @staticmethod
+    def parse(text: str) -> "Target":
+        """The target written as "triple[,cpu[,features]]", or "host".
+
+        Examples: "aarch64-linux-gnu", "x86_64-linux-gnu,x86-64-v3",
+        "wasm32-unknown-unknown,generic,+simd128", "nvptx64-nvidia-cuda,sm_90a".
+
+        Raises:
+            UnsupportedError: LLVM or tfc makes no code for that triple.
+        """
+        if text.strip() == "host":
+            return _host()
+        triple, cpu, features = [*(part.strip() for part in text.split(",", 2)), "", ""][:3]
+        known = _architecture(triple)
+        features = features if cpu or features else known.features
+        return _describe(triple, cpu or known.cpu, features)
+
+    @property
+    def architecture(self) -> str:
+        """The family: x86_64, aarch64, arm, riscv64, wasm32 or nvptx64."""
+        return _architecture(self.triple).name
+
+    @property
+    def abi(self) -> str:
+        """LLVM's name of the calling convention where the triple leaves it open, else empty."""
+        return _architecture(self.triple).abi
+
+    @property
+    def is_gpu(self) -> bool:
+        """True if the target is an NVIDIA GPU."""
+        return self.architecture == "nvptx64"
+
+    @property
+    def pointer_bits(self) -> int:
+        """Width of an address."""
+        return 32 if self.architecture in ("arm", "wasm32") else 64
+
+    def lanes(self, element_bits: int) -> int:
+        """The number of elements of that width in one vector register; 1 without vectors."""
+        return max(1, self.vector_bits // element_bits)
+
+    def __str__(self) -> str:
+        """The text that `parse` reads."""
+        return ",".join(filter(None, (self.triple, self.cpu, self.features)))
+
+
+def _architecture(triple: str) -> Architecture:
+    initialize_llvm()
+    try:
+        name = llvm.Target.from_triple(triple).name
+    except RuntimeError:
+        name = ""
+    if name not in _ARCHITECTURES:
+        known = ", ".join(a.name for a in _ARCHITECTURES.values())
+        raise UnsupportedError(
+            f'cannot make code for the target triple "{triple}": expected one such as '
+            f'"x86_64-linux-gnu", whose architecture is one of {known}'
+        )
+    return _ARCHITECTURES[name]
+
+
+@cache
+def _describe(
+    triple: str, cpu: str, features: str, caches: tuple[int, int, int] = _CACHE_DEFAULTS
+) -> Target:
+    known = _architecture(triple)
+    machine = llvm.Target.from_triple(triple).create_target_machine(
+        cpu=cpu, features=features, opt=1, abiname=known.abi
+    )
+    module = llvm.parse_assembly(_PROBE, llvm.create_context())
+    module.triple, module.data_layout = triple, str(machine.target_data)
+    assembly = machine.emit_assembly(module)
+    bits, registers = 0, 0
+    for pattern, bits_if_found, registers_if_found in reversed(known.vectors):
+        if re.search(pattern, assembly):
+            bits, registers = bits_if_found, registers_if_found
+    has_fma = "fmaf" not in assembly
+    return Target(triple, cpu, features, bits, registers, has_fma, *caches)
+
+
+@cache
+def _host() -> Target:
+    features = llvm.get_host_cpu_features().flatten()
+    return _describe(
+        llvm.get_process_triple(), llvm.get_host_cpu_name(), features, _host_cache_bytes()
+    )
+
+
+def _host_cache_bytes() -> tuple[int, int, int]:
+    """Sizes of the first CPU's data caches: Linux's sysfs, else POSIX's sysconf, else a guess."""
+    sizes: dict[int, int] = dict(enumerate(_CACHE_DEFAULTS, start=1))
+    for level, name in ((1, "SC_LEVEL1_DCACHE_SIZE"), (2, "SC_LEVEL2_CACHE_SIZE")):
+        if name in getattr(os, "sysconf_names", ()):
+            sizes[level] = max(os.sysconf(name), 0) or sizes[level]
+    for entry in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        try:
+            level, kind, size = ((entry / f).read_text().strip() for f in ("level", "type", "size"))
+        except OSError:
+            continue
+        match = re.fullmatch(r"(\d+)([KMG]?)", size)
+        if match and kind != "Instruction" and int(level) in sizes:
+            sizes[int(level)] = int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]]
+    return sizes[1], sizes[2], sizes[3]
