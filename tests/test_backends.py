@@ -1,0 +1,168 @@
+"""The registry, and executables of every backend: arguments, results, layouts, threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import tfc
+from tfc.backends.registry import backend_names, get_backend
+from tfc.errors import ShapeError, UnsupportedError
+from tfc.hlo import builder
+from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.shape import F32, S32, Layout, Shape
+
+RUNNING = ["cpu", "interpreter"]
+
+
+def module_of(*results: Instruction) -> Module:
+    """A module of the results' parameters, with a tuple as its root."""
+    root = builder.instruction("tuple", results)
+    reached = Computation.make("main", [], root).instructions
+    parameters = sorted((i for i in reached if i.opcode == "parameter"),
+                        key=lambda p: p["number"])
+    return Module("test", Computation.make("main", parameters, root))
+
+
+def test_backends_are_found_by_name():
+    assert {"cpu", "gpu", "interpreter"} <= set(backend_names())
+    assert get_backend("interpreter").name == "interpreter"
+    with pytest.raises(UnsupportedError, match="no backend 'tpu'; the backends are cpu, gpu"):
+        get_backend("tpu")
+
+
+@pytest.mark.parametrize("backend", RUNNING)
+def test_wrong_arguments_are_refused(backend: str):
+    x = builder.parameter(0, Shape(F32, (2, 3)))
+    executable = tfc.compile(module_of(x), backend)
+    with pytest.raises(ShapeError, match=r"must be f32\[2,3\], got float64\[2, 3\]"):
+        executable(np.zeros((2, 3)))
+    with pytest.raises(ShapeError, match="takes 1 arrays, got 2"):
+        executable(np.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32))
+
+
+@pytest.mark.parametrize("backend", RUNNING)
+def test_results_are_fresh_arrays(backend: str):
+    """A parameter, a constant and one value given twice are copied, never shared."""
+    x = builder.parameter(0, Shape(F32, (4,)))
+    doubled = builder.binary("add", x, x)
+    constant = builder.constant(np.arange(40, dtype=np.float32))
+    argument = np.array([1, 2, 3, 4], np.float32)
+    first, second, third, same, pool = tfc.compile(
+        module_of(x, doubled, doubled, x, constant), backend)(argument)
+    for result in (first, same):
+        np.testing.assert_array_equal(result, argument)
+        assert not np.shares_memory(result, argument)
+    np.testing.assert_array_equal(second, [2, 4, 6, 8])
+    np.testing.assert_array_equal(third, second)
+    assert not np.shares_memory(second, third)
+    np.testing.assert_array_equal(pool, np.arange(40))
+
+
+@pytest.mark.parametrize("backend", RUNNING)
+def test_column_major_parameters_and_results(backend: str):
+    """LY-5: a layout changes where elements lie, not what they are."""
+    columns = Layout((0, 1))
+    x = builder.parameter(0, Shape(F32, (3, 4), columns))
+    y = builder.parameter(1, Shape(F32, (3, 4)))
+    total = builder.binary("add", y, builder.unary("negate", x))
+    moved = Instruction("copy", (total,), Shape(F32, (3, 4), columns), name="copy")
+    a, b = np.arange(12, dtype=np.float32).reshape(3, 4), np.ones((3, 4), np.float32)
+    row, column = tfc.compile(module_of(total, moved), backend)(a, b)
+    np.testing.assert_array_equal(row, b - a)
+    np.testing.assert_array_equal(column, b - a)
+
+
+@pytest.mark.parametrize("backend", RUNNING)
+def test_arrays_without_elements(backend: str):
+    """RED-4: a sum over nothing is the init value; empty results are empty."""
+    x = builder.parameter(0, Shape(F32, (0, 3)))
+    add = builder.scalar_computation("add", F32)
+    sums = builder.reduce(x, builder.constant(7, F32), (0,), add)
+    product = builder.instruction("dot", [x, x], lhs_contracting_dims=(0,),
+                                  rhs_contracting_dims=(0,))
+    empty, totals, zeros = tfc.compile(module_of(builder.binary("add", x, x), sums, product),
+                                       backend)(np.zeros((0, 3), np.float32))
+    assert empty.shape == (0, 3)
+    np.testing.assert_array_equal(totals, [7, 7, 7])
+    np.testing.assert_array_equal(zeros, np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("backend", RUNNING)
+@pytest.mark.parametrize(("index", "expected"), [(0, 1), (1, 20), (2, 300), (7, 300), (-1, 300)])
+def test_conditional_runs_one_branch_and_the_last_for_any_other_index(backend, index, expected):
+    """CND-4; an index out of range takes the last branch."""
+    selector = builder.parameter(0, Shape(S32))
+
+    def branch(factor: int) -> Computation:
+        x = builder.parameter(0, Shape(S32))
+        return Computation.make(f"times_{factor}", [x],
+                                builder.binary("multiply", x, builder.constant(factor, S32)))
+
+    operands = [builder.constant(n, S32) for n in (1, 2, 3)]
+    chosen = builder.instruction("conditional", [selector, *operands],
+                                 branch_computations=tuple(branch(10**n) for n in range(3)))
+    (result,) = tfc.compile(module_of(chosen), backend)(np.array(index, np.int32))
+    assert result == expected
+
+
+@pytest.mark.parametrize("backend", RUNNING)
+def test_while_that_swaps_its_state(backend: str):
+    """WH-1: each iteration sees the whole old state, whatever the order of the copies."""
+    shapes = [Shape(S32), Shape(F32, (2,)), Shape(F32, (2,))]
+    init = [builder.parameter(n, s) for n, s in enumerate(shapes)]
+    start = builder.instruction("tuple", init)
+    state = builder.parameter(0, start.shape)
+    count, left, right = (
+        builder.instruction("get-tuple-element", [state], index=n) for n in range(3))
+    one = builder.constant(1, S32)
+    body = Computation.make("swap", [state], builder.instruction(
+        "tuple", [builder.binary("subtract", count, one), right, left]))
+    state = builder.parameter(0, start.shape)
+    count = builder.instruction("get-tuple-element", [state], index=0)
+    condition = Computation.make("more", [state],
+                                 builder.compare("GT", count, builder.constant(0, S32)))
+    loop = builder.instruction("while", [start], condition=condition, body=body)
+    values = [builder.instruction("get-tuple-element", [loop], index=n) for n in range(3)]
+    a, b = np.array([1, 2], np.float32), np.array([3, 4], np.float32)
+    executable = tfc.compile(module_of(*values), backend)
+    for turns, first in ((0, a), (3, b), (4, a)):
+        _, got, _ = executable(np.array(turns, np.int32), a, b)
+        np.testing.assert_array_equal(got, first)
+
+
+def test_one_executable_in_many_threads():
+    x = builder.parameter(0, Shape(F32, (1000,)))
+    add = builder.scalar_computation("add", F32)
+    total = builder.reduce(builder.unary("exponential", x), builder.constant(0, F32), (0,), add)
+    spread = builder.binary("divide", x, builder.broadcast(total, (1000,), ()))
+    executable = tfc.compile(module_of(spread))
+    arguments = [np.full(1000, n / 10, np.float32) for n in range(16)]
+    expected = [executable(a)[0] for a in arguments]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(20):
+            for got, want in zip(pool.map(lambda a: executable(a)[0], arguments), expected):
+                np.testing.assert_array_equal(got, want)
+
+
+def test_equal_kernels_are_emitted_once():
+    values = [builder.parameter(n, Shape(F32, (8, 8))) for n in range(2)]
+    product = values[0]
+    for _ in range(4):
+        product = builder.instruction("dot", [product, values[1]], lhs_contracting_dims=(1,),
+                                      rhs_contracting_dims=(0,))
+    text = tfc.compile(module_of(product)).as_text("mlir")
+    calls = [line for line in text.split("\n") if "call @tfc_entry." in line]
+    assert len(calls) == 4
+    assert len({line.split("(")[0] for line in calls}) == 1
+
+
+def test_memory_and_cost_are_reported():
+    x = builder.parameter(0, Shape(F32, (10, 20)))
+    y = builder.parameter(1, Shape(F32, (20, 30)))
+    product = builder.instruction("dot", [x, y], lhs_contracting_dims=(1,),
+                                  rhs_contracting_dims=(0,))
+    executable = tfc.compile(module_of(product))
+    assert executable.cost_analysis().flops == 2 * 10 * 20 * 30
+    memory = executable.memory_analysis()
+    assert (memory.argument_bytes, memory.result_bytes) == (800 + 2400, 1200)

@@ -1,0 +1,60 @@
+"""Random modules give on the CPU backend what the reference evaluator gives."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from strategies import arguments_for, modules
+
+import tfc
+from tfc.hlo.evaluator import evaluate
+from tfc.hlo.ir import Module
+from tfc.hlo.shape import F32, F64, PRED, S32, S64, U8
+
+QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(QUICK, max_examples=1500)
+KINDS = st.sampled_from(["normal", "whole", "special"])
+
+
+def flat(value: Any) -> Iterator[np.ndarray]:
+    """The arrays in nested tuples, depth first."""
+    if isinstance(value, tuple):
+        for element in value:
+            yield from flat(element)
+    else:
+        yield value
+
+
+def assert_same(module: Module, seed: int, kind: str) -> None:
+    """The CPU backend agrees with the evaluator: exactly for integers, closely for floats."""
+    arguments = tuple(arguments_for(module, np.random.default_rng(seed), kind))
+    expected = list(flat(evaluate(module, *arguments)))
+    actual = tfc.compile(module)(*flat(arguments))
+    for got, want in zip(actual, expected, strict=True):
+        assert (got.dtype, got.shape) == (want.dtype, want.shape)
+        if got.dtype.kind == "f":
+            np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-5)
+        else:
+            np.testing.assert_array_equal(got, want)
+
+
+@QUICK
+@given(modules(max_instructions=12), st.integers(0, 1000), KINDS)
+def test_random_modules(module: Module, seed: int, kind: str):
+    assert_same(module, seed, kind)
+
+
+@QUICK
+@given(modules(12, element_types=(F64, U8, S64, F32)), st.integers(0, 1000), KINDS)
+def test_random_modules_of_other_types(module: Module, seed: int, kind: str):
+    assert_same(module, seed, kind)
+
+
+@pytest.mark.slow
+@SLOW
+@given(modules(20, element_types=(F32, S32, PRED, F64)), st.integers(0, 1000), KINDS)
+def test_many_larger_random_modules(module: Module, seed: int, kind: str):
+    assert_same(module, seed, kind)

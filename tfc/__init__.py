@@ -1,0 +1,40 @@
+"""tfc: a compiler toolchain for tensor programs. Python graphs become fast native code.
+
+import tfc
+import tfc.numpy as tnp
+
+@tfc.jit
+def predict(w, b, x):
+    return tnp.tanh(x @ w + b)
+"""
+
+from tfc import errors, hlo, nn, numpy
+from tfc.compiler import compile
+from tfc.frontend.control_flow import cond, fori_loop, while_loop
+from tfc.frontend.gradient import grad, value_and_grad, vjp
+from tfc.frontend.tensor import Tensor
+from tfc.jit import Compiled, JitFunction, Lowered, jit
+from tfc.options import Options
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Compiled",
+    "JitFunction",
+    "Lowered",
+    "Options",
+    "Tensor",
+    "__version__",
+    "compile",
+    "cond",
+    "errors",
+    "fori_loop",
+    "grad",
+    "hlo",
+    "jit",
+    "nn",
+    "numpy",
+    "value_and_grad",
+    "vjp",
+    "while_loop",
+]

@@ -1,0 +1,115 @@
+"""The CPU compiler: HLO passes, buffer plan, MLIR, LLVM, machine code."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tfc.backends.cpu.abi import entry_point
+from tfc.backends.cpu.executable import CpuExecutable
+from tfc.backends.cpu.kernels import workspace_bytes
+from tfc.backends.cpu.program import Program, emit_program
+from tfc.backends.interfaces import Compiler, ObjectCode
+from tfc.backends.llvm import CompiledModule, compile_ir, lower_to_llvm, to_llvm_ir
+from tfc.backends.target import Target
+from tfc.errors import UnsupportedError
+from tfc.hlo.ir import Module
+from tfc.hlo.shape import leaves
+from tfc.options import Options
+from tfc.passes import default_pipeline
+from tfc.passes.buffers import BufferAssignment, assign_buffers
+
+JIT_NAME = "tfc_entry"
+STAGES = ("hlo", "optimized", "mlir", "llvm", "asm")
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """A module on its way to code: optimised HLO, its buffers, and how to emit its MLIR."""
+
+    name: str
+    module: Module
+    assignment: BufferAssignment
+    target: Target
+
+    def emit(self) -> Program:
+        """The MLIR program, made anew at each call."""
+        return emit_program(self.module, self.assignment, self.name, self.target)
+
+    def to_llvm(self, constants: bytes | None) -> CompiledModule:
+        """Optimised LLVM IR and machine code; see `entry_point` for the constants."""
+        text = to_llvm_ir(lower_to_llvm(self.emit().module))
+        arguments = sum(1 for p in self.module.entry.parameters for _ in leaves(p.shape))
+        results = sum(1 for _ in leaves(self.module.entry.root.shape))
+        text += entry_point(self.name, arguments, results, constants)
+        return compile_ir(text, self.target)
+
+    def constant_pool(self) -> np.ndarray:
+        """The bytes of the constants, where the buffer plan puts them."""
+        pool = np.zeros(self.assignment.constant_size, np.uint8)
+        for offset, literal in self.assignment.constants:
+            data = literal.array.reshape(-1).view(np.uint8)
+            pool[offset : offset + data.size] = data
+        return pool
+
+
+class CpuCompiler(Compiler):
+    """Compiles for the host, or for any CPU that LLVM knows."""
+
+    def optimize(self, module: Module, options: Options) -> Module:
+        """The HLO passes that every backend that makes code shares."""
+        return default_pipeline().run(module, options)
+
+    def compile(self, module: Module, options: Options, target: Target | None) -> CpuExecutable:
+        """Compile for this process and load the code.
+
+        Raises:
+            UnsupportedError: some op has no CPU code, or the target is another machine.
+        """
+        compilation = self.prepare(module, JIT_NAME, target or Target.host(), options)
+        return CpuExecutable(module, compilation, JIT_NAME)
+
+    def emit_text(self, module: Module, stage: str, options: Options, target: Target | None) -> str:
+        """The program at one of `STAGES`, for any CPU; no code is loaded.
+
+        Raises:
+            UnsupportedError: there is no such stage, or some op has no CPU code.
+        """
+        if stage not in STAGES:
+            raise UnsupportedError(
+                f"the CPU backend has no stage '{stage}'; it has {', '.join(STAGES)}"
+            )
+        if stage == "hlo":
+            return str(module)
+        compilation = self.prepare(module, JIT_NAME, target or Target.host(), options)
+        match stage:
+            case "mlir":
+                return str(compilation.emit().module)
+            case "llvm":
+                return compilation.to_llvm(None).llvm_ir
+            case "asm":
+                return compilation.to_llvm(None).assembly
+            case _:
+                return str(compilation.module)
+
+    def compile_object(
+        self, module: Module, name: str, target: Target, options: Options
+    ) -> ObjectCode:
+        """Compile to an object file whose entry point is called `name`.
+
+        Raises:
+            UnsupportedError: some op has no CPU code, or the target is no CPU.
+        """
+        compilation = self.prepare(module, name, target, options)
+        code = compilation.to_llvm(compilation.constant_pool().tobytes()).object_code
+        plan = compilation.assignment
+        return ObjectCode(
+            name, code, compilation.module, plan.arena_size, plan.constant_size, target
+        )
+
+    def prepare(self, module: Module, name: str, target: Target, options: Options) -> Compilation:
+        """Optimise a module and plan its memory."""
+        if target.is_gpu:
+            raise UnsupportedError(f"the CPU backend makes no code for {target}; use backend='gpu'")
+        optimized = self.optimize(module, options)
+        assignment = assign_buffers(optimized, lambda i: workspace_bytes(i, target))
+        return Compilation(name, optimized, assignment, target)

@@ -1,0 +1,137 @@
+"""Running compiled code in this process: argument passing, results and temporaries."""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from tfc.backends.cpu.abi import ALIGNMENT
+from tfc.backends.cpu.program import Program
+from tfc.backends.interfaces import Executable, HostTransferManager, MemoryAnalysis
+from tfc.backends.llvm import CompiledModule
+from tfc.hlo.ir import Module
+from tfc.hlo.shape import Shape
+from tfc.passes.buffers import BufferAssignment
+
+_TRANSFERS = HostTransferManager()
+
+
+class Compilation(Protocol):
+    """What the executable needs of the compilation that made it."""
+
+    @property
+    def module(self) -> Module:
+        """The optimised module."""
+        ...
+
+    @property
+    def assignment(self) -> BufferAssignment:
+        """Its memory plan."""
+        ...
+
+    def emit(self) -> Program:
+        """Its MLIR."""
+        ...
+
+    def to_llvm(self, constants: bytes | None) -> CompiledModule:
+        """Its LLVM IR and machine code."""
+        ...
+
+    def constant_pool(self) -> np.ndarray:
+        """The bytes of its constants."""
+        ...
+
+
+class CpuExecutable(Executable):
+    """A module as machine code in this process; calls are synchronous and thread-safe."""
+
+    def __init__(self, source: Module, compilation: Compilation, name: str):
+        super().__init__(source, compilation.module)
+        self._compilation = compilation
+        self._compiled = compilation.to_llvm(None)
+        self._code = self._compiled.load()
+        plan = compilation.assignment
+        self._constants = aligned_bytes(plan.constant_size)
+        self._constants[:] = compilation.constant_pool()
+        self._arena_size = plan.arena_size
+        # Arenas of finished calls, kept for the next: list.append and pop are atomic.
+        self._arenas: list[tuple[np.ndarray, int]] = []
+        kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 4)
+        self._entry: Callable[..., int] = kind(self._code.address(name))
+        self._argument_pointers = ctypes.c_void_p * len(self.parameter_shapes)
+        self._result_pointers = ctypes.c_void_p * len(self.result_shapes)
+        self._constant_address = _address(self._constants)
+        # Whether each array can be used where it lies, looked up once: a call of small arrays
+        # takes no longer than its bookkeeping.
+        self._plain = [s.has_default_layout for s in self.parameter_shapes]
+        self._all_results_plain = all(s.has_default_layout for s in self.result_shapes)
+        self._results = [(_memory_dims(s), s.element_type.dtype) for s in self.result_shapes]
+
+    def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
+        self.check_arguments(arguments)
+        passed = [
+            a if plain and a.flags.c_contiguous else _TRANSFERS.to_device(a, s)
+            for a, plain, s in zip(arguments, self._plain, self.parameter_shapes)
+        ]
+        results = [np.empty(dims, dtype) for dims, dtype in self._results]
+        arena = self._arenas.pop() if self._arenas else self._new_arena()
+        self._entry(
+            self._argument_pointers(*map(_address, passed)),
+            self._result_pointers(*map(_address, results)),
+            arena[1],
+            self._constant_address,
+        )
+        self._arenas.append(arena)
+        if self._all_results_plain:
+            return results
+        return [_TRANSFERS.from_device(r, s) for r, s in zip(results, self.result_shapes)]
+
+    def _new_arena(self) -> tuple[np.ndarray, int]:
+        arena = aligned_bytes(self._arena_size)
+        return arena, _address(arena)
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The names that `as_text` knows."""
+        return ("hlo", "optimized", "mlir", "llvm", "asm")
+
+    def _text(self, stage: str) -> str:
+        match stage:
+            case "mlir":
+                return str(self._compilation.emit().module)
+            case "llvm":
+                return self._compiled.llvm_ir
+            case "asm":
+                return self._compiled.assembly
+            case _:
+                return str(self.hlo)
+
+    def memory_analysis(self) -> MemoryAnalysis:
+        """Bytes of arguments, results, the arena and the constant pool."""
+        return MemoryAnalysis(
+            _total(self.parameter_shapes),
+            _total(self.result_shapes),
+            self._arena_size,
+            self._constants.size,
+        )
+
+
+def _address(array: np.ndarray) -> int:
+    """Where the array's memory begins; a third of the time of `array.ctypes.data`."""
+    return array.__array_interface__["data"][0]
+
+
+def aligned_bytes(size: int) -> np.ndarray:
+    """Uninitialised bytes that begin at a multiple of 64."""
+    raw = np.empty(size + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + size]
+
+
+def _memory_dims(shape: Shape) -> tuple[int, ...]:
+    return shape.dims if shape.has_default_layout else (shape.storage_size,)
+
+
+def _total(shapes: Sequence[Shape]) -> int:
+    return sum(s.byte_size for s in shapes)

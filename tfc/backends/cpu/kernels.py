@@ -1,0 +1,101 @@
+"""The CPU's choice of code for each kernel."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfc.backends.mlir.bodies import emit_body
+from tfc.backends.mlir.elements import Buffer
+from tfc.backends.mlir.kernels import Kernel, buffer_types
+from tfc.backends.mlir.loops import LoopNest
+from tfc.backends.mlir.matmul import MatmulSpec, emit_matmul
+from tfc.backends.mlir.provider import func, ir
+from tfc.backends.target import Target
+from tfc.hlo.contraction import dot_dimensions, free_dimensions
+from tfc.hlo.ir import Instruction
+from tfc.hlo.shape import F32, F64, Shape
+from tfc.passes.dots import group_stride
+
+
+def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
+    """Emit a kernel as a private function of its operand and result buffers.
+
+    A tiled dot takes a workspace buffer besides, of `workspace_bytes` of its instruction.
+
+    Raises:
+        UnsupportedError: the CPU backend has no code for the kernel's root.
+    """
+    spec = matmul_spec(kernel.root)
+    if spec is not None:
+        emit_matmul(ir.InsertionPoint.current, name, spec, target)
+        return
+    types = buffer_types(kernel)
+    function = func.FuncOp(name, ([*types], []), visibility="private")
+    noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
+    function.arg_attrs = ir.ArrayAttr.get([noalias] * len(types))
+    # One function a kernel: LLVM's work stays linear, and a profile shows names.
+    function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
+    block = function.add_entry_block()
+    with ir.InsertionPoint(block):
+        shapes = (*kernel.operand_shapes, *kernel.results)
+        buffers = [Buffer(m, s) for m, s in zip(block.arguments, shapes)]
+        emit_body(kernel, buffers, LoopNest(), flat=False)
+        func.return_([])
+
+
+def matmul_spec(root: Instruction) -> MatmulSpec | None:
+    """The tiled matrix product that a dot is, or None: other types, or scattered dimensions."""
+    if root.opcode != "dot":
+        return None
+    lhs, rhs = (o.array_shape for o in root.operands)
+    result = root.array_shape
+    if {lhs.element_type, rhs.element_type, result.element_type} not in ({F32}, {F64}):
+        return None
+    lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(root.attributes)
+    lhs_free = free_dimensions(lhs.rank, lhs_batch, lhs_contracting)
+    rhs_free = free_dimensions(rhs.rank, rhs_batch, rhs_contracting)
+    batch, rows = len(lhs_batch), len(lhs_batch) + len(lhs_free)
+    lhs_strides = _strides(lhs, lhs_batch, lhs_free, lhs_contracting)
+    rhs_strides = _strides(rhs, rhs_batch, rhs_contracting, rhs_free)
+    out_strides = _strides(result, range(batch), range(batch, rows), range(rows, result.rank))
+    n = _count(rhs, rhs_free)
+    if lhs_strides is None or rhs_strides is None or out_strides is None:
+        return None
+    if n > 1 and out_strides[2] != 1:
+        return None
+    return MatmulSpec(
+        element_type=result.element_type,
+        batch=_count(lhs, lhs_batch),
+        m=_count(lhs, lhs_free),
+        n=n,
+        k=_count(lhs, lhs_contracting),
+        lhs_strides=lhs_strides,
+        rhs_strides=rhs_strides,
+        out_strides=(*out_strides[:2], 1),
+        lhs_size=lhs.storage_size,
+        rhs_size=rhs.storage_size,
+        out_size=result.storage_size,
+    )
+
+
+def workspace_bytes(instruction: Instruction, target: Target) -> int:
+    """Scratch memory that an instruction's kernel needs."""
+    spec = matmul_spec(instruction)
+    return spec.workspace_size(target) * spec.element_type.bytes if spec else 0
+
+
+def workspace_type(spec: MatmulSpec, target: Target) -> Any:
+    """The memref type of a tiled dot's workspace."""
+    return Shape(spec.element_type, (spec.workspace_size(target),))
+
+
+def _strides(shape: Shape, *groups: Sequence[int]) -> tuple[int, int, int] | None:
+    """The strides of the batch, row and column directions, if each has one."""
+    first, second, third = (group_stride(shape, g) for g in groups)
+    return None if None in (first, second, third) else (first or 0, second or 0, third or 0)
+
+
+def _count(shape: Shape, dimensions: Sequence[int]) -> int:
+    count = 1
+    for d in dimensions:
+        count *= shape.dims[d]
+    return count

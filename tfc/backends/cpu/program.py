@@ -1,0 +1,191 @@
+"""The program: the MLIR module of a whole HLO module for CPU.
+
+One private function a kernel (equal kernels are emitted once), and one entry that walks the
+computations and calls them over the planned buffers:
+
+    func @NAME.body(%arg0: memref<Bxi8> …, %result0: memref<Bxi8> …,
+                    %arena: memref<Bxi8>, %constants: memref<Bxi8>)
+
+Every buffer is a view of one of these. Loops and conditionals of HLO become scf.while and scf.if
+around the calls.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfc.backends.cpu.kernels import emit_kernel, matmul_spec, workspace_type
+from tfc.backends.mlir.kernels import buffer_types, is_silent, kernel_of, memref_type
+from tfc.backends.mlir.loops import index_constant
+from tfc.backends.mlir.provider import arith, func, ir, memref, scf
+from tfc.backends.mlir.value import from_memory
+from tfc.backends.target import Target
+from tfc.errors import UnsupportedError
+from tfc.hlo.control import branches
+from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.shape import PRED, S32, Shape, leaves
+from tfc.passes.buffers import BufferAssignment, Slice
+
+
+@dataclass(frozen=True)
+class Program:
+    """The emitted MLIR module, and how many functions it has for how many kernel calls."""
+
+    module: Any
+    kernel_names: tuple[str, ...]
+    call_count: int
+
+
+def emit_program(
+    module: Module, assignment: BufferAssignment, name: str, target: Target
+) -> Program:
+    """Emit a module whose buffers are assigned; a new MLIR context belongs to the result.
+
+    Raises:
+        UnsupportedError: some instruction has no code on CPU.
+    """
+    with ir.Context(), ir.Location.unknown():
+        emitter = _ProgramEmitter(module, assignment, name, target)
+        emitter.emit()
+        return Program(emitter.mlir, tuple(emitter.kernels.values()), emitter.calls)
+
+
+class _ProgramEmitter:
+    def __init__(self, module: Module, assignment: BufferAssignment, name: str, target: Target):
+        self.hlo, self.assignment, self.name, self.target = module, assignment, name, target
+        self.mlir = ir.Module.create()
+        self.kernels: dict[Hashable, str] = {}
+        self.calls = 0
+        self.spaces: dict[tuple[str, int], Any] = {}
+
+    def emit(self) -> None:
+        entry = self.hlo.entry
+        parameters = [s for p in entry.parameters for s in leaves(p.shape)]
+        results = list(leaves(entry.root.shape))
+        sizes = [s.byte_size for s in (*parameters, *results)]
+        sizes += [self.assignment.arena_size, self.assignment.constant_size]
+        types = [ir.MemRefType.get([n], ir.IntegerType.get_signless(8)) for n in sizes]
+        with ir.InsertionPoint(self.mlir.body):
+            function = func.FuncOp(f"{self.name}.body", (types, []))
+        block = function.add_entry_block()
+        keys = [("parameter", n) for n in range(len(parameters))]
+        keys += [("result", n) for n in range(len(results))]
+        self.spaces = dict(
+            zip([*keys, ("arena", 0), ("constant", 0)], block.arguments, strict=True)
+        )
+        with ir.InsertionPoint(block):
+            self._computation(entry)
+            self._copy_leaves(entry.root, self.assignment.result_slices)
+            func.return_([])
+
+    def _computation(self, computation: Computation) -> None:
+        for instruction in computation.instructions:
+            if instruction.opcode == "while":
+                self._while(instruction)
+            elif instruction.opcode == "conditional":
+                self._conditional(instruction)
+            elif not is_silent(instruction):
+                self._kernel(instruction)
+
+    def _kernel(self, instruction: Instruction) -> None:
+        """Call the function of an instruction's kernel, emitting it the first time."""
+        kernel = kernel_of(instruction)
+        if all(s.size == 0 for s in kernel.results):
+            return
+        if kernel.key not in self.kernels:
+            name = f"{self.name}.{len(self.kernels)}.{kernel.root.opcode}".replace("-", "_")
+            self.kernels[kernel.key] = name
+            with ir.InsertionPoint(self.mlir.body):
+                emit_kernel(name, kernel, self.target)
+        slices = [s for o in kernel.operands for s in self.assignment.slices[o]]
+        slices += self.assignment.slices[instruction]
+        arguments = [self._view(s, t) for s, t in zip(slices, buffer_types(kernel), strict=True)]
+        spec = matmul_spec(kernel.root)
+        if spec is not None:
+            scratch = memref_type(workspace_type(spec, self.target))
+            piece = self.assignment.workspace.get(instruction, Slice("arena"))
+            arguments.append(self._view(piece, scratch))
+        func.CallOp([], self.kernels[kernel.key], arguments)
+        self.calls += 1
+
+    def _view(self, piece: Slice, memref_type: Any) -> Any:
+        """The buffer that a slice is, as elements of its type."""
+        base = self.spaces[(piece.space, piece.index)]
+        return memref.view(memref_type, base, index_constant(piece.offset), [])
+
+    def _copy_leaves(self, source: Instruction, targets: Sequence[Slice]) -> None:
+        """Copy each leaf of a value to its target, unless it is there already."""
+        shapes = leaves(source.shape)
+        for piece, target, shape in zip(self.assignment.slices[source], targets, shapes):
+            if piece != target and shape.size:
+                kind = memref_type(shape)
+                memref.CopyOp(self._view(piece, kind), self._view(target, kind))
+
+    def _scalar(self, instruction: Instruction, shape: Shape) -> Any:
+        """The value of a scalar in memory."""
+        (piece,) = self.assignment.slices[instruction]
+        view = self._view(piece, memref_type(shape))
+        return from_memory(memref.load(view, [index_constant(0)]), shape.element_type).value
+
+    def _while(self, loop: Instruction) -> None:
+        state = self.assignment.slices[loop]
+        condition, body = loop["condition"], loop["body"]
+        _require_same_layouts(loop, loop.operands[0], body.root)
+        self._copy_leaves(loop.operands[0], state)
+        made = scf.WhileOp([], [])
+        with ir.InsertionPoint(made.before.blocks.append()):
+            self._computation(condition)
+            scf.condition(self._scalar(condition.root, Shape(PRED)), [])
+        with ir.InsertionPoint(made.after.blocks.append()):
+            self._computation(body)
+            self._copy_leaves(body.root, state)
+            scf.yield_([])
+
+    def _conditional(self, instruction: Instruction) -> None:
+        called = branches(instruction)
+        for branch in called:
+            _require_same_layouts(instruction, branch.root)
+        selector = instruction.operands[0]
+        if "branch_computations" not in instruction.attributes:
+            self._branch(instruction, self._scalar(selector, Shape(PRED)), called)
+            return
+        # The first branch whose number is the index; any other index takes the last (CND).
+        chosen = self._scalar(selector, Shape(S32))
+        self._branches(instruction, chosen, called, 0)
+
+    def _branches(
+        self, instruction: Instruction, chosen: Any, called: Sequence[Computation], number: int
+    ) -> None:
+        if number == len(called) - 1:
+            self._finish(instruction, called[number])
+            return
+        wanted = arith.constant(chosen.type, number)
+        made = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, chosen, wanted), has_else=True)
+        with ir.InsertionPoint(made.then_block):
+            self._finish(instruction, called[number])
+            scf.yield_([])
+        with ir.InsertionPoint(made.else_block):
+            self._branches(instruction, chosen, called, number + 1)
+            scf.yield_([])
+
+    def _branch(self, instruction: Instruction, test: Any, called: Sequence[Computation]) -> None:
+        made = scf.IfOp(test, has_else=True)
+        for block, computation in zip((made.then_block, made.else_block), called):
+            with ir.InsertionPoint(block):
+                self._finish(instruction, computation)
+                scf.yield_([])
+
+    def _finish(self, instruction: Instruction, branch: Computation) -> None:
+        """Run a branch and put its result where the conditional's is."""
+        self._computation(branch)
+        self._copy_leaves(branch.root, self.assignment.slices[instruction])
+
+
+def _require_same_layouts(instruction: Instruction, *sources: Instruction) -> None:
+    """A buffer that several values share is copied byte for byte, so they must lie alike."""
+    for source in sources:
+        if list(leaves(source.shape)) != list(leaves(instruction.shape)):
+            raise UnsupportedError(
+                f"{instruction.name} needs {source.name} in the layout {instruction.shape}, "
+                f"got {source.shape}; put a copy with that layout between them"
+            )

@@ -1,0 +1,196 @@
+"""What a backend is: the roles of the new-backend chapter of the operation semantics (§4.3).
+
+A backend is one object with a compiler (module → executable) and a transfer manager (host arrays ↔
+device memory); executables run. Outside packages add one through the entry-point group
+`tfc.backends`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from tfc.backends.target import Target
+from tfc.errors import ShapeError, UnsupportedError
+from tfc.hlo.ir import Module
+from tfc.hlo.shape import Shape, from_memory, leaves, to_memory
+from tfc.options import Options
+from tfc.passes.cost import CostAnalysis, cost_analysis
+
+
+@dataclass(frozen=True)
+class MemoryAnalysis:
+    """Bytes of memory that one call of an executable uses.
+
+    `peak` is what is held at once: arguments, results and temporaries.
+    """
+
+    argument_bytes: int
+    result_bytes: int
+    temporary_bytes: int
+    constant_bytes: int
+
+    @property
+    def peak(self) -> int:
+        """Arguments, results, temporaries and constants together."""
+        return self.argument_bytes + self.result_bytes + self.temporary_bytes + self.constant_bytes
+
+
+class TransferManager(Protocol):
+    """Moves arrays between the host and a backend's memory, in the layout that a shape asks for."""
+
+    def to_device(self, array: np.ndarray, shape: Shape) -> Any:
+        """The array in the backend's memory, laid out as `shape` says."""
+        ...
+
+    def from_device(self, buffer: Any, shape: Shape) -> np.ndarray:
+        """The host array that a buffer of the backend holds."""
+        ...
+
+
+class HostTransferManager:
+    """Transfers of a backend that computes in host memory: no copy where the layout agrees."""
+
+    def to_device(self, array: np.ndarray, shape: Shape) -> np.ndarray:
+        """A contiguous array whose memory is laid out as `shape` says."""
+        if shape.has_default_layout:
+            return np.ascontiguousarray(array)
+        return to_memory(array, shape)
+
+    def from_device(self, buffer: np.ndarray, shape: Shape) -> np.ndarray:
+        """The array that lies in `buffer`, which is flat unless the layout is row-major."""
+        return buffer if shape.has_default_layout else from_memory(buffer, shape)
+
+
+class Executable(ABC):
+    """A compiled module, ready to be called from any thread.
+
+    Calling takes one array for each leaf of the entry's parameters, in order, and returns the list
+    of the leaves of its result.
+    """
+
+    hlo: Module
+
+    def __init__(self, module: Module, optimized: Module):
+        self.source = module
+        self.hlo = optimized
+        self.parameter_shapes = [s for p in module.entry.parameters for s in leaves(p.shape)]
+        self.result_shapes = list(leaves(module.entry.root.shape))
+
+    @abstractmethod
+    def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
+        """Run with one array for each parameter leaf; returns the result's leaves.
+
+        Raises:
+            ShapeError: the arguments do not fit the parameters.
+        """
+
+    def as_text(self, stage: str = "hlo") -> str:
+        """The program at a stage of its compilation; `stages` lists what there is.
+
+        Raises:
+            UnsupportedError: this backend has no such stage.
+        """
+        if stage not in self.stages:
+            raise UnsupportedError(
+                f"this executable has no stage '{stage}'; it has {', '.join(self.stages)}"
+            )
+        return self._text(stage)
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The names that `as_text` knows."""
+        return ("hlo",)
+
+    def _text(self, stage: str) -> str:
+        return str(self.hlo)
+
+    @abstractmethod
+    def memory_analysis(self) -> MemoryAnalysis:
+        """Bytes of arguments, results, temporaries and constants."""
+
+    def cost_analysis(self) -> CostAnalysis:
+        """Arithmetic operations, transcendental functions and bytes moved by one call."""
+        return cost_analysis(self.hlo)
+
+    def check_arguments(self, arguments: Sequence[np.ndarray]) -> None:
+        """Check number, element types and dimensions.
+
+        Raises:
+            ShapeError: they do not fit the parameters.
+        """
+        shapes = self.parameter_shapes
+        if len(arguments) != len(shapes):
+            raise ShapeError(f"{self.hlo.name} takes {len(shapes)} arrays, got {len(arguments)}")
+        for number, (array, shape) in enumerate(zip(arguments, shapes)):
+            if array.shape != shape.dims or array.dtype != shape.element_type.dtype:
+                raise ShapeError(
+                    f"argument {number} of {self.hlo.name} must be {shape.without_layout()}, "
+                    f"got {array.dtype}{list(array.shape)}"
+                )
+
+
+@dataclass(frozen=True)
+class ObjectCode:
+    """An object file whose C function `name` runs `module`, and the memory it needs.
+
+    The function's signature is in backends/cpu/abi.py; `arena_size` is in bytes.
+    """
+
+    name: str
+    code: bytes
+    module: Module
+    arena_size: int
+    constant_size: int
+    target: Target
+
+
+class Compiler(ABC):
+    """Turns a verified module into an executable."""
+
+    @abstractmethod
+    def optimize(self, module: Module, options: Options) -> Module:
+        """Run the backend's HLO passes."""
+
+    @abstractmethod
+    def compile(self, module: Module, options: Options, target: Target | None) -> Executable:
+        """Compile a module; `target` None means the machine at hand.
+
+        Raises:
+            UnsupportedError: the module needs something that the backend does not offer.
+        """
+
+    def emit_text(
+        self, module: Module, stage: str, options: Options, target: Target | None
+    ) -> str:
+        """The program at a stage of its compilation, for any target; stage "hlo" is `module`.
+
+        Nothing is run, and a backend whose `compile` loads code does not load any here.
+
+        Raises:
+            UnsupportedError: the backend has no such stage, or cannot compile the module.
+        """
+        if stage == "hlo":
+            return str(module)
+        return self.compile(module, options, target).as_text(stage)
+
+    def compile_object(
+        self, module: Module, name: str, target: Target, options: Options
+    ) -> ObjectCode:
+        """Compile to an object file whose entry point is the C function `name`.
+
+        Raises:
+            UnsupportedError: the backend makes no object files, or not for this module or target.
+        """
+        raise UnsupportedError("this backend makes no object files; use backend='cpu'")
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A name, a compiler and a transfer manager."""
+
+    name: str
+    compiler: Compiler
+    transfer_manager: TransferManager

@@ -1,0 +1,278 @@
+"""The emission table: an elementwise op's result element from its operand elements, in MLIR.
+
+One row an op, in the order of the definitions. CPU and GPU use the same rows. Nothing here has
+undefined behaviour, whatever the values: integer division, shifts and conversions are guarded to
+give what the definitions (hlo/elementwise.py) say. f16 and bf16 functions compute in f32 and round
+once.
+"""
+
+from collections.abc import Callable
+
+from tfc.backends.mlir import math_functions as functions
+from tfc.backends.mlir.value import (
+    Scalar,
+    bitcast,
+    constant,
+    convert,
+    emit,
+    maximum,
+    minimum,
+    select,
+)
+from tfc.errors import UnsupportedError
+from tfc.hlo.ir import Instruction
+from tfc.hlo.shape import BF16, ELEMENT_TYPES, F16, F32, F64, PRED, ElementType
+
+Emission = Callable[..., Scalar]  # (instruction, *operand elements) -> result element
+
+
+def emit_element(instruction: Instruction, *operands: Scalar) -> Scalar:
+    """The result element of an elementwise instruction for given operand elements.
+
+    Raises:
+        UnsupportedError: the op has no emission for these element types.
+    """
+    rule = EMISSION.get(instruction.opcode)
+    if rule is None:
+        raise UnsupportedError(f"code generation does not support '{instruction.opcode}' yet")
+    return rule(instruction, *operands)
+
+
+def _widened(function: Callable[..., Scalar]) -> Emission:
+    """A float function; narrow types go through f32."""
+
+    def emission(_: Instruction, *operands: Scalar) -> Scalar:
+        element_type = operands[0].element_type
+        if element_type in (F32, F64):
+            return function(*operands)
+        return convert(function(*(convert(x, F32) for x in operands)), element_type)
+
+    return emission
+
+
+def _plain(function: Callable[..., Scalar]) -> Emission:
+    """A function that means the same for every type it is defined for.
+
+    On f16 and bf16 it computes in f32, which has the bits to make one rounding of two.
+    """
+    in_f32 = _widened(function)
+    return lambda instruction, *operands: (
+        in_f32 if operands[0].element_type.is_float else _on_bits(function)
+    )(instruction, *operands)
+
+
+def _on_bits(function: Callable[..., Scalar]) -> Emission:
+    """A function that moves or flips bits, or works on integers."""
+    return lambda _, *operands: function(*operands)
+
+
+def _math(name: str) -> Emission:
+    """An op that MLIR's math dialect has and every target computes exactly."""
+    return _widened(lambda x: Scalar(emit(name, x.value.type, [x.value]), x.element_type))
+
+
+def _intrinsic(name: str) -> Emission:
+    """An integer op of MLIR's math dialect."""
+    return lambda _, x: Scalar(emit(name, x.value.type, [x.value]), x.element_type)
+
+
+def unsigned(element_type: ElementType) -> ElementType:
+    """The unsigned type of the same width."""
+    return ELEMENT_TYPES[f"u{element_type.bits}"]
+
+
+def _as_unsigned(x: Scalar) -> Scalar:
+    return bitcast(x, unsigned(x.element_type))
+
+
+def _abs(x: Scalar) -> Scalar:
+    if x.element_type.is_float:
+        sign = 1 << (x.element_type.bits - 1)
+        return bitcast(_as_unsigned(x) & (sign - 1), x.element_type)
+    return x if x.element_type.kind == "unsigned" else select(x < 0, -x, x)
+
+
+def _sign(x: Scalar) -> Scalar:
+    if x.element_type.is_float:
+        signed = select(x > 0, constant(x.element_type, 1.0), constant(x.element_type, -1.0))
+        return select((x > 0) | (x < 0), signed, x)  # zeros and NaN are their own sign
+    positive = convert(x > 0, x.element_type)
+    return (
+        positive if x.element_type.kind == "unsigned" else positive - convert(x < 0, x.element_type)
+    )
+
+
+def _round_half_away(x: Scalar) -> Scalar:
+    whole = Scalar(emit("math.trunc", x.value.type, [x.value]), x.element_type)
+    one = constant(x.element_type, 1.0)
+    away = whole + select(x < 0, -one, one)
+    sign = 1 << (x.element_type.bits - 1)
+    rounded = select(_abs(x - whole) >= 0.5, away, whole)
+    # The sign of zero is the operand's.
+    bits = (_as_unsigned(rounded) & (sign - 1)) | (_as_unsigned(x) & sign)
+    return bitcast(bits, x.element_type)
+
+
+def _guarded_division(divide: Callable[[Scalar, Scalar], Scalar], by_zero, on_overflow) -> Emission:
+    """Integer division that never traps; `by_zero` and `on_overflow` give those results."""
+
+    def emission(_: Instruction, x: Scalar, y: Scalar) -> Scalar:
+        if x.element_type.is_float:
+            return _widened(divide)(_, x, y)
+        zero = y.eq(0)
+        if x.element_type.kind == "unsigned":
+            return select(zero, by_zero(x), divide(x, select(zero, 1, y)))
+        lowest = -(1 << (x.element_type.bits - 1))
+        overflow = x.eq(lowest) & y.eq(-1)
+        safe = divide(x, select(zero | overflow, 1, y))
+        return select(zero, by_zero(x), select(overflow, on_overflow(x), safe))
+
+    return emission
+
+
+def _power(_: Instruction, x: Scalar, y: Scalar) -> Scalar:
+    if x.element_type.is_float:
+        return _widened(functions.pow)(_, x, y)
+    # Square and multiply, one step for each bit of the exponent: straight-line, so it vectorises.
+    one = constant(x.element_type, 1)
+    result, base, exponent = one, x, _as_unsigned(y)
+    for _bit in range(x.element_type.bits):
+        result = select((exponent & 1).ne(0), result * base, result)
+        base, exponent = base * base, exponent >> 1
+    if x.element_type.kind == "unsigned":
+        return result
+    minus_one = constant(x.element_type, -1)
+    odd = select((y & 1).ne(0), minus_one, one)
+    inverse = select(x.eq(1), one, select(x.eq(-1), odd, constant(x.element_type, 0)))
+    return select(y < 0, inverse, result)
+
+
+def _shift(shift: Callable[[Scalar, Scalar], Scalar], arithmetic: bool) -> Emission:
+    """A shift whose amount may be anything: beyond the width the result is 0, or the sign."""
+
+    def emission(_: Instruction, x: Scalar, y: Scalar) -> Scalar:
+        bits, amount = x.element_type.bits, _as_unsigned(y)
+        kind = ELEMENT_TYPES[f"{'s' if arithmetic else 'u'}{bits}"]
+        value = bitcast(x, kind)
+        inside = shift(value, bitcast(minimum(amount, bits - 1), kind))
+        if arithmetic:  # shifting by width - 1 already leaves only the sign
+            return bitcast(inside, x.element_type)
+        return bitcast(select(amount < bits, inside, 0), x.element_type)
+
+    return emission
+
+
+def _not(_: Instruction, x: Scalar) -> Scalar:
+    return ~x
+
+
+def _in_arithmetic_type(x: Scalar) -> Scalar:
+    """The value as f32 if it is f16 or bf16."""
+    return convert(x, F32) if x.element_type in (F16, BF16) else x
+
+
+def _is_finite(_: Instruction, x: Scalar) -> Scalar:
+    return _abs(_in_arithmetic_type(x)) < float("inf")
+
+
+def _compare(instruction: Instruction, x: Scalar, y: Scalar) -> Scalar:
+    x, y = _in_arithmetic_type(x), _in_arithmetic_type(y)
+    match instruction["direction"]:
+        case "EQ":
+            return x.eq(y)
+        case "NE":
+            return x.ne(y)
+        case "GE":
+            return x >= y
+        case "GT":
+            return x > y
+        case "LE":
+            return x <= y
+        case _:
+            return x < y
+
+
+def _convert(instruction: Instruction, x: Scalar) -> Scalar:
+    to = instruction.array_shape.element_type
+    if not (x.element_type.is_float and to.is_integer):
+        return convert(x, to)
+    return saturating_convert(_in_arithmetic_type(x), to)
+
+
+def saturating_convert(x: Scalar, to: ElementType) -> Scalar:
+    """A float as an integer: toward zero, the nearest bound beyond the range, 0 for NaN."""
+    low = 0 if to.kind == "unsigned" else -(1 << (to.bits - 1))
+    high = (1 << to.bits) - 1 + low
+    # high + 1 is a power of two, so exact as a float; values from there on saturate.
+    above, below = x >= float(high + 1), x <= float(low)
+    inside = convert(select(above | below | x.ne(x), 0.0, x), to)
+    return select(above, constant(to, high), select(below, constant(to, low), inside))
+
+
+def _bitcast(instruction: Instruction, x: Scalar) -> Scalar:
+    to = instruction.array_shape.element_type
+    if PRED in (x.element_type, to) and x.element_type != to:
+        raise UnsupportedError(f"bitcast-convert from {x.element_type} to {to} is not supported")
+    return bitcast(x, to)
+
+
+def _all_ones(x: Scalar) -> Scalar:
+    return constant(x.element_type, -1)
+
+
+# fmt: off
+EMISSION: dict[str, Emission] = {
+    "abs":                    _on_bits(_abs),
+    "acos":                   _widened(functions.acos),
+    "acosh":                  _widened(functions.acosh),
+    "asin":                   _widened(functions.asin),
+    "asinh":                  _widened(functions.asinh),
+    "atanh":                  _widened(functions.atanh),
+    "cbrt":                   _widened(functions.cbrt),
+    "ceil":                   _math("math.ceil"),
+    "cosh":                   _widened(functions.cosh),
+    "cosine":                 _widened(functions.cos),
+    "count-leading-zeros":    _intrinsic("math.ctlz"),
+    "erf":                    _widened(functions.erf),
+    "exponential":            _widened(functions.exp),
+    "exponential-minus-one":  _widened(functions.expm1),
+    "floor":                  _math("math.floor"),
+    "is-finite":              _is_finite,
+    "log":                    _widened(functions.log),
+    "log-plus-one":           _widened(functions.log1p),
+    "logistic":               _widened(functions.logistic),
+    "negate":                 _on_bits(lambda x: -x),
+    "not":                    _not,
+    "popcnt":                 _intrinsic("math.ctpop"),
+    "round-nearest-afz":      _widened(_round_half_away),
+    "round-nearest-even":     _math("math.roundeven"),
+    "rsqrt":                  _widened(functions.rsqrt),
+    "sign":                   _plain(_sign),
+    "sine":                   _widened(functions.sin),
+    "sinh":                   _widened(functions.sinh),
+    "sqrt":                   _widened(functions.sqrt),
+    "tan":                    _widened(functions.tan),
+    "tanh":                   _widened(functions.tanh),
+    "add":                    _plain(lambda x, y: x + y),
+    "and":                    _plain(lambda x, y: x & y),
+    "atan2":                  _widened(functions.atan2),
+    "divide":                 _guarded_division(lambda x, y: x / y, _all_ones, lambda x: x),
+    "maximum":                _plain(maximum),
+    "minimum":                _plain(minimum),
+    "multiply":               _plain(lambda x, y: x * y),
+    "or":                     _plain(lambda x, y: x | y),
+    "power":                  _power,
+    "remainder":              _guarded_division(lambda x, y: x % y, lambda x: x,
+                                                lambda x: constant(x.element_type, 0)),
+    "shift-left":             _shift(lambda x, y: x << y, arithmetic=False),
+    "shift-right-arithmetic": _shift(lambda x, y: x >> y, arithmetic=True),
+    "shift-right-logical":    _shift(lambda x, y: x >> y, arithmetic=False),
+    "subtract":               _plain(lambda x, y: x - y),
+    "xor":                    _plain(lambda x, y: x ^ y),
+    "compare":                _compare,
+    "select":                 _on_bits(select),
+    "clamp":                  _plain(lambda low, x, high: minimum(maximum(x, low), high)),
+    "convert":                _convert,
+    "bitcast-convert":        _bitcast,
+}
+# fmt: on

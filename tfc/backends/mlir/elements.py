@@ -1,0 +1,195 @@
+"""Elements: the value of any instruction of a kernel's computation at a symbolic index.
+
+`element(instruction, index)` walks from an instruction towards the kernel's operands. Data movement
+only changes the index (through the ops' index maps, which compose and simplify symbolically), an
+elementwise op emits its row of the table, an operand is loaded. CPU and GPU share this; they differ
+in what gives the index variables their values.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfc.backends.mlir.elemental import emit_element
+from tfc.backends.mlir.provider import arith, ir, scf
+from tfc.backends.mlir.value import (
+    Scalar,
+    constant,
+    convert,
+    emit,
+    from_memory,
+    mlir_type,
+    to_memory,
+)
+from tfc.errors import InternalError, UnsupportedError
+from tfc.hlo.indexing import Condition, Index, Piece
+from tfc.hlo.indexing import constant as constant_index
+from tfc.hlo.ir import Computation, Instruction
+from tfc.hlo.op import op_named
+from tfc.hlo.shape import S64, Shape
+
+Indices = tuple[Index, ...]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """An array in memory: a flat memref of its elements, and the shape that says how they lie."""
+
+    memref: Any
+    shape: Shape
+
+    def position(self, index: Sequence[Index]) -> Index:
+        """The element's place in memory."""
+        position = constant_index(0)
+        for i, stride in zip(index, self.shape.strides):
+            position = position + i * stride
+        return position
+
+
+class Elements:
+    """Emits elements at the current insertion point, each (instruction, index) once a scope.
+
+    Args:
+        sources: for the computation's parameters, the buffer or the scalar that each one is.
+        variables: the values of the index variables, of type `index`.
+    """
+
+    def __init__(
+        self, sources: Mapping[Instruction, Buffer | Scalar], variables: Mapping[str, Any]
+    ):
+        self._sources = sources
+        self._variables = dict(variables)
+        self._elements: dict[tuple[Instruction, Indices], Scalar] = {}
+        self._indices: dict[Index, Any] = {}
+
+    def with_variables(self, **variables: Any) -> "Elements":
+        """A scope inside this one, with further index variables.
+
+        It starts with what is already emitted, and nothing emitted in it is seen outside: its
+        insertion point may be in a loop or a branch.
+        """
+        inner = Elements(self._sources, {**self._variables, **variables})
+        inner._elements = dict(self._elements)
+        inner._indices = dict(self._indices)
+        return inner
+
+    def element(self, instruction: Instruction, index: Indices) -> Scalar:
+        """The value of `instruction` at `index`.
+
+        Raises:
+            UnsupportedError: an op has no emission as part of a kernel.
+        """
+        if not instruction.array_shape.rank:
+            index = ()
+        key = (instruction, index)
+        if key not in self._elements:
+            self._elements[key] = self._emit(instruction, index)
+        return self._elements[key]
+
+    def _emit(self, instruction: Instruction, index: Indices) -> Scalar:
+        source = self._sources.get(instruction)
+        if source is not None:
+            return source if isinstance(source, Scalar) else self.load(source, index)
+        op = op_named(instruction.opcode)
+        if op.index_map is not None:
+            return self._move(instruction, list(op.index_map(instruction, index)))
+        if op.elementwise:
+            return emit_element(
+                instruction, *(self.element(o, index) for o in instruction.operands)
+            )
+        element_type = instruction.array_shape.element_type
+        match instruction.opcode:
+            case "constant" if instruction["literal"].is_splat():
+                return constant(element_type, instruction["literal"].array.reshape(-1)[0])
+            case "iota":
+                counted = self.index_value(index[instruction["iota_dimension"]])
+                wide = Scalar(arith.index_cast(mlir_type(S64), counted), S64)
+                return convert(wide, element_type)
+        raise UnsupportedError(f"'{instruction.opcode}' cannot be part of a kernel")
+
+    def _move(self, instruction: Instruction, pieces: list[Piece]) -> Scalar:
+        """The first piece whose conditions hold; the last one needs none tested."""
+        pieces = [p for p in pieces if not any(c.never for c in p.conditions)]
+        piece, rest = pieces[0], pieces[1:]
+        operand = instruction.operands[piece.operand]
+        conditions = [c for c in piece.conditions if not c.always]
+        if not rest or not conditions:
+            return self.element(operand, piece.index)
+        # A branch, not a select: the operand must not be read outside of its bounds.
+        element_type = instruction.array_shape.element_type
+        chosen = scf.IfOp(self._all(conditions), [mlir_type(element_type)], has_else=True)
+        with ir.InsertionPoint(chosen.then_block):
+            scf.yield_([self.with_variables().element(operand, piece.index).value])
+        with ir.InsertionPoint(chosen.else_block):
+            scf.yield_([self.with_variables()._move(instruction, rest).value])
+        return Scalar(chosen.results[0], element_type)
+
+    def _all(self, conditions: Sequence[Condition]) -> Any:
+        """An i1: every condition holds."""
+        tests = []
+        for condition in conditions:
+            value = self.index_value(condition.index)
+            if condition.index.low < condition.low:
+                low = self.index_value(constant_index(condition.low))
+                tests.append(arith.cmpi(arith.CmpIPredicate.sge, value, low))
+            if condition.index.high >= condition.high:
+                high = self.index_value(constant_index(condition.high))
+                tests.append(arith.cmpi(arith.CmpIPredicate.slt, value, high))
+        result = tests[0]
+        for test in tests[1:]:
+            result = arith.andi(result, test)
+        return result
+
+    def index_value(self, index: Index) -> Any:
+        """An `index` value: the expression computed from the variables."""
+        if index not in self._indices:
+            self._indices[index] = self._compute(index)
+        return self._indices[index]
+
+    def _compute(self, index: Index) -> Any:
+        match index.kind:
+            case "variable":
+                if index.name not in self._variables:
+                    raise InternalError(f"index variable {index.name} has no value here")
+                return self._variables[index.name]
+            case "constant":
+                return arith.constant(ir.IndexType.get(), index.value)
+            case "add":
+                total = self.index_value(index.terms[0])
+                for term in index.terms[1:]:
+                    total = arith.addi(total, self.index_value(term))
+                return total
+        assert index.left is not None
+        left, right = self.index_value(index.left), self.index_value(constant_index(index.value))
+        if index.kind == "mul":
+            return arith.muli(left, right)
+        # Unsigned division is the cheaper one; it needs operands that are never negative.
+        if index.left.low < 0:
+            biased = -(index.left.low // index.value) * index.value
+            shifted = self.index_value(index.left + biased)
+            if index.kind == "mod":
+                return arith.remui(shifted, right)
+            quotient = arith.divui(shifted, right)
+            return arith.subi(quotient, self.index_value(constant_index(biased // index.value)))
+        return arith.divui(left, right) if index.kind == "floordiv" else arith.remui(left, right)
+
+    def load(self, buffer: Buffer, index: Indices) -> Scalar:
+        """An element of an array in memory."""
+        position = self.index_value(buffer.position(index))
+        loaded = emit("memref.load", buffer.memref.type.element_type, [buffer.memref, position])
+        return from_memory(loaded, buffer.shape.element_type)
+
+    def store(self, value: Scalar, buffer: Buffer, index: Indices) -> None:
+        """Set an element of an array in memory."""
+        position = self.index_value(buffer.position(index))
+        ir.Operation.create("memref.store", [], [to_memory(value), buffer.memref, position])
+
+
+def emit_scalar_computation(
+    computation: Computation, arguments: Sequence[Scalar]
+) -> tuple[Scalar, ...]:
+    """The results of a computation on scalars, such as a reduction's `to_apply`."""
+    scope = Elements(dict(zip(computation.parameters, arguments)), {})
+    root = computation.root
+    results = root.operands if root.opcode == "tuple" else (root,)
+    return tuple(scope.element(r, ()) for r in results)

@@ -1,0 +1,230 @@
+"""Kernels: which instruction becomes one, and what it does around the elements.
+
+A kernel computes the value of one instruction (a fusion, or an op left by itself) from operand
+buffers into result buffers. Its body is written once for every backend: the backend supplies
+`Loops`, which runs a body for each point of a space (a loop nest on CPU, a grid on GPU), and the
+elements come from `elements.py`.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from tfc.backends.mlir.elements import Buffer, Elements, Indices
+from tfc.backends.mlir.loops import LoopBody, for_loop
+from tfc.backends.mlir.provider import ir
+from tfc.backends.mlir.spaces import bind, loop_space
+from tfc.backends.mlir.value import Scalar, constant, convert, memory_type
+from tfc.hlo.contraction import dot_dimensions, free_dimensions
+from tfc.hlo.indexing import Index, variable
+from tfc.hlo.ir import Attributes, Computation, Instruction
+from tfc.hlo.shape import F32, Shape, leaves
+from tfc.passes.aliases import is_alias
+
+Body = Callable[[Sequence[Any]], None]
+
+
+class Loops(Protocol):
+    """What a backend gives a kernel: a way to run a body for each point of a space."""
+
+    def each(self, sizes: Sequence[int], body: Body) -> None:
+        """Emit code that runs `body` with every combination of indices, in any order."""
+        ...
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What one kernel computes: a computation from operand arrays to result arrays.
+
+    `operands` are the instructions whose values it reads, in the order of the computation's
+    parameters; `key` is equal for kernels whose code is the same.
+    """
+
+    computation: Computation
+    operands: tuple[Instruction, ...]
+    results: tuple[Shape, ...]
+
+    @property
+    def root(self) -> Instruction:
+        """The instruction whose value the kernel stores."""
+        return self.computation.root
+
+    @property
+    def operand_shapes(self) -> tuple[Shape, ...]:
+        """The shapes of the operand buffers, with the layouts they have in memory."""
+        return tuple(o.array_shape for o in self.operands)
+
+    @cached_property
+    def key(self) -> Hashable:
+        """Structure without names and metadata."""
+        return structure(self.computation), self.operand_shapes, self.results
+
+
+def structure(computation: Computation) -> Hashable:
+    """A value that is equal for computations that are equal up to names and metadata."""
+    number = {x: n for n, x in enumerate(computation.instructions)}
+
+    def attributes(values: Attributes) -> Hashable:
+        return tuple(
+            (k, structure(v) if isinstance(v, Computation) else v) for k, v in values.items()
+        )
+
+    return tuple(
+        (x.opcode, tuple(number[o] for o in x.operands), str(x.shape), attributes(x.attributes))
+        for x in computation.instructions
+    ), number[computation.root]
+
+
+def kernel_of(instruction: Instruction) -> Kernel:
+    """The kernel that computes an instruction; its scalar constants become part of the code."""
+    results = tuple(leaves(instruction.shape))
+    if instruction.opcode == "fusion":
+        return Kernel(instruction["calls"], instruction.operands, results)
+    operands = instruction.operands
+    if instruction.opcode != "dot":  # tiled dots read both matrices from memory, each by itself
+        operands = tuple(dict.fromkeys(o for o in operands if not is_inline_constant(o)))
+    parameters = [
+        Instruction("parameter", (), o.shape, Attributes(number=n), f"p{n}")
+        for n, o in enumerate(operands)
+    ]
+    if instruction.opcode == "dot":
+        root = instruction.with_(operands=tuple(parameters))
+    else:
+        inner = dict(zip(operands, parameters))
+        root = instruction.with_(operands=tuple(inner.get(o, o) for o in instruction.operands))
+    return Kernel(Computation.make(instruction.opcode, parameters, root), operands, results)
+
+
+def is_inline_constant(instruction: Instruction) -> bool:
+    """True for constants that are written into code rather than read from memory."""
+    return instruction.opcode == "constant" and instruction["literal"].is_splat()
+
+
+def is_silent(instruction: Instruction) -> bool:
+    """True for instructions without code of their own: their values lie in buffers already."""
+    return instruction.opcode in ("parameter", "constant") or is_alias(instruction)
+
+
+def buffer_types(kernel: Kernel) -> list[Any]:
+    """The memref types of a kernel's operands and results: flat, with static sizes."""
+    return [memref_type(s) for s in (*kernel.operand_shapes, *kernel.results)]
+
+
+def memref_type(shape: Shape) -> Any:
+    """The type of the memory of an array: its elements in the order of its layout."""
+    return ir.MemRefType.get([shape.storage_size], memory_type(shape.element_type))
+
+
+def emit_elementwise(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:
+    """A kernel whose root is elementwise or data movement: one element stored at each point."""
+    *_, result = buffers
+    root = kernel.root
+    space = loop_space(kernel.computation, root, result, flat=flat)
+
+    def body(points: Sequence[Any]) -> None:
+        elements = Elements(sources(kernel, buffers), space.bind(points))
+        elements.store(elements.element(root, space.index), result, space.index)
+
+    loops.each(space.sizes, body)
+
+
+def sources(kernel: Kernel, buffers: Sequence[Buffer]) -> dict[Instruction, Buffer | Scalar]:
+    """The buffer of each of the kernel's parameters."""
+    return dict(zip(kernel.computation.parameters, buffers))
+
+
+def emit_dot(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:
+    """A dot as one sum for each result element: any element type, any dimension numbers.
+
+    Halves accumulate in f32. This is the form for element types without a tiled kernel.
+    """
+    *_, result = buffers
+    root = kernel.root
+    lhs, rhs = root.operands
+    space = loop_space(kernel.computation, root, result, flat=flat, elements=False)
+    lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(root.attributes)
+    sizes = [lhs.array_shape.dims[d] for d in lhs_contracting]
+    reduced = [variable(f"k{n}", size) for n, size in enumerate(sizes)]
+    lhs_free = free_dimensions(lhs.array_shape.rank, lhs_batch, lhs_contracting)
+    rhs_free = free_dimensions(rhs.array_shape.rank, rhs_batch, rhs_contracting)
+    batch, rest = space.index[: len(lhs_batch)], space.index[len(lhs_batch) :]
+    lhs_index = _place([(lhs_batch, batch), (lhs_free, rest), (lhs_contracting, reduced)])
+    rhs_index = _place(
+        [(rhs_batch, batch), (rhs_free, rest[len(lhs_free) :]), (rhs_contracting, reduced)]
+    )
+    stored = result.shape.element_type
+    wide = F32 if stored.is_float and stored.bits < 32 else stored
+
+    def body(points: Sequence[Any]) -> None:
+        outer = Elements(sources(kernel, buffers), space.bind(points))
+
+        def step(inner: Elements, total: Sequence[Scalar]) -> Sequence[Scalar]:
+            x, y = inner.element(lhs, lhs_index), inner.element(rhs, rhs_index)
+            product = multiply_freely(convert(x, wide), convert(y, wide))
+            return [add_freely(total[0], product)]
+
+        (total,) = nest(outer, reduced, sizes, [constant(wide, 0)], step)
+        outer.store(convert(total, stored), result, space.index)
+
+    loops.each(space.sizes, body)
+
+
+def _place(parts: Sequence[tuple[Sequence[int], Sequence[Any]]]) -> Indices:
+    """An index whose given dimensions have the given values; extra values are ignored."""
+    placed = {d: i for dimensions, index in parts for d, i in zip(dimensions, index)}
+    return tuple(placed[d] for d in range(len(placed)))
+
+
+Step = Callable[[Elements, Sequence[Scalar]], Sequence[Scalar]]
+LoopForm = Callable[[int, LoopBody, Sequence[Scalar]], Sequence[Scalar]]
+
+
+def plain_loop(size: int, body: LoopBody, carried: Sequence[Scalar]) -> Sequence[Scalar]:
+    """One loop over 0 … size-1."""
+    return for_loop(0, size, 1, body, carried)
+
+
+def nest(
+    scope: Elements,
+    variables: Sequence[Index],
+    sizes: Sequence[int],
+    start: Sequence[Scalar],
+    step: Step,
+    innermost: LoopForm = plain_loop,
+) -> Sequence[Scalar]:
+    """Sequential loops, the last variable fastest, that carry scalars through `step`.
+
+    Args:
+        innermost: what makes the last of the loops.
+    """
+    if not variables:
+        return step(scope, start)
+
+    def body(point: Any, carried: Sequence[Scalar]) -> Sequence[Scalar]:
+        inner = scope.with_variables(**bind(variables[:1], [point]))
+        return nest(inner, variables[1:], sizes[1:], carried, step, innermost)
+
+    form = innermost if len(variables) == 1 else plain_loop
+    return form(sizes[0], body, start)
+
+
+def add_freely(x: Scalar, y: Scalar) -> Scalar:
+    """x + y of a sum whose order is free: LLVM may split it over vector lanes (RED-3), and fuse it
+    with the products of a dot."""
+    if not x.element_type.is_float:
+        return x + y
+    return _reassociable("arith.addf", x, y)
+
+
+def multiply_freely(x: Scalar, y: Scalar) -> Scalar:
+    """x * y of a product whose order is free."""
+    if not x.element_type.is_float:
+        return x * y
+    return _reassociable("arith.mulf", x, y)
+
+
+def _reassociable(name: str, x: Scalar, y: Scalar) -> Scalar:
+    flags = {"fastmath": ir.Attribute.parse("#arith.fastmath<reassoc,contract>")}
+    made = ir.Operation.create(name, [x.value.type], [x.value, y.value], flags)
+    return Scalar(made.result, x.element_type)

@@ -1,0 +1,60 @@
+"""Loops that carry scalars."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfc.backends.mlir.provider import arith, ir, scf
+from tfc.backends.mlir.value import Scalar
+
+# (loop variable, carried scalars) -> the scalars for the next iteration
+LoopBody = Callable[[Any, Sequence[Scalar]], Sequence[Scalar]]
+
+
+def index_constant(value: int) -> Any:
+    """A constant of type `index`."""
+    return arith.constant(ir.IndexType.get(), value)
+
+
+def for_loop(
+    lower: Any,
+    upper: Any,
+    step: int,
+    body: LoopBody,
+    carried: Sequence[Scalar] = (),
+) -> Sequence[Scalar]:
+    """`for i in range(lower, upper, step)`, carrying scalars from one iteration to the next.
+
+    Args:
+        lower, upper: Python integers or values of type `index`.
+
+    Returns:
+        The scalars after the last iteration; `carried` if there is none.
+    """
+    bounds = [index_constant(b) if isinstance(b, int) else b for b in (lower, upper, step)]
+    loop = scf.ForOp(*bounds, [c.value for c in carried])
+    with ir.InsertionPoint(loop.body):
+        types = [c.element_type for c in carried]
+        state = [Scalar(v, t) for v, t in zip(loop.inner_iter_args, types)]
+        scf.yield_([s.value for s in body(loop.induction_variable, state)])
+    return [Scalar(v, c.element_type) for v, c in zip(loop.results, carried)]
+
+
+class LoopNest:
+    """The CPU's way through a space: nested sequential loops, the last index fastest."""
+
+    def each(self, sizes: Sequence[int], body: Callable[[Sequence[Any]], None]) -> None:
+        """Emit a loop for each size around `body`, which gets the loop variables."""
+        self._nest(list(sizes), [], body)
+
+    def _nest(
+        self, sizes: list[int], points: list[Any], body: Callable[[Sequence[Any]], None]
+    ) -> None:
+        if not sizes:
+            body(points)
+            return
+
+        def inside(point: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
+            self._nest(sizes[1:], [*points, point], body)
+            return []
+
+        for_loop(0, sizes[0], 1, inside)

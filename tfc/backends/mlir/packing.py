@@ -1,0 +1,145 @@
+"""Panels: the form in which a tile's kernel reads the operands of a matrix product.
+
+Lines (rows of the left operand, columns of the right) are grouped into panels of `width`; packed, a
+panel holds its first element of every line, then its second element of every line, and so on:
+
+    lines  a0 a1 a2 …        panel of width 3  a0 b0 c0 a1 b1 c1 a2 b2 c2 …
+           b0 b1 b2 …
+           c0 c1 c2 …
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from tfc.backends.mlir.vectors import (
+    Position,
+    Vectors,
+    add,
+    for_range,
+    load,
+    multiply,
+    round_down,
+    store,
+)
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Lines of an operand in memory, in place or packed.
+
+    Element p of line i of the panel that begins with line `first` is at
+    position + first·panel_step + i·line_step + p·depth_step.
+    """
+
+    memory: Any
+    position: Position
+    panel_step: Position
+    line_step: int
+    depth_step: int
+
+    def panel(self, first: Position) -> "Panels":
+        """The panel that begins with a line."""
+        position = add(self.position, multiply(first, self.panel_step))
+        return Panels(self.memory, position, self.panel_step, self.line_step, self.depth_step)
+
+
+def in_place(memory: Any, position: Position, line_step: int, depth_step: int) -> Panels:
+    """The lines of an operand as they lie."""
+    return Panels(memory, position, line_step, line_step, depth_step)
+
+
+def pack(
+    vectors: Vectors,
+    source: Panels,
+    lines: Position,
+    depth: Position,
+    width: int,
+    memory: Any,
+    position: Position,
+    *,
+    stored_width: int,
+) -> Panels:
+    """Copy lines into panels.
+
+    Args:
+        lines: the number of lines, a multiple of `width`.
+        depth: the number of elements of each line.
+        stored_width: the distance from one element of a line to the next in the packed panel;
+            `width`, or more: then the rest is zero.
+        memory, position: where to. A store may exceed a panel by less than a vector, into the
+            place of the next panel or, after the last, into slack that must be there.
+    """
+    packed = Panels(memory, position, depth, 1, stored_width)
+
+    def pack_panel(first: Position, _: Any) -> None:
+        panel, target = source.panel(first), packed.panel(first)
+        if source.line_step == 1:
+            _copy(vectors, panel, target, depth, width)
+        elif source.depth_step == 1 and vectors.lanes > 1:
+            whole = round_down(depth, vectors.lanes)
+            _transpose(vectors, panel, target, whole, width)
+            _gather(panel, target, whole, depth, width, vectors)
+        else:
+            _gather(panel, target, 0, depth, width, vectors)
+
+    for_range(0, lines, width, pack_panel)
+    return packed
+
+
+def _copy(vectors: Vectors, source: Panels, target: Panels, depth: Position, width: int) -> None:
+    """Pack a panel whose lines are neighbours in memory."""
+
+    def element(p: Position, _: Any) -> None:
+        start = add(source.position, multiply(p, source.depth_step))
+        end = add(target.position, multiply(p, target.depth_step))
+        for at in range(0, target.depth_step, vectors.lanes):
+            values = vectors.load(source.memory, add(start, at), width - at)
+            vectors.store(values, target.memory, add(end, at))
+
+    for_range(0, depth, 1, element)
+
+
+def _transpose(
+    vectors: Vectors, source: Panels, target: Panels, depth: Position, width: int
+) -> None:
+    """Pack a panel whose lines are contiguous, a square block at a time."""
+    lanes = vectors.lanes
+
+    def block(p: Position, _: Any) -> None:
+        blocks = []
+        for at in range(0, target.depth_step, lanes):
+            rows = []
+            for i in range(at, at + lanes):
+                start = add(source.position, p, i * source.line_step)
+                inside = i < width
+                rows.append(vectors.load(source.memory, start) if inside else vectors.zero())
+            blocks.append(vectors.transpose(rows))
+        for i in range(lanes):
+            # In this order, because a store may spill over into the next element's place.
+            end = add(target.position, multiply(add(p, i), target.depth_step))
+            for number, columns in enumerate(blocks):
+                vectors.store(columns[i], target.memory, add(end, number * lanes))
+
+    for_range(0, depth, lanes, block)
+
+
+def _gather(
+    source: Panels, target: Panels, first: Position, depth: Position, width: int, vectors: Vectors
+) -> None:
+    """Pack elements `first` to `depth` of a panel one by one."""
+
+    def element(p: Position, _: Any) -> None:
+        start = add(source.position, multiply(p, source.depth_step))
+        end = add(target.position, multiply(p, target.depth_step))
+
+        def line(i: Position, _: Any) -> None:
+            value = load(source.memory, add(start, multiply(i, source.line_step)))
+            store(value, target.memory, add(end, i))
+
+        if target.depth_step >= vectors.lanes:
+            # Zero the padding; the lines that exist overwrite the rest.
+            for at in range(width - width % vectors.lanes, target.depth_step, vectors.lanes):
+                vectors.store(vectors.zero(), target.memory, add(end, at))
+        for_range(0, width, 1, line)
+
+    for_range(first, depth, 1, element)

@@ -1,0 +1,76 @@
+"""The whole compiler as one readable recipe.
+
+module ─verify─► backend: HLO passes ─► buffer plan ─► MLIR ─► LLVM ─► Executable
+                                                                   └► object file
+"""
+
+from tfc.backends.interfaces import Executable, ObjectCode
+from tfc.backends.registry import get_backend
+from tfc.backends.target import Target
+from tfc.hlo.ir import Module
+from tfc.hlo.verifier import verify
+from tfc.options import Options
+
+
+def compile(
+    module: Module,
+    backend: str = "cpu",
+    options: Options | None = None,
+    target: Target | None = None,
+) -> Executable:
+    """Compile a module into something that can be called.
+
+    Args:
+        backend: "cpu", "gpu", "interpreter", or one that another package offers.
+        options: how to compile; taken from the environment when left out.
+        target: the machine to make code for; the one at hand when left out.
+
+    Raises:
+        VerificationError: the module breaks an invariant.
+        UnsupportedError: the backend lacks something that the module needs.
+    """
+    chosen = get_backend(backend)
+    verify(module)
+    return chosen.compiler.compile(module, options or Options.from_environment(), target)
+
+
+def emit_text(
+    module: Module,
+    stage: str,
+    backend: str = "cpu",
+    options: Options | None = None,
+    target: Target | None = None,
+) -> str:
+    """The text of a module at a stage of its compilation; nothing is loaded or run.
+
+    Args:
+        stage: "hlo", "optimized", "mlir", "llvm", "asm" (CPU), "ptx" (GPU).
+        target: the machine to make code for, which need not be this one.
+
+    Raises:
+        VerificationError: the module breaks an invariant.
+        UnsupportedError: the backend has no such stage, or cannot compile the module.
+    """
+    chosen = get_backend(backend)
+    verify(module)
+    return chosen.compiler.emit_text(
+        module, stage, options or Options.from_environment(), target
+    )
+
+
+def compile_object(
+    module: Module, name: str, target: Target | None = None, options: Options | None = None
+) -> ObjectCode:
+    """Compile a module ahead of time into an object file for a CPU.
+
+    Args:
+        name: the C name of the entry point (see backends/cpu/abi.py).
+
+    Raises:
+        VerificationError: the module breaks an invariant.
+        UnsupportedError: the target is no CPU, or some op has no CPU code.
+    """
+    verify(module)
+    chosen = options or Options.from_environment()
+    compiler = get_backend("cpu").compiler
+    return compiler.compile_object(module, name, target or Target.host(), chosen)
