@@ -1,0 +1,73 @@
+"""The GPU backend makes PTX from the emitters that the CPU uses; `ptxas` accepts it."""
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import tfc
+from tfc.backends.target import Target
+from tfc.errors import UnsupportedError
+from tfc.hlo import builder
+from tfc.hlo.ir import Computation, Module
+from tfc.hlo.shape import F32, Shape
+
+
+def example_module() -> Module:
+    """A dot, reductions of rows and columns, a chain of functions, and data movement."""
+    x = builder.parameter(0, Shape(F32, (50, 70)), "x")
+    w = builder.parameter(1, Shape(F32, (70, 30)), "w")
+    add, largest = (builder.scalar_computation(o, F32) for o in ("add", "maximum"))
+    zero, lowest = builder.constant(0, F32), builder.constant(-np.inf, F32)
+    product = builder.instruction(
+        "dot", [x, w], lhs_contracting_dims=(1,), rhs_contracting_dims=(0,)
+    )
+    rows = builder.reduce(x, lowest, (1,), largest)
+    shifted = builder.binary("subtract", x, builder.broadcast(rows, (50, 70), (0,)))
+    padded = builder.instruction("pad", [shifted, zero], padding=((1, 2, 1), (-1, 0, 2)))
+    functions = [builder.unary(name, shifted) for name in
+                 ("exponential", "tanh", "logistic", "erf", "sine", "log-plus-one", "rsqrt")]
+    results = [product, builder.reduce(x, zero, (0,), add), padded, *functions,
+               builder.instruction("transpose", [padded], dimensions=(1, 0))]
+    return Module("example", Computation.make("main", [x, w],
+                                              builder.instruction("tuple", results)))
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
+def test_ptx_for_elementwise_reduce_and_dot_assembles(sm: str, tmp_path):
+    target = Target.parse(f"nvptx64-nvidia-cuda,{sm}")
+    ptx = tfc.compile(example_module(), backend="gpu", target=target).as_text("ptx")
+    assert f".target {sm}" in ptx
+    assert ".visible .entry dot_" in ptx
+    assert ".extern" not in ptx, "the code must not need a device library"
+    ptxas = shutil.which("ptxas")
+    if ptxas is None:
+        pytest.skip("ptxas is not installed")
+    source = tmp_path / "example.ptx"
+    source.write_text(ptx)
+    done = subprocess.run([ptxas, f"-arch={sm}", "-o", str(tmp_path / "out.cubin"), str(source)],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_running_on_the_gpu_is_refused_with_advice():
+    executable = tfc.compile(example_module(), backend="gpu")
+    arguments = [np.zeros(s.dims, np.float32) for s in executable.parameter_shapes]
+    with pytest.raises(UnsupportedError, match=r"does not run it.*backend='cpu'"):
+        executable(*arguments)
+
+
+def test_float_remainder_is_refused_rather_than_inexact():
+    x = builder.parameter(0, Shape(F32, (8,)))
+    module = Module("m", Computation.make("main", [x], builder.binary("remainder", x, x)))
+    with pytest.raises(UnsupportedError, match="remainder"):
+        tfc.compile(module, backend="gpu")
+
+
+def test_stages_can_be_read():
+    executable = tfc.compile(example_module(), backend="gpu")
+    assert "gpu.func @dot_" in executable.as_text("mlir")
+    assert "ptx_kernel" in executable.as_text("llvm")
+    with pytest.raises(UnsupportedError, match="no stage 'asm'"):
+        executable.as_text("asm")
