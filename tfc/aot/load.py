@@ -1,0 +1,80 @@
+"""What a command line names: a file of HLO text, or a Python function as module:function."""
+
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from tfc.aot.source import module_of
+from tfc.errors import TfcError
+from tfc.hlo.ir import Module
+from tfc.hlo.parser import parse
+
+ACCEPTED = "a file of HLO text, or a Python function as module:function"
+_FUNCTION = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+
+
+def read_module(path: str) -> Module:
+    """The module in a file of HLO text, or in the standard input if the path is "-".
+
+    Raises:
+        TfcError: the file is no text; ParseError if it is no HLO.
+        OSError: the file cannot be read.
+    """
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise TfcError(f"{path} is not text: {error}") from error
+    return parse(text, "<stdin>" if path == "-" else path)
+
+
+def load(graph: str, args: Sequence[Any] = ()) -> Module:
+    """The module that a text names, its arrays row-major.
+
+    Args:
+        graph: a file of HLO text, "-" for the standard input, or a function as module:function;
+            Python modules are also looked for in the current folder.
+        args: the function's arguments, as `module_of` takes them.
+
+    Raises:
+        TfcError: it is of no accepted kind, cannot be read or traced, or does not fit.
+    """
+    if Path(graph).suffix in (".pb", ".pbtxt"):
+        raise TfcError(f"{graph} looks like a GraphDef, which cannot be read; pass {ACCEPTED}")
+    if _FUNCTION.fullmatch(graph) and not os.path.exists(graph):
+        return _run(graph, lambda: module_of(_function(graph), args))
+    try:
+        return module_of(read_module(graph), args)
+    except OSError as error:
+        raise TfcError(f"cannot read {graph}: {error.strerror}; pass {ACCEPTED}") from error
+
+
+def _function(graph: str) -> Callable[..., Any]:
+    """The function named as module:function."""
+    name, _, path = graph.partition(":")
+    # As with `python -m`, the current folder counts.
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    found: Any = import_module(name)
+    for attribute in path.split("."):
+        if not hasattr(found, attribute):
+            raise TfcError(f"the Python module {name} has no '{path}'")
+        found = getattr(found, attribute)
+    return found
+
+
+def _run(graph: str, action: Callable[[], Module]) -> Module:
+    """Run the user's Python, whose every exception becomes one sentence."""
+    try:
+        return action()
+    except TfcError:
+        raise
+    except (Exception, SystemExit) as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        inside = not where.filename.startswith("<frozen ")
+        place = f" at {where.filename}:{where.lineno}" if inside else ""
+        raise TfcError(f"{graph} raised {type(error).__name__}: {error}{place}") from error

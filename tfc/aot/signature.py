@@ -1,0 +1,162 @@
+"""The signature of an entry point compiled ahead of time: the one source for header and caller.
+
+foo::bar::MatMulComp   f32[2,3] x, f32[3,2] y -> f32[2,2]   foo_bar_MatMulComp_entry
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tfc.errors import TfcError
+from tfc.hlo.ir import Module
+from tfc.hlo.shape import AnyShape, Shape
+
+# Where every buffer begins that a generated class allocates. The arena relies on it: it is the
+# ALIGNMENT of backends/cpu/abi.py, repeated because that package loads MLIR.
+ALIGNMENT = 64
+# What the buffers of a caller must be aligned to (API-3).
+MINIMUM_ALIGNMENT = 32
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+# Up to C++23; a header that is fine under C++11 is to stay fine under later standards.
+_KEYWORDS = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t
+    char32_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
+    constinit continue decltype default delete do double dynamic_cast else enum explicit export
+    extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq
+    nullptr operator or or_eq private protected public register reinterpret_cast requires return
+    short signed sizeof static static_assert static_cast struct switch template this thread_local
+    throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while
+    xor xor_eq
+"""
+
+
+@dataclass(frozen=True)
+class CppClass:
+    """A C++ class: the namespaces it lives in, outermost first, and its name (TL-2)."""
+
+    namespaces: tuple[str, ...]
+    name: str
+
+    @staticmethod
+    def parse(text: str) -> "CppClass":
+        """The class written as "foo::bar::MatMulComp", or "MatMulComp" in the global namespace.
+
+        Raises:
+            TfcError: some part is no identifier of C++, or a keyword.
+        """
+        # A leading "::" names the same class.
+        *namespaces, name = text.removeprefix("::").split("::")
+        for part in (*namespaces, name):
+            check_identifier(part, f"the C++ class '{text}'")
+        if "std" in namespaces:
+            raise TfcError(f"the C++ class '{text}' must not live in a namespace called std")
+        return CppClass(tuple(namespaces), name)
+
+    @property
+    def entry_point(self) -> str:
+        """The C name of its entry point, unless the user gives one."""
+        return "_".join((*self.namespaces, self.name, "entry"))
+
+    @property
+    def file_name(self) -> str:
+        """The usual name of its files, without suffix: mat_mul_comp for MatMulComp."""
+        words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", self.name)
+        return words.lower()
+
+    def __str__(self) -> str:
+        return "::".join((*self.namespaces, self.name))
+
+
+def check_identifier(name: str, where: str) -> None:
+    """Check that a name can be used in C++.
+
+    Raises:
+        TfcError: it is no identifier, or a keyword.
+    """
+    if not _IDENTIFIER.fullmatch(name):
+        raise TfcError(f"{where} must be made of C++ identifiers joined by '::', got '{name}'")
+    if name in _KEYWORDS.split():
+        raise TfcError(f"{where} must not use '{name}', which is a C++ keyword")
+
+
+def is_identifier(name: str) -> bool:
+    """True if a name can be used in C++."""
+    return _IDENTIFIER.fullmatch(name) is not None and name not in _KEYWORDS.split()
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One array that goes into or comes out of the entry point; row-major (API-7)."""
+
+    name: str
+    shape: Shape
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a caller of an entry point must know; its C type is in backends/cpu/abi.py.
+
+    entry_point: the C name, unique in the program that links it.
+    arguments, results: the arrays in the order of the pointers that are passed (AOT-5).
+    arena_size, constant_size: bytes of temporaries, which the caller provides, and of constants,
+        which the object file holds.
+    """
+
+    cpp_class: CppClass
+    entry_point: str
+    arguments: tuple[Leaf, ...]
+    results: tuple[Leaf, ...]
+    arena_size: int = 0
+    constant_size: int = 0
+
+    def __str__(self) -> str:
+        """The program's shape: (x: f32[2,3], y: f32[3,2]) -> f32[2,2]."""
+        taken = ", ".join(f"{a.name}: {a.shape.without_layout()}" for a in self.arguments)
+        given = [r.shape.without_layout() for r in self.results]
+        return f"({taken}) -> {given[0] if len(given) == 1 else '(' + ', '.join(given) + ')'}"
+
+
+def signature_of(module: Module, cpp_class: CppClass, entry_point: str | None = None) -> Signature:
+    """The signature of a module; the sizes of its memory are known once it is compiled.
+
+    Raises:
+        TfcError: the entry point is no name of C++, or one that the class has taken.
+    """
+    chosen = cpp_class.entry_point if entry_point is None else entry_point
+    if not is_identifier(chosen):
+        raise TfcError(f"the entry point must be an identifier of C++, got '{chosen}'")
+    if chosen in ("main", "std", (*cpp_class.namespaces, cpp_class.name)[0]):
+        raise TfcError(f"the entry point must not be called '{chosen}', a name that is taken")
+    entry = module.entry
+    arguments = [leaf for p in entry.parameters for leaf in _named(p.name, p.shape)]
+    return Signature(
+        cpp_class, chosen, _distinct(arguments), tuple(_named("result", entry.root.shape))
+    )
+
+
+def _named(name: str, shape: AnyShape) -> Iterable[Leaf]:
+    """The leaves of a value; those of a tuple are told apart by their position."""
+    if isinstance(shape, Shape):
+        yield Leaf(_cleaned(name), shape)
+        return
+    for number, element in enumerate(shape.elements):
+        yield from _named(f"{name}_{number}", element)
+
+
+def _cleaned(name: str) -> str:
+    """A name that can stand in a comment or a string of C++, and is an identifier if it can be.
+
+    params['w'] becomes params_w, and x.1 becomes x_1.
+    """
+    return re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "unnamed"
+
+
+def _distinct(arguments: Sequence[Leaf]) -> tuple[Leaf, ...]:
+    """The same leaves; names that occur twice are replaced by their position."""
+    names = [a.name for a in arguments]
+    return tuple(
+        a if names.count(a.name) == 1 else Leaf(f"{a.name}_{n}", a.shape)
+        for n, a in enumerate(arguments)
+    )
