@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 import threading
 from dataclasses import dataclass
 from functools import cache
@@ -112,12 +114,15 @@ class Target:
         "wasm32-unknown-unknown,generic,+simd128", "nvptx64-nvidia-cuda,sm_90a".
 
         Raises:
-            UnsupportedError: LLVM or tfc makes no code for that triple.
+            UnsupportedError: LLVM or tfc makes no code for that triple, or LLVM does not know the
+                processor or a feature.
         """
         if text.strip() == "host":
             return _host()
         triple, cpu, features = [*(part.strip() for part in text.split(",", 2)), "", ""][:3]
         known = _architecture(triple)
+        if cpu or features:
+            _check_processor(triple, cpu or known.cpu, features)
         features = features if cpu or features else known.features
         return _describe(triple, cpu or known.cpu, features)
 
@@ -163,6 +168,36 @@ def _architecture(triple: str) -> Architecture:
             f'"x86_64-linux-gnu", whose architecture is one of {known}'
         )
     return _ARCHITECTURES[name]
+
+
+# Run by itself: LLVM says on standard error what it does not know, and dies of some of it.
+_CHECK = """
+import sys
+from tfc.backends import target
+triple, cpu, features = sys.argv[1:]
+target._architecture(triple)
+target._describe(triple, cpu, features)
+"""
+
+
+@cache
+def _check_processor(triple: str, cpu: str, features: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _CHECK, triple, cpu, features],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    unknown = re.search(r"'([^']*)' is not a recognized (processor|feature)", done.stderr)
+    if unknown:
+        raise UnsupportedError(
+            f"LLVM knows no {unknown[2]} '{unknown[1]}' of {triple}; "
+            f"`llc -mtriple={triple} -mcpu=help` lists what there is"
+        )
+    if done.returncode:
+        lines = done.stderr.strip().split("\n")
+        raise UnsupportedError(f"LLVM makes no code for {triple},{cpu},{features}: {lines[-1]}")
 
 
 @cache

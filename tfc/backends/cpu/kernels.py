@@ -26,20 +26,28 @@ def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
     """
     spec = matmul_spec(kernel.root)
     if spec is not None:
-        emit_matmul(ir.InsertionPoint.current, name, spec, target)
+        make_internal(emit_matmul(ir.InsertionPoint.current, name, spec, target))
         return
     types = buffer_types(kernel)
     function = func.FuncOp(name, ([*types], []), visibility="private")
     noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
     function.arg_attrs = ir.ArrayAttr.get([noalias] * len(types))
-    # One function a kernel: LLVM's work stays linear, and a profile shows names.
-    function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
+    make_internal(function)
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
         shapes = (*kernel.operand_shapes, *kernel.results)
         buffers = [Buffer(m, s) for m, s in zip(block.arguments, shapes)]
         emit_body(kernel, buffers, LoopNest(), flat=False)
         func.return_([])
+
+
+def make_internal(function: Any) -> None:
+    """Give a function a name that no linker sees, and keep it a function of its own.
+
+    LLVM's work then stays linear in the number of kernels, and a profile shows their names.
+    """
+    function.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
+    function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
 
 
 def matmul_spec(root: Instruction) -> MatmulSpec | None:

@@ -14,7 +14,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.cpu.kernels import emit_kernel, matmul_spec, workspace_type
+from tfc.backends.cpu.kernels import emit_kernel, make_internal, matmul_spec, workspace_type
 from tfc.backends.mlir.kernels import buffer_types, is_silent, kernel_of, memref_type
 from tfc.backends.mlir.loops import index_constant
 from tfc.backends.mlir.provider import arith, func, ir, memref, scf
@@ -67,6 +67,7 @@ class _ProgramEmitter:
         types = [ir.MemRefType.get([n], ir.IntegerType.get_signless(8)) for n in sizes]
         with ir.InsertionPoint(self.mlir.body):
             function = func.FuncOp(f"{self.name}.body", (types, []))
+            make_internal(function)
         block = function.add_entry_block()
         keys = [("parameter", n) for n in range(len(parameters))]
         keys += [("result", n) for n in range(len(results))]
