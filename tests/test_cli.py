@@ -1,0 +1,144 @@
+"""The command `tfc`: what each command prints, and that errors are one sentence."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from tfc.cli import tfc as command
+
+ROOT = Path(__file__).parents[1]
+SOFTMAX = str(ROOT / "examples" / "softmax.hlo")
+SQUARE = """ENTRY square {
+  x = f32[3] parameter(0)
+  ROOT y = f32[3] multiply(x, x)
+}
+"""
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(command, arguments, input=stdin)
+
+
+@pytest.mark.parametrize("backend", ["cpu", "interpreter"])
+def test_run_prints_results_of_given_arguments(backend: str, tmp_path: Path):
+    np.save(tmp_path / "x.npy", np.array([1, 2, 3], np.float32))
+    for argument in ("{1, 2, 3}", str(tmp_path / "x.npy")):
+        made = run("run", "-", "--backend", backend, "--arg", argument, stdin=SQUARE)
+        assert (made.exit_code, made.output) == (0, "result 0: f32[3]\n[1. 4. 9.]\n")
+
+
+def test_random_arguments_depend_on_the_seed_alone():
+    first, again, other = (run("run", SOFTMAX, "--seed", s).output for s in "112")
+    assert first == again != other
+    timed = run("run", SOFTMAX, "--time", "3")
+    assert "3 calls: median" in timed.output
+
+
+@pytest.mark.parametrize(
+    ("stage", "backend", "part"),
+    [
+        ("hlo", "cpu", "ROOT %softmax = f32[128,256]{1,0} divide(%powers, %scale)"),
+        ("optimized", "cpu", "kind=kInput"),
+        ("mlir", "cpu", "scf.for"),
+        ("llvm", "cpu", "define"),
+        ("asm", "cpu", "ret"),
+        ("mlir", "gpu", "gpu.func"),
+        ("ptx", "gpu", ".visible .entry reduce_0("),
+    ],
+)
+def test_every_stage_can_be_printed(stage: str, backend: str, part: str):
+    made = run("emit", SOFTMAX, "--stage", stage, "--backend", backend)
+    assert made.exit_code == 0, made.output
+    assert part in made.output
+
+
+def test_emit_for_another_machine_writes_a_file(tmp_path: Path):
+    path = tmp_path / "softmax.s"
+    made = run("emit", SOFTMAX, "--stage", "asm", "--target", "aarch64-linux-gnu", "-o", str(path))
+    assert (made.exit_code, made.output) == (0, "")
+    assert "fadd" in path.read_text()
+    assert [p.name for p in tmp_path.iterdir()] == ["softmax.s"]
+
+
+def test_output_of_opt_is_accepted_by_run():
+    optimised = run("opt", SOFTMAX, "--passes", "simplify,fusion")
+    assert optimised.exit_code == 0
+    assert "fusion(" in optimised.output
+    made = run("run", "-", stdin=optimised.output)
+    assert made.exit_code == 0, made.output
+    assert made.output == run("run", SOFTMAX).output
+
+
+def test_opt_shows_each_change_and_what_it_took(tmp_path: Path):
+    made = run("opt", SOFTMAX, "--print-after-all", "--stats", "--dump-dir", str(tmp_path))
+    assert made.exit_code == 0
+    assert "// after" in made.stderr
+    assert "fusion" in made.stderr
+    dumps = sorted(tmp_path.glob("*.hlo"))
+    assert dumps
+    assert run("opt", str(dumps[0])).exit_code == 0
+    listed = run("opt", "--list")
+    assert all(name in listed.output for name in ("simplify", "cse", "max_instructions=128"))
+
+
+def test_compile_writes_header_and_object(tmp_path: Path):
+    made = run("compile", SOFTMAX, "--cpp-class", "demo::Softmax", "--out-dir", str(tmp_path))
+    assert made.exit_code == 0, made.output
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["softmax.h", "softmax.o"]
+
+
+def test_doctor_examines_this_machine():
+    made = run("doctor")
+    assert made.exit_code == 0, made.output
+    assert all(word in made.output for word in ("llvmlite", "MLIR", "backends", "passed"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "none.hlo"], "No such file or directory: none.hlo"),
+        (["run", "."], "Is a directory"),
+        (["run", "-"], "<stdin>:3:19: unknown operation 'multply'"),
+        (["run", SOFTMAX, "--backend", "tpu"], "there is no backend 'tpu'"),
+        (["run", SOFTMAX, "--arg", "{1}"], "--arg 0:1:"),
+        (["run", SOFTMAX, "--arg", "none.npy"], "No such file or directory: none.npy"),
+        (["opt", SOFTMAX, "--passes", "simplfy"], "there is no pass 'simplfy'"),
+        (["opt", SOFTMAX, "--passes", "fusion{depth=1}"], "fusion has no option 'depth'"),
+        (["emit", SOFTMAX, "--stage", "ptx"], "no stage 'ptx'"),
+        (["emit", SOFTMAX, "--stage", "asm", "--target", "z80"], "z80"),
+        (["emit", SOFTMAX, "--stage", "asm", "--target", "x86_64-linux-gnu,foo"], "'foo'"),
+        (["emit", SOFTMAX, "--stage", "hlo", "-o", "no/x"], "cannot write no/x"),
+        (["compile", SOFTMAX, "--cpp-class", "a b"], "identifiers"),
+    ],
+)
+def test_errors_are_one_sentence_on_stderr(arguments: list[str], message: str):
+    made = run(*arguments, stdin=SQUARE.replace("multiply", "multply"))
+    assert made.exit_code == 1
+    assert made.stderr.startswith("error: ")
+    assert message in made.stderr
+    assert "Traceback" not in made.output
+    assert made.stdout == ""
+
+
+@pytest.mark.parametrize("arguments", [["run"], ["emit", SOFTMAX], ["opt"], ["nonsense"]])
+def test_usage_errors_exit_with_2(arguments: list[str]):
+    assert run(*arguments).exit_code == 2
+
+
+def test_help_shows_examples_and_version_is_printed():
+    assert "tfc emit examples/softmax.hlo --stage ptx" in run("--help").output
+
+
+def test_a_reader_that_stops_early_is_no_error():
+    """As in `tfc emit … | head`, in a process of its own."""
+    script = f"{sys.executable} -m tfc emit {SOFTMAX} --stage asm | head -n 1"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["sh", "-c", script], env=environment, capture_output=True, text=True,
+                          check=False)  # fmt: skip
+    assert done.returncode == 0
+    assert done.stderr == ""

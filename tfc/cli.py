@@ -1,0 +1,255 @@
+"""The command `tfc`: run, optimise, show, compile and measure tensor programs."""
+
+import statistics
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
+from inspect import getdoc
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from tfc import aot
+from tfc.aot.load import load, read_module
+from tfc.backends.interfaces import Executable
+from tfc.backends.registry import backend_names
+from tfc.backends.target import Target
+from tfc.compiler import compile as compile_module
+from tfc.compiler import emit_text
+from tfc.console import Commands, arguments_for, show, write_text
+from tfc.options import Options
+from tfc.passes import PASSES, Pipeline, PipelineReport, default_pipeline, parse_passes
+
+_STAGES = ("hlo", "optimized", "mlir", "llvm", "asm", "ptx")
+
+_EXAMPLES = """\b
+Examples:
+  tfc run examples/softmax.hlo --time 100
+  tfc opt examples/softmax.hlo --passes simplify,fusion
+  tfc emit examples/softmax.hlo --stage asm
+  tfc emit examples/softmax.hlo --stage ptx --backend gpu
+  tfc compile examples/softmax.hlo --cpp-class demo::Softmax --out-dir build
+  tfc doctor
+"""
+
+_backend_option = click.option(
+    "--backend", default="cpu", show_default=True, metavar="|".join(backend_names())
+)
+_target_option = click.option(
+    "--target",
+    metavar="TRIPLE[,CPU[,FEATURES]]",
+    help="The machine to make code for, such as aarch64-linux-gnu or "
+    "x86_64-linux-gnu,x86-64-v3; this one when left out.",
+)
+_output_option = click.option(
+    "-o", "--output", metavar="FILE", help="Write there instead of to the standard output."
+)
+
+
+@click.group(cls=Commands, epilog=_EXAMPLES, context_settings={"max_content_width": 100})
+@click.version_option(package_name="tfc", message="tfc %(version)s")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def tfc(debug: bool) -> None:
+    """A compiler for tensor programs: just in time, or ahead of time to C++."""
+
+
+def main() -> None:
+    """The entry point of the command `tfc`."""
+    tfc(prog_name="tfc")
+
+
+def _target(text: str | None) -> Target | None:
+    return Target.parse(text) if text else None
+
+
+# --- run ----------------------------------------------------------------------------------------
+
+
+@tfc.command()
+@click.argument("file")
+@_backend_option
+@click.option(
+    "--arg",
+    "texts",
+    multiple=True,
+    metavar="VALUE|FILE.npy",
+    help="The next argument, as a literal such as '{1, 2}' or as an array file; "
+    "those left out are random.",
+)
+@click.option("--seed", default=0, show_default=True, help="Of the random arguments.")
+@click.option(
+    "--time", "calls", type=click.IntRange(1), metavar="N", help="Time N calls after the first."
+)
+def run(file: str, backend: str, texts: Sequence[str], seed: int, calls: int | None) -> None:
+    """Run FILE, a program in HLO text ("-" is the standard input), and print its results."""
+    module = read_module(file)
+    arguments = arguments_for(module, texts, seed)
+    start = time.perf_counter()
+    executable = compile_module(module, backend)
+    compiled = time.perf_counter() - start
+    results = executable(*arguments)
+    for number, (array, shape) in enumerate(zip(results, executable.result_shapes)):
+        click.echo(show(number, array, shape))
+    if calls:
+        click.echo(f"compiled in {compiled * 1e3:.1f} ms; {_timed(executable, arguments, calls)}")
+
+
+def _timed(executable: Executable, arguments: Sequence[np.ndarray], calls: int) -> str:
+    seconds = []
+    for _ in range(calls):
+        start = time.perf_counter()
+        executable(*arguments)
+        seconds.append(time.perf_counter() - start)
+    median, least = (f(seconds) * 1e6 for f in (statistics.median, min))
+    return f"{calls} calls: median {median:.2f} µs, least {least:.2f} µs"
+
+
+# --- opt ----------------------------------------------------------------------------------------
+
+
+@tfc.command()
+@click.argument("file", required=False)
+@click.option(
+    "--passes",
+    metavar="PASS,PASS{OPTION=N},…",
+    help="The passes to run, in order; the default pipeline when left out.",
+)
+@_output_option
+@click.option("--print-after-all", is_flag=True, help="Print the module after each change.")
+@click.option("--stats", is_flag=True, help="Say what each pass did, and how long it took.")
+@click.option("--dump-dir", default="", metavar="DIR", help="Write the module after each change.")
+@click.option("--list", "listed", is_flag=True, help="List the passes instead.")
+def opt(
+    file: str | None,
+    passes: str | None,
+    output: str | None,
+    print_after_all: bool,
+    stats: bool,
+    dump_dir: str,
+    listed: bool,
+) -> None:
+    """Run HLO passes over FILE ("-" is the standard input) and print the module."""
+    if listed:
+        Console().print(_pass_table())
+        return
+    if file is None:
+        raise click.UsageError("missing argument 'FILE'")
+    module = read_module(file)
+    pipeline = default_pipeline()
+    if passes is not None:
+        pipeline = Pipeline("chosen", parse_passes(passes))
+    options = replace(Options.from_environment(), time=stats)
+    options = replace(options, dump_dir=dump_dir or options.dump_dir)
+    report = PipelineReport()
+    with ExitStack() as stack:
+        if print_after_all:
+            folder = options.dump_dir or stack.enter_context(TemporaryDirectory())
+            options = replace(options, dump_dir=folder)
+            # Called when a pass fails, too: that is when one wants to see what led there.
+            stack.callback(_print_dumps, Path(folder))
+        result = pipeline.run(module, options, report)
+    write_text(str(result), output)
+    if stats:
+        click.echo(str(report), err=True)
+
+
+def _print_dumps(folder: Path) -> None:
+    for dump in sorted(folder.glob("*.hlo")):
+        click.echo(f"// after {dump.stem}\n{dump.read_text(encoding='utf-8')}", err=True)
+
+
+def _pass_table() -> Table:
+    """The passes, the options they take with their defaults, and what they do."""
+    table = Table("pass", "options", "what it does", box=None)
+    for name, kind in PASSES.items():
+        options = [f"{f.name}={f.default}" for f in fields(kind)] if is_dataclass(kind) else []
+        table.add_row(name, ", ".join(options), (getdoc(kind) or "").partition("\n")[0])
+    return table
+
+
+# --- emit ---------------------------------------------------------------------------------------
+
+
+_shapes_option = click.option(
+    "--arg",
+    "shapes",
+    multiple=True,
+    metavar="SHAPE",
+    help="The shape of the function's next argument, such as f32[2,3].",
+)
+
+
+@tfc.command()
+@click.argument("program")
+@click.option("--stage", type=click.Choice(_STAGES), required=True)
+@_backend_option
+@_target_option
+@_shapes_option
+@_output_option
+def emit(
+    program: str,
+    stage: str,
+    backend: str,
+    target: str | None,
+    shapes: Sequence[str],
+    output: str | None,
+) -> None:
+    """Print PROGRAM at a stage of its compilation, for this machine or another.
+
+    PROGRAM is a file of HLO text, "-", or a Python function written module:function.
+    """
+    module = load(program, shapes)
+    options = Options.from_environment()
+    write_text(emit_text(module, stage, backend, options, _target(target)), output)
+
+
+# --- compile ------------------------------------------------------------------------------------
+
+
+@tfc.command("compile")
+@click.argument("program")
+@click.option("--cpp-class", required=True, metavar="NS::NAME", help="The C++ class to generate.")
+@click.option("--out-dir", default=".", show_default=True, metavar="DIR")
+@_target_option
+@_shapes_option
+def compile_command(
+    program: str, cpp_class: str, out_dir: str, target: str | None, shapes: Sequence[str]
+) -> None:
+    """Compile PROGRAM into an object file and a C++ header.
+
+    PROGRAM is a file of HLO text, "-", or a Python function written module:function.
+    """
+    module = load(program, shapes)
+    made = aot.compile(module, cpp_class=cpp_class, out_dir=out_dir, target=target or "host")
+    click.echo(f"{made.header}\n{made.object} ({made.object_size} bytes, for {made.target.triple})")
+
+
+# --- doctor and demo ----------------------------------------------------------------------------
+
+_cxx_option = click.option(
+    "--cxx", envvar="CXX", default="", metavar="PROGRAM", help="The C++ compiler to use first."
+)
+
+
+@tfc.command()
+@_cxx_option
+def doctor(cxx: str) -> None:
+    """Show what this machine offers, and test that compiled code runs on it."""
+    if not import_module("tfc.doctor").examine(Console(), cxx):
+        raise click.exceptions.Exit(1)
+
+
+@tfc.command()
+@click.option("--out-dir", default="tfc-demo", show_default=True, metavar="DIR")
+@click.option("--epochs", default=40, show_default=True, type=click.IntRange(1))
+@_cxx_option
+def demo(out_dir: str, epochs: int, cxx: str) -> None:
+    """Train a classifier of handwritten digits, and compile it into a C++ program."""
+    if not import_module("tfc.demo").demonstrate(Path(out_dir), epochs, cxx, Console()):
+        raise click.exceptions.Exit(1)
