@@ -19,8 +19,7 @@ def module_of(*results: Instruction) -> Module:
     """A module of the results' parameters, with a tuple as its root."""
     root = builder.instruction("tuple", results)
     reached = Computation.make("main", [], root).instructions
-    parameters = sorted((i for i in reached if i.opcode == "parameter"),
-                        key=lambda p: p["number"])
+    parameters = sorted((i for i in reached if i.opcode == "parameter"), key=lambda p: p["number"])
     return Module("test", Computation.make("main", parameters, root))
 
 
@@ -49,7 +48,8 @@ def test_results_are_fresh_arrays(backend: str):
     constant = builder.constant(np.arange(40, dtype=np.float32))
     argument = np.array([1, 2, 3, 4], np.float32)
     first, second, third, same, pool = tfc.compile(
-        module_of(x, doubled, doubled, x, constant), backend)(argument)
+        module_of(x, doubled, doubled, x, constant), backend
+    )(argument)
     for result in (first, same):
         np.testing.assert_array_equal(result, argument)
         assert not np.shares_memory(result, argument)
@@ -79,10 +79,12 @@ def test_arrays_without_elements(backend: str):
     x = builder.parameter(0, Shape(F32, (0, 3)))
     add = builder.scalar_computation("add", F32)
     sums = builder.reduce(x, builder.constant(7, F32), (0,), add)
-    product = builder.instruction("dot", [x, x], lhs_contracting_dims=(0,),
-                                  rhs_contracting_dims=(0,))
-    empty, totals, zeros = tfc.compile(module_of(builder.binary("add", x, x), sums, product),
-                                       backend)(np.zeros((0, 3), np.float32))
+    product = builder.instruction(
+        "dot", [x, x], lhs_contracting_dims=(0,), rhs_contracting_dims=(0,)
+    )
+    empty, totals, zeros = tfc.compile(
+        module_of(builder.binary("add", x, x), sums, product), backend
+    )(np.zeros((0, 3), np.float32))
     assert empty.shape == (0, 3)
     np.testing.assert_array_equal(totals, [7, 7, 7])
     np.testing.assert_array_equal(zeros, np.zeros((3, 3)))
@@ -96,12 +98,16 @@ def test_conditional_runs_one_branch_and_the_last_for_any_other_index(backend, i
 
     def branch(factor: int) -> Computation:
         x = builder.parameter(0, Shape(S32))
-        return Computation.make(f"times_{factor}", [x],
-                                builder.binary("multiply", x, builder.constant(factor, S32)))
+        return Computation.make(
+            f"times_{factor}", [x], builder.binary("multiply", x, builder.constant(factor, S32))
+        )
 
     operands = [builder.constant(n, S32) for n in (1, 2, 3)]
-    chosen = builder.instruction("conditional", [selector, *operands],
-                                 branch_computations=tuple(branch(10**n) for n in range(3)))
+    chosen = builder.instruction(
+        "conditional",
+        [selector, *operands],
+        branch_computations=tuple(branch(10**n) for n in range(3)),
+    )
     (result,) = tfc.compile(module_of(chosen), backend)(np.array(index, np.int32))
     assert result == expected
 
@@ -114,14 +120,19 @@ def test_while_that_swaps_its_state(backend: str):
     start = builder.instruction("tuple", init)
     state = builder.parameter(0, start.shape)
     count, left, right = (
-        builder.instruction("get-tuple-element", [state], index=n) for n in range(3))
+        builder.instruction("get-tuple-element", [state], index=n) for n in range(3)
+    )
     one = builder.constant(1, S32)
-    body = Computation.make("swap", [state], builder.instruction(
-        "tuple", [builder.binary("subtract", count, one), right, left]))
+    body = Computation.make(
+        "swap",
+        [state],
+        builder.instruction("tuple", [builder.binary("subtract", count, one), right, left]),
+    )
     state = builder.parameter(0, start.shape)
     count = builder.instruction("get-tuple-element", [state], index=0)
-    condition = Computation.make("more", [state],
-                                 builder.compare("GT", count, builder.constant(0, S32)))
+    condition = Computation.make(
+        "more", [state], builder.compare("GT", count, builder.constant(0, S32))
+    )
     loop = builder.instruction("while", [start], condition=condition, body=body)
     values = [builder.instruction("get-tuple-element", [loop], index=n) for n in range(3)]
     a, b = np.array([1, 2], np.float32), np.array([3, 4], np.float32)
@@ -149,8 +160,9 @@ def test_equal_kernels_are_emitted_once():
     values = [builder.parameter(n, Shape(F32, (8, 8))) for n in range(2)]
     product = values[0]
     for _ in range(4):
-        product = builder.instruction("dot", [product, values[1]], lhs_contracting_dims=(1,),
-                                      rhs_contracting_dims=(0,))
+        product = builder.instruction(
+            "dot", [product, values[1]], lhs_contracting_dims=(1,), rhs_contracting_dims=(0,)
+        )
     text = tfc.compile(module_of(product)).as_text("mlir")
     calls = [line for line in text.split("\n") if "call @tfc_entry." in line]
     assert len(calls) == 4
@@ -160,8 +172,9 @@ def test_equal_kernels_are_emitted_once():
 def test_memory_and_cost_are_reported():
     x = builder.parameter(0, Shape(F32, (10, 20)))
     y = builder.parameter(1, Shape(F32, (20, 30)))
-    product = builder.instruction("dot", [x, y], lhs_contracting_dims=(1,),
-                                  rhs_contracting_dims=(0,))
+    product = builder.instruction(
+        "dot", [x, y], lhs_contracting_dims=(1,), rhs_contracting_dims=(0,)
+    )
     executable = tfc.compile(module_of(product))
     assert executable.cost_analysis().flops == 2 * 10 * 20 * 30
     memory = executable.memory_analysis()

@@ -26,12 +26,20 @@ def example_module() -> Module:
     rows = builder.reduce(x, lowest, (1,), largest)
     shifted = builder.binary("subtract", x, builder.broadcast(rows, (50, 70), (0,)))
     padded = builder.instruction("pad", [shifted, zero], padding=((1, 2, 1), (-1, 0, 2)))
-    functions = [builder.unary(name, shifted) for name in
-                 ("exponential", "tanh", "logistic", "erf", "sine", "log-plus-one", "rsqrt")]
-    results = [product, builder.reduce(x, zero, (0,), add), padded, *functions,
-               builder.instruction("transpose", [padded], dimensions=(1, 0))]
-    return Module("example", Computation.make("main", [x, w],
-                                              builder.instruction("tuple", results)))
+    functions = [
+        builder.unary(name, shifted)
+        for name in ("exponential", "tanh", "logistic", "erf", "sine", "log-plus-one", "rsqrt")
+    ]
+    results = [
+        product,
+        builder.reduce(x, zero, (0,), add),
+        padded,
+        *functions,
+        builder.instruction("transpose", [padded], dimensions=(1, 0)),
+    ]
+    return Module(
+        "example", Computation.make("main", [x, w], builder.instruction("tuple", results))
+    )
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
@@ -46,8 +54,12 @@ def test_ptx_for_elementwise_reduce_and_dot_assembles(sm: str, tmp_path):
         pytest.skip("ptxas is not installed")
     source = tmp_path / "example.ptx"
     source.write_text(ptx)
-    done = subprocess.run([ptxas, f"-arch={sm}", "-o", str(tmp_path / "out.cubin"), str(source)],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [ptxas, f"-arch={sm}", "-o", str(tmp_path / "out.cubin"), str(source)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
 
 

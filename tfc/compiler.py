@@ -53,9 +53,7 @@ def emit_text(
     """
     chosen = get_backend(backend)
     verify(module)
-    return chosen.compiler.emit_text(
-        module, stage, options or Options.from_environment(), target
-    )
+    return chosen.compiler.emit_text(module, stage, options or Options.from_environment(), target)
 
 
 def compile_object(

@@ -162,9 +162,7 @@ class Compiler(ABC):
             UnsupportedError: the module needs something that the backend does not offer.
         """
 
-    def emit_text(
-        self, module: Module, stage: str, options: Options, target: Target | None
-    ) -> str:
+    def emit_text(self, module: Module, stage: str, options: Options, target: Target | None) -> str:
         """The program at a stage of its compilation, for any target; stage "hlo" is `module`.
 
         Nothing is run, and a backend whose `compile` loads code does not load any here.

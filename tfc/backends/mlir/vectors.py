@@ -126,9 +126,7 @@ class Vectors:
         mask = self._first(count)
         return vector.maskedload(self.type, memory, [index_value(position)], mask, self.zero())
 
-    def store(
-        self, value: Any, memory: Any, position: Position, count: int | None = None
-    ) -> None:
+    def store(self, value: Any, memory: Any, position: Position, count: int | None = None) -> None:
         """Put a vector at a position; its first `count` elements only if given."""
         if count is None or count >= self.lanes:
             vector.store(value, memory, [index_value(position)])
