@@ -1,6 +1,7 @@
 """The registry, and executables of every backend: arguments, results, layouts, threads."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +29,28 @@ def test_backends_are_found_by_name():
     assert get_backend("interpreter").name == "interpreter"
     with pytest.raises(UnsupportedError, match="no backend 'tpu'; the backends are cpu, gpu"):
         get_backend("tpu")
+
+
+def test_another_package_can_offer_a_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """An entry point in the group `tfc.backends` is all it takes; one that fails says so."""
+    (tmp_path / "outside.py").write_text(
+        "from tfc.backends.interfaces import Backend, HostTransferManager\n"
+        "from tfc.backends.interpreter import InterpreterCompiler\n"
+        'backend = Backend("outside", InterpreterCompiler(), HostTransferManager())\n'
+    )
+    about = tmp_path / "outside-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(
+        "[tfc.backends]\noutside = outside:backend\nbroken = no_such_module:backend\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert {"outside", "broken"} <= set(backend_names())
+    x = builder.parameter(0, Shape(F32, (2,)))
+    (result,) = tfc.compile(module_of(x), "outside")(np.ones(2, np.float32))
+    np.testing.assert_array_equal(result, [1, 1])
+    with pytest.raises(UnsupportedError, match="'broken' of no_such_module:backend cannot be"):
+        get_backend("broken")
 
 
 @pytest.mark.parametrize("backend", RUNNING)
