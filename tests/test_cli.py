@@ -125,6 +125,18 @@ def test_errors_are_one_sentence_on_stderr(arguments: list[str], message: str):
     assert made.stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("dims", "message"),
+    [("9999999999,9999999999", "fewer than 2^63 bytes"), ("999999999999", "not enough memory")],
+)
+def test_arrays_that_fit_no_memory_are_errors(dims: str, message: str):
+    text = f"ENTRY m {{ x = f32[{dims}] parameter(0) ROOT y = f32[{dims}] negate(x) }}"
+    made = run("run", "-", stdin=text)
+    assert made.exit_code == 1
+    assert message in made.stderr
+    assert "Traceback" not in made.output
+
+
 @pytest.mark.parametrize("arguments", [["run"], ["emit", SOFTMAX], ["opt"], ["nonsense"]])
 def test_usage_errors_exit_with_2(arguments: list[str]):
     assert run(*arguments).exit_code == 2

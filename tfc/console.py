@@ -32,6 +32,8 @@ class Commands(click.Group):
         """Run the chosen command."""
         try:
             return super().invoke(ctx)
+        except MemoryError as error:
+            raise Failure(f"not enough memory: {error}") from error
         except (TfcError, OSError) as error:
             # Whoever reads our output may stop early, as `head` does: click ends quietly then.
             if ctx.params.get("debug") or getattr(error, "errno", None) == errno.EPIPE:

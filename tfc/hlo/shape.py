@@ -131,7 +131,8 @@ class Shape:
     """The element type, dimension sizes and layout of one array; a scalar has no dimensions.
 
     Raises:
-        ShapeError: a negative size, or a layout that does not fit the dimensions.
+        ShapeError: a negative size, more bytes than an address can count, or a layout that does
+            not fit the dimensions.
     """
 
     element_type: ElementType
@@ -141,6 +142,10 @@ class Shape:
     def __post_init__(self) -> None:
         if any(d < 0 for d in self.dims):
             raise ShapeError(f"dimension sizes must not be negative, got {list(self.dims)}")
+        if prod(self.dims) * self.element_type.bytes >= 1 << 63:
+            raise ShapeError(
+                f"an array must take fewer than 2^63 bytes, got {self.without_layout()}"
+            )
         if self.layout is None:
             object.__setattr__(self, "layout", Layout.default(len(self.dims)))
             return
