@@ -33,12 +33,14 @@ from tfc.hlo.shape import (
 
 ELEMENT_TYPES = (F32, S32, PRED, F64, BF16, F16, S8, U8, U32, S64)
 ELEMENTWISE = tuple(op.name for op in OPS.values() if op.elementwise)
-MOVEMENT = ("broadcast", "reshape", "transpose", "reverse", "slice", "concatenate", "pad", "copy")
+STATIC = ("broadcast", "reshape", "transpose", "reverse", "slice", "concatenate", "pad", "copy")
+MOVEMENT = (*STATIC, "dynamic-slice", "dynamic-update-slice")
 CONTRACTION = ("dot", "reduce")
 CONTROL = ("tuple", "call", "fusion", "while", "conditional")
 OPCODES = (*MOVEMENT, *CONTRACTION, *CONTROL, *ELEMENTWISE, "iota", "constant")
 # Exact in any order of evaluation for small whole numbers, contraction to FMA included.
-EXACT = (*MOVEMENT, *CONTRACTION, "iota", "constant", "add", "subtract", "negate", "abs", "maximum",
+# XLA's CPU compiler crashes on some dynamic slices without elements, so these stay out.
+EXACT = (*STATIC, *CONTRACTION, "iota", "constant", "add", "subtract", "negate", "abs", "maximum",
          "minimum", "compare", "select", "clamp", "and", "or", "xor", "not", "tuple",
          "call", "fusion", "while", "conditional")  # fmt: skip
 _REDUCERS = {"pred": ("and", "or"), "float": ("add", "maximum", "minimum")}
@@ -228,6 +230,26 @@ class _Grower:
             start = self.integer(0, n)
             bounds.append((start, self.integer(start, n), self.integer(1, 3)))
         return builder.instruction("slice", [x], slice=tuple(bounds))
+
+    def _starts(self, rank: int) -> list[Instruction]:
+        """Scalar start indices for a dynamic slice, in bounds or not."""
+        element_type = self.pick([t for t in self.element_types if t.is_integer] or [S32])
+        return [self.scalar(element_type) for _ in range(rank)]
+
+    def _dynamic_slice(self) -> Instruction:
+        x = self.operand(ANY, min_rank=1)  # XLA's own forms need one
+        sizes = tuple(self.integer(0 if self.zero else min(n, 1), n) for n in x.array_shape.dims)
+        return builder.instruction(
+            "dynamic-slice", [x, *self._starts(x.array_shape.rank)], dynamic_slice_sizes=sizes
+        )
+
+    def _dynamic_update_slice(self) -> Instruction:
+        x = self.operand(ANY, min_rank=1)  # XLA's own forms need one
+        dims = tuple(self.integer(0 if self.zero else min(n, 1), n) for n in x.array_shape.dims)
+        update = self.like(Shape(x.array_shape.element_type, dims))
+        return builder.instruction(
+            "dynamic-update-slice", [x, update, *self._starts(x.array_shape.rank)]
+        )
 
     def _concatenate(self) -> Instruction:
         x = self.operand(ANY, min_rank=1)

@@ -136,6 +136,23 @@ def test_conditional_runs_one_branch_and_the_last_for_any_other_index(backend, i
 
 
 @pytest.mark.parametrize("backend", RUNNING)
+@pytest.mark.parametrize(("start", "expected"), [((1, 1), [[4, 5]]), ((-7, 9), [[1, 2]])])
+def test_dynamic_slices_by_a_vector_of_start_indices(backend: str, start, expected):
+    """DS-1; starts out of bounds are clamped before anything is read."""
+    x = builder.parameter(0, Shape(S32, (2, 3)))
+    at = builder.parameter(1, Shape(S32, (2,)))
+    window = builder.instruction("dynamic-slice", [x, at], dynamic_slice_sizes=(1, 2))
+    negated = builder.unary("negate", window)
+    update = builder.instruction("dynamic-update-slice", [x, negated, at])
+    values = np.arange(6, dtype=np.int32).reshape(2, 3)
+    got, updated = tfc.compile(module_of(window, update), backend)(
+        values, np.array(start, np.int32)
+    )
+    np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(updated, np.where(np.isin(values, expected), -values, values))
+
+
+@pytest.mark.parametrize("backend", RUNNING)
 def test_while_that_swaps_its_state(backend: str):
     """WH-1: each iteration sees the whole old state, whatever the order of the copies."""
     shapes = [Shape(S32), Shape(F32, (2,)), Shape(F32, (2,))]

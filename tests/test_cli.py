@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from tfc import __version__
 from tfc.cli import tfc as command
 
 ROOT = Path(__file__).parents[1]
@@ -144,6 +145,7 @@ def test_usage_errors_exit_with_2(arguments: list[str]):
 
 def test_help_shows_examples_and_version_is_printed():
     assert "tfc emit examples/softmax.hlo --stage ptx" in run("--help").output
+    assert run("--version").output == f"tfc {__version__}\n"
 
 
 def test_a_reader_that_stops_early_is_no_error():

@@ -178,3 +178,14 @@ def test_arguments_are_checked():
 def test_deep_chains_do_not_use_the_stack():
     lines = ["i0 = f32[] parameter(0)", *(f"i{n + 1} = add(i{n}, i0)" for n in range(20000))]
     assert evaluate(parse("\n".join(lines)), 1.0) == 20001
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"), [(2, [2, 3, 4]), (-5, [0, 1, 2]), (4, [3, 4, 5]), (99, [3, 4, 5])]
+)
+def test_dynamic_slices_clamp_their_start(start: int, expected: list[int]):
+    x, at = np.arange(6, dtype=np.int32), np.array(start, np.int32)
+    window = apply("dynamic-slice", x, at, attributes=", dynamic_slice_sizes={3}")
+    np.testing.assert_array_equal(window, expected)
+    updated = apply("dynamic-update-slice", x, -window, at)
+    np.testing.assert_array_equal(updated, [-v if v in expected else v for v in range(6)])

@@ -339,11 +339,32 @@ def _index(x, key):
     return x[key]
 
 
+@pytest.mark.parametrize("position", [0, 3, -1, -5])
+def test_a_traced_integer_indexes_as_a_number_does(position):
+    x = RNG.normal(size=(5, 2, 5)).astype(np.float32)
+    for key in (lambda i: i, lambda i: (slice(1, 3), 1, i), lambda i: (i, None, ..., i)):
+        got = traced(lambda a, i, key=key: a[key(i)], x, np.int16(position))
+        np.testing.assert_array_equal(got, x[key(position)])
+
+
+def test_a_traced_integer_beyond_the_bounds_takes_the_nearest_element():
+    x = np.arange(5, dtype=np.float32)
+    assert [traced(lambda a, i: a[i], x, np.int32(i)) for i in (7, -9)] == [4, 0]
+
+
+def test_a_loop_indexes_by_its_counter_on_the_cpu():
+    x = RNG.normal(size=(6, 3)).astype(np.float32)
+    total = tfc.jit(lambda a: tfc.fori_loop(0, 6, lambda i, s: s + i * a[i], tnp.zeros(3, "f4")))
+    np.testing.assert_allclose(total(x), np.arange(6) @ x, rtol=1e-5)
+
+
 def test_what_indexing_refuses():
     for key, message in [(9, "index 9 is out of bounds"), ((0, 0, 0, 0), "too many"),
                          ((..., ...), "one Ellipsis"), ("a", "integer or a slice")]:  # fmt: skip
         with pytest.raises(ShapeError, match=message):
             traced(partial(_index, key=key), X)
+    with pytest.raises(ShapeError, match="must be an integer, got f32"):
+        traced(lambda x: x[x[0, 0, 0]], X.astype(np.float32))
     for key in ([0, 1], np.array([True, False]), True):
         with pytest.raises(UnsupportedError, match="indexing by"):
             traced(partial(_index, key=key), X)

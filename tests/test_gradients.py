@@ -19,7 +19,7 @@ from tfc.frontend import reverse
 from tfc.frontend.operations import operation
 from tfc.frontend.promotion import as_tensor
 from tfc.hlo.op import OPS
-from tfc.hlo.shape import F32, F64
+from tfc.hlo.shape import F32, F64, S32
 
 RNG = np.random.default_rng(1)
 
@@ -97,6 +97,11 @@ def branching(x, y):
 
 
 # fmt: off
+def starts(*values: int):
+    """Start indices, some of which must be clamped."""
+    return [ops.constant(v, S32) for v in values]
+
+
 RULES = {
     "abs": unary("abs"), "acos": unary("acos", -0.9, 0.9), "acosh": unary("acosh", 1.1, 3),
     "asin": unary("asin", -0.9, 0.9), "asinh": unary("asinh"), "atanh": unary("atanh", -0.9, 0.9),
@@ -127,6 +132,9 @@ RULES = {
     "concatenate": movement(lambda x, y: ops.concatenate([x, y, x], 1), (2, 3), (2, 1)),
     "pad": movement(padded, (2, 3), (1,)),
     "copy": movement(lambda x: operation("copy", x), (2,)),
+    "dynamic-slice": movement(lambda x: ops.dynamic_slice(x, starts(1, 9), (3, 2)), (5, 4)),
+    "dynamic-update-slice": movement(
+        lambda x, y: ops.dynamic_update_slice(x, y, starts(-3, 1)), (5, 4), (3, 2)),
     "dot": dot((2, 3), (3, 4), ([1], [0])),
     "dot of vectors": dot((3,), (3,), ([0], [0])),
     "dot batched": dot((5, 2, 3), (5, 3, 4), ([2], [1]), ([0], [0])),

@@ -64,6 +64,9 @@ def gather(
         return np.broadcast_to(array[tuple(at)], dims)
     result = None
     for piece in reversed(index_map(value, index)):
+        for array, inside in piece.sources():
+            read = gather(array, inside, grid, leaves, dims)
+            grid = {**grid, (array, inside): read.astype(np.int64)}
         part = gather(value.operands[piece.operand], piece.index, grid, leaves, dims)
         holds = np.ones(dims, bool)
         for condition in piece.conditions:

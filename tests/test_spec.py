@@ -374,3 +374,25 @@ def test_spec_wh2_the_state_keeps_its_shape():
     always = Computation.make("always", [x], constant(True))
     with refused(r"a body whose result has the state's shape f32\[\], got f32\[1\] \(WH-2\)"):
         instruction("while", [floats(1)], condition=always, body=grows)
+
+
+def test_spec_ds1_dynamic_slice():
+    gives(instruction("dynamic-slice", [floats([0, 1, 2, 3, 4]), ints([2])],
+                      dynamic_slice_sizes=(2,)), [2, 3])  # fmt: skip
+    window = instruction("dynamic-slice", [constant(B), ints([2, 1])], dynamic_slice_sizes=(2, 2))
+    gives(window, [[7, 8], [10, 11]])
+
+
+def test_spec_ds1_start_indices_are_as_many_as_dimensions():
+    with refused(r"2 scalar start indices, or a vector of 2, got s32\[1\] \(DS-1\)"):
+        instruction("dynamic-slice", [constant(B), ints([2])], dynamic_slice_sizes=(2, 2))
+
+
+def test_spec_dynamic_update_slice():
+    update = instruction(
+        "dynamic-update-slice", [floats([0, 1, 2, 3, 4]), floats([5, 6]), ints([2])]
+    )
+    gives(update, [0, 1, 5, 6, 4])
+    block = floats([[12, 13], [14, 15], [16, 17]])
+    gives(instruction("dynamic-update-slice", [constant(B), block, ints([1, 1])]),
+          [[0, 1, 2], [3, 12, 13], [6, 14, 15], [9, 16, 17]])  # fmt: skip

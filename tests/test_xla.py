@@ -167,6 +167,24 @@ def test_integer_ops_agree_with_xla_on_every_edge(opcode: str, element_type: Ele
     assert not len(wrong), f"{opcode}: (inputs, xla, evaluator) {shown}"
 
 
+@pytest.mark.parametrize("start", [(0, 0), (1, 2), (-3, 9), (7, -1)])
+def test_dynamic_slices_agree_with_xla(start: tuple[int, int]):
+    text = """
+ENTRY main {
+  x = f32[3,5] parameter(0)
+  i = s32[] parameter(1)
+  j = s32[] parameter(2)
+  window = f32[2,3] dynamic-slice(x, i, j), dynamic_slice_sizes={2,3}
+  negated = f32[2,3] negate(window)
+  updated = f32[3,5] dynamic-update-slice(x, negated, j, i)
+  ROOT both = (f32[2,3], f32[3,5]) tuple(window, updated)
+}"""
+    values = np.arange(15, dtype=np.float32).reshape(3, 5), *(np.int32(s) for s in start)
+    module = parse(text)
+    for got, expected in zip(evaluate(module, *values), run_hlo_text(str(module), *values)):
+        np.testing.assert_array_equal(got, expected)
+
+
 @pytest.mark.parametrize("element_type", [F32, S32, U8, PRED], ids=str)
 @pytest.mark.parametrize("direction", COMPARISONS)
 def test_comparisons_agree_with_xla(direction: str, element_type: ElementType):

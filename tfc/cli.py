@@ -15,7 +15,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from tfc import aot
+from tfc import __version__, aot
 from tfc.aot.load import load, read_module
 from tfc.backends.interfaces import Executable
 from tfc.backends.registry import backend_names
@@ -53,7 +53,7 @@ _output_option = click.option(
 
 
 @click.group(cls=Commands, epilog=_EXAMPLES, context_settings={"max_content_width": 100})
-@click.version_option(package_name="tfc", message="tfc %(version)s")
+@click.version_option(__version__, message="tfc %(version)s")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def tfc(debug: bool) -> None:
     """A compiler for tensor programs: just in time, or ahead of time to C++."""

@@ -22,6 +22,7 @@ import tfc.numpy as tnp
 from tfc import nn
 from tfc.doctor import cxx_compilers
 from tfc.errors import TfcError
+from tfc.files import write_files
 from tfc.frontend.gradient import value_and_grad
 from tfc.jit import jit
 
@@ -188,10 +189,11 @@ def export(
         "predictions": out_dir / "predictions.txt",
         "C++ source": out_dir / "main.cc",
     }
-    held_out.images.tofile(files["images"])
-    files["predictions"].write_text("".join(f"{p}\n" for p in predicted), encoding="utf-8")
-    source = resources.files("tfc").joinpath("demo_main.cc").read_text(encoding="utf-8")
-    files["C++ source"].write_text(source, encoding="utf-8")
+    write_files(
+        (files["images"], held_out.images.tobytes()),
+        (files["predictions"], "".join(f"{p}\n" for p in predicted).encode()),
+        (files["C++ source"], resources.files("tfc").joinpath("demo_main.cc").read_bytes()),
+    )
     return files
 
 

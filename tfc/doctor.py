@@ -14,6 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from tfc import __version__
 from tfc.backends.registry import backend_names, get_backend
 from tfc.backends.target import Target
 from tfc.compiler import compile
@@ -72,7 +73,7 @@ def _version(package: str) -> str:
 
 
 def _software() -> Rows:
-    yield "tfc", _version("tfc")
+    yield "tfc", __version__
     yield "Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     yield "NumPy", _version("numpy")
     yield "LLVM", f"{'.'.join(map(str, llvm.llvm_version_info))} (llvmlite {_version('llvmlite')})"
@@ -142,7 +143,8 @@ def _gpu() -> Rows:
 
 def _tools(cxx: str) -> Rows:
     for tool in ("ptxas", "nvcc"):
-        yield tool, _last_line([tool, "--version"]) or "not found"
+        lines = _output([tool, "--version"])
+        yield tool, next((line for line in lines if "release" in line), "not found")
     compilers = cxx_compilers(cxx)
     for compiler in compilers:
         yield compiler, _first_line([compiler, "--version"]) or "does not run"
@@ -169,10 +171,6 @@ def _output(command: list[str]) -> list[str]:
 
 def _first_line(command: list[str]) -> str:
     return next(iter(_output(command)), "")
-
-
-def _last_line(command: list[str]) -> str:
-    return next(reversed(_output(command)), "")
 
 
 def _backends() -> Rows:

@@ -1,4 +1,4 @@
-"""Basic indexing of a Tensor: integers, slices with any step, None and Ellipsis."""
+"""Indexing of a Tensor: integers, scalar Tensors, slices with any step, None and Ellipsis."""
 
 from operator import index
 from typing import Any
@@ -9,19 +9,23 @@ from tfc.errors import ShapeError, UnsupportedError
 from tfc.frontend import operations as ops
 from tfc.frontend.promotion import as_tensor
 from tfc.frontend.tensor import ArrayLike, Tensor, traceable
+from tfc.hlo.shape import S64
 
 
 @traceable
 def getitem(x: ArrayLike, key: Any) -> Tensor:
     """x[key] by NumPy's basic indexing: slice, reverse what a negative step asks for, reshape.
 
+    A scalar integer Tensor counts from the end if it is negative; beyond the bounds, which cannot
+    be checked while tracing, it takes the nearest element.
+
     Raises:
         ShapeError: too many indices, or one that is out of bounds.
         UnsupportedError: an array, a list or a boolean as an index.
-        TraceError: a scalar Tensor as an index, whose value is not known while tracing.
     """
     tensor = as_tensor(x)
     keys = _expand_ellipsis(key if isinstance(key, tuple) else (key,), tensor.ndim)
+    tensor, keys = _take_tensors(tensor, keys)
     bounds: list[tuple[int, int, int]] = []
     reversed_dimensions: list[int] = []
     dims: list[int] = []
@@ -42,6 +46,31 @@ def getitem(x: ArrayLike, key: Any) -> Tensor:
         bounds.append(bound)
     sliced = ops.reverse(ops.slice_(tensor, bounds), reversed_dimensions)
     return ops.reshape(sliced, dims)
+
+
+def _take_tensors(tensor: Tensor, keys: list[Any]) -> tuple[Tensor, list[Any]]:
+    """Slice the dimensions that Tensors index to size one, and index them with 0 instead."""
+    used = [k for k in keys if k is not None]
+    if not any(isinstance(k, Tensor) for k in used):
+        return tensor, keys
+    starts, sizes = [], []
+    for part, size in zip(used, tensor.shape):
+        is_tensor = isinstance(part, Tensor)
+        if is_tensor and not part.array_shape.element_type.is_integer:
+            raise ShapeError(f"an index must be an integer, got {part.array_shape.element_type}")
+        if is_tensor and not size:
+            raise ShapeError("a dimension of size 0 has no element to index")
+        starts.append(_counted_from_start(part, size) if is_tensor else ops.constant(0, S64))
+        sizes.append(1 if is_tensor else size)
+    keys = [0 if isinstance(k, Tensor) else k for k in keys]
+    return ops.dynamic_slice(tensor, starts, sizes), keys
+
+
+def _counted_from_start(position: Tensor, size: int) -> Tensor:
+    """The index with negative ones counted from the end, wide enough for any size."""
+    wide = ops.convert(position, S64)
+    negative = ops.compare("LT", wide, ops.constant(0, S64))
+    return ops.select(negative, ops.operation("add", wide, ops.constant(size, S64)), wide)
 
 
 def _expand_ellipsis(keys: tuple[Any, ...], rank: int) -> list[Any]:
@@ -86,8 +115,6 @@ def _position(part: Any, dimension: int, size: int) -> int:
     try:
         position = index(part)
     except TypeError as error:
-        if isinstance(part, Tensor):
-            raise
         raise ShapeError(f"an index must be an integer or a slice, got {part!r}") from error
     if not -size <= position < size:
         raise ShapeError(f"index {position} is out of bounds for axis {dimension} of size {size}")

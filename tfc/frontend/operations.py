@@ -119,6 +119,16 @@ def slice_along(tensor: Tensor, dimension: int, start: int, limit: int, stride: 
     return slice_(tensor, bounds)
 
 
+def dynamic_slice(tensor: Tensor, starts: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
+    """The window of the given sizes that begins at scalar start indices, clamped to fit."""
+    return operation("dynamic-slice", tensor, *starts, dynamic_slice_sizes=tuple(sizes))
+
+
+def dynamic_update_slice(tensor: Tensor, update: Tensor, starts: Sequence[Tensor]) -> Tensor:
+    """The tensor with a window replaced; scalar start indices are clamped to make it fit."""
+    return operation("dynamic-update-slice", tensor, update, *starts)
+
+
 def pad(tensor: Tensor, value: Tensor, padding: Sequence[tuple[int, int, int]]) -> Tensor:
     """Put `value` around and between elements: (low, high, interior) of each dimension (PAD-1)."""
     if not any(any(p) for p in padding):

@@ -214,6 +214,21 @@ vjp("copy")(lambda g, y, x: [g])
 nondifferentiable("iota")
 
 
+@vjp("dynamic-slice")
+def _dynamic_slice(g: Tensor, y: Tensor, x: Tensor, *starts: Tensor) -> list[Cotangent]:
+    spread = operation("dynamic-update-slice", full_like(0, x), g, *starts)
+    return [spread, *[None] * len(starts)]
+
+
+@vjp("dynamic-update-slice")
+def _dynamic_update(
+    g: Tensor, y: Tensor, x: Tensor, update: Tensor, *starts: Tensor
+) -> list[Cotangent]:
+    kept = operation("dynamic-update-slice", g, full_like(0, update), *starts)
+    window = operation("dynamic-slice", g, *starts, dynamic_slice_sizes=update.shape)
+    return [kept, window, *[None] * len(starts)]
+
+
 @vjp("dot")
 def _dot(g: Tensor, y: Tensor, lhs: Tensor, rhs: Tensor) -> list[Cotangent]:
     lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(

@@ -1,13 +1,14 @@
 """Index expressions: which operand element a result element is, as simplified integer arithmetic.
 
-An Index is a variable, a constant, or built by +, *, // and % with constants. Every node knows the
+An Index is a variable, a constant, an element of an integer array that is read when the program
+runs, or built by +, *, // and % with constants. Every node knows the
 range of values it can take, and that is what simplifies: `(d0*8 + d1) // 8` is `d0` when
 0 <= d1 < 8. Reshape, transpose, slice and the like give an operand's index for a result's index;
 applying one map to the result of another composes them, so a chain of reshapes costs what is left
 after simplification.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,8 @@ from tfc.errors import InternalError
 class Index:
     """An integer expression with the inclusive range [low, high] of its values.
 
-    kind: "variable" (name), "constant" (value), "add" (terms), "mul", "floordiv", "mod" (left,
-    positive constant; for "mul" any constant).
+    kind: "variable" (name), "constant" (value), "element" (source: an array and the index in it),
+    "add" (terms), "mul", "floordiv", "mod" (left, positive constant; for "mul" any constant).
     """
 
     kind: str
@@ -29,6 +30,7 @@ class Index:
     left: "Index | None" = None
     terms: tuple["Index", ...] = ()
     value: int = 0
+    source: "tuple[Any, tuple[Index, ...]] | None" = None
 
     def __add__(self, other: "Index | int") -> "Index":
         return _sum([self, _index(other)])
@@ -94,6 +96,10 @@ class Index:
                 return self.name
             case "constant":
                 return str(self.value)
+            case "element":
+                assert self.source is not None
+                array, index = self.source
+                return f"{array.name}[{', '.join(map(str, index))}]"
             case "add":
                 return "(" + " + ".join(map(str, self.terms)) + ")"
             case _:
@@ -109,6 +115,25 @@ def variable(name: str, size: int) -> Index:
 def constant(value: int) -> Index:
     """A constant."""
     return Index("constant", value, value, value=value)
+
+
+def element(array: Any, index: Sequence[Index], high: int) -> Index:
+    """The element of an integer instruction at an index, clamped to the range 0 … high."""
+    source = (array, tuple(index))
+    return constant(0) if high <= 0 else Index("element", 0, high, source=source)
+
+
+def elements_in(index: Index) -> Iterator[Index]:
+    """The indices of kind "element" in an expression."""
+    match index.kind:
+        case "element":
+            yield index
+        case "add":
+            for term in index.terms:
+                yield from elements_in(term)
+        case "mul" | "floordiv" | "mod":
+            assert index.left is not None
+            yield from elements_in(index.left)
 
 
 def _index(value: "Index | int") -> Index:
@@ -217,9 +242,18 @@ class Piece:
     index: tuple[Index, ...]
     conditions: tuple[Condition, ...] = ()
 
+    def sources(self) -> "list[tuple[Any, tuple[Index, ...]]]":
+        """The array elements, as (instruction, index), that finding this one reads besides."""
+        expressions = (*self.index, *(c.index for c in self.conditions))
+        found = (e.source for i in expressions for e in elements_in(i))
+        return [source for source in dict.fromkeys(found) if source is not None]
 
-def evaluate_index(index: Index, values: Mapping[str, Any]) -> Any:
+
+def evaluate_index(index: Index, values: Mapping[Any, Any]) -> Any:
     """The value of an expression for given values of its variables (integers or NumPy arrays).
+
+    Args:
+        values: by name for variables, by source for elements of arrays.
 
     Raises:
         InternalError: a variable has no value.
@@ -231,6 +265,8 @@ def evaluate_index(index: Index, values: Mapping[str, Any]) -> Any:
             if index.name not in values:
                 raise InternalError(f"index variable {index.name} has no value")
             return values[index.name]
+        case "element":
+            return values[index.source].clip(index.low, index.high)
         case "add":
             total = evaluate_index(index.terms[0], values)
             for term in index.terms[1:]:

@@ -115,6 +115,8 @@ class _Group:
                     whole = max(member.array_shape.size, 1)
                     part = min(executed, executed * operand.array_shape.size // whole)
                 found.append((operand, (tuple(piece.index), inside), part))
+                # Which piece holds is found outside of it, where its index is.
+                found += [(array, (at, region), executed) for array, at in piece.sources()]
         return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.mlir.elemental import emit_element
+from tfc.backends.mlir.elemental import emit_element, limits
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.value import (
     Scalar,
@@ -18,6 +18,8 @@ from tfc.backends.mlir.value import (
     convert,
     emit,
     from_memory,
+    maximum,
+    minimum,
     mlir_type,
     to_memory,
 )
@@ -154,6 +156,8 @@ class Elements:
                 return self._variables[index.name]
             case "constant":
                 return arith.constant(ir.IndexType.get(), index.value)
+            case "element":
+                return self._element_index(index)
             case "add":
                 total = self.index_value(index.terms[0])
                 for term in index.terms[1:]:
@@ -172,6 +176,19 @@ class Elements:
             quotient = arith.divui(shifted, right)
             return arith.subi(quotient, self.index_value(constant_index(biased // index.value)))
         return arith.divui(left, right) if index.kind == "floordiv" else arith.remui(left, right)
+
+    def _element_index(self, index: Index) -> Any:
+        """An array's element as an index, clamped to its range."""
+        assert index.source is not None
+        value = self.element(*index.source)
+        low, high = limits(value.element_type)
+        # Only bounds that the element's type can cross need a test.
+        if low < index.low:
+            value = maximum(value, index.low)
+        if high > index.high:
+            value = minimum(value, index.high)
+        cast = arith.index_cast if value.element_type.kind == "signed" else arith.index_castui
+        return cast(ir.IndexType.get(), value.value)
 
     def load(self, buffer: Buffer, index: Indices) -> Scalar:
         """An element of an array in memory."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfc.backends.mlir.matmul_schedule import MatmulSpec, Schedule, make_schedule
-from tfc.backends.mlir.matvec import emit_streamed, find_stream
+from tfc.backends.mlir.matvec import emit_streamed
 from tfc.backends.mlir.packing import Panels, in_place, pack
 from tfc.backends.mlir.provider import arith, func, ir, scf
 from tfc.backends.mlir.value import mlir_type
@@ -74,12 +74,11 @@ def _emit_body(
 ) -> None:
     lhs, rhs, out, workspace = memories
     vectors = Vectors(spec.element_type, schedule.lanes)
-    stream = find_stream(spec, target)
 
     def one(b: Position, _: Any) -> None:
         starts = [multiply(b, s[0]) for s in (spec.lhs_strides, spec.rhs_strides, spec.out_strides)]
-        if stream is not None:
-            emit_streamed(vectors, stream, (lhs, rhs, out), starts, target)
+        if schedule.stream is not None:
+            emit_streamed(vectors, schedule.stream, memories, starts, target)
             return
         left = in_place(lhs, starts[0], *spec.lhs_strides[1:])
         right = in_place(rhs, starts[1], spec.rhs_strides[2], spec.rhs_strides[1])

@@ -84,29 +84,71 @@ class MatmulSpec:
 
 
 @dataclass(frozen=True)
+class Stream:
+    """A product with few vectors: result[v, i] = Σ_p matrix[i, p] · vector[v, p].
+
+    Attributes:
+        swapped: the matrix is the product's left operand, the vectors the right operand's columns.
+        count, outputs, depth: v < count, i < outputs, p < depth.
+        matrix_output, matrix_depth: the matrix's strides along i and p.
+        vector_step, vector_depth: the vectors' strides along v and p.
+        result_step, result_output: the result's strides along v and i.
+    """
+
+    swapped: bool
+    count: int
+    outputs: int
+    depth: int
+    matrix_output: int
+    matrix_depth: int
+    vector_step: int
+    vector_depth: int
+    result_step: int
+    result_output: int
+
+    @property
+    def in_rows(self) -> bool:
+        """True if the elements of the matrix that are summed are neighbours."""
+        return self.matrix_depth == 1
+
+    @property
+    def in_columns(self) -> bool:
+        """True if the elements of the matrix that belong to different sums are neighbours."""
+        return self.matrix_output == 1 and self.result_output == 1
+
+    @property
+    def gathered(self) -> int:
+        """The number of elements of vectors that must be copied to be neighbours."""
+        return self.count * self.depth if self.in_rows and self.vector_depth != 1 else 0
+
+
+@dataclass(frozen=True)
 class Schedule:
     """The plan for one product.
 
     Attributes:
-        lanes: elements of a vector.
+        stream: the way to read the matrix, if the product is one of a matrix and few vectors; the
+            rest is for the other products.
+        lanes: elements of a vector register.
         tile_rows, tile_vectors: the tile of the result that is kept in registers.
-        block_rows, block_columns, block_depth: what is packed at a time: left operand's
-            block_rows × block_depth, right operand's block_depth × block_columns; multiples of the
+        block_rows, block_columns, block_depth: what is packed at a time: block_rows × block_depth
+            of the left operand, block_depth × block_columns of the right one; multiples of the
             tile's sizes.
         pack_lhs, pack_rhs: whether to pack the operand, else it is read in place.
-        rhs_elements, lhs_elements: sizes of the packed blocks.
+        rhs_elements, lhs_elements: sizes of the packed blocks, which follow each other.
     """
 
+    stream: Stream | None
     lanes: int
-    tile_rows: int
-    tile_vectors: int
-    block_rows: int
-    block_columns: int
-    block_depth: int
-    pack_lhs: bool
-    pack_rhs: bool
-    lhs_elements: int
-    rhs_elements: int
+    tile_rows: int = 0
+    tile_vectors: int = 0
+    block_rows: int = 0
+    block_columns: int = 0
+    block_depth: int = 0
+    pack_lhs: bool = False
+    pack_rhs: bool = False
+    rhs_elements: int = 0
+    lhs_elements: int = 0
 
     @property
     def tile_columns(self) -> int:
@@ -115,37 +157,22 @@ class Schedule:
 
     @property
     def workspace_size(self) -> int:
-        """The number of elements of both packed blocks."""
-        return self.lhs_elements + self.rhs_elements
-
-
-def tile_shape(target: Target, lanes: int) -> tuple[int, int]:
-    """Rows and vectors per row of the tile that fills the target's registers.
-
-    Beside the tile, a row of the right operand's vectors and one element of the left stay in
-    registers; without fused multiply-add, one product too.
-    """
-    if lanes == 1:
-        return 4, 4
-    if target.vector_registers >= 32:
-        return (8, 3) if target.vector_bits == 128 else (12, 2)
-    return (6, 2) if target.has_fma else (4, 2)
-
-
-def _even_blocks(total: int, limit: int, step: int) -> int:
-    """The size of the blocks, a multiple of `step`, that share `total` evenly within `limit`."""
-    limit = max(limit // step * step, step)
-    blocks = max(ceil(total / limit), 1)
-    return max(ceil(ceil(total / blocks) / step) * step, step)
+        """The number of elements of workspace."""
+        if self.stream is not None:
+            return self.stream.gathered
+        return self.rhs_elements + self.lhs_elements
 
 
 @cache
 def make_schedule(spec: MatmulSpec, target: Target) -> Schedule:
     """The plan by which a target computes a product."""
     spec = spec.flattened()
-    size = spec.element_type.bytes
     lanes = target.lanes(spec.element_type.bits)
-    rows, vectors = tile_shape(target, lanes)
+    stream = _find_stream(spec, target)
+    if stream is not None:
+        return Schedule(stream, lanes)
+    size = spec.element_type.bytes
+    rows, vectors = _tile_shape(spec, target, lanes)
     columns = vectors * lanes
     # Half of L1 holds a panel of the right operand, half of L2 the left operand's block, and half
     # of the last level (which other cores share) the right operand's block.
@@ -156,14 +183,53 @@ def make_schedule(spec: MatmulSpec, target: Target) -> Schedule:
     pack_lhs = _pays_to_pack_lhs(spec, target, columns)
     pack_rhs = _pays_to_pack_rhs(spec, target, rows)
     padded = ceil(spec.n / lanes) * lanes
-    # A vector's worth of slack: the last store of a left panel may be wider than the panel.
-    lhs_elements = min(block_rows, ceil(spec.m / rows) * rows) * depth + lanes if pack_lhs else 0
     rhs_elements = min(block_columns, padded) * depth if pack_rhs else 0
-    rhs_elements = ceil(rhs_elements / 16) * 16
+    # A vector's worth of slack: the last store of a left panel may be wider than the panel.
+    lhs_elements = min(block_rows, spec.m) * depth + lanes if pack_lhs else 0
     return Schedule(
-        lanes, rows, vectors, block_rows, block_columns, depth,
-        pack_lhs, pack_rhs, lhs_elements, rhs_elements,
+        None, lanes, rows, vectors, block_rows, block_columns, depth,
+        pack_lhs, pack_rhs, ceil(rhs_elements / 16) * 16, lhs_elements,
     )  # fmt: skip
+
+
+def _find_stream(spec: MatmulSpec, target: Target) -> Stream | None:
+    """The product as a stream, if that is the way to compute it."""
+    (_, lhs_m, lhs_k), (_, rhs_k, rhs_n) = spec.lhs_strides, spec.rhs_strides
+    m, n, k, out_m = spec.m, spec.n, spec.k, spec.out_strides[1]
+    right = Stream(False, m, n, k, rhs_n, rhs_k, lhs_m, lhs_k, out_m, 1)
+    left = Stream(True, n, m, k, lhs_m, lhs_k, rhs_n, rhs_k, 1, out_m)
+    for stream in (left, right):
+        large = stream.outputs * k * spec.element_type.bytes > target.l2_bytes
+        few = stream.count == 1 or (stream.count <= 4 and large)
+        if k and few and (stream.in_rows or stream.in_columns):
+            return stream
+    return None
+
+
+def _tile_shape(spec: MatmulSpec, target: Target, lanes: int) -> tuple[int, int]:
+    """Rows and vectors per row of the tile that fills the target's registers.
+
+    Beside the tile, a row of the right operand's vectors and one element of the left stay in
+    registers; without fused multiply-add, one product too.
+    """
+    if lanes == 1:
+        rows, vectors = 4, 4
+    elif target.vector_registers >= 32:
+        rows, vectors = (8, 3) if target.vector_bits == 128 else (12, 2)
+    else:
+        rows, vectors = (6, 2) if target.has_fma else (4, 2)
+    narrow = min(vectors, max(ceil(spec.n / lanes), 1))
+    rows = rows * vectors // narrow
+    # Tiles of nearly equal height: for 8 rows two of 4, not one of 6 and one of 2.
+    tiles = max(ceil(spec.m / rows), 1)
+    return max(ceil(spec.m / tiles), 1), narrow
+
+
+def _even_blocks(total: int, limit: int, step: int) -> int:
+    """The size of the blocks, a multiple of `step`, that share `total` evenly within `limit`."""
+    limit = max(limit // step * step, step)
+    blocks = max(ceil(total / limit), 1)
+    return max(ceil(ceil(total / blocks) / step) * step, step)
 
 
 # Packing costs about as much as reading the operand from memory once or twice, and is paid back by
@@ -181,8 +247,13 @@ def _pays_to_pack_lhs(spec: MatmulSpec, target: Target, tile_columns: int) -> bo
 
 
 def _pays_to_pack_rhs(spec: MatmulSpec, target: Target, tile_rows: int) -> bool:
+    _, along, line = spec.rhs_strides
+    if line != 1:
+        return spec.n > 1  # a tile can only load vectors of neighbours
     tiles = spec.m / tile_rows
     size = spec.k * spec.n * spec.element_type.bytes
-    if spec.rhs_strides[2] != 1:
-        return spec.n > 1  # a tile can only load vectors of neighbours
-    return (tiles > 32 and size > target.l1_bytes) or (tiles > 6 and size > target.l2_bytes // 2)
+    if size > target.l2_bytes // 2:
+        # At a distance of pages, all elements of a panel compete for the same few places in L1.
+        pages = along * spec.element_type.bytes % 4096 == 0
+        return tiles > (1 if pages else 6)
+    return tiles > 32 and size > target.l1_bytes

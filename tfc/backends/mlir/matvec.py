@@ -9,58 +9,16 @@ Such a product is bound by memory, so what counts is that the matrix flows in lo
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
-from tfc.backends.mlir.matmul_schedule import MatmulSpec
+from tfc.backends.mlir.matmul_schedule import Stream
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.vectors import Position, Vectors, add, for_range, load, multiply, store
 from tfc.backends.target import Target
 
-MAXIMUM_VECTORS = 1
-
-
-@dataclass(frozen=True)
-class Stream:
-    """result[v, i] = Σ_p matrix[i, p] · vector[v, p], with v < count, i < outputs, p < depth.
-
-    `swapped` says that the matrix is the product's left operand.
-    """
-
-    swapped: bool
-    count: int
-    outputs: int
-    depth: int
-    matrix_output: int
-    matrix_depth: int
-    vector_step: int
-    vector_depth: int
-    result_step: int
-    result_output: int
-
-    @property
-    def in_rows(self) -> bool:
-        """True if the elements that are summed are neighbours."""
-        return self.matrix_depth == 1 and self.vector_depth == 1
-
-    @property
-    def in_columns(self) -> bool:
-        """True if the sums are neighbours."""
-        return self.matrix_output == 1 and self.result_output == 1
-
-
-def find_stream(spec: MatmulSpec, target: Target) -> Stream | None:
-    """The product as a stream, if that is the way to compute it."""
-    (_, lhs_m, lhs_k), (_, rhs_k, rhs_n) = spec.lhs_strides, spec.rhs_strides
-    m, n, k, out_m = spec.m, spec.n, spec.k, spec.out_strides[1]
-    right = Stream(False, m, n, k, rhs_n, rhs_k, lhs_m, lhs_k, out_m, 1)
-    left = Stream(True, n, m, k, lhs_m, lhs_k, rhs_n, rhs_k, 1, out_m)
-    for stream in (left, right):
-        size = stream.outputs * k * spec.element_type.bytes
-        few = stream.count == 1 or (stream.count <= MAXIMUM_VECTORS and size > target.l2_bytes)
-        if k and few and (stream.in_rows or stream.in_columns):
-            return stream
-    return None
+Place: TypeAlias = tuple[Any, Position]
+"""A memory, and the position in it where an array begins."""
 
 
 def emit_streamed(
@@ -70,21 +28,45 @@ def emit_streamed(
     starts: Sequence[Position],
     target: Target,
 ) -> None:
-    """Emit the product; `memories` and `starts` are the product's left, right and result."""
-    order = (0, 1, 2) if stream.swapped else (1, 0, 2)
-    memories, starts = [memories[i] for i in order], [starts[i] for i in order]
-    if stream.in_rows:
-        _Rows(vectors, stream, memories, starts).emit()
-    else:
-        _Columns(vectors, stream, memories, starts).emit(target.l1_bytes)
+    """Emit a product of a matrix and few vectors.
+
+    Args:
+        memories: the product's left operand, right operand, result, and the workspace.
+        starts: the positions at which the first three begin.
+    """
+    matrix, vector = (0, 1) if stream.swapped else (1, 0)
+    places = [(memories[i], starts[i]) for i in (matrix, vector, 2)]
+    if not stream.in_rows:
+        _Columns(vectors, stream, *places).emit(target.l1_bytes)
+        return
+    if stream.gathered:
+        stream, places[1] = _gather(stream, places[1], memories[3])
+    _Rows(vectors, stream, *places).emit()
+
+
+def _gather(stream: Stream, source: Place, workspace: Any) -> tuple[Stream, Place]:
+    """Copy the vectors' elements so that each vector's are neighbours."""
+    memory, start = source
+
+    def vector(v: Position, _: Any) -> None:
+        def element(p: Position, _: Any) -> None:
+            offset = add(multiply(v, stream.vector_step), multiply(p, stream.vector_depth))
+            value = load(memory, add(start, offset))
+            store(value, workspace, add(multiply(v, stream.depth), p))
+
+        for_range(0, stream.depth, 1, element)
+
+    for_range(0, stream.count, 1, vector)
+    return replace(stream, vector_step=stream.depth, vector_depth=1), (workspace, 0)
 
 
 @dataclass(frozen=True)
 class _Rows:
     vectors: Vectors
     stream: Stream
-    memories: Sequence[Any]
-    starts: Sequence[Position]
+    matrix: Place
+    vector: Place
+    result: Place
 
     def emit(self) -> None:
         """Emit the loop over groups of rows."""
@@ -117,7 +99,7 @@ class _Rows:
         self, first: Position, rows: int, p: Position, sums: Sequence[Any], inside: int
     ) -> list[Any]:
         """The sums after a vector's worth of depth from p on."""
-        (matrix, vector, _), (start, vector_start, _) = self.memories, self.starts
+        (matrix, start), (vector, vector_start) = self.matrix, self.vector
         result, count = list(sums), self.stream.count
         factors = [
             self.vectors.load(vector, add(vector_start, p, v * self.stream.vector_step), inside)
@@ -133,19 +115,20 @@ class _Rows:
 
     def _store(self, first: Position, rows: int, sums: Sequence[Any]) -> None:
         stream = self.stream
-        base = add(self.starts[2], multiply(first, stream.result_output))
+        base = add(self.result[1], multiply(first, stream.result_output))
         for i in range(rows):
             for v in range(stream.count):
                 at = add(base, i * stream.result_output + v * stream.result_step)
-                store(self.vectors.sum(sums[i * stream.count + v]), self.memories[2], at)
+                store(self.vectors.sum(sums[i * stream.count + v]), self.result[0], at)
 
 
 @dataclass(frozen=True)
 class _Columns:
     vectors: Vectors
     stream: Stream
-    memories: Sequence[Any]
-    starts: Sequence[Position]
+    matrix: Place
+    vector: Place
+    result: Place
 
     def emit(self, l1_bytes: int) -> None:
         """Emit the loops over pieces of the result and lines of the matrix."""
@@ -161,7 +144,7 @@ class _Columns:
     def _piece(self, first: Position, size: int) -> None:
         """One piece of the result, in which all lines of the matrix are added up."""
         stream = self.stream
-        together = max(8, 2)
+        together = 8 if stream.count == 1 else 4
         start = min(together, stream.depth)
         self._lines(first, size, 0, start, fresh=True)
         whole = start + (stream.depth - start) // together * together
@@ -175,30 +158,28 @@ class _Columns:
     def _lines(self, first: Position, size: int, p: Position, lines: int, *, fresh: bool) -> None:
         """Add some neighbouring lines, or begin with them."""
         stream, vectors, lanes = self.stream, self.vectors, self.vectors.lanes
-        base = add(self.starts[1], multiply(p, stream.vector_depth))
+        base = add(self.vector[1], multiply(p, stream.vector_depth))
         factors = [
             vectors.broadcast(
-                load(
-                    self.memories[1], add(base, line * stream.vector_depth + v * stream.vector_step)
-                )
+                load(self.vector[0], add(base, line * stream.vector_depth + v * stream.vector_step))
             )
             for v in range(stream.count)
             for line in range(lines)
         ]
-        start = add(self.starts[0], first, multiply(p, stream.matrix_depth))
+        start = add(self.matrix[1], first, multiply(p, stream.matrix_depth))
 
         def piece(i: Position, inside: int) -> None:
             at = add(start, i)
             rows = [
-                vectors.load(self.memories[0], add(at, line * stream.matrix_depth), inside)
+                vectors.load(self.matrix[0], add(at, line * stream.matrix_depth), inside)
                 for line in range(lines)
             ]
             for v in range(stream.count):
-                end = add(self.starts[2], first, i, v * stream.result_step)
-                total = vectors.load(self.memories[2], end, inside) if not fresh else vectors.zero()
+                end = add(self.result[1], first, i, v * stream.result_step)
+                total = vectors.load(self.result[0], end, inside) if not fresh else vectors.zero()
                 for line in range(lines):
                     total = vectors.multiply_add(factors[v * lines + line], rows[line], total)
-                vectors.store(total, self.memories[2], end, inside)
+                vectors.store(total, self.result[0], end, inside)
 
         whole = size - size % lanes
         for_range(0, whole, lanes, lambda i, _: piece(i, lanes))

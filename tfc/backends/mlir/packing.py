@@ -71,32 +71,54 @@ def pack(
     """
     packed = Panels(memory, position, depth, 1, stored_width)
 
-    def pack_panel(first: Position, _: Any) -> None:
-        panel, target = source.panel(first), packed.panel(first)
+    # Where a store spills over, the place must be written later: panel by panel, in order of depth.
+    spills = stored_width % vectors.lanes != 0
+    if source.line_step == 1 and not spills:
+        _copy_rows(vectors, source, packed, lines, depth, width)
+        return packed
+
+    def panel(first: Position, _: Any) -> None:
+        start, end = source.panel(first), packed.panel(first)
+        whole: Position = 0
         if source.line_step == 1:
-            _copy(vectors, panel, target, depth, width)
+            for_range(0, depth, 1, lambda p, _: _copy_element(vectors, start, end, p, width))
+            whole = depth
         elif source.depth_step == 1 and vectors.lanes > 1:
             whole = round_down(depth, vectors.lanes)
-            _transpose(vectors, panel, target, whole, width)
-            _gather(panel, target, whole, depth, width, vectors)
-        else:
-            _gather(panel, target, 0, depth, width, vectors)
+            _transpose(vectors, start, end, whole, width)
+        if whole is not depth:
+            _gather(vectors, start, end, whole, depth, width)
 
-    for_range(0, lines, width, pack_panel)
+    for_range(0, lines, width, panel)
     return packed
 
 
-def _copy(vectors: Vectors, source: Panels, target: Panels, depth: Position, width: int) -> None:
-    """Pack a panel whose lines are neighbours in memory."""
+def _copy_rows(
+    vectors: Vectors, source: Panels, target: Panels, lines: Position, depth: Position, width: int
+) -> None:
+    """Pack panels whose lines are neighbours in memory, one element of all lines at a time.
+
+    That reads memory in long streams; panel by panel it would visit a page for every element.
+    """
 
     def element(p: Position, _: Any) -> None:
-        start = add(source.position, multiply(p, source.depth_step))
-        end = add(target.position, multiply(p, target.depth_step))
-        for at in range(0, target.depth_step, vectors.lanes):
-            values = vectors.load(source.memory, add(start, at), width - at)
-            vectors.store(values, target.memory, add(end, at))
+        def panel(first: Position, _: Any) -> None:
+            _copy_element(vectors, source.panel(first), target.panel(first), p, width)
+
+        for_range(0, lines, width, panel)
 
     for_range(0, depth, 1, element)
+
+
+def _copy_element(
+    vectors: Vectors, source: Panels, target: Panels, p: Position, width: int
+) -> None:
+    """Copy element p of the lines of one panel, which are neighbours in memory."""
+    start = add(source.position, multiply(p, source.depth_step))
+    end = add(target.position, multiply(p, target.depth_step))
+    for at in range(0, target.depth_step, vectors.lanes):
+        values = vectors.load(source.memory, add(start, at), width - at)
+        vectors.store(values, target.memory, add(end, at))
 
 
 def _transpose(
@@ -124,7 +146,7 @@ def _transpose(
 
 
 def _gather(
-    source: Panels, target: Panels, first: Position, depth: Position, width: int, vectors: Vectors
+    vectors: Vectors, source: Panels, target: Panels, first: Position, depth: Position, width: int
 ) -> None:
     """Pack elements `first` to `depth` of a panel one by one."""
 
@@ -136,10 +158,11 @@ def _gather(
             value = load(source.memory, add(start, multiply(i, source.line_step)))
             store(value, target.memory, add(end, i))
 
-        if target.depth_step >= vectors.lanes:
-            # Zero the padding; the lines that exist overwrite the rest.
-            for at in range(width - width % vectors.lanes, target.depth_step, vectors.lanes):
-                vectors.store(vectors.zero(), target.memory, add(end, at))
+        if target.depth_step > width:
+            # The last vector holds the padding; the lines in it are stored over the zeros.
+            vectors.store(
+                vectors.zero(), target.memory, add(end, target.depth_step - vectors.lanes)
+            )
         for_range(0, width, 1, line)
 
     for_range(first, depth, 1, element)

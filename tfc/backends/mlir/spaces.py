@@ -142,6 +142,7 @@ def access_positions(
             for piece in op.index_map(instruction, at):
                 stack.append((instruction.operands[piece.operand], piece.index))
                 yield from (c.index for c in piece.conditions if not c.always)
+                stack.extend(piece.sources())
         elif instruction.opcode == "iota":
             yield at[instruction["iota_dimension"]]
         else:
@@ -153,6 +154,8 @@ def is_linear(index: Index) -> bool:
     match index.kind:
         case "variable" | "constant":
             return True
+        case "element":  # a scalar is the same throughout; an array's element is anything
+            return index.source is not None and not index.source[1]
         case "add":
             return all(is_linear(t) for t in index.terms)
         case "mul":
