@@ -126,6 +126,15 @@ def test_errors_are_one_sentence_on_stderr(arguments: list[str], message: str):
     assert made.stdout == ""
 
 
+@pytest.mark.parametrize("content", [b"", b"text", b"\x93NUMPY\x01\x00v\x00"])
+def test_array_files_that_are_none_are_errors(content: bytes, tmp_path: Path):
+    (tmp_path / "x.npy").write_bytes(content)
+    made = run("run", SOFTMAX, "--arg", str(tmp_path / "x.npy"))
+    assert made.exit_code == 1
+    assert "x.npy is no .npy file of numbers" in made.stderr
+    assert "Traceback" not in made.output
+
+
 @pytest.mark.parametrize(
     ("dims", "message"),
     [("9999999999,9999999999", "fewer than 2^63 bytes"), ("999999999999", "not enough memory")],

@@ -100,8 +100,9 @@ def _argument(number: int, text: str, shape: Shape) -> np.ndarray:
 def _load(path: str, shape: Shape) -> np.ndarray:
     try:
         array = np.load(path, allow_pickle=False)
-    except ValueError as error:
-        raise TfcError(f"cannot read {path}: {error}") from error
+    except (ValueError, EOFError) as error:
+        message = f"{path} is no .npy file of numbers, or only a part of one"
+        raise TfcError(message) from error
     dtype = shape.element_type.dtype
     # NumPy's file format has no name for bf16 and its like: it stores them as opaque bytes.
     return array.view(dtype) if array.dtype == np.dtype(f"V{dtype.itemsize}") else array
