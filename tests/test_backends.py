@@ -11,7 +11,7 @@ from tfc.backends.registry import backend_names, get_backend
 from tfc.errors import ShapeError, UnsupportedError
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Module
-from tfc.hlo.shape import F32, S32, Layout, Shape
+from tfc.hlo.shape import F32, PRED, S32, Layout, Shape
 
 RUNNING = ["cpu", "interpreter"]
 
@@ -150,6 +150,15 @@ def test_dynamic_slices_by_a_vector_of_start_indices(backend: str, start, expect
     )
     np.testing.assert_array_equal(got, expected)
     np.testing.assert_array_equal(updated, np.where(np.isin(values, expected), -values, values))
+
+
+@pytest.mark.parametrize("backend", RUNNING)
+def test_a_dot_of_preds_asks_whether_any_pair_is_true(backend: str):
+    x = builder.parameter(0, Shape(PRED, (2, 3)))
+    product = builder.instruction("dot", [x, x], lhs_contracting_dims=(1,),
+                                  rhs_contracting_dims=(1,))  # fmt: skip
+    (got,) = tfc.compile(module_of(product), backend)(np.array([[1, 1, 0], [0, 0, 0]], bool))
+    np.testing.assert_array_equal(got, [[True, False], [False, False]])
 
 
 @pytest.mark.parametrize("backend", RUNNING)

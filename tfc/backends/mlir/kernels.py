@@ -19,7 +19,7 @@ from tfc.backends.mlir.value import Scalar, constant, convert, memory_type
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.indexing import Index, variable
 from tfc.hlo.ir import Attributes, Computation, Instruction
-from tfc.hlo.shape import F32, Shape, leaves
+from tfc.hlo.shape import F32, PRED, Shape, leaves
 from tfc.passes.aliases import is_alias
 
 Body = Callable[[Sequence[Any]], None]
@@ -162,7 +162,8 @@ def emit_dot(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool
         def step(inner: Elements, total: Sequence[Scalar]) -> Sequence[Scalar]:
             x, y = inner.element(lhs, lhs_index), inner.element(rhs, rhs_index)
             product = multiply_freely(convert(x, wide), convert(y, wide))
-            return [add_freely(total[0], product)]
+            # A dot of pred asks whether any pair is true.
+            return [total[0] | product if wide is PRED else add_freely(total[0], product)]
 
         (total,) = nest(outer, reduced, sizes, [constant(wide, 0)], step)
         outer.store(convert(total, stored), result, space.index)
