@@ -34,10 +34,11 @@ from tfc.hlo.shape import (
 ELEMENT_TYPES = (F32, S32, PRED, F64, BF16, F16, S8, U8, U32, S64)
 ELEMENTWISE = tuple(op.name for op in OPS.values() if op.elementwise)
 STATIC = ("broadcast", "reshape", "transpose", "reverse", "slice", "concatenate", "pad", "copy")
-MOVEMENT = (*STATIC, "dynamic-slice", "dynamic-update-slice")
+MOVEMENT = (*STATIC, "dynamic-slice", "dynamic-update-slice", "gather")
 CONTRACTION = ("dot", "reduce")
+INDEXED = ("scatter",)
 CONTROL = ("tuple", "call", "fusion", "while", "conditional")
-OPCODES = (*MOVEMENT, *CONTRACTION, *CONTROL, *ELEMENTWISE, "iota", "constant")
+OPCODES = (*MOVEMENT, *INDEXED, *CONTRACTION, *CONTROL, *ELEMENTWISE, "iota", "constant")
 # Exact in any order of evaluation for small whole numbers, contraction to FMA included.
 # XLA's CPU compiler crashes on some dynamic slices without elements, so these stay out.
 EXACT = (*STATIC, *CONTRACTION, "iota", "constant", "add", "subtract", "negate", "abs", "maximum",
@@ -250,6 +251,56 @@ class _Grower:
         return builder.instruction(
             "dynamic-update-slice", [x, update, *self._starts(x.array_shape.rank)]
         )
+
+    def _indices(self, components: int) -> tuple[Instruction, int]:
+        """Start indices of a number of components, and the dimension that holds them."""
+        element_type = self.pick([t for t in self.element_types if t.is_integer] or [S32])
+        batch = [self.draw(sizes(self.zero)) for _ in range(self.integer(0, 2))]
+        vector = self.integer(0, len(batch))
+        dims = [*batch[:vector], components, *batch[vector:]]
+        if components == 1 and self.integer(0, 1):
+            vector, dims = len(batch), batch
+        return self.like(Shape(element_type, tuple(dims))), vector
+
+    def _windows(self, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Which operand dimensions start indices name, and which windows leave out."""
+        named = self.draw(st.permutations(range(rank)))[: self.integer(0, rank)]
+        return tuple(named), self._some_dimensions(rank)
+
+    def _gather(self) -> Instruction:
+        x = self.operand(ANY)
+        dims = x.array_shape.dims
+        named, dropped = self._windows(len(dims))
+        dropped = tuple(sorted(d for d in dropped if dims[d]))
+        indices, vector = self._indices(len(named))
+        low = 0 if self.zero else 1
+        slices = [1 if d in dropped else self.integer(min(low, n), n) for d, n in enumerate(dims)]
+        batch = indices.array_shape.rank - (vector < indices.array_shape.rank)
+        kept = len(dims) - len(dropped)
+        places = sorted(self.draw(st.permutations(range(batch + kept)))[:kept])
+        return builder.instruction(
+            "gather", [x, indices], offset_dims=tuple(places), collapsed_slice_dims=dropped,
+            start_index_map=named, index_vector_dim=vector, slice_sizes=tuple(slices),
+        )  # fmt: skip
+
+    def _scatter(self) -> Instruction:
+        x = self.operand(ANY - {"pred"})
+        dims = x.array_shape.dims
+        named, dropped = self._windows(len(dims))
+        dropped = tuple(sorted(dropped))
+        indices, vector = self._indices(len(named))
+        batch = [n for d, n in enumerate(indices.array_shape.dims) if d != vector]
+        inside = [self.integer(0, n) for d, n in enumerate(dims) if d not in dropped]
+        rank = len(batch) + len(inside)
+        places = sorted(self.draw(st.permutations(range(rank)))[: len(inside)])
+        windows, others = iter(inside), iter(batch)
+        update = tuple(next(windows if d in places else others) for d in range(rank))
+        return builder.instruction(
+            "scatter", [x, indices, self.like(Shape(x.array_shape.element_type, update))],
+            update_window_dims=tuple(places), inserted_window_dims=dropped,
+            scatter_dims_to_operand_dims=named, index_vector_dim=vector,
+            to_apply=builder.scalar_computation("add", x.array_shape.element_type),
+        )  # fmt: skip
 
     def _concatenate(self) -> Instruction:
         x = self.operand(ANY, min_rank=1)

@@ -352,6 +352,22 @@ def test_a_traced_integer_beyond_the_bounds_takes_the_nearest_element():
     assert [traced(lambda a, i: a[i], x, np.int32(i)) for i in (7, -9)] == [4, 0]
 
 
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+def test_take_is_numpys(axis, backend):
+    x = RNG.normal(size=(4, 3, 5)).astype(np.float32)
+    for places in (np.int32(2), np.array([0, -1, 2]), np.array([[1], [-3]], np.int8)):
+        got = tfc.jit(lambda a, i: tnp.take(a, i, axis), backend=backend)(x, places)
+        np.testing.assert_array_equal(got, np.take(x, places, axis))
+
+
+def test_take_refuses_what_is_no_index_and_what_has_no_elements():
+    for x, places, axis, message in [(X, 1.5, 0, "must be an integer"), (X, 1, 3, "axis 3 is out"),
+                                     (np.zeros((2, 0)), 0, 1, "size 0")]:  # fmt: skip
+        with pytest.raises(ShapeError, match=message):
+            traced(lambda a, i, axis=axis: tnp.take(a, i, axis), x, np.asarray(places))
+
+
 def test_a_loop_indexes_by_its_counter_on_the_cpu():
     x = RNG.normal(size=(6, 3)).astype(np.float32)
     total = tfc.jit(lambda a: tfc.fori_loop(0, 6, lambda i, s: s + i * a[i], tnp.zeros(3, "f4")))

@@ -102,6 +102,22 @@ def starts(*values: int):
     return [ops.constant(v, S32) for v in values]
 
 
+INDICES = np.array([[1, 0], [4, 1], [1, 9]], np.int32)  # the second and third go beyond
+
+
+def windows(x, at):
+    """A 2 × 2 window at each pair of start indices, clamped."""
+    return operation("gather", x, ops.constant(at), offset_dims=(1, 2), collapsed_slice_dims=(),
+                     start_index_map=(0, 1), index_vector_dim=1, slice_sizes=(2, 2))  # fmt: skip
+
+
+def added(x, at, updates):
+    """2 × 2 windows added at pairs of start indices; those that do not fit are left out."""
+    return operation("scatter", x, ops.constant(at), updates, update_window_dims=(1, 2),
+                     inserted_window_dims=(), scatter_dims_to_operand_dims=(0, 1),
+                     index_vector_dim=1, to_apply=ops.scalar_computation("add", F64))  # fmt: skip
+
+
 RULES = {
     "abs": unary("abs"), "acos": unary("acos", -0.9, 0.9), "acosh": unary("acosh", 1.1, 3),
     "asin": unary("asin", -0.9, 0.9), "asinh": unary("asinh"), "atanh": unary("atanh", -0.9, 0.9),
@@ -135,6 +151,9 @@ RULES = {
     "dynamic-slice": movement(lambda x: ops.dynamic_slice(x, starts(1, 9), (3, 2)), (5, 4)),
     "dynamic-update-slice": movement(
         lambda x, y: ops.dynamic_update_slice(x, y, starts(-3, 1)), (5, 4), (3, 2)),
+    "gather": movement(lambda x: tnp.take(x, np.array([[3, 0], [0, -1], [9, 1]]), axis=1), (2, 4)),
+    "gather of windows": movement(lambda x: windows(x, INDICES), (5, 4)),
+    "scatter": movement(lambda x, y: added(x, INDICES, y), (5, 4), (3, 2, 2)),
     "dot": dot((2, 3), (3, 4), ([1], [0])),
     "dot of vectors": dot((3,), (3,), ([0], [0])),
     "dot batched": dot((5, 2, 3), (5, 3, 4), ([2], [1]), ([0], [0])),
@@ -187,6 +206,17 @@ def test_differentiable_rules_are_tested():
     for opcode, rule in reverse.RULES.items():
         if not re.search("nondifferentiable", rule.__qualname__) and opcode not in flat:
             assert opcode in RULES, f"{opcode} has no test of its gradient"
+
+
+def test_a_scatter_that_does_not_add_has_no_gradient():
+    def largest(x):
+        return tnp.sum(operation(
+            "scatter", x, ops.constant(INDICES), tnp.ones((3, 2, 2)), update_window_dims=(1, 2),
+            inserted_window_dims=(), scatter_dims_to_operand_dims=(0, 1), index_vector_dim=1,
+            to_apply=ops.scalar_computation("maximum", F64)))  # fmt: skip
+
+    with pytest.raises(TraceError, match="scatter of one array that adds"):
+        tfc.jit(tfc.grad(largest))(np.ones((5, 4)))
 
 
 FUNCTIONS = {

@@ -396,3 +396,47 @@ def test_spec_dynamic_update_slice():
     block = floats([[12, 13], [14, 15], [16, 17]])
     gives(instruction("dynamic-update-slice", [constant(B), block, ints([1, 1])]),
           [[0, 1, 2], [3, 12, 13], [6, 14, 15], [9, 16, 17]])  # fmt: skip
+
+
+def gathered(operand, indices, sizes, offset, dropped, placed, vector):
+    return instruction("gather", [operand, indices], offset_dims=offset,
+                       collapsed_slice_dims=dropped, start_index_map=placed,
+                       index_vector_dim=vector, slice_sizes=sizes)  # fmt: skip
+
+
+def test_spec_ga3_ga6_shapes_of_gathered_windows():
+    operand = parameter(0, Shape(F32, (16, 11)))
+    rows = parameter(1, Shape(S32, (5, 2)))
+    made = gathered(operand, rows, (8, 6), (1, 2), (), (0, 1), 1)
+    assert made.array_shape.dims == (5, 8, 6)
+    blocks = parameter(1, Shape(S32, (4, 5, 2)))
+    made = gathered(operand, blocks, (8, 6), (2, 3), (), (0, 1), 2)
+    assert made.array_shape.dims == (4, 5, 8, 6)
+
+
+def test_spec_ga7_gather_of_whole_rows():
+    rows = gathered(constant(B), ints([[[3], [0]], [[1], [1]]]), (1, 3), (2,), (0,), (0,), 2)
+    gives(rows, [[[9, 10, 11], [0, 1, 2]], [[3, 4, 5], [3, 4, 5]]])
+
+
+def test_spec_ga5_an_index_vector_of_one_may_be_left_out():
+    with_vector = gathered(constant(B), ints([[2], [0]]), (1, 3), (1,), (0,), (0,), 1)
+    without = gathered(constant(B), ints([2, 0]), (1, 3), (1,), (0,), (0,), 1)
+    gives(with_vector, [[6, 7, 8], [0, 1, 2]])
+    gives(without, [[6, 7, 8], [0, 1, 2]])
+
+
+def test_spec_ga8_components_of_a_start_index_go_where_the_map_says():
+    gives(gathered(constant(B), ints([[1, 2], [0, 9]]), (1, 1), (), (0, 1), (1, 0), 1), [7, 9])
+
+
+def test_spec_ga1_dropped_dimensions_have_size_one():
+    with refused(r"slice sizes of one in dropped dimensions, got \[2, 3\] \(GA-1\)"):
+        gathered(constant(B), ints([0]), (2, 3), (1,), (0,), (0,), 1)
+
+
+def test_spec_ga2_the_map_names_each_component_once():
+    with refused(r"a start index of 1 components, got 2 \(GA-2\)"):
+        gathered(constant(B), ints([[0, 1]]), (1, 3), (1,), (0,), (0,), 1)
+    with refused(r"distinct dimensions within 0..1, got \[0, 0\] \(GA-2\)"):
+        gathered(constant(B), ints([[0, 1]]), (1, 3), (1,), (0,), (0, 0), 1)

@@ -278,6 +278,31 @@ def largest_index(x):
     return jnp.argmax(x, axis=1), x.max(axis=1), jnp.argmin(x)
 
 
+PLACES = np.array([[0, 5], [-1, 9], [2, 2]], np.int32)  # some beyond the bounds of 6 × 5
+
+
+def windows(x, places):
+    return jax.vmap(lambda at: jax.lax.dynamic_slice(x, (at[0], at[1]), (2, 3)))(places)
+
+
+def table_with_gradient(x, places):
+    return jax.grad(lambda t: (jnp.take(t, places, axis=0, mode="clip") ** 2).sum())(x)
+
+
+def updates(x, places):
+    rows = places[:, 0]
+    return (x.at[rows].add(1.5), x.at[rows, 2].set(7.0), x.at[places].multiply(3.0),
+            x.at[rows, 1:3].max(0.2), x[rows, places[:, 1] % 5])  # fmt: skip
+
+
+def rows_of_a_batch(x, places):
+    at = places.reshape(-1)
+    ones = jnp.ones(2, jnp.float32)
+    read = jax.vmap(lambda row, i: jax.lax.dynamic_slice(row, (i,), (2,)))
+    written = jax.vmap(lambda row, i: jax.lax.dynamic_update_slice(row, ones, (i,)))
+    return read(x, at), written(x, at)
+
+
 def arrays(*shapes: tuple[int, ...]) -> list[np.ndarray]:
     rng = np.random.default_rng(1)
     return [rng.normal(size=s).astype(np.float32) for s in shapes]
@@ -294,6 +319,10 @@ PROGRAMS = {
     "whole_numbers": (whole_numbers, [np.arange(-8, 8, dtype=np.int32),
                                       np.array([1, -2, 3, 5] * 4, np.int32)]),
     "largest_index": (largest_index, arrays((4, 7))),
+    "windows": (windows, [*arrays((6, 5)), PLACES]),
+    "table_with_gradient": (table_with_gradient, [*arrays((6, 5)), PLACES]),
+    "updates": (updates, [*arrays((6, 5)), PLACES]),
+    "rows_of_a_batch": (rows_of_a_batch, [*arrays((6, 5)), PLACES]),
 }  # fmt: skip
 
 

@@ -161,6 +161,7 @@ from tfc.frontend.functions import (
 from tfc.frontend.functions import (
     trunc as fix,
 )
+from tfc.frontend.indexing import take
 from tfc.frontend.manipulation import (
     array,
     atleast_1d,
@@ -382,6 +383,7 @@ __all__ = [
     "subtract",
     "sum",
     "swapaxes",
+    "take",
     "tan",
     "tanh",
     "tensordot",

@@ -10,4 +10,5 @@ from tfc.frontend import (  # noqa: F401
     products,
     reductions,
     vjp,
+    vjp_indexed,
 )

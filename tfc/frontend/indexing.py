@@ -48,6 +48,40 @@ def getitem(x: ArrayLike, key: Any) -> Tensor:
     return ops.reshape(sliced, dims)
 
 
+@traceable
+def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None) -> Tensor:
+    """The elements of `a` at integer indices along an axis; of the flattened array without one.
+
+    Negative indices count from the end. Beyond the bounds, which cannot be checked while tracing,
+    the nearest element is taken, where NumPy raises an error.
+
+    Raises:
+        ShapeError: the indices are no integers, or the axis does not exist or is empty.
+    """
+    tensor, places = as_tensor(a), as_tensor(indices)
+    if axis is None:
+        tensor, axis = ops.reshape(tensor, (tensor.size,)), 0
+    if not -tensor.ndim <= axis < tensor.ndim:
+        raise ShapeError(f"axis {axis} is out of bounds for an array of {tensor.ndim} dimensions")
+    axis %= tensor.ndim
+    size = tensor.shape[axis]
+    if not places.array_shape.element_type.is_integer:
+        raise ShapeError(f"an index must be an integer, got {places.array_shape.element_type}")
+    if not size:
+        raise ShapeError("a dimension of size 0 has no element to index")
+    inner = range(axis + places.ndim, tensor.ndim - 1 + places.ndim)
+    return ops.operation(
+        "gather",
+        tensor,
+        _counted_from_start(places, size),
+        offset_dims=(*range(axis), *inner),
+        collapsed_slice_dims=(axis,),
+        start_index_map=(axis,),
+        index_vector_dim=places.ndim,
+        slice_sizes=tuple(1 if d == axis else n for d, n in enumerate(tensor.shape)),
+    )
+
+
 def _take_tensors(tensor: Tensor, keys: list[Any]) -> tuple[Tensor, list[Any]]:
     """Slice the dimensions that Tensors index to size one, and index them with 0 instead."""
     used = [k for k in keys if k is not None]
@@ -69,8 +103,8 @@ def _take_tensors(tensor: Tensor, keys: list[Any]) -> tuple[Tensor, list[Any]]:
 def _counted_from_start(position: Tensor, size: int) -> Tensor:
     """The index with negative ones counted from the end, wide enough for any size."""
     wide = ops.convert(position, S64)
-    negative = ops.compare("LT", wide, ops.constant(0, S64))
-    return ops.select(negative, ops.operation("add", wide, ops.constant(size, S64)), wide)
+    negative = ops.compare("LT", wide, ops.full_like(0, wide))
+    return ops.select(negative, ops.operation("add", wide, ops.full_like(size, wide)), wide)
 
 
 def _expand_ellipsis(keys: tuple[Any, ...], rank: int) -> list[Any]:
@@ -91,8 +125,8 @@ def _refuse_arrays(part: Any) -> None:
     is_array = isinstance(part, (list, np.ndarray, Tensor)) and len(_shape_of(part)) > 0
     if is_array or isinstance(part, (bool, np.bool_)):
         raise UnsupportedError(
-            f"indexing by {type(part).__name__} {list(_shape_of(part))} is not available: take "
-            "slices and stack them, multiply by tfc.nn.one_hot, or choose with tfc.numpy.where"
+            f"indexing by {type(part).__name__} {list(_shape_of(part))} is not available: use "
+            "tfc.numpy.take along an axis, or choose with tfc.numpy.where"
         )
 
 

@@ -9,6 +9,7 @@ from tfc.backends.mlir.kernels import Kernel, buffer_types
 from tfc.backends.mlir.loops import LoopNest
 from tfc.backends.mlir.matmul import MatmulSpec, emit_matmul
 from tfc.backends.mlir.provider import func, ir
+from tfc.backends.mlir.scatters import emit_scatter
 from tfc.backends.target import Target
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.ir import Instruction
@@ -37,7 +38,10 @@ def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
     with ir.InsertionPoint(block):
         shapes = (*kernel.operand_shapes, *kernel.results)
         buffers = [Buffer(m, s) for m, s in zip(block.arguments, shapes)]
-        emit_body(kernel, buffers, LoopNest(), flat=False)
+        if kernel.root.opcode == "scatter":
+            emit_scatter(kernel, buffers)
+        else:
+            emit_body(kernel, buffers, LoopNest(), flat=False)
         func.return_([])
 
 

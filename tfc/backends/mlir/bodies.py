@@ -31,4 +31,4 @@ def emit_body(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, *, flat: 
         case opcode if op.elementwise or op.is_movement or opcode in _LOOPED:
             emit_elementwise(kernel, buffers, loops, flat)
         case opcode:
-            raise UnsupportedError(f"no kernel can be made of '{opcode}' yet")
+            raise UnsupportedError(f"this backend cannot make a kernel of '{opcode}'")
