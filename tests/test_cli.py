@@ -82,6 +82,9 @@ def test_opt_shows_each_change_and_what_it_took(tmp_path: Path):
     assert "fusion" in made.stderr
     dumps = sorted(tmp_path.glob("*.hlo"))
     assert dumps
+    (tmp_path / "99.older.hlo").write_text("what an earlier run left")
+    again = run("opt", SOFTMAX, "--print-after-all", "--dump-dir", str(tmp_path))
+    assert "earlier run" not in again.stderr
     assert run("opt", str(dumps[0])).exit_code == 0
     listed = run("opt", "--list")
     assert all(name in listed.output for name in ("simplify", "cse", "max_instructions=128"))

@@ -152,15 +152,21 @@ def opt(
             folder = options.dump_dir or stack.enter_context(TemporaryDirectory())
             options = replace(options, dump_dir=folder)
             # Called when a pass fails, too: that is when one wants to see what led there.
-            stack.callback(_print_dumps, Path(folder))
+            stack.callback(_print_dumps, Path(folder), _dumps(Path(folder)))
         result = pipeline.run(module, options, report)
     write_text(str(result), output)
     if stats:
         click.echo(str(report), err=True)
 
 
-def _print_dumps(folder: Path) -> None:
-    for dump in sorted(folder.glob("*.hlo")):
+def _dumps(folder: Path) -> dict[Path, int]:
+    """The modules in a folder, and when each was written."""
+    return {dump: dump.stat().st_mtime_ns for dump in sorted(folder.glob("*.hlo"))}
+
+
+def _print_dumps(folder: Path, before: dict[Path, int]) -> None:
+    """Print the modules that this run has written."""
+    for dump, _ in sorted(_dumps(folder).items() - before.items()):
         click.echo(f"// after {dump.stem}\n{dump.read_text(encoding='utf-8')}", err=True)
 
 
