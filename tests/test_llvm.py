@@ -8,7 +8,14 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tfc.backends.llvm import compile_ir, compile_ptx, hand_over, lower_to_llvm, to_llvm_ir
+from tfc.backends.llvm import (
+    compile_ir,
+    compile_ptx,
+    hand_over,
+    lower_gpu_to_llvm,
+    lower_to_llvm,
+    to_llvm_ir,
+)
 from tfc.backends.mlir.provider import ir
 from tfc.backends.target import Target
 from tfc.errors import InternalError, UnsupportedError
@@ -112,3 +119,46 @@ def test_ptx_is_made_for_gpus_alone():
     assert ".visible .entry k(" in ptx
     with pytest.raises(UnsupportedError, match="nvptx64"):
         compile_ptx(text, Target.host())
+
+
+def gpu_llvm_ir(body: str) -> str:
+    """LLVM IR of a kernel whose body computes %r from %x and %y."""
+    text = f"""gpu.module @kernels {{
+        gpu.func @k(%out: memref<2xf32>) kernel {{
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %x = memref.load %out[%c0] : memref<2xf32>
+          %y = memref.load %out[%c1] : memref<2xf32>
+          {body}
+          memref.store %r, %out[%c0] : memref<2xf32>
+          gpu.return
+        }}
+      }}"""
+    with ir.Context(), ir.Location.unknown():
+        return lower_gpu_to_llvm(ir.Module.parse(text))
+
+
+@pytest.mark.parametrize(
+    ("body", "instruction"),
+    [
+        ("%r = math.fma %x, %y, %x : f32", "fma.rn.f32"),
+        ("%r = math.sqrt %x : f32", "sqrt.rn.f32"),
+        ("%r = math.rsqrt %x : f32", "rcp.rn.f32"),
+        ("%r = math.floor %x : f32", "cvt.rmi.f32.f32"),
+        ("%r = math.roundeven %x : f32", "cvt.rni.f32.f32"),
+        ("%r = math.copysign %x, %y : f32", "f32"),
+        ("%r = arith.remf %x, %y : f32", "div.rn.f32"),
+        ("%r = arith.maximumf %x, %y : f32", "max.NaN.f32"),
+        ("%i = math.isnan %x : f32\n%r = arith.uitofp %i : i1 to f32", "setp.nan.f32"),
+    ],
+)
+def test_math_on_gpus_needs_no_library(body: str, instruction: str):
+    ptx = compile_ptx(gpu_llvm_ir(body), Target.parse("nvptx64-nvidia-cuda,sm_80"))
+    assert instruction in ptx
+    assert "call" not in ptx
+    assert ".extern" not in ptx
+
+
+def test_math_that_gpus_have_no_instruction_for_is_named():
+    with pytest.raises(InternalError, match="__nv_expf"):
+        gpu_llvm_ir("%r = math.exp %x : f32")

@@ -3,6 +3,7 @@
 import ctypes
 import mmap
 import random
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,8 @@ from tfc.backends.mlir.matmul import emit_matmul
 from tfc.backends.mlir.matmul_schedule import MatmulSpec
 from tfc.backends.mlir.provider import ir
 from tfc.backends.target import Target
-from tfc.hlo.shape import F32, F64, ElementType
+from tfc.errors import InternalError
+from tfc.hlo.shape import F32, F64, S32, ElementType
 
 HOST = Target.host()
 # The schedules of other machines; LLVM makes their vectors of the host's.
@@ -23,6 +25,11 @@ SCHEDULES = {
     "128 bits": replace(HOST, vector_bits=128, vector_registers=32),
     "few registers": replace(HOST, vector_bits=128, vector_registers=16, has_fma=False),
     "scalar": replace(HOST, vector_bits=0, vector_registers=0),
+    # So small that every product is cut into many blocks and both operands are packed.
+    "tiny caches": replace(HOST, l1_bytes=512, l2_bytes=1024, l3_bytes=4096),
+    "tiny caches, many registers": replace(
+        HOST, l1_bytes=512, l2_bytes=1024, l3_bytes=4096, vector_registers=32
+    ),
 }
 SIZES = [1, 2, 3, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 17, 23, 24, 25, 31, 32, 33, 40]
 
@@ -75,11 +82,16 @@ def check(code: LoadedCode, number: int, spec: MatmulSpec, schedule: Target) -> 
     """Run one product between guard pages and compare it with NumPy's in f64."""
     generator = np.random.default_rng(number)
     lhs, rhs = (at_page_end(n, spec.element_type) for n in (spec.lhs_size, spec.rhs_size))
-    for operand in (lhs, rhs):
-        operand[:] = generator.standard_normal(operand.size)
+    # Elements that no stride reaches stay NaN: they would show up in the result.
+    for operand, strides, dims in (
+        (lhs, spec.lhs_strides, (spec.batch, spec.m, spec.k)),
+        (rhs, spec.rhs_strides, (spec.batch, spec.k, spec.n)),
+    ):
+        operand[:] = np.nan
+        strided(operand, strides, dims)[:] = generator.standard_normal(dims)
     out = at_page_end(spec.out_size, spec.element_type)
-    out[:] = np.nan
-    workspace = np.zeros(spec.workspace_size(schedule) + 16, spec.element_type.dtype)
+    workspace = at_page_end(spec.workspace_size(schedule), spec.element_type)
+    out[:] = workspace[:] = np.nan
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (lhs, rhs, out, workspace)]
     ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(code.address(f"product_{number}"))(*pointers)
     left = strided(lhs, spec.lhs_strides, (spec.batch, spec.m, spec.k)).astype(np.float64)
@@ -145,3 +157,87 @@ def test_elements_of_the_result_between_its_rows_are_left_alone():
     rows = out.reshape(5, 10)
     np.testing.assert_array_equal(rows[:, :6], 4)
     np.testing.assert_array_equal(rows[:, 6:], 7)
+
+
+@pytest.mark.parametrize("name", ["host", "tiny caches"])
+def test_products_with_few_vectors(name: str):
+    """A matrix too large for the cache is read once; the vectors may have to be gathered."""
+    specs = [
+        MatmulSpec.contiguous(F32, *size, lhs_transposed=left, rhs_transposed=right)
+        for size in ((3, 37, 70), (37, 2, 70))
+        for left in (False, True)
+        for right in (False, True)
+    ]
+    code = load(specs, SCHEDULES[name])
+    for number, spec in enumerate(specs):
+        check(code, number, spec, SCHEDULES[name])
+
+
+def test_a_batch_with_one_right_operand_counts_as_rows():
+    dense = MatmulSpec.contiguous(F32, 5, 9, 7, batch=4)
+    shared = replace(dense, rhs_strides=(0, 9, 1), rhs_size=63)
+    apart = replace(shared, out_strides=(50, 9, 1), out_size=200)
+    assert (shared.flattened().batch, shared.flattened().m) == (1, 20)
+    assert apart.flattened() is apart
+    code = load([shared, apart], HOST)
+    check(code, 0, shared, HOST)
+    check(code, 1, apart, HOST)
+
+
+def assembly_of(spec: MatmulSpec, target: Target) -> str:
+    """The assembly of one product."""
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.create()
+        function = emit_matmul(module, "product", spec, target)
+        function.attributes["sym_visibility"] = ir.StringAttr.get("public")
+        return compile_ir(to_llvm_ir(lower_to_llvm(module)), target).assembly
+
+
+@pytest.mark.parametrize(
+    ("target", "instruction"),
+    [
+        ("aarch64-linux-gnu", "fmla"),
+        ("wasm32-unknown-unknown,generic,+simd128", "f32x4.mul"),
+        ("x86_64-linux-gnu", "mulps"),
+        ("riscv64-linux-gnu", "fmadd.s"),
+    ],
+)
+def test_products_need_no_library_on_any_target(target: str, instruction: str):
+    assembly = assembly_of(MatmulSpec.contiguous(F32, 70, 70, 70), Target.parse(target))
+    assert instruction in assembly
+    assert not re.search(r"^\s+(call|callq|bl)\s", assembly, re.MULTILINE)
+
+
+def test_the_tile_stays_in_registers():
+    target = Target.parse("x86_64-linux-gnu,x86-64-v3")
+    lines = assembly_of(MatmulSpec.contiguous(F32, 600, 640, 512), target).split("\n")
+    products = [number for number, line in enumerate(lines) if "vfmadd231ps" in line]
+    # Four steps of depth, each of which multiplies 6 elements by 2 vectors.
+    loop = lines[products[0] : products[4 * 12 - 1]]
+    assert any("vbroadcastss" in line for line in loop)
+    assert not any("rsp" in line or line.startswith(".L") for line in loop)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"element_type": S32},
+        {"out_strides": (16, 4, 2)},
+        {"lhs_size": 15},
+        {"rhs_strides": (16, -4, 1)},
+    ],
+)
+def test_products_that_make_no_sense_are_refused(change: dict):
+    with pytest.raises(InternalError):
+        replace(MatmulSpec.contiguous(F32, 4, 4, 4), **change)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("element_type", [F32, F64], ids=str)
+def test_many_small_products(name: str, element_type: ElementType):
+    for seed in range(6):
+        specs = sampled_specs(element_type, 60, seed)
+        code = load(specs, SCHEDULES[name])
+        for number, spec in enumerate(specs):
+            check(code, number, spec, SCHEDULES[name])
