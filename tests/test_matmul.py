@@ -236,8 +236,7 @@ def test_products_that_make_no_sense_are_refused(change: dict):
 @pytest.mark.parametrize("name", SCHEDULES)
 @pytest.mark.parametrize("element_type", [F32, F64], ids=str)
 def test_many_small_products(name: str, element_type: ElementType):
-    for seed in range(6):
-        specs = sampled_specs(element_type, 60, seed)
-        code = load(specs, SCHEDULES[name])
-        for number, spec in enumerate(specs):
-            check(code, number, spec, SCHEDULES[name])
+    specs = sampled_specs(element_type, 60, seed=0)
+    code = load(specs, SCHEDULES[name])
+    for number, spec in enumerate(specs):
+        check(code, number, spec, SCHEDULES[name])
