@@ -189,3 +189,21 @@ def test_dynamic_slices_clamp_their_start(start: int, expected: list[int]):
     np.testing.assert_array_equal(window, expected)
     updated = apply("dynamic-update-slice", x, -window, at)
     np.testing.assert_array_equal(updated, [-v if v in expected else v for v in range(6)])
+
+
+def test_a_scalar_is_scattered_into_and_updated_like_any_array():
+    text = """
+add { a = f32[] parameter(0)
+      b = f32[] parameter(1)
+      ROOT c = f32[] add(a, b) }
+ENTRY main {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  r = f32[] reverse(x), dimensions={}
+  i = s32[0] iota(), iota_dimension=0
+  s = f32[] scatter(r, i, y), update_window_dims={}, inserted_window_dims={},
+    scatter_dims_to_operand_dims={}, index_vector_dim=0, to_apply=add
+  u = f32[] dynamic-update-slice(r, y)
+  ROOT t = (f32[], f32[]) tuple(s, u)
+}"""
+    assert evaluate(parse(text), np.float32(2), np.float32(3)) == (5, 3)

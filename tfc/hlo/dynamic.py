@@ -85,7 +85,7 @@ def _infer_update(shapes: Sequence[AnyShape], _: Attributes, __: AnyShape | None
 def _evaluate_update(_: Instruction, values: Sequence[Value], __: Call) -> Array:
     operand, update = values[:2]
     starts = _clamped(values[2:], [n - u for n, u in zip(operand.shape, update.shape)])
-    result = operand.copy()
+    result = np.array(operand)  # a scalar may be no array
     result[tuple(slice(i, i + u) for i, u in zip(starts, update.shape))] = update
     return result
 

@@ -270,7 +270,7 @@ def _require_combiner(computation, operands: Sequence[Shape]) -> None:
 
 def _evaluate_scatter(x: Instruction, values: Sequence[Value], call: Call) -> Value:
     count = len(values) // 2
-    results = [v.copy() for v in values[:count]]
+    results = [np.array(v) for v in values[:count]]  # a scalar may be no array
     indices, updates = values[count], values[count + 1 :]
     windows, operand = scatter_windows(x), x.operands[0].array_shape
     sizes = window_sizes(windows, operand, x.operands[count + 1].array_shape)
