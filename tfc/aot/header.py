@@ -347,10 +347,6 @@ def _argument_methods(arguments: Sequence[Leaf], taken: set[str]) -> str:
     return "".join(texts)
 
 
-def _result_methods(results: Sequence[Leaf]) -> str:
-    return "".join(_RESULT.substitute(_terms("result", n, r)) for n, r in enumerate(results))
-
-
 def _members(name: str) -> set[str]:
     """The names of the methods for one array."""
     return {name, f"{name}_data", f"set_{name}_data", f"{name}_size", f"{name}_count"}

@@ -190,10 +190,6 @@ def is_negative(x: Tensor) -> Tensor:
     return compare("LT", x, full_like(0, x))
 
 
-def _either(x: Tensor, y: Tensor) -> Tensor:
-    return operation("or", x, y)
-
-
 def _must_step_down(rest: Tensor, y: Tensor) -> Tensor:
     """Where a truncated quotient lies above the floored one: a remainder of the other sign."""
     opposite = operation("xor", is_negative(rest), is_negative(y))

@@ -118,13 +118,23 @@ def memref_type(shape: Shape) -> Any:
 
 def emit_elementwise(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:
     """A kernel whose root is elementwise or data movement: one element stored at each point."""
-    *_, result = buffers
-    root = kernel.root
-    space = loop_space(kernel.computation, root, result, flat=flat)
+    store_elements(kernel, buffers, kernel.root, buffers[-1], loops, flat)
+
+
+def store_elements(
+    kernel: Kernel,
+    buffers: Sequence[Buffer],
+    value: Instruction,
+    result: Buffer,
+    loops: Loops,
+    flat: bool,
+) -> None:
+    """Store every element of an instruction of the kernel's computation into a buffer."""
+    space = loop_space(kernel.computation, value, result, flat=flat)
 
     def body(points: Sequence[Any]) -> None:
         elements = Elements(sources(kernel, buffers), space.bind(points))
-        elements.store(elements.element(root, space.index), result, space.index)
+        elements.store(elements.element(value, space.index), result, space.index)
 
     loops.each(space.sizes, body)
 

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements
-from tfc.backends.mlir.kernels import Kernel, sources
+from tfc.backends.mlir.kernels import Kernel, sources, store_elements
 from tfc.backends.mlir.loops import LoopNest
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.reductions import combination
@@ -42,7 +42,7 @@ class _Scatter:
     def emit(self) -> None:
         """Emit the kernel's body."""
         for operand, result in zip(self.root.operands, self.results):
-            self._copy(operand, result)
+            store_elements(self.kernel, self.buffers, operand, result, LoopNest(), flat=False)
         dims = self.updates[0].array_shape.dims
         batch = [d for d in range(len(dims)) if d not in self.windows.window_dims]
         space = make_space(dims, [[d] for d in (*batch, *self.windows.window_dims)], "u")
@@ -64,16 +64,6 @@ class _Scatter:
                 scf.yield_([])
 
         LoopNest().each(space.sizes[:outer], window)
-
-    def _copy(self, operand: Any, result: Buffer) -> None:
-        order = result.shape.layout.minor_to_major[::-1]
-        space = make_space(result.shape.dims, [[d] for d in order])
-
-        def body(points: Sequence[Any]) -> None:
-            scope = Elements(sources(self.kernel, self.buffers), space.bind(points))
-            scope.store(scope.element(operand, space.index), result, space.index)
-
-        LoopNest().each(space.sizes, body)
 
     def _corner(self, scope: Elements, batch: Sequence[Index]) -> tuple[dict[str, Any], Any]:
         """The values of the variables s0, s1 … where a window begins, and whether it fits."""
