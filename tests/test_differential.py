@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import arguments_for, modules
 
 import tfc
 from tfc.hlo.evaluator import evaluate
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import F32, F64, PRED, S32, S64, U8
+from tfc.testing import arguments_for, modules
 
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 SLOW = settings(QUICK, max_examples=1500)

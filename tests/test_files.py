@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 import pytest
 from filecheck import check, escape
-from strategies import arguments_for
 
 from tfc.errors import ParseError
 from tfc.hlo import evaluate, parse
 from tfc.hlo.ir import Module
 from tfc.passes import Pipeline, parse_passes
 from tfc.passes.called import control_computations
+from tfc.testing import arguments_for
 
 FILES = Path(__file__).parent / "files"
 SEPARATOR = "// -----\n"

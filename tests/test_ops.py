@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import CONTROL, ELEMENT_TYPES, MOVEMENT, arguments_for, instructions_of, modules
+from strategies import CONTROL, MOVEMENT
 
 from tfc.errors import ShapeError, UnsupportedError
 from tfc.hlo import builder, evaluate
@@ -17,6 +17,7 @@ from tfc.hlo.indexing import Index, evaluate_index, variable
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.op import OPS, op_named
 from tfc.hlo.shape import F32, S32, AnyShape, Shape, TupleShape
+from tfc.testing import ELEMENT_TYPES, arguments_for, instructions_of, modules
 
 SAMPLED = sorted(set(OPS) - {"parameter", "get-tuple-element", *CONTROL})
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import shapes
 
 from tfc.errors import ShapeError
 from tfc.hlo.literal import Literal
@@ -27,6 +26,7 @@ from tfc.hlo.shape import (
     multi_index,
     to_memory,
 )  # fmt: skip
+from tfc.testing import shapes
 
 
 @st.composite

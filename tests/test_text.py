@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import ELEMENT_TYPES, modules
 
 from tfc.errors import ParseError
 from tfc.hlo import builder, evaluate, parse
@@ -16,6 +15,7 @@ from tfc.hlo.literal import Literal
 from tfc.hlo.printer import clean_name, unique_names
 from tfc.hlo.shape import ELEMENT_TYPES as ALL_TYPES
 from tfc.hlo.shape import F32, Layout, Shape, TupleShape
+from tfc.testing import ELEMENT_TYPES, modules
 
 X = "x = f32[2,3] parameter(0)\n"
 

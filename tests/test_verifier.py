@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from strategies import ELEMENT_TYPES, modules
 
 from tfc.errors import VerificationError
 from tfc.hlo import builder, verify
 from tfc.hlo.ir import Attributes, Computation, Instruction, Module
 from tfc.hlo.shape import F32, S32, Layout, Shape
+from tfc.testing import ELEMENT_TYPES, modules
 
 X = builder.parameter(0, Shape(F32, (2, 3)), "x")
 Y = builder.unary("negate", X)

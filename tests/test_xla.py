@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import ELEMENT_TYPES, EXACT, OPCODES, arguments_for, instructions_of, modules
+from strategies import EXACT
 from xla_bridge import run_hlo_text, xla_parse, xla_print
 
 from tfc.hlo import builder, evaluate, parse
@@ -19,6 +19,7 @@ from tfc.hlo.elementwise import COMPARISONS
 from tfc.hlo.ir import Computation, Module
 from tfc.hlo.op import OPS
 from tfc.hlo.shape import BF16, F16, F32, F64, PRED, S8, S32, S64, U8, U32, ElementType, Shape
+from tfc.testing import ELEMENT_TYPES, OPCODES, arguments_for, instructions_of, modules
 
 INTEGERS = [S8, U8, S32, U32, S64]
 # What XLA's CPU backend has no code for; what StableHLO, which the bridge goes through, refuses.

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import arguments_for, modules
 
 from tfc.errors import InternalError
 from tfc.hlo import Module, builder, evaluate, parse, verify
@@ -23,6 +22,7 @@ from tfc.passes.copies import Copies
 from tfc.passes.inline import Flatten, Inline
 from tfc.passes.packing import Block, aligned, pack
 from tfc.passes.packing import _pack_by_time as pack_by_time
+from tfc.testing import arguments_for, modules
 
 POISON = 0x5A
 

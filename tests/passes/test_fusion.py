@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import arguments_for, modules
 
 from tfc.hlo import Module, builder, evaluate, parse, verify
 from tfc.hlo.ir import Computation, Instruction
@@ -15,6 +14,7 @@ from tfc.passes.called import control_computations
 from tfc.passes.dce import Dce
 from tfc.passes.fusible import can_fuse
 from tfc.passes.fusion import Fusion, loop_index
+from tfc.testing import arguments_for, modules
 
 HELPERS = """
 add { x = f32[] parameter(0)

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from strategies import arguments_for
 
 from tfc.hlo import Module, evaluate, parse
 from tfc.hlo.ir import Computation, Instruction
 from tfc.passes import structure
 from tfc.passes.rewrite import Function
 from tfc.passes.structure import FUNCTIONS
+from tfc.testing import arguments_for
 
 HELPERS = """
 add { x = f32[] parameter(0)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from strategies import arguments_for, modules
 
 from tfc.hlo import Module, builder, evaluate, parse, verify
 from tfc.hlo.ir import Computation, Instruction
@@ -15,6 +14,7 @@ from tfc.passes.dce import Dce
 from tfc.passes.fold import Fold
 from tfc.passes.inline import Flatten, Inline
 from tfc.passes.simplify import Simplify
+from tfc.testing import arguments_for, modules
 
 
 def entry(lines: str, before: str = "") -> Module:

@@ -9,6 +9,7 @@ from tfc.passes.copies import Copies
 from tfc.passes.cse import Cse
 from tfc.passes.dce import Dce
 from tfc.passes.dots import Dots
+from tfc.passes.expand import Expand
 from tfc.passes.fold import Fold
 from tfc.passes.fusion import Fusion
 from tfc.passes.inline import Flatten, Inline
@@ -27,12 +28,14 @@ __all__ = [
 ]
 
 PASSES: dict[str, Any] = {
-    made.name: made for made in (Inline, Dots, Simplify, Fold, Cse, Dce, Fusion, Flatten, Copies)
+    made.name: made
+    for made in (Inline, Expand, Dots, Simplify, Fold, Cse, Dce, Fusion, Flatten, Copies)
 }
 
 ORDERINGS: tuple[Ordering, ...] = (
     ("inline", "fusion", "a call hides producers from their consumers"),
     ("inline", "flatten", "inlining a call twice gives its loops two callers"),
+    ("expand", "dots", "expansions may contain dots"),
     ("dots", "fusion", "the transposes of operands fuse with what makes them"),
     ("simplify", "fusion", "rules see only the parts of a computation that was fused apart"),
     ("cse", "fusion", "fusion counts users, and equal values have too few each"),
@@ -53,6 +56,7 @@ def default_pipeline(exact: bool = True, max_instructions: int = 128) -> Pipelin
         "default",
         (
             Inline(),
+            Expand(),
             Dots(),
             Repeat((Simplify(exact=exact), Fold(), Cse(), Dce())),
             Fusion(max_instructions),

@@ -6,13 +6,13 @@ import numpy as np
 
 from tfc.backends.cpu.abi import entry_point
 from tfc.backends.cpu.executable import CpuExecutable
-from tfc.backends.cpu.kernels import workspace_bytes
+from tfc.backends.cpu.kernels import workspace_shape
 from tfc.backends.cpu.program import Program, emit_program
 from tfc.backends.interfaces import Compiler, ObjectCode
 from tfc.backends.llvm import CompiledModule, compile_ir, lower_to_llvm, to_llvm_ir
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
-from tfc.hlo.ir import Module
+from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.shape import leaves
 from tfc.options import Options
 from tfc.passes import default_pipeline
@@ -111,5 +111,10 @@ class CpuCompiler(Compiler):
         if target.is_gpu:
             raise UnsupportedError(f"the CPU backend makes no code for {target}; use backend='gpu'")
         optimized = self.optimize(module, options)
-        assignment = assign_buffers(optimized, lambda i: workspace_bytes(i, target))
+        assignment = assign_buffers(optimized, lambda i: _workspace_bytes(i, target))
         return Compilation(name, optimized, assignment, target)
+
+
+def _workspace_bytes(instruction: Instruction, target: Target) -> int:
+    scratch = workspace_shape(instruction, target)
+    return scratch.byte_size if scratch else 0

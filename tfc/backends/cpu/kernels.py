@@ -1,11 +1,12 @@
 """The CPU's choice of code for each kernel."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tfc.backends.mlir.bodies import emit_body
 from tfc.backends.mlir.elements import Buffer
-from tfc.backends.mlir.kernels import Kernel, buffer_types
+from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
 from tfc.backends.mlir.loops import LoopNest
 from tfc.backends.mlir.matmul import MatmulSpec, emit_matmul
 from tfc.backends.mlir.provider import func, ir
@@ -17,10 +18,27 @@ from tfc.hlo.shape import F32, F64, Shape
 from tfc.passes.dots import group_stride
 
 
+@dataclass(frozen=True)
+class Sequential:
+    """A kernel whose steps run in order, in one thread, rather than at each point of a space.
+
+    emit: (kernel, buffers, scratch memref if there is any) emits the body.
+    workspace: the array of scratch memory that a root needs.
+    """
+
+    emit: Callable[..., None]
+    workspace: Callable[[Instruction], Shape | None] | None = None
+
+
+SEQUENTIAL: dict[str, Sequential] = {
+    "scatter": Sequential(emit_scatter),
+}
+
+
 def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
     """Emit a kernel as a private function of its operand and result buffers.
 
-    A tiled dot takes a workspace buffer besides, of `workspace_bytes` of its instruction.
+    A kernel that needs scratch memory takes a buffer of its `workspace_shape` besides.
 
     Raises:
         UnsupportedError: the CPU backend has no code for the kernel's root.
@@ -30,6 +48,9 @@ def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
         make_internal(emit_matmul(ir.InsertionPoint.current, name, spec, target))
         return
     types = buffer_types(kernel)
+    scratch = workspace_shape(kernel.root, target)
+    if scratch is not None:
+        types.append(memref_type(scratch))
     function = func.FuncOp(name, ([*types], []), visibility="private")
     noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
     function.arg_attrs = ir.ArrayAttr.get([noalias] * len(types))
@@ -38,8 +59,9 @@ def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
     with ir.InsertionPoint(block):
         shapes = (*kernel.operand_shapes, *kernel.results)
         buffers = [Buffer(m, s) for m, s in zip(block.arguments, shapes)]
-        if kernel.root.opcode == "scatter":
-            emit_scatter(kernel, buffers)
+        sequential = SEQUENTIAL.get(kernel.root.opcode)
+        if sequential is not None:
+            sequential.emit(kernel, buffers, *block.arguments[len(shapes) :])
         else:
             emit_body(kernel, buffers, LoopNest(), flat=False)
         func.return_([])
@@ -89,15 +111,13 @@ def matmul_spec(root: Instruction) -> MatmulSpec | None:
     )
 
 
-def workspace_bytes(instruction: Instruction, target: Target) -> int:
-    """Scratch memory that an instruction's kernel needs."""
-    spec = matmul_spec(instruction)
-    return spec.workspace_size(target) * spec.element_type.bytes if spec else 0
-
-
-def workspace_type(spec: MatmulSpec, target: Target) -> Any:
-    """The memref type of a tiled dot's workspace."""
-    return Shape(spec.element_type, (spec.workspace_size(target),))
+def workspace_shape(root: Instruction, target: Target) -> Shape | None:
+    """The array of scratch memory that the kernel of a root needs, if any."""
+    spec = matmul_spec(root)
+    if spec is not None:
+        return Shape(spec.element_type, (spec.workspace_size(target),))
+    sequential = SEQUENTIAL.get(root.opcode)
+    return sequential.workspace(root) if sequential and sequential.workspace else None
 
 
 def _strides(shape: Shape, *groups: Sequence[int]) -> tuple[int, int, int] | None:

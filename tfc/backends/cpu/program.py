@@ -14,7 +14,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.cpu.kernels import emit_kernel, make_internal, matmul_spec, workspace_type
+from tfc.backends.cpu.kernels import emit_kernel, make_internal, workspace_shape
 from tfc.backends.mlir.kernels import buffer_types, is_silent, kernel_of, memref_type
 from tfc.backends.mlir.loops import index_constant
 from tfc.backends.mlir.provider import arith, func, ir, memref, scf
@@ -101,11 +101,10 @@ class _ProgramEmitter:
         slices = [s for o in kernel.operands for s in self.assignment.slices[o]]
         slices += self.assignment.slices[instruction]
         arguments = [self._view(s, t) for s, t in zip(slices, buffer_types(kernel), strict=True)]
-        spec = matmul_spec(kernel.root)
-        if spec is not None:
-            scratch = memref_type(workspace_type(spec, self.target))
+        scratch = workspace_shape(kernel.root, self.target)
+        if scratch is not None:
             piece = self.assignment.workspace.get(instruction, Slice("arena"))
-            arguments.append(self._view(piece, scratch))
+            arguments.append(self._view(piece, memref_type(scratch)))
         func.CallOp([], self.kernels[kernel.key], arguments)
         self.calls += 1
 

@@ -1,0 +1,36 @@
+"""Expansion: operations that are composed of plainer ones, written out.
+
+    before:  y = f32[8,4] batch-norm-inference(x, scale, offset, mean, variance), epsilon=0.001 …
+    after:   the subtractions, products and broadcasts that it stands for
+
+A row of the table gives an instruction of plain operations for one of the opcode. Backends then
+need no code for the opcode, and the parts fuse with what is around them. The reference evaluator
+has the operation's own meaning, which tests hold against its expansion.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
+
+Expansion = Callable[[Instruction], Instruction]
+
+EXPANSIONS: dict[str, Expansion] = {}
+
+
+def expand(instruction: Instruction) -> Instruction:
+    """The instruction in plain operations; itself if it is one."""
+    expansion = EXPANSIONS.get(instruction.opcode)
+    return expansion(instruction) if expansion else instruction
+
+
+@dataclass(frozen=True)
+class Expand:
+    """Replace each composite operation by the plain ones that it stands for."""
+
+    name: ClassVar[str] = "expand"
+
+    def __call__(self, module: Module) -> Module:
+        """The module without operations of the expansion table."""
+        return map_computations(module, lambda c: rebuild(c, expand))

@@ -1,0 +1,60 @@
+"""Generators: dot and reduce."""
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from tfc.hlo import builder
+from tfc.hlo.ir import Instruction
+from tfc.hlo.shape import ElementType, Shape
+from tfc.testing.grower import ANY, Grower, generates
+from tfc.testing.values import sizes
+
+_REDUCERS = {"pred": ("and", "or"), "float": ("add", "maximum", "minimum")}
+
+
+@generates("reduce")
+def _reduce(g: Grower) -> Instruction:
+    x = g.operand(ANY)
+    element_type = x.array_shape.element_type
+    reducer = g.pick(_REDUCERS.get(element_type.kind, ("add", "maximum", "and", "xor")))
+    init = _identity(reducer, element_type)
+    dimensions = g.some_dimensions(x.array_shape.rank)
+    return builder.reduce(x, init, dimensions, builder.scalar_computation(reducer, element_type))
+
+
+@generates("dot")
+def _dot(g: Grower) -> Instruction:
+    lhs = g.operand(ANY)
+    dims = lhs.array_shape.dims
+    roles = [g.pick("bkf") for _ in dims]
+    batch = tuple(d for d, r in enumerate(roles) if r == "b")
+    contracting = tuple(d for d, r in enumerate(roles) if r == "k")
+    free = [g.draw(sizes(g.zero)) for _ in range(g.integer(0, 1))]
+    # The right operand's dimensions in any order: batch numbers need not come first.
+    wanted = [*batch, *contracting, *(-1 - i for i in range(len(free)))]
+    order = g.draw(st.permutations(wanted))
+    other = tuple(dims[d] if d >= 0 else free[-1 - d] for d in order)
+    rhs = g.like(Shape(lhs.array_shape.element_type, other))
+    return builder.instruction(
+        "dot", [lhs, rhs], lhs_batch_dims=batch, lhs_contracting_dims=contracting,
+        rhs_batch_dims=tuple(order.index(d) for d in batch),
+        rhs_contracting_dims=tuple(order.index(d) for d in contracting),
+    )  # fmt: skip
+
+
+def _identity(reducer: str, element_type: ElementType) -> Instruction:
+    dtype = element_type.dtype
+    match reducer:
+        case "add" | "or" | "xor":
+            value: Any = 0
+        case "and":
+            value = True if element_type.kind == "pred" else -1
+        case _:
+            sign = -1 if reducer == "maximum" else 1
+            value = sign * np.inf
+            if element_type.is_integer:
+                limits = np.iinfo(dtype)
+                value = limits.min if reducer == "maximum" else limits.max
+    return builder.constant(np.array(value).astype(dtype))

@@ -1,0 +1,69 @@
+"""Well-typed random modules, and modules of one instruction.
+
+`modules()` grows a module instruction by instruction over a pool of values, so that it shrinks to
+few instructions; `instructions_of(opcode)` makes one instruction over leaves.
+"""
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+
+from tfc.hlo import builder
+from tfc.hlo.ir import Computation, Module, postorder
+from tfc.hlo.op import OPS
+from tfc.hlo.shape import BF16, F16, F32, F64, PRED, S8, S32, S64, U8, U32, ElementType
+from tfc.testing.grower import GENERATORS, Grower
+from tfc.testing.values import Draw
+
+ELEMENT_TYPES = (F32, S32, PRED, F64, BF16, F16, S8, U8, U32, S64)
+ELEMENTWISE = tuple(op.name for op in OPS.values() if op.elementwise)
+OPCODES = tuple(dict.fromkeys([*GENERATORS, *ELEMENTWISE]))
+
+
+def available(opcodes: Sequence[str], element_types: Sequence[ElementType]) -> list[str]:
+    """The opcodes that have a meaning for at least one of the element types."""
+    kinds = {t.kind for t in element_types}
+    return [o for o in opcodes if not OPS[o].domain or OPS[o].domain & kinds]
+
+
+@st.composite
+def modules(
+    draw: Draw,
+    max_instructions: int = 10,
+    element_types: Sequence[ElementType] = (F32, S32, PRED),
+    opcodes: Sequence[str] = OPCODES,
+    max_rank: int = 3,
+    zero: bool = True,
+) -> Module:
+    """A well-typed module of about `max_instructions` at most.
+
+    The root is a tuple of all values that nothing else uses, or the last one; what it then does
+    not need is dead code, which is kept.
+
+    Args:
+        opcodes: the ops to draw from; those without a meaning for `element_types` are left out.
+        zero: whether dimensions of size zero occur.
+    """
+    grower = Grower(draw, element_types, max_rank, zero)
+    # Movement, contractions and control come as often as the many elementwise ops.
+    usable = [o for o in available(opcodes, element_types)
+              for _ in range(1 if OPS[o].elementwise else 3)]  # fmt: skip
+    for opcode in draw(st.lists(st.sampled_from(usable), min_size=1, max_size=max_instructions)):
+        grower.make(opcode)
+    root = grower.pool[-1]
+    if draw(st.integers(0, 2)):
+        used = {o for i in grower.pool for o in i.operands}
+        results = [i for i in grower.pool if i not in used]
+        root = builder.instruction("tuple", results) if len(results) > 1 else results[0]
+    order = postorder([*grower.parameters, *grower.pool, root])
+    return Module("random", Computation("main", tuple(grower.parameters), tuple(order), root))
+
+
+@st.composite
+def instructions_of(
+    draw: Draw, opcode: str, element_types: Sequence[ElementType] = ELEMENT_TYPES
+) -> Module:
+    """A module whose root is one instruction of an op, over parameters and constants."""
+    grower = Grower(draw, element_types, 3, True)
+    root = grower.make(opcode)
+    return Module("single", Computation.make("main", grower.parameters, root))
