@@ -6,17 +6,18 @@ nearest bound beyond the range, and 0 for NaN.
 
 from collections.abc import Sequence
 
+import ml_dtypes
 import numpy as np
 
 from tfc.hlo import complex_meaning
-from tfc.hlo.elementwise import ANY, FLOAT, Array, infer_binary, own_rule
+from tfc.hlo.elementwise import ANY, FLOAT, Array, infer_alike, own_rule, widened
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import Call, Value, describe, require, require_array, require_stated
-from tfc.hlo.shape import F32, F64, AnyShape, ElementType, Shape, complex_of
+from tfc.hlo.shape import F32, F64, AnyShape, ElementType, Shape, complex_of, element_type_of
 
 
 def _infer_complex(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None) -> Shape:
-    part = infer_binary("complex", FLOAT, shapes, a, None)
+    part = infer_alike("complex", FLOAT, shapes, a, None)
     require(part.element_type in (F32, F64), "complex", "parts of type f32 or f64", part)
     return part.with_element_type(complex_of(part.element_type))
 
@@ -51,17 +52,26 @@ def convert_array(value: Array, to: ElementType) -> Array:
     with np.errstate(all="ignore"):
         if to.kind == "pred":
             return value != 0
-        from_float = value.dtype.kind in "fV" or "float" in value.dtype.name
-        if to.is_integer and from_float:
-            limits = np.iinfo(to.dtype) if to.bits >= 8 else None
-            low = limits.min if limits else -(2 ** (to.bits - 1)) * (to.kind == "signed")
-            high = limits.max if limits else 2 ** (to.bits - (to.kind == "signed")) - 1
-            wide = np.trunc(np.nan_to_num(value.astype(np.float64), nan=0.0))
+        source, value = element_type_of(value.dtype), widened(value)
+        if to.is_integer and source.is_float:
+            limits = ml_dtypes.iinfo(to.dtype)
+            low, high = int(limits.min), int(limits.max)
+            wide = np.trunc(np.nan_to_num(value, nan=0.0))
             # float(high) may round up to a power of two that does not fit: compare, then replace.
             inside = np.where((wide > low) & (wide < float(high)), wide, 0).astype(to.dtype)
             inside = np.where(wide >= float(high), np.array(high).astype(to.dtype), inside)
             return np.where(wide <= low, np.array(low).astype(to.dtype), inside).astype(to.dtype)
+        if to.is_float and to.bits == 8 and value.dtype == np.float64:
+            value = _odd_f32(value)  # ml_dtypes rounds to f32 and then once more
         return value.astype(to.dtype)
+
+
+def _odd_f32(x: Array) -> Array:
+    """f64 as f32, inexact numbers with an odd last bit: rounded further, they round as f64 does."""
+    near = x.astype(np.float32)
+    bits, back = near.view(np.uint32), near.astype(np.float64)
+    toward_zero = np.where(np.abs(back) > np.abs(x), bits - 1, bits).astype(np.uint32)
+    return np.where((back == x) | np.isnan(x) | np.isinf(near), near, (toward_zero | 1).view("f4"))
 
 
 def _evaluate_convert(instruction: Instruction, values: Sequence[Value], _: Call) -> Array:

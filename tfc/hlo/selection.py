@@ -13,7 +13,7 @@ from tfc.hlo.elementwise import (
     INT,
     Array,
     apply,
-    infer_binary,
+    infer_alike,
     maximum,
     minimum,
     own_rule,
@@ -41,7 +41,7 @@ COMPARISON_TYPES = {
 
 
 def _infer_compare(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None) -> Shape:
-    shape = infer_binary("compare", ANY, shapes, a, None)
+    shape = infer_alike("compare", ANY, shapes, a, None)
     require(
         a["direction"] in COMPARISONS, "compare", "a direction EQ NE GE GT LE LT", a["direction"]
     )

@@ -3,7 +3,7 @@
 One row an op, in the order of the definitions. CPU and GPU use the same rows. Nothing here has
 undefined behaviour, whatever the values: integer division, shifts and conversions are guarded to
 give what the definitions (hlo/elementwise.py) say. f16 and bf16 functions compute in f32 and round
-once.
+once; so do the 8-bit floats.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from tfc.backends.mlir.value import (
 )
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import BF16, ELEMENT_TYPES, F16, F32, F64, PRED, ElementType
+from tfc.hlo.shape import ELEMENT_TYPES, F32, F64, PRED, ElementType
 
 Emission = Callable[..., Scalar]  # (instruction, *operand elements) -> result element
 
@@ -68,6 +68,16 @@ def _plain(function: Callable[..., Scalar]) -> Emission:
 def _on_bits(function: Callable[..., Scalar]) -> Emission:
     """A function that moves or flips bits, or works on integers."""
     return lambda _, *operands: function(*operands)
+
+
+def _on_sign(function: Callable[..., Scalar]) -> Emission:
+    """A function that changes the sign bit, which in some 8-bit floats makes NaN of zero."""
+    in_f32 = _widened(function)
+    return lambda instruction, x: (
+        in_f32(instruction, x)
+        if x.element_type.is_float and x.element_type.bits == 8
+        else function(x)
+    )
 
 
 def _math(name: str) -> Emission:
@@ -171,8 +181,8 @@ def _not(_: Instruction, x: Scalar) -> Scalar:
 
 
 def _in_arithmetic_type(x: Scalar) -> Scalar:
-    """The value as f32 if it is f16 or bf16."""
-    return convert(x, F32) if x.element_type in (F16, BF16) else x
+    """The value as f32 if it is a narrower float."""
+    return convert(x, F32) if x.element_type.is_float and x.element_type.bits < 32 else x
 
 
 def _is_finite(_: Instruction, x: Scalar) -> Scalar:
@@ -231,7 +241,7 @@ def _all_ones(x: Scalar) -> Scalar:
 
 # fmt: off
 EMISSION: dict[str, Emission] = {
-    "abs":                    _on_bits(_abs),
+    "abs":                    _on_sign(_abs),
     "acos":                   _widened(functions.acos),
     "acosh":                  _widened(functions.acosh),
     "asin":                   _widened(functions.asin),
@@ -251,7 +261,7 @@ EMISSION: dict[str, Emission] = {
     "log":                    _widened(functions.log),
     "log-plus-one":           _widened(functions.log1p),
     "logistic":               _widened(functions.logistic),
-    "negate":                 _on_bits(lambda x: -x),
+    "negate":                 _on_sign(lambda x: -x),
     "not":                    _not,
     "popcnt":                 _intrinsic("math.ctpop"),
     "real":                   _on_bits(lambda x: x),
