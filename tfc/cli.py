@@ -238,6 +238,18 @@ def compile_command(
     click.echo(f"{made.header}\n{made.object} ({made.object_size} bytes, for {made.target.triple})")
 
 
+# --- ops ----------------------------------------------------------------------------------------
+
+
+@tfc.command()
+@click.option("--markdown", is_flag=True, help="Print the reference of all operations instead.")
+@_output_option
+def ops(markdown: bool, output: str | None) -> None:
+    """Show what tfc has of each operation: text, evaluator, code, gradient, comparison with XLA."""
+    catalogue = import_module("tfc.catalogue")
+    write_text(catalogue.reference_page() if markdown else catalogue.coverage(), output)
+
+
 # --- fuzz ---------------------------------------------------------------------------------------
 
 
