@@ -101,7 +101,7 @@ def coverage() -> str:
 
 @cache
 def reference() -> dict[str, dict]:
-    """For each opcode its `meaning`, `constraints` and `example` (HLO text with its `result`)."""
+    """For each opcode its `meaning`, `constraints`, `example` (HLO text), and its `result`."""
     return tomllib.loads(files("tfc.hlo").joinpath("reference.toml").read_text("utf-8"))
 
 
@@ -155,6 +155,7 @@ def _entry(op: Op) -> Iterator[str]:
     if "example" in written:
         yield ""
         yield from ("```", *written["example"].strip().split("\n"), "```")
+    if "result" in written:
         yield f"gives `{written['result'].strip()}`."
 
 
