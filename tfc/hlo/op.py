@@ -131,6 +131,25 @@ def require_stated(op: str, stated: AnyShape | None) -> Shape:
     return require_array(op, stated)
 
 
+def require_computation(
+    op: str, name: str, computation: Computation, operands: Sequence[Shape], result: AnyShape
+) -> None:
+    """Check that the computation of an attribute takes operands of these shapes and gives `result`.
+
+    Raises:
+        ShapeError: it does not.
+    """
+    got = [p.shape for p in computation.parameters]
+    require(
+        len(got) == len(operands) and all(a.is_compatible(b) for a, b in zip(got, operands)),
+        op, f"{name} of parameters {describe(operands)}", describe(got),
+    )  # fmt: skip
+    require(
+        computation.root.shape.is_compatible(result),
+        op, f"{name} of result {result.without_layout()}", computation.root.shape,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class describe:
     """Shapes as an error message lists them, put into words only when shown: checks are many."""
