@@ -19,7 +19,8 @@ from tfc.backends.mlir.value import Scalar, constant, convert, memory_type
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.indexing import Index, variable
 from tfc.hlo.ir import Attributes, Computation, Instruction
-from tfc.hlo.shape import F32, PRED, Shape, leaves
+from tfc.hlo.shape import PRED, Shape, leaves
+from tfc.hlo.sums import kernel_sum_type
 from tfc.passes.aliases import is_alias
 
 Body = Callable[[Sequence[Any]], None]
@@ -147,7 +148,7 @@ def sources(kernel: Kernel, buffers: Sequence[Buffer]) -> dict[Instruction, Buff
 def emit_dot(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:
     """A dot as one sum for each result element: any element type, any dimension numbers.
 
-    Halves accumulate in f32. This is the form for element types without a tiled kernel.
+    Floats accumulate in f32 or f64. This is the form for element types without a tiled kernel.
     """
     *_, result = buffers
     root = kernel.root
@@ -164,7 +165,7 @@ def emit_dot(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool
         [(rhs_batch, batch), (rhs_free, rest[len(lhs_free) :]), (rhs_contracting, reduced)]
     )
     stored = result.shape.element_type
-    wide = F32 if stored.is_float and stored.bits < 32 else stored
+    wide = kernel_sum_type(stored, [o.array_shape.element_type for o in root.operands])
 
     def body(points: Sequence[Any]) -> None:
         outer = Elements(sources(kernel, buffers), space.bind(points))
