@@ -118,7 +118,7 @@ def _evaluate_convolution(x: Instruction, values: Sequence[Value], _: Call) -> n
     with np.errstate(all="ignore"):
         for inputs, kernel, outputs in parts:
             _slide(convolution_window(x.attributes), inputs, kernel, outputs)
-    return result.transpose(np.argsort(labels.out)).astype(element_type.dtype)
+        return result.transpose(np.argsort(labels.out)).astype(element_type.dtype)
 
 
 def _slide(window: Window, lhs: np.ndarray, rhs: np.ndarray, result: np.ndarray) -> None:

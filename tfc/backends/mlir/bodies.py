@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tfc.backends.mlir.convolutions import emit_convolution
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, Loops, emit_dot, emit_elementwise
 from tfc.backends.mlir.reductions import emit_reduce
@@ -28,6 +29,8 @@ def emit_body(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, *, flat: 
             emit_reduce(kernel, buffers, loops, flat)
         case "dot":
             emit_dot(kernel, buffers, loops, flat)
+        case "convolution":
+            emit_convolution(kernel, buffers, loops, flat)
         case opcode if op.elementwise or op.is_movement or opcode in _LOOPED:
             emit_elementwise(kernel, buffers, loops, flat)
         case opcode:

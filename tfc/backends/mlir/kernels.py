@@ -83,13 +83,15 @@ def kernel_of(instruction: Instruction) -> Kernel:
     if instruction.opcode == "fusion":
         return Kernel(instruction["calls"], instruction.operands, results)
     operands = instruction.operands
-    if instruction.opcode != "dot":  # tiled dots read both matrices from memory, each by itself
+    # Tiled kernels read both operands from memory, each by itself.
+    separate = instruction.opcode in ("dot", "convolution")
+    if not separate:
         operands = tuple(dict.fromkeys(o for o in operands if not is_inline_constant(o)))
     parameters = [
         Instruction("parameter", (), o.shape, Attributes(number=n), f"p{n}")
         for n, o in enumerate(operands)
     ]
-    if instruction.opcode == "dot":
+    if separate:
         root = instruction.with_(operands=tuple(parameters))
     else:
         inner = dict(zip(operands, parameters))
@@ -172,14 +174,19 @@ def emit_dot(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool
 
         def step(inner: Elements, total: Sequence[Scalar]) -> Sequence[Scalar]:
             x, y = inner.element(lhs, lhs_index), inner.element(rhs, rhs_index)
-            product = multiply_freely(convert(x, wide), convert(y, wide))
-            # A dot of pred asks whether any pair is true.
-            return [total[0] | product if wide is PRED else add_freely(total[0], product)]
+            return [add_product(total[0], x, y)]
 
         (total,) = nest(outer, reduced, sizes, [constant(wide, 0)], step)
         outer.store(convert(total, stored), result, space.index)
 
     loops.each(space.sizes, body)
+
+
+def add_product(total: Scalar, x: Scalar, y: Scalar) -> Scalar:
+    """The sum with one more product, in the sum's type; of pred, whether any pair is true."""
+    wide = total.element_type
+    product = multiply_freely(convert(x, wide), convert(y, wide))
+    return total | product if wide is PRED else add_freely(total, product)
 
 
 def _place(parts: Sequence[tuple[Sequence[int], Sequence[Any]]]) -> Indices:
