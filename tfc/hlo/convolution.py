@@ -29,6 +29,13 @@ def group_counts(a: Attributes) -> tuple[int, int]:
     return a.get("feature_group_count", 1), a.get("batch_group_count", 1)
 
 
+def product_count(x: Instruction) -> int:
+    """The number of products that a convolution sums, counting those with padding."""
+    rhs = x.operands[1].array_shape
+    outputs = rhs.dims[x["dim_labels"].rhs[0]]
+    return x.array_shape.size * (rhs.size // max(outputs, 1))
+
+
 def _infer_convolution(shapes: Sequence[AnyShape], a: Attributes, stated: AnyShape | None) -> Shape:
     lhs, rhs = (require_array("convolution", s) for s in shapes)
     element_type = sum_type("convolution", [lhs, rhs], a, stated)

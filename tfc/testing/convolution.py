@@ -1,5 +1,7 @@
 """Generators: convolution."""
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from tfc.hlo import builder
@@ -23,8 +25,7 @@ def window_dimension(g: Grower, size: int) -> WindowDimension:
         window_dilation=1 if plain[3] else g.integer(2, 3),
         reversal=g.integer(0, 3) == 0,
     )
-    high = max(high, -made.padded(size))  # no more is removed than there is
-    return WindowDimension(**{**vars(made), "high": high})
+    return replace(made, high=max(high, -made.padded(size)))  # no more is removed than there is
 
 
 @generates("convolution")
