@@ -28,13 +28,15 @@ class Attribute:
     `kind` names its text form, a row of value_text.FORMS: "ints", "int", "bool", "name", "string",
     "raw", "slice", "padding", "computation", "computations"; or "operand", what stands between the
     parentheses. `default` is what text that leaves the attribute out means. Instructions always
-    have a required attribute; another that equals its default is not printed.
+    have a required attribute; another that equals its default is not printed. `choices` are the
+    values allowed for an attribute that is one word.
     """
 
     name: str
     kind: str
     required: bool = True
     default: Any = None
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
