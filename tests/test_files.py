@@ -135,4 +135,4 @@ def bless_error(text: str) -> str:
     indent = re.match(r"\s*", lines[caught.value.line - 1])
     blank = indent[0] if indent else ""
     lines.insert(caught.value.line, f"{blank}// ERROR: {caught.value.message}")
-    return "\n".join(lines)
+    return "\n".join(lines).rstrip("\n") + "\n"

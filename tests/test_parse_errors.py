@@ -54,7 +54,7 @@ ERRORS = [
     ("x = f32[] parameter(-1)", 1, 21, "parameters are numbered from 0, got -1"),
     ("x = f32[] parameter(99999999999999999999)", 1, 21,
      "99999999999999999999 does not fit 64 bits"),
-    ("x = f31[] parameter(0)", 1, 5, "unknown element type 'f31'"),
+    ("x = f31[] parameter(0)", 1, 5, "unknown element type 'f31'; did you mean 'f32'?"),
     ("x = token[] parameter(0)", 1, 5, "values of type token are not supported"),
     ("x = f32[2,a] parameter(0)", 1, 5, "expected dimension sizes such as [2,3], got [2,a]"),
     ("x = f32[<=2] parameter(0)", 1, 5, "the sizes [<=2] are dynamic, which is not supported: "
@@ -83,7 +83,8 @@ ERRORS = [
     ("c = f32[] constant(nan(0x800000))", 1, 20,
      "nan(0x800000) has a payload that does not fit f32"),
     ("c = constant(1)", 1, 5, "constant requires its result shape to be stated"),
-    (X + 'n = negate(x), backend_config={"a', 2, 31, "the brace that opens here is never closed"),
+    (X + 'n = negate(x), backend_config={"a', 2, 32, "the string that begins here does not end"),
+    (X + 'n = negate(x), backend_config={"a"', 2, 31, "the brace that opens here is never closed"),
     (X + "/* n", 2, 1, "the comment that begins here does not end"),
     (X + 'n = negate(x), metadata={op_name="a', 2, 34, "the string that begins here does not end"),
     (X + "n = negate(x) $", 2, 15, "unexpected character '$'"),

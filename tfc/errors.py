@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown word: the known one that is most like it, if any."""
-    close = get_close_matches(word[:80], known, 1, 0.7)
+    close = get_close_matches(word[:80].lower(), known, 1, 0.66)
     return f"; did you mean '{close[0]}'?" if close else ""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tfc.hlo.ir import Metadata
-from tfc.hlo.lexer import Lexer
+from tfc.hlo.lexer import Lexer, quote, unquote
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ ANNOTATIONS: dict[str, Annotation] = {
     "backend_config":        _row(rf"{_STRING}|{_ANY}", '{"key":"value"} or "text"', '""'),
 }
 MODULE_ATTRIBUTES: dict[str, Annotation] = {
-    "is_scheduled":              _row(_BOOL, "true", "false"),
+    "is_scheduled":              _row(_BOOL, "true or false", "false"),
     "input_output_alias":        _row(_list(_ALIAS), "{ {}: (0, {}, may-alias) }", "{}", "{ }"),
     "buffer_donor":              _row(_list(rf"{_PLACE}\)"), "{ (0, {}) }", "{}", "{ }"),
-    "alias_passthrough_params":  _row(_BOOL, "true", "false"),
+    "alias_passthrough_params":  _row(_BOOL, "true or false", "false"),
     "entry_computation_layout":  _row(_ANY, "{(f32[2]{0})->f32[2]{0}}"),
     "allow_spmd_sharding_propagation_to_parameters": _row(rf"{_BOOL}|{_list(_BOOL)}", "{true}"),
     "allow_spmd_sharding_propagation_to_output":     _row(rf"{_BOOL}|{_list(_BOOL)}", "{true}"),
@@ -94,6 +94,10 @@ def carry(lexer: Lexer, name: str, table: dict[str, Annotation], found: dict[str
     text = lexer.raw()
     if not row.pattern.fullmatch(text):
         lexer.error(f"{name} must look like {row.example}, got {text[:60]}", start)
+    if text[0] == "'":
+        text = quote(unquote(text))
+    if text in ("true", "false") and row.example[0] == "{":
+        text = f"{{{text}}}"
     if text not in row.defaults:
         found[name] = text
 
@@ -110,10 +114,10 @@ class MetadataReader:
 
     def __init__(self, lexer: Lexer):
         self.lexer = lexer
-        self.known: dict[str, Metadata] = {}
+        self.known: dict[str, Metadata | None] = {}
 
-    def read(self) -> Metadata:
-        """`{name=value …}`."""
+    def read(self) -> Metadata | None:
+        """`{name=value …}`; None if nothing stands there."""
         lexer, text = self.lexer, self.lexer.flat_braces()
         if text in self.known:
             lexer.seek(lexer.start + len(text))
@@ -123,8 +127,8 @@ class MetadataReader:
             self.known[text] = made
         return made
 
-    def fields(self) -> Metadata:
-        """The fields that an instruction has apart, and the others as text."""
+    def fields(self) -> Metadata | None:
+        """Those that Metadata has apart, and the others as text; what is 0 or empty is left out."""
         lexer, seen, fields, extra = self.lexer, set(), {}, []
         lexer.expect("{")
         while not lexer.accept("}"):
@@ -140,4 +144,5 @@ class MetadataReader:
             elif (text := lexer.raw()) not in ("0", '""'):
                 extra.append((name, text))
             lexer.accept(",")
-        return Metadata(**fields, extra=tuple(extra))
+        made = Metadata(**fields, extra=tuple(extra))
+        return None if made == Metadata() else made

@@ -15,14 +15,15 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from tfc.errors import ShapeError, did_you_mean
+from tfc.hlo.absent import ABSENT
 from tfc.hlo.annotations import ANNOTATIONS, MetadataReader, carry
 from tfc.hlo.fill import Fill
 from tfc.hlo.ir import Attributes, Computation, Instruction, Metadata
-from tfc.hlo.lexer import Lexer
+from tfc.hlo.lexer import TYPE_NAMES, Lexer
 from tfc.hlo.literal import Literal
 from tfc.hlo.literal_text import parse_literal
 from tfc.hlo.op import OPS, Attribute, Op
-from tfc.hlo.shape import AnyShape, Shape, TupleShape, leaves
+from tfc.hlo.shape import ELEMENT_TYPES, AnyShape, Shape, TupleShape, leaves
 from tfc.hlo.value_text import FORMS, parse_list, parse_shape
 
 # The functions of which XLA lets a program ask for an accuracy.
@@ -143,6 +144,8 @@ class BodyParser:
         shape = None
         if lexer.kind == "shape" or lexer.is_symbol("("):
             shape = parse_shape(lexer)
+            if lexer.is_symbol("{"):
+                lexer.error("expected an operation, or a layout such as {1,0}")
         made = self.application(shape, name)
         self.scope.named[name] = made
         return made
@@ -153,9 +156,7 @@ class BodyParser:
         opcode = lexer.name("an operation")
         op = OPS.get(opcode)
         if op is None:
-            if opcode == "b" and lexer.is_symbol("("):
-                lexer.error("buffers, b(…), are not supported: use the array itself", start)
-            lexer.error(f"unknown operation '{opcode}'{did_you_mean(opcode, OPS)}", start)
+            self.refuse_operation(opcode, start)
         if op.needs_shape and shape is None:
             lexer.error(f"{opcode} requires its result shape to be stated", start)
         attributes: dict[str, Any] = {}
@@ -175,6 +176,20 @@ class BodyParser:
         made = Attributes(attributes)
         shape = self.check_shape(op, operands, shape, made, start)
         return self.define(notes.make(opcode, operands, shape, made, name), start)
+
+    def refuse_operation(self, opcode: str, start: int) -> NoReturn:
+        """Raise the error that says what may have been meant."""
+        lexer = self.lexer
+        if lexer.is_symbol("["):
+            hint = did_you_mean(opcode, ELEMENT_TYPES)
+            unfinished = opcode in TYPE_NAMES
+            lexer.error("this shape has no ']'" if unfinished else
+                        f"unknown element type '{opcode}'{hint}", start)  # fmt: skip
+        if opcode == "b" and lexer.is_symbol("("):
+            lexer.error("buffers, b(…), are not supported: use the array itself", start)
+        if opcode in ABSENT:
+            lexer.error(f"tfc does not have '{opcode}': {ABSENT[opcode]}", start)
+        lexer.error(f"unknown operation '{opcode}'{did_you_mean(opcode, OPS)}", start)
 
     def define(self, made: Instruction, start: int) -> Instruction:
         """Enter an instruction into the body; a parameter also by its number."""
@@ -375,6 +390,8 @@ class BodyParser:
         for attribute in op.attributes:
             if attribute.name not in attributes:
                 if attribute.required and attribute.default is None:
+                    if self.lexer.is_word(attribute.name):
+                        self.lexer.expected("','")
                     self.lexer.error(f"{op.name} lacks the attribute {attribute.name}", start)
                 if attribute.required:
                     attributes[attribute.name] = attribute.default

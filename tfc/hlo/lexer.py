@@ -15,12 +15,12 @@ from tfc.errors import ParseError
 _SPACE = r"(?:\s++|//[^\n]*+|/\*(?s:.*?)\*/)*+"
 _NUMBER = r"-?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?"
 # A brace after a shape opens a layout only if a number or a colon follows.
-_LAYOUT = r"(?:\{(?=\s*+[0-9:])(?:[^{}\"]|\{[^{}\"]*\})*+\})"
+_LAYOUT = r"(?:\s*+\{(?=\s*+[0-9:])(?:[^{}\"]|\{[^{}\"]*\})*+\})"
 _TOKEN = re.compile(
     rf"""{_SPACE}(?:
       (?P<shape>   [a-z]\w*+ \s*+ \[ [^\]\n]*+ \] {_LAYOUT}?+ )
     | (?P<name>   %?[A-Za-z_][\w.\-]*+ )
-    | (?P<padding> -?\d++_-?\d++(?:_\d++)?+(?:x-?\d++_-?\d++(?:_\d++)?+)*+ )
+    | (?P<padding> -?\d++_-?\d++(?:_\d++)?+(?:x-?\d++_-?\d++(?:_\d++)?+)*+ (?!\w) )
     | (?P<number> -inf\b | {_NUMBER} )
     | (?P<string> "(?:[^"\\\n]|\\.)*+" | '(?:[^'\\\n]|\\.)*+' )
     | (?P<symbol> -> | [=,:\#*?+~\[\]{{}}()] )
@@ -77,7 +77,9 @@ class Lexer:
         kind = match.lastgroup
         assert kind is not None
         text, end = match[kind], match.end()
-        self.kind, self.start, self.end = kind, end - len(text), end
+        # What is missing at the end of the text is missing right after its last token.
+        self.kind, self.end = kind, end
+        self.start = position if kind == "end" else end - len(text)
         self.text = text[1:] if kind == "name" and text[0] == "%" else text
 
     def _refuse(self) -> NoReturn:
@@ -116,8 +118,8 @@ class Lexer:
         return self.text == text and self.kind == "symbol"
 
     def is_word(self, text: str) -> bool:
-        """True if the current token is that name, without %."""
-        return self.text == text and self.kind == "name"
+        """True if the current token is that name, written without %."""
+        return self.text == text and self.kind == "name" and self.source[self.start] != "%"
 
     def accept(self, text: str) -> bool:
         """Move past the symbol if it is the current token."""
@@ -196,6 +198,8 @@ class Lexer:
             part, position = match[0], match.end()
             if part.startswith(("//", "/*")):
                 continue
+            if part == '"':
+                self.error("the string that begins here does not end", match.start())
             depth += (part == "{") - (part == "}")
             parts.append(" " if part.isspace() else part)
             if depth == 0:

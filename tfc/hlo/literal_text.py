@@ -188,7 +188,7 @@ def _parse_integers(texts: Sequence[str], to: ElementType, refuse: Refuse) -> np
 def _parse_floats(texts: Sequence[str], to: ElementType, refuse: Refuse) -> np.ndarray:
     wide = np.empty(len(texts))
     for number, text in enumerate(texts):
-        if text in ("true", "false"):
+        if text in ("true", "false") or text[0] == "(":
             refuse(number, "is no value of type")
         wide[number] = math.nan if "nan" in text else float(text)
     finite = np.array([math.isfinite(v) or t[-1] in "fn)" for v, t in zip(wide, texts)], bool)

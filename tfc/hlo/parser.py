@@ -97,7 +97,7 @@ class _Parser:
                 lexer.expect("}")
             else:
                 carry(lexer, name, MODULE_ATTRIBUTES, found)
-        while lexer.kind == "name" and lexer.text in STACK_FRAME_TABLES:
+        while any(map(lexer.is_word, STACK_FRAME_TABLES)):
             name, rows = lexer.advance(), []
             while lexer.kind == "number":
                 rows.append(f"{lexer.integer()} {lexer.raw()}")

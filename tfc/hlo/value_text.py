@@ -19,7 +19,7 @@ from tfc.hlo.window import parse_window, print_window
 NameOf = Callable[[Computation], str]
 Called = Callable[[], Computation]
 
-_SHAPE = re.compile(r"([a-z]\w*)\s*\[([^\]]*)\](?:\{(.*)\})?", re.DOTALL)
+_SHAPE = re.compile(r"([a-z]\w*)\s*\[([^\]]*)\]\s*(?:\{(.*)\})?", re.DOTALL)
 _SIZES = re.compile(r"\s*(?:\d{1,18}\s*(?:,\s*\d{1,18}\s*)*)?", re.ASCII)
 _LAYOUT = re.compile(r"\s*((?:\d{1,9}\s*(?:,\s*\d{1,9}\s*)*)?)(?::(.*))?", re.DOTALL | re.ASCII)
 # In XLA's order: dense dimensions, tiles, alignment, index and pointer types, element size, memory
@@ -124,6 +124,8 @@ def _print_slice(value: Sequence[tuple[int, int, int]], _: NameOf) -> str:
 
 
 def _parse_padding(lexer: Lexer, _: Called) -> tuple[tuple[int, int, int], ...]:
+    if lexer.kind == "number":
+        lexer.expected("padding such as 0_1x2_3")
     if lexer.kind != "padding":
         return ()  # a scalar has no dimension to pad
     numbers = [[_bounded(lexer, n) for n in part.split("_")] for part in lexer.text.split("x")]
