@@ -4,12 +4,12 @@ Needs hypothesis, which the extra `test` brings.
 """
 
 # Importing a family adds its generators to the table.
-import tfc.testing.contraction  # noqa: F401
-import tfc.testing.control  # noqa: F401
-import tfc.testing.convolution  # noqa: F401
-import tfc.testing.elementwise  # noqa: F401
-import tfc.testing.indexed  # noqa: F401
-import tfc.testing.movement  # noqa: F401
+import tfc.testing.contraction
+import tfc.testing.control
+import tfc.testing.convolution
+import tfc.testing.elementwise
+import tfc.testing.indexed
+import tfc.testing.movement
 import tfc.testing.windows  # noqa: F401
 from tfc.testing.grower import GENERATORS, Grower, generates
 from tfc.testing.modules import ELEMENT_TYPES, ELEMENTWISE, OPCODES, instructions_of, modules
