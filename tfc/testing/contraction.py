@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from hypothesis import strategies as st
 
@@ -53,9 +54,8 @@ def identity(reducer: str, element_type: ElementType) -> Instruction:
         case "and":
             value = True if element_type.kind == "pred" else -1
         case _:
-            sign = -1 if reducer == "maximum" else 1
-            value = sign * np.inf
-            if element_type.is_integer:
-                limits = np.iinfo(dtype)
-                value = limits.min if reducer == "maximum" else limits.max
+            limits: Any = (ml_dtypes.iinfo if element_type.is_integer else ml_dtypes.finfo)(dtype)
+            value = limits.min if reducer == "maximum" else limits.max
+            if element_type.is_float and element_type.bits > 8:
+                value = np.copysign(np.inf, value)
     return builder.constant(np.array(value).astype(dtype))
