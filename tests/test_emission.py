@@ -53,15 +53,37 @@ def results_of(op: Op, operands: list[Instruction]) -> list[Instruction]:
     match op.name:
         case "compare":
             ordered = () if element_type.is_complex else ("LT", "LE", "GT", "GE")
-            return [builder.compare(d, *operands[:2]) for d in ("EQ", "NE", *ordered)]
+            total = {"type": "TOTALORDER"}
+            kinds = [{}, total] if element_type.is_float else [{}]
+            return [
+                builder.instruction("compare", operands[:2], direction=d, **kind)
+                for d in ("EQ", "NE", *ordered)
+                for kind in kinds
+            ]
         case "complex" if element_type.bits < 32:
             return []
+        case "reduce-precision":
+            bits = [(8, 7), (5, 10), (1, 0), (4, 3), (11, 52), (5, 1)]
+            return [
+                builder.instruction(op.name, operands[:1], exponent_bits=e, mantissa_bits=m)
+                for e, m in bits
+            ]
+        case "stochastic-convert":
+            noise_type = ELEMENT_TYPES[f"u{element_type.bits}"]
+            noise_shape = operands[0].array_shape.with_element_type(noise_type)
+            noise = builder.instruction("bitcast-convert", operands[1:], shape=noise_shape)
+            return [
+                builder.instruction(
+                    op.name, [operands[0], noise], shape=noise_shape.with_element_type(t)
+                )
+                for t in TYPES
+                if t.kind == "signed"
+            ]
         case "select":
             test = builder.compare("EQ", operands[0], operands[0])
             return [builder.instruction("select", [test, *operands[:2]])]
         case "convert":
-            targets = [t for t in TYPES if t.is_complex or not element_type.is_complex]
-            return [builder.convert(operands[0], t) for t in targets if t != element_type]
+            return [builder.convert(operands[0], t) for t in TYPES if t != element_type]
         case "bitcast-convert":
             return [
                 builder.instruction(

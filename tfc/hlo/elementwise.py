@@ -255,6 +255,14 @@ def _count_leading_zeros(x: Array, width: int) -> Array:
     return count
 
 
+def _evaluate_multiply_high(x: Instruction, values: Sequence[Value], _: Call) -> Array:
+    result = x.array_shape.element_type
+    left, right = (widened(v).astype(object) for v in values)  # Python's integers have no width
+    return np.asarray(
+        left * right >> result.bits, "i8" if result.kind == "signed" else "u8"
+    ).astype(result.dtype)
+
+
 def _logical_or_bitwise(logical: Callable[..., Array], bitwise: Callable[..., Array]):
     return lambda x, *rest: (logical if x.dtype == np.bool_ else bitwise)(x, *rest)
 
@@ -323,5 +331,6 @@ of_bits("shift-left",             2,           _shift_left)
 of_bits("shift-right-arithmetic", 2,           _shift_right_arithmetic)
 of_bits("shift-right-logical",    2,           _shift_right_logical)
 binary("subtract",               NUMBER,      np.subtract)
+own_rule("mulhi", 2,             partial(infer_alike, "mulhi", INT), _evaluate_multiply_high, INT)
 binary("xor",                    BITS,        np.bitwise_xor)
 # fmt: on

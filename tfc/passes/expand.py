@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
+from tfc.passes.expand_bitcast import expand_bitcast
 from tfc.passes.expand_mapped import expand_map, expand_scan
 
 Expansion = Callable[[Instruction], Instruction]
 
 EXPANSIONS: dict[str, Expansion] = {
+    "bitcast-convert": expand_bitcast,
     "map": expand_map,
     "scan": expand_scan,
 }

@@ -10,6 +10,15 @@ from collections.abc import Callable
 
 from tfc.backends.mlir import math_functions as functions
 from tfc.backends.mlir.complex_arithmetic import COMPLEX_FUNCTIONS
+from tfc.backends.mlir.conversions import (
+    emit_bitcast,
+    emit_convert,
+    emit_reduce_precision,
+    emit_stochastic_convert,
+    limits,
+    widened,
+)
+from tfc.backends.mlir.provider import ir
 from tfc.backends.mlir.value import (
     Scalar,
     bitcast,
@@ -23,7 +32,7 @@ from tfc.backends.mlir.value import (
 )
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import ELEMENT_TYPES, F32, F64, PRED, ElementType
+from tfc.hlo.shape import ELEMENT_TYPES, F32, F64, ElementType
 
 Emission = Callable[..., Scalar]  # (instruction, *operand elements) -> result element
 
@@ -176,21 +185,29 @@ def _shift(shift: Callable[[Scalar, Scalar], Scalar], arithmetic: bool) -> Emiss
     return emission
 
 
+def _multiply_high(_: Instruction, x: Scalar, y: Scalar) -> Scalar:
+    name = "arith.mulsi_extended" if x.element_type.kind == "signed" else "arith.mului_extended"
+    made = ir.Operation.create(name, [x.value.type] * 2, [x.value, y.value])
+    return Scalar(made.results[1], x.element_type)
+
+
 def _not(_: Instruction, x: Scalar) -> Scalar:
     return ~x
 
 
-def _in_arithmetic_type(x: Scalar) -> Scalar:
-    """The value as f32 if it is a narrower float."""
-    return convert(x, F32) if x.element_type.is_float and x.element_type.bits < 32 else x
-
-
 def _is_finite(_: Instruction, x: Scalar) -> Scalar:
-    return _abs(_in_arithmetic_type(x)) < float("inf")
+    return _abs(widened(x)) < float("inf")
+
+
+def _total_order(x: Scalar) -> Scalar:
+    """An integer ordered as the bits of floats are: -NaN, -inf … -0, 0 … inf, NaN."""
+    bits = bitcast(x, ELEMENT_TYPES[f"s{x.element_type.bits}"])
+    return select(bits < 0, bits ^ limits(bits.element_type)[1], bits)
 
 
 def _compare(instruction: Instruction, x: Scalar, y: Scalar) -> Scalar:
-    x, y = _in_arithmetic_type(x), _in_arithmetic_type(y)
+    ordered = instruction.attributes.get("type") == "TOTALORDER"
+    x, y = ((_total_order if ordered else widened)(v) for v in (x, y))
     match instruction["direction"]:
         case "EQ":
             return x.eq(y)
@@ -204,35 +221,6 @@ def _compare(instruction: Instruction, x: Scalar, y: Scalar) -> Scalar:
             return x <= y
         case _:
             return x < y
-
-
-def _convert(instruction: Instruction, x: Scalar) -> Scalar:
-    to = instruction.array_shape.element_type
-    if not (x.element_type.is_float and to.is_integer):
-        return convert(x, to)
-    return saturating_convert(_in_arithmetic_type(x), to)
-
-
-def limits(element_type: ElementType) -> tuple[int, int]:
-    """The least and the greatest value of an integer type."""
-    low = 0 if element_type.kind == "unsigned" else -(1 << (element_type.bits - 1))
-    return low, (1 << element_type.bits) - 1 + low
-
-
-def saturating_convert(x: Scalar, to: ElementType) -> Scalar:
-    """A float as an integer: toward zero, the nearest bound beyond the range, 0 for NaN."""
-    low, high = limits(to)
-    # high + 1 is a power of two, so exact as a float; values from there on saturate.
-    above, below = x >= float(high + 1), x <= float(low)
-    inside = convert(select(above | below | x.ne(x), 0.0, x), to)
-    return select(above, constant(to, high), select(below, constant(to, low), inside))
-
-
-def _bitcast(instruction: Instruction, x: Scalar) -> Scalar:
-    to = instruction.array_shape.element_type
-    if PRED in (x.element_type, to) and x.element_type != to:
-        raise UnsupportedError(f"bitcast-convert from {x.element_type} to {to} is not supported")
-    return bitcast(x, to)
 
 
 def _all_ones(x: Scalar) -> Scalar:
@@ -282,6 +270,7 @@ EMISSION: dict[str, Emission] = {
     "maximum":                _plain(maximum),
     "minimum":                _plain(minimum),
     "multiply":               _plain(lambda x, y: x * y),
+    "mulhi":                  _multiply_high,
     "or":                     _plain(lambda x, y: x | y),
     "power":                  _power,
     "remainder":              _guarded_division(lambda x, y: x % y, lambda x: x,
@@ -294,7 +283,9 @@ EMISSION: dict[str, Emission] = {
     "compare":                _compare,
     "select":                 _on_bits(select),
     "clamp":                  _plain(lambda low, x, high: minimum(maximum(x, low), high)),
-    "convert":                _convert,
-    "bitcast-convert":        _bitcast,
+    "convert":                emit_convert,
+    "bitcast-convert":        emit_bitcast,
+    "reduce-precision":       emit_reduce_precision,
+    "stochastic-convert":     emit_stochastic_convert,
 }
 # fmt: on
