@@ -11,4 +11,6 @@ from tfc.frontend import (  # noqa: F401
     reductions,
     vjp,
     vjp_indexed,
+    vjp_windows,
+    windows,
 )
