@@ -159,6 +159,7 @@ RULES = {
     "dot batched": dot((5, 2, 3), (5, 3, 4), ([2], [1]), ([0], [0])),
     "dot of odd dimensions": dot((3, 5, 2, 4), (4, 6, 3, 5), ([0, 3], [2, 0]), ([1], [3])),
     "dot batched apart": dot((4, 2, 3, 5), (3, 5, 4, 6), ([0], [2]), ([3, 2], [1, 0])),
+    "convolution": movement(lambda x, k: nn.conv(x, k, 2, "SAME"), (2, 3, 5), (4, 3, 3)),
     "outer product": dot((2, 3), (4,), ([], [])),
     "reduce add": reduction("add", 0, (0, 2)), "reduce multiply": reduction("multiply", 1, (1,)),
     "reduce multiply in two dimensions": reduction("multiply", 2, (2, 0)),
