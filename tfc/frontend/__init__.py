@@ -12,4 +12,5 @@ from tfc.frontend import (  # noqa: F401
     vjp,
     vjp_convolution,
     vjp_indexed,
+    vjp_ragged,
 )

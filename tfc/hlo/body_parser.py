@@ -17,7 +17,7 @@ from tfc.errors import ShapeError
 from tfc.hlo.ir import Attributes, Computation, Instruction, Metadata
 from tfc.hlo.lexer import Lexer
 from tfc.hlo.literal_text import parse_literal
-from tfc.hlo.op import OPS, Op
+from tfc.hlo.op import OPS, Op, describe_unknown
 from tfc.hlo.printer import ANNOTATIONS
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
 from tfc.hlo.value_text import FORMS, MAX_NESTING, parse_list, parse_shape
@@ -119,7 +119,7 @@ class BodyParser:
         opcode = lexer.name("an operation")
         op = OPS.get(opcode)
         if op is None:
-            lexer.error(f"unknown operation '{opcode}'", start)
+            lexer.error(describe_unknown(opcode), start)
         if op.needs_shape and shape is None:
             lexer.error(f"{opcode} requires its result shape to be stated", start)
         attributes: dict[str, Any] = {}

@@ -90,8 +90,21 @@ def op_named(name: str) -> Op:
     """
     op = OPS.get(name)
     if op is None:
-        raise UnsupportedError(f"unknown operation '{name}'")
+        raise UnsupportedError(describe_unknown(name))
     return op
+
+
+# Known operations that are not here, and what to write instead.
+_INSTEAD = {
+    # XLA has changed the order of its operands, and no CPU runs it to compare with.
+    "scaled-dot": "multiply each operand by its scales, broadcast, and use dot",
+}
+
+
+def describe_unknown(name: str) -> str:
+    """What to say of an opcode that no op has."""
+    instead = _INSTEAD.get(name)
+    return f"{name} is not supported: {instead}" if instead else f"unknown operation '{name}'"
 
 
 def require(condition: bool, op: str, requirement: str, got: object, rule: str = "") -> None:

@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
+from tfc.hlo.ragged_expansion import expand_ragged_dot
 
 Expansion = Callable[[Instruction], Instruction]
 
-EXPANSIONS: dict[str, Expansion] = {}
+EXPANSIONS: dict[str, Expansion] = {
+    "ragged-dot": expand_ragged_dot,
+}
 
 
 def expand(instruction: Instruction) -> Instruction:
