@@ -12,6 +12,7 @@ from tfc.frontend import (  # noqa: F401
     vjp,
     vjp_convolution,
     vjp_indexed,
+    vjp_ragged,
     vjp_windows,
     windows,
 )
