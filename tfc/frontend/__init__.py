@@ -10,5 +10,6 @@ from tfc.frontend import (  # noqa: F401
     products,
     reductions,
     vjp,
+    vjp_convolution,
     vjp_indexed,
 )

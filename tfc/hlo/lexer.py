@@ -19,6 +19,7 @@ _LAYOUT = r"(?:\s*+\{(?=\s*+[0-9:])(?:[^{}\"]|\{[^{}\"]*\})*+\})"
 _TOKEN = re.compile(
     rf"""{_SPACE}(?:
       (?P<shape>   [a-z]\w*+ \s*+ \[ [^\]\n]*+ \] {_LAYOUT}?+ )
+    | (?P<labels> [0-9bf?]{{2,}}+_[0-9io?]{{2,}}+->[0-9bf?]{{2,}}+ )
     | (?P<name>   %?[A-Za-z_][\w.\-]*+ )
     | (?P<padding> -?\d++_-?\d++(?:_\d++)?+(?:x-?\d++_-?\d++(?:_\d++)?+)*+ (?!\w) )
     | (?P<number> -inf\b | {_NUMBER} )
@@ -55,7 +56,7 @@ class Lexer:
     """The text of a module and a position in it.
 
     `kind`, `text` and `start` describe the current token; `advance` moves on to the next one.
-    Kinds: shape, name (its % left out), padding, number, string, symbol, end, wrong.
+    Kinds: shape, labels, name (its % left out), padding, number, string, symbol, end, wrong.
     """
 
     def __init__(self, source: str, file: str):

@@ -1,7 +1,8 @@
 """Shapes and attribute values as text: one row for each kind of attribute, printed and parsed.
 
 ints {0,1} · int 3 · bool true · name kLoop · string "s" · raw {…} left alone · slice {[0:4:2]}
-padding 0_1x2_3_1 · window {size=3x3 stride=2x2} · computation %f · computations {%f, %g}
+padding 0_1x2_3_1 · window {size=3x3 stride=2x2} · labels b0f_0io->b0f
+computation %f · computations {%f, %g}
 """
 
 import re
@@ -11,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from tfc.errors import ShapeError, did_you_mean
+from tfc.hlo.convolution_dimensions import parse_labels
 from tfc.hlo.ir import Computation
 from tfc.hlo.lexer import TYPE_NAMES, Lexer, quote
 from tfc.hlo.shape import ELEMENT_TYPES, AnyShape, Layout, Shape, TupleShape
@@ -166,6 +168,7 @@ FORMS: dict[str, Form] = {
                                                      lambda: _parse_interval(lexer))),
     "padding":      Form(_print_padding, _parse_padding),
     "window":       Form(lambda v, _: print_window(v), lambda lexer, _: parse_window(lexer)),
+    "labels":       Form(lambda v, _: str(v), lambda lexer, _: parse_labels(lexer)),
     "computation":  Form(lambda v, name_of: "%" + name_of(v), lambda _, called: called()),
     "computations": Form(lambda v, name_of: "{" + ", ".join("%" + name_of(c) for c in v) + "}",
                          lambda lexer, called: parse_list(lexer, "{", "}", called)),
