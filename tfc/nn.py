@@ -1,4 +1,4 @@
-"""Functions that neural networks are made of, beyond NumPy's: convolutions, softmax, one-hot.
+"""Functions that neural networks are made of, beyond NumPy's: convolutions, pooling, softmax …
 
 All take Tensors or arrays, and give NumPy arrays outside a trace.
 """
@@ -16,12 +16,17 @@ from tfc.frontend.operations import stop_gradient as _stop_gradient
 from tfc.frontend.promotion import as_tensor, cast
 from tfc.frontend.reductions import max, sum
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
+from tfc.frontend.windows import avg_pool, cummax, cummin, max_pool
 
 __all__ = [
+    "avg_pool",
     "conv",
     "conv_transpose",
+    "cummax",
+    "cummin",
     "log_softmax",
     "logsumexp",
+    "max_pool",
     "one_hot",
     "relu",
     "sigmoid",

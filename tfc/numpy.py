@@ -228,6 +228,7 @@ from tfc.frontend.reductions import (
 from tfc.frontend.reductions import (
     min as amin,
 )
+from tfc.frontend.windows import cumprod, cumsum
 
 newaxis = None
 
@@ -279,6 +280,8 @@ __all__ = [
     "cos",
     "cosh",
     "count_nonzero",
+    "cumprod",
+    "cumsum",
     "diag",
     "diagonal",
     "divide",

@@ -12,4 +12,6 @@ from tfc.frontend import (  # noqa: F401
     vjp,
     vjp_convolution,
     vjp_indexed,
+    vjp_windows,
+    windows,
 )
