@@ -9,6 +9,9 @@ from tfc.frontend import (  # noqa: F401
     manipulation,
     products,
     reductions,
+    sorting,
     vjp,
     vjp_indexed,
+    vjp_sorting,
+    vjp_triangular,
 )

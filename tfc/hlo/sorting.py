@@ -122,5 +122,5 @@ register(Op("sort", None, _infer_sort, _evaluate_sort,
             (Attribute("dimensions", "ints"), _STABLE, Attribute("to_apply", "computation"))))
 register(Op("topk", 1, _infer_topk, _evaluate_topk,
             (Attribute("k", "int"), Attribute("largest", "bool", default=True),
-             _STABLE)))
+             _STABLE), domain=ORDERED))
 # fmt: on

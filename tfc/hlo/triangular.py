@@ -114,7 +114,9 @@ def _flags(*names: str) -> tuple[Attribute, ...]:
 
 
 # fmt: off
-register(Op("cholesky", 1, _infer_cholesky, _evaluate_cholesky, _flags("lower")))
+register(Op("cholesky", 1, _infer_cholesky, _evaluate_cholesky, _flags("lower"),
+            domain=FLOAT | COMPLEX))
 register(Op("triangular-solve", 2, _infer_solve, _evaluate_solve,
-            (*_flags(*SOLVE_FLAGS), Attribute("transpose_a", "name"))))
+            (*_flags(*SOLVE_FLAGS), Attribute("transpose_a", "name")),
+            domain=FLOAT | COMPLEX))
 # fmt: on

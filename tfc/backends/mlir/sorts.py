@@ -1,9 +1,9 @@
 """Sort: a kernel that sorts row after row by a stable merge sort, for any comparator.
 
-Runs of a few elements are sorted by insertion on their way from the operands into scratch memory.
-Merges double the runs' length, from one half of the scratch arrays into the other, until one run
-is left, which goes to the results. Every loop is bounded by its run: a comparator that contradicts
-itself (as `<` does on NaN) gives some order, and reads nothing outside.
+A row is copied into scratch memory, where runs of a few elements are sorted by insertion. Merges
+double the runs' length, from one half of the scratch arrays into the other, until one run is left,
+which goes to the results. Every loop is bounded by its run: a comparator that contradicts itself
+(as `<` does on NaN) gives some order, and reads nothing outside.
 """
 
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant, while_lo
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.scratch import load_at, scratch_arrays, scratch_shape, store_at
 from tfc.backends.mlir.spaces import bind, make_space
-from tfc.backends.mlir.value import Scalar, constant
+from tfc.backends.mlir.value import Scalar, bitcast, constant
 from tfc.hlo.indexing import variable
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import PRED, Shape
+from tfc.hlo.shape import ELEMENT_TYPES, PRED, ElementType, Shape
 
 # Elements sorted by insertion at a time: few enough that moving them costs less than a merge.
 RUN = 16
@@ -34,7 +34,18 @@ def sort_workspace(root: Instruction) -> Shape:
 def _rows(root: Instruction) -> list[Shape]:
     (dimension,) = root["dimensions"]
     shapes = [o.array_shape for o in root.operands]
-    return [Shape(s.element_type, (2 * s.dims[dimension],)) for s in shapes]
+    return [Shape(_moved(s.element_type), (2 * s.dims[dimension],)) for s in shapes]
+
+
+def _moved(element_type: ElementType) -> ElementType:
+    """The type that elements have while they are moved: narrow floats are integers then.
+
+    LLVM widens narrow floats that live longer than a block, and calls the compiler's run-time
+    library to round them again.
+    """
+    if element_type.is_float and element_type.bits <= 16:
+        return ELEMENT_TYPES[f"u{element_type.bits}"]
+    return element_type
 
 
 def emit_sort(kernel: Kernel, buffers: Sequence[Buffer], scratch: Any) -> None:
@@ -64,37 +75,44 @@ class _Sort:
             def at(position: Any) -> Elements:
                 return scope.with_variables(**bind([place], [position]))
 
-            def insert(low: Any, position: Any) -> None:
+            def start(position: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
                 here = at(position)
-                self._insert([here.element(o, index) for o in self.root.operands], low, position)
+                for run, operand in zip(self.rows, self.root.operands):
+                    element = here.element(operand, index)
+                    store_at(bitcast(element, run.shape.element_type), run, position)
+                return []
 
             def finish(position: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
                 here, found = at(position), arith.addi(half, position)
                 for run, result in zip(self.rows, self.results):
-                    here.store(load_at(run, found), result, index)
+                    element = bitcast(load_at(run, found), result.shape.element_type)
+                    here.store(element, result, index)
                 return []
 
-            self._runs(insert)
+            for_loop(0, self.count, 1, start)
+            self._runs()
             half = self._merges()
             for_loop(0, self.count, 1, finish)
 
         LoopNest().each(space.sizes, row)
 
-    def _runs(self, insert) -> None:
+    def _runs(self) -> None:
+        """Sort each run of RUN elements."""
+
         def run(low: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
             high = self._bounded(arith.addi(low, index_constant(RUN)))
 
             def each(position: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
-                insert(low, position)
+                self._insert(low, position)
                 return []
 
             return for_loop(low, high, 1, each)
 
         for_loop(0, self.count, RUN, run)
 
-    def _insert(self, values: Sequence[Scalar], low: Any, position: Any) -> None:
+    def _insert(self, low: Any, position: Any) -> None:
         """Put the element after a sorted run into its place, moving those behind it up."""
-        one = index_constant(1)
+        one, values = index_constant(1), self._load(position)
 
         def moves(state: Sequence[Any]) -> Any:
             (here,) = state
@@ -182,5 +200,6 @@ class _Sort:
             store_at(load_at(run, source), run, target)
 
     def _comes_before(self, left: Sequence[Scalar], right: Sequence[Scalar]) -> Any:
-        sides = [side for pair in zip(left, right) for side in pair]
+        pairs = zip(self.root.operands, left, right)
+        sides = [bitcast(s, o.array_shape.element_type) for o, *pair in pairs for s in pair]
         return emit_scalar_computation(self.root["to_apply"], sides)[0].value

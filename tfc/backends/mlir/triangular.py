@@ -9,13 +9,23 @@ f16 and bf16 compute in f32.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfc.backends.mlir.complex_arithmetic import COMPLEX_FUNCTIONS
 from tfc.backends.mlir.elements import Buffer, Elements
+from tfc.backends.mlir.floating import sqrt
 from tfc.backends.mlir.kernels import Kernel, add_freely, multiply_freely, sources
 from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.scratch import load_at, scratch_arrays, scratch_shape, store_at
 from tfc.backends.mlir.spaces import bind, make_space
-from tfc.backends.mlir.value import Scalar, constant, convert, emit, select
+from tfc.backends.mlir.value import (
+    Scalar,
+    constant,
+    convert,
+    imaginary_part,
+    make_complex,
+    real_part,
+    select,
+)
 from tfc.hlo.indexing import Index, variable
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import F32, ElementType, Shape
@@ -27,6 +37,27 @@ COLUMNS = 64
 
 def _wide(element_type: ElementType) -> ElementType:
     return F32 if element_type.is_float and element_type.bits < 32 else element_type
+
+
+def _conjugate(x: Scalar) -> Scalar:
+    if not x.element_type.is_complex:
+        return x
+    return make_complex(real_part(x), -imaginary_part(x))
+
+
+def _real(x: Scalar) -> Scalar:
+    return real_part(x) if x.element_type.is_complex else x
+
+
+def _by_real(x: Scalar, divisor: Scalar) -> Scalar:
+    """The quotient by a real number."""
+    if not x.element_type.is_complex:
+        return x / divisor
+    return make_complex(real_part(x) / divisor, imaginary_part(x) / divisor)
+
+
+def _quotient(x: Scalar, y: Scalar) -> Scalar:
+    return COMPLEX_FUNCTIONS["divide"](x, y) if x.element_type.is_complex else x / y
 
 
 def _each(low: Any, high: Any, body: Callable[[Any], None]) -> None:
@@ -96,20 +127,19 @@ def emit_cholesky(kernel: Kernel, buffers: Sequence[Buffer], scratch: Any) -> No
             element = convert(at(row, column).element(root.operands[0], place), wide)
 
             def add(k: Any, total: Sequence[Scalar]) -> Sequence[Scalar]:
-                product = multiply_freely(factor.load(row, k), factor.load(column, k))
-                return [add_freely(total[0], product)]
+                other = _conjugate(factor.load(column, k))
+                return [add_freely(total[0], multiply_freely(factor.load(row, k), other))]
 
-            return element - for_loop(0, column, 1, add, [constant(wide, 0)])[0]
+            products = for_loop(0, column, 1, add, [constant(wide, 0)])[0]
+            return (element if lower else _conjugate(element)) - products
 
         def factor_row(row: Any) -> None:
             def off_diagonal(column: Any) -> None:
-                quotient = less_products(row, column) / factor.load(column, column)
-                factor.store(quotient, row, column)
+                pivot = _real(factor.load(column, column))
+                factor.store(_by_real(less_products(row, column), pivot), row, column)
 
             _each(0, row, off_diagonal)
-            pivot = less_products(row, row)
-            root_of = Scalar(emit("math.sqrt", pivot.value.type, [pivot.value]), wide)
-            factor.store(root_of, row, row)
+            factor.store(convert(sqrt(_real(less_products(row, row))), wide), row, row)
 
         def finish_row(row: Any) -> None:
             def store(value: Scalar, column: Any) -> None:
@@ -117,12 +147,13 @@ def emit_cholesky(kernel: Kernel, buffers: Sequence[Buffer], scratch: Any) -> No
                 at(row, column).store(convert(kept, element_type), result, place)
 
             after = arith.addi(row, index_constant(1))
-            _each(0, after, lambda column: store(factor.load(row, column), column))
+            of_result = (lambda x: x) if lower else _conjugate
+            _each(0, after, lambda column: store(of_result(factor.load(row, column)), column))
             _each(after, size, lambda column: store(constant(wide, 0), column))
 
         _each(0, size, factor_row)
         last = index_constant(size - 1)
-        pivot = factor.load(last, last)
+        pivot = _real(factor.load(last, last))
         failed = pivot.ne(pivot)  # a NaN anywhere has spread to the last row
         _each(0, size, finish_row)
 
@@ -181,7 +212,9 @@ class _Solve:
         def read_triangle(row: Any) -> None:
             def each(column: Any) -> None:
                 here = scope.with_variables(**bind([i, j], [row, column]))
-                self.triangle.store(convert(here.element(a, of_a), self.wide), row, column)
+                element = convert(here.element(a, of_a), self.wide)
+                is_adjoint = self.root["transpose_a"] == "ADJOINT"
+                self.triangle.store(_conjugate(element) if is_adjoint else element, row, column)
 
             _each(0, arith.addi(row, index_constant(1)), each)
 
@@ -230,8 +263,8 @@ class _Solve:
         _each(0, row, eliminate)
         if not self.unit:
             pivot = self.triangle.load(row, row)
-            _each(
-                0,
-                width,
-                lambda column: self.sides.store(self.sides.load(row, column) / pivot, row, column),
-            )
+
+            def divide(column: Any) -> None:
+                self.sides.store(_quotient(self.sides.load(row, column), pivot), row, column)
+
+            _each(0, width, divide)
