@@ -11,6 +11,7 @@ from tfc.frontend import (  # noqa: F401
     reductions,
     sorting,
     vjp,
+    vjp_convolution,
     vjp_indexed,
     vjp_sorting,
     vjp_triangular,

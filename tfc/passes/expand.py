@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
+from tfc.passes.expand_mapped import expand_map, expand_scan
 from tfc.passes.expand_sorting import expand_topk
 
 Expansion = Callable[[Instruction], Instruction]
 
 EXPANSIONS: dict[str, Expansion] = {
+    "map": expand_map,
+    "scan": expand_scan,
     "topk": expand_topk,
 }
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from tfc.backends.mlir.convolutions import emit_convolution
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, Loops, emit_dot, emit_elementwise
 from tfc.backends.mlir.reductions import emit_reduce
@@ -14,6 +15,7 @@ Emit = Callable[[Kernel, Sequence[Buffer], Loops, bool], None]
 BODIES: dict[str, Emit] = {
     "reduce": emit_reduce,
     "dot": emit_dot,
+    "convolution": emit_convolution,
     "iota": emit_elementwise,
     "constant": emit_elementwise,
     "parameter": emit_elementwise,
