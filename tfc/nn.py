@@ -33,6 +33,7 @@ __all__ = [
     "softmax",
     "softplus",
     "stop_gradient",
+    "top_k",
 ]
 
 
@@ -98,3 +99,16 @@ def one_hot(
     numbers = ops.iota(tensor.array_shape.element_type, dims, place)
     spread = ops.broadcast(tensor, dims, [d for d in range(len(dims)) if d != place])
     return cast(ops.compare("EQ", numbers, spread), dtype)
+
+
+@evaluable
+def top_k(operand: ArrayLike, k: int) -> tuple[Tensor, Tensor]:
+    """The k largest elements along the last axis in descending order, and their int32 indices.
+
+    Of equal elements the first comes first; NaN counts as larger than all numbers.
+
+    Raises:
+        ShapeError: the last axis has fewer elements, or there is none.
+    """
+    values, indices = ops.elements(ops.operation("topk", as_tensor(operand), k=k, largest=True))
+    return values, indices

@@ -15,6 +15,7 @@ from typing import ClassVar
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
 from tfc.hlo.ragged_expansion import expand_ragged_dot
 from tfc.passes.expand_mapped import expand_map, expand_scan
+from tfc.passes.expand_sorting import expand_topk
 
 Expansion = Callable[[Instruction], Instruction]
 
@@ -22,6 +23,7 @@ EXPANSIONS: dict[str, Expansion] = {
     "map": expand_map,
     "scan": expand_scan,
     "ragged-dot": expand_ragged_dot,
+    "topk": expand_topk,
 }
 
 
