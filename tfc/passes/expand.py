@@ -13,10 +13,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
+from tfc.passes import expand_normalization, expand_random
 
 Expansion = Callable[[Instruction], Instruction]
 
-EXPANSIONS: dict[str, Expansion] = {}
+EXPANSIONS: dict[str, Expansion] = {
+    "batch-norm-training": expand_normalization.training,
+    "batch-norm-inference": expand_normalization.inference,
+    "batch-norm-grad": expand_normalization.grad,
+    "rng": expand_random.random_numbers,
+    "rng-bit-generator": expand_random.bit_generator,
+}
 
 
 def expand(instruction: Instruction) -> Instruction:

@@ -9,6 +9,7 @@ from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
 from tfc.backends.mlir.loops import LoopNest
 from tfc.backends.mlir.matmul import MatmulSpec, emit_matmul
+from tfc.backends.mlir.program_state import emit_state_update
 from tfc.backends.mlir.provider import func, ir
 from tfc.backends.mlir.scatters import emit_scatter
 from tfc.backends.target import Target
@@ -32,6 +33,7 @@ class Sequential:
 
 SEQUENTIAL: dict[str, Sequential] = {
     "scatter": Sequential(emit_scatter),
+    "rng-get-and-update-state": Sequential(emit_state_update),
 }
 
 
