@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import tfc
 from tfc.hlo.evaluator import evaluate
 from tfc.hlo.ir import Module
-from tfc.hlo.shape import F32, F64, PRED, S32, S64, U8
+from tfc.hlo.shape import C64, F32, F64, PRED, S32, S64, U8
 from tfc.testing import arguments_for, modules
 
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -35,6 +35,8 @@ def assert_same(module: Module, seed: int, kind: str) -> None:
     actual = tfc.compile(module)(*flat(arguments))
     for got, want in zip(actual, expected, strict=True):
         assert (got.dtype, got.shape) == (want.dtype, want.shape)
+        if got.dtype.kind == "c":
+            got, want = (np.stack([v.real, v.imag]) for v in (got, want))
         if got.dtype.kind == "f":
             np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-5)
         else:
@@ -48,7 +50,7 @@ def test_random_modules(module: Module, seed: int, kind: str):
 
 
 @QUICK
-@given(modules(12, element_types=(F64, U8, S64, F32)), st.integers(0, 1000), KINDS)
+@given(modules(12, element_types=(F64, U8, S64, F32, C64)), st.integers(0, 1000), KINDS)
 def test_random_modules_of_other_types(module: Module, seed: int, kind: str):
     assert_same(module, seed, kind)
 

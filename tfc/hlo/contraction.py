@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfc.hlo.elementwise import BITS, FLOAT, INT, require_kind
+from tfc.hlo.elementwise import BITS, NUMBER, require_kind
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.movement import require_dimensions
 from tfc.hlo.op import Attribute, Call, Op, Value, describe, register, require, require_array
@@ -42,7 +42,7 @@ def _infer_dot(shapes: Sequence[AnyShape], a: Attributes, stated: AnyShape | Non
         "operands of one element type",
         describe(shapes),
     )
-    require_kind("dot", lhs.element_type, INT | FLOAT | BITS)
+    require_kind("dot", lhs.element_type, NUMBER | BITS)
     require_dimensions("dot", (*lhs_batch, *lhs_contracting), lhs.rank, "DG-1")
     require_dimensions("dot", (*rhs_batch, *rhs_contracting), rhs.rank, "DG-1")
     for kind, left, right, rule in (
@@ -67,10 +67,8 @@ def _infer_dot(shapes: Sequence[AnyShape], a: Attributes, stated: AnyShape | Non
 
 def _evaluate_dot(x: Instruction, values: Sequence[Value], _: Call) -> np.ndarray:
     result = x.array_shape.element_type.dtype
-    wide = [
-        v.astype(np.float64) if x.array_shape.element_type.is_float else v.astype(result)
-        for v in values
-    ]
+    accumulate = {"float": np.float64, "complex": np.complex128}
+    wide = [v.astype(accumulate.get(x.array_shape.element_type.kind, result)) for v in values]
     lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(x.attributes)
     lhs_free = free_dimensions(wide[0].ndim, lhs_batch, lhs_contracting)
     rhs_free = free_dimensions(wide[1].ndim, rhs_batch, rhs_contracting)

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfc.hlo.elementwise import FLOAT, INT, apply, convert_array, require_kind
+from tfc.hlo.conversions import convert_array
+from tfc.hlo.elementwise import FLOAT, INT, apply, require_kind
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import (
     Attribute,

@@ -44,6 +44,11 @@ class ElementType:
         return self.kind == "complex"
 
     @property
+    def component(self) -> "ElementType":
+        """The type of a complex number's parts; of a real type, the type itself."""
+        return ELEMENT_TYPES[f"f{self.bits // 2}"] if self.is_complex else self
+
+    @property
     def bytes(self) -> int:
         """Bytes that one element takes in memory."""
         return self.dtype.itemsize
@@ -102,6 +107,11 @@ def element_type_of(dtype: object) -> ElementType:
     if found is None:
         raise ShapeError(f"no element type holds the NumPy dtype {np.dtype(dtype)}")  # type: ignore
     return found
+
+
+def complex_of(component: ElementType) -> ElementType:
+    """The complex type whose parts are of the type f32 or f64."""
+    return {F32: C64, F64: C128}[component]
 
 
 @dataclass(frozen=True)
