@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
-from tfc.passes import expand_normalization, expand_random
+from tfc.passes import expand_fft, expand_normalization, expand_random
 
 Expansion = Callable[[Instruction], Instruction]
 
@@ -21,6 +21,7 @@ EXPANSIONS: dict[str, Expansion] = {
     "batch-norm-training": expand_normalization.training,
     "batch-norm-inference": expand_normalization.inference,
     "batch-norm-grad": expand_normalization.grad,
+    "fft": expand_fft.expand_fft,
     "rng": expand_random.random_numbers,
     "rng-bit-generator": expand_random.bit_generator,
 }
