@@ -23,6 +23,7 @@ from tfc.backends.target import Target
 from tfc.compiler import compile as compile_module
 from tfc.compiler import emit_text
 from tfc.console import Commands, arguments_for, show, write_text
+from tfc.errors import UnsupportedError
 from tfc.options import Options
 from tfc.passes import PASSES, Pipeline, PipelineReport, default_pipeline, parse_passes
 
@@ -35,6 +36,7 @@ Examples:
   tfc emit examples/softmax.hlo --stage asm
   tfc emit examples/softmax.hlo --stage ptx --backend gpu
   tfc compile examples/softmax.hlo --cpp-class demo::Softmax --out-dir build
+  tfc fuzz --seconds 60 --seed 1
   tfc doctor
 """
 
@@ -234,6 +236,48 @@ def compile_command(
     module = load(program, shapes)
     made = aot.compile(module, cpp_class=cpp_class, out_dir=out_dir, target=target or "host")
     click.echo(f"{made.header}\n{made.object} ({made.object_size} bytes, for {made.target.triple})")
+
+
+# --- ops ----------------------------------------------------------------------------------------
+
+
+@tfc.command()
+@click.option("--markdown", is_flag=True, help="Print the reference of all operations instead.")
+@_output_option
+def ops(markdown: bool, output: str | None) -> None:
+    """Show what tfc has of each operation: text, evaluator, code, gradient, comparison with XLA."""
+    catalogue = import_module("tfc.catalogue")
+    write_text(catalogue.reference_page() if markdown else catalogue.coverage(), output)
+
+
+# --- fuzz ---------------------------------------------------------------------------------------
+
+
+@tfc.command()
+@click.option("--seconds", default=60.0, show_default=True, type=click.FloatRange(0, min_open=True))
+@click.option("--seed", default=0, show_default=True, help="Of the random programs.")
+@click.option("--out-dir", default="tfc-fuzz", show_default=True, metavar="DIR")
+@click.option("--ops", "opcodes", metavar="OP,OP,…", help="Only these operations.")
+@click.option("--size", default=16, show_default=True, type=click.IntRange(1))
+@_backend_option
+def fuzz(
+    seconds: float, seed: int, out_dir: str, opcodes: str | None, size: int, backend: str
+) -> None:
+    """Compile random programs and compare them with the reference evaluator.
+
+    A program that goes wrong is made small and written to DIR as HLO text. The exit code is 1 if
+    there is one.
+    """
+    try:
+        command = import_module("tfc.testing.command")
+    except ModuleNotFoundError as error:
+        if error.name != "hypothesis":
+            raise
+        raise UnsupportedError(
+            "random testing needs hypothesis, which is not installed: run `pip install hypothesis`"
+        ) from error
+    if not command.run(seconds, seed, Path(out_dir), opcodes, size, backend):
+        raise click.exceptions.Exit(1)
 
 
 # --- doctor and demo ----------------------------------------------------------------------------

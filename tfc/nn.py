@@ -1,5 +1,5 @@
-"""Functions that neural networks are made of, beyond NumPy's: softmax, losses' logarithms, one-hot,
-batch normalization.
+"""Functions that neural networks are made of, beyond NumPy's: convolutions, batch normalization,
+softmax, one-hot.
 
 All take Tensors or arrays, and give NumPy arrays outside a trace.
 """
@@ -10,6 +10,7 @@ import numpy as np
 
 from tfc.frontend import operations as ops
 from tfc.frontend.arithmetic import where
+from tfc.frontend.convolutions import conv, conv_transpose
 from tfc.frontend.functions import as_float, exp, isfinite, log, logaddexp, sigmoid
 from tfc.frontend.manipulation import Axes, normalize_axis, squeeze
 from tfc.frontend.operations import stop_gradient as _stop_gradient
@@ -20,6 +21,8 @@ from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
 __all__ = [
     "batch_norm_inference",
     "batch_norm_training",
+    "conv",
+    "conv_transpose",
     "log_softmax",
     "logsumexp",
     "one_hot",

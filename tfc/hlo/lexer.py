@@ -17,6 +17,7 @@ _LAYOUT = r"(?:\{(?=\s*+[0-9:])(?:[^{}\"]|\{[^{}\"]*\})*+\})"
 _TOKEN = re.compile(
     rf"""{_SPACE}(?:
       (?P<shape>   [a-z]\w*+ \s*+ \[ [^\]\n]*+ \] {_LAYOUT}?+ )
+    | (?P<labels> [0-9bf?]{{2,}}+_[0-9io?]{{2,}}+->[0-9bf?]{{2,}}+ )
     | (?P<name>   %?[A-Za-z_][\w.\-]*+ )
     | (?P<padding> -?\d++_-?\d++(?:_\d++)?+(?:x-?\d++_-?\d++(?:_\d++)?+)*+ )
     | (?P<number> -inf\b | {_NUMBER} )
@@ -38,7 +39,7 @@ class Lexer:
     """The text of a module and a position in it.
 
     `kind`, `text` and `start` describe the current token; `advance` moves on to the next one.
-    Kinds: shape, name (its % left out), padding, number, string, symbol, end, wrong.
+    Kinds: shape, labels, name (its % left out), padding, number, string, symbol, end, wrong.
     """
 
     def __init__(self, source: str, file: str):

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
 from tfc.passes import expand_fft, expand_normalization, expand_random
+from tfc.passes.expand_mapped import expand_map, expand_scan
 
 Expansion = Callable[[Instruction], Instruction]
 
@@ -24,6 +25,8 @@ EXPANSIONS: dict[str, Expansion] = {
     "fft": expand_fft.expand_fft,
     "rng": expand_random.random_numbers,
     "rng-bit-generator": expand_random.bit_generator,
+    "map": expand_map,
+    "scan": expand_scan,
 }
 
 

@@ -110,7 +110,8 @@ class _Transform:
             return self._bluestein(data)
         matrix = self._roots(np.outer(np.arange(size), np.arange(size)), size)
         # (a + bi)(c + di) as a product of real matrices.
-        real = np.block([[matrix.real, -matrix.imag], [matrix.imag, matrix.real]])
+        re, im = np.real(matrix), np.imag(matrix)
+        real = np.block([[re, -im], [im, re]])
         product = builder.instruction(
             "dot", [self._constant(real), builder.reshape(data, (2 * size, count))],
             lhs_contracting_dims=(1,), rhs_contracting_dims=(0,),
@@ -122,10 +123,10 @@ class _Transform:
     ) -> Instruction:
         """The product with complex factors, which lie along the given dimensions."""
         dims = data.array_shape.dims
-        signed = np.stack([-factors.imag, factors.imag])
+        re, im = np.real(factors), np.imag(factors)
         swapped = builder.instruction("reverse", [data], dimensions=(0,))
-        real = builder.broadcast(self._constant(factors.real), dims, dimensions)
-        imaginary = builder.broadcast(self._constant(signed), dims, (0, *dimensions))
+        real = builder.broadcast(self._constant(re), dims, dimensions)
+        imaginary = builder.broadcast(self._constant(np.stack([-im, im])), dims, (0, *dimensions))
         return binary("add", binary("multiply", data, real), binary("multiply", swapped, imaginary))
 
     def _bluestein(self, data: Instruction) -> Instruction:

@@ -64,9 +64,12 @@ def modules(
 
 @st.composite
 def instructions_of(
-    draw: Draw, opcode: str, element_types: Sequence[ElementType] = ELEMENT_TYPES
+    draw: Draw,
+    opcode: str,
+    element_types: Sequence[ElementType] = ELEMENT_TYPES,
+    zero: bool = True,
 ) -> Module:
     """A module whose root is one instruction of an op, over parameters and constants."""
-    grower = Grower(draw, element_types, 3, True)
+    grower = Grower(draw, element_types, 3, zero)
     root = grower.make(opcode)
     return Module("single", Computation.make("main", grower.parameters, root))
