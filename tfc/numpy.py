@@ -6,6 +6,7 @@ given arrays, they are evaluated at once and give NumPy arrays. Arrays are never
 
 from math import e, inf, nan, pi
 
+from tfc.frontend import fft
 from tfc.frontend.arithmetic import (
     absolute,
     add,
@@ -294,6 +295,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fft",
     "fix",
     "flip",
     "fliplr",

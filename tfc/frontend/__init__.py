@@ -11,6 +11,7 @@ from tfc.frontend import (  # noqa: F401
     reductions,
     vjp,
     vjp_convolution,
+    vjp_fft,
     vjp_indexed,
     vjp_normalization,
 )
