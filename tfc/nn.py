@@ -1,4 +1,4 @@
-"""Functions that neural networks are made of, beyond NumPy's: softmax, one-hot, pooling …
+"""Functions that neural networks are made of, beyond NumPy's: convolution, pooling, softmax …
 
 All take Tensors or arrays, and give NumPy arrays outside a trace.
 """
@@ -9,6 +9,7 @@ import numpy as np
 
 from tfc.frontend import operations as ops
 from tfc.frontend.arithmetic import where
+from tfc.frontend.convolutions import conv, conv_transpose
 from tfc.frontend.functions import as_float, exp, isfinite, log, logaddexp, sigmoid
 from tfc.frontend.manipulation import Axes, normalize_axis, squeeze
 from tfc.frontend.operations import stop_gradient as _stop_gradient
@@ -19,6 +20,8 @@ from tfc.frontend.windows import avg_pool, cummax, cummin, max_pool
 
 __all__ = [
     "avg_pool",
+    "conv",
+    "conv_transpose",
     "cummax",
     "cummin",
     "log_softmax",

@@ -10,6 +10,7 @@ from tfc.frontend import (  # noqa: F401
     products,
     reductions,
     vjp,
+    vjp_convolution,
     vjp_indexed,
     vjp_windows,
     windows,

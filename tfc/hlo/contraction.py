@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfc.hlo.elementwise import BITS, FLOAT, INT, require_kind
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.movement import require_dimensions
 from tfc.hlo.op import (
@@ -24,6 +23,7 @@ from tfc.hlo.op import (
 )
 from tfc.hlo.scalars import apply_to_elements
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
+from tfc.hlo.sums import as_exact, sum_type
 
 DOT_DIMENSIONS = (
     "lhs_batch_dims",
@@ -47,13 +47,7 @@ def free_dimensions(rank: int, *taken: Sequence[int]) -> tuple[int, ...]:
 def _infer_dot(shapes: Sequence[AnyShape], a: Attributes, stated: AnyShape | None) -> Shape:
     lhs, rhs = (require_array("dot", s) for s in shapes)
     lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(a)
-    require(
-        lhs.element_type == rhs.element_type,
-        "dot",
-        "operands of one element type",
-        describe(shapes),
-    )
-    require_kind("dot", lhs.element_type, INT | FLOAT | BITS)
+    result = sum_type("dot", [lhs, rhs], a, stated)
     require_dimensions("dot", (*lhs_batch, *lhs_contracting), lhs.rank, "DG-1")
     require_dimensions("dot", (*rhs_batch, *rhs_contracting), rhs.rank, "DG-1")
     for kind, left, right, rule in (
@@ -71,17 +65,12 @@ def _infer_dot(shapes: Sequence[AnyShape], a: Attributes, stated: AnyShape | Non
     dims = [lhs.dims[d] for d in lhs_batch]
     dims += [lhs.dims[d] for d in free_dimensions(lhs.rank, lhs_batch, lhs_contracting)]
     dims += [rhs.dims[d] for d in free_dimensions(rhs.rank, rhs_batch, rhs_contracting)]
-    # The result may be wider than the operands (a preferred accumulation type): it is then stated.
-    result = stated.element_type if isinstance(stated, Shape) else lhs.element_type
     return Shape(result, tuple(dims))
 
 
 def _evaluate_dot(x: Instruction, values: Sequence[Value], _: Call) -> np.ndarray:
-    result = x.array_shape.element_type.dtype
-    wide = [
-        v.astype(np.float64) if x.array_shape.element_type.is_float else v.astype(result)
-        for v in values
-    ]
+    result = x.array_shape.element_type
+    wide = as_exact(values, result)
     lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(x.attributes)
     lhs_free = free_dimensions(wide[0].ndim, lhs_batch, lhs_contracting)
     rhs_free = free_dimensions(wide[1].ndim, rhs_batch, rhs_contracting)
@@ -92,7 +81,7 @@ def _evaluate_dot(x: Instruction, values: Sequence[Value], _: Call) -> np.ndarra
     lhs = wide[0].transpose(lhs_batch + lhs_free + lhs_contracting).reshape([*batch, rows, k])
     rhs = wide[1].transpose(rhs_batch + rhs_contracting + rhs_free).reshape([*batch, k, columns])
     with np.errstate(all="ignore"):
-        return np.matmul(lhs, rhs).reshape(x.array_shape.dims).astype(result)
+        return np.matmul(lhs, rhs).reshape(x.array_shape.dims).astype(result.dtype)
 
 
 def reduced_operands(op: str, shapes: Sequence[AnyShape]) -> tuple[list[Shape], list[Shape]]:
@@ -170,8 +159,7 @@ def _evaluate_reduce(x: Instruction, values: Sequence[Value], call: Call) -> Val
 # fmt: off
 register(Op("dot", 2, _infer_dot, _evaluate_dot, (
     # XLA prints contracting dimensions even if there are none, and batch dimensions if there are.
-    *(Attribute(name, "ints", required=False, default=() if "batch" in name else None)
-      for name in DOT_DIMENSIONS),
+    *(Attribute(name, "ints", required="batch" not in name, default=()) for name in DOT_DIMENSIONS),
     Attribute("operand_precision", "raw", required=False),
     Attribute("algorithm", "name", required=False))))
 register(Op("reduce", None, _infer_reduce, _evaluate_reduce,

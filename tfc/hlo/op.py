@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfc.errors import ShapeError, UnsupportedError
+from tfc.hlo.absent import ABSENT
 from tfc.hlo.indexing import Index, Piece
 from tfc.hlo.ir import Attributes, Computation, Instruction
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
@@ -26,15 +27,17 @@ class Attribute:
     """One attribute of an op.
 
     `kind` names its text form, a row of value_text.FORMS: "ints", "int", "bool", "name", "string",
-    "raw", "slice", "padding", "window", "computation", "computations"; or "operand", what stands
-    between the parentheses. `default` is what text that leaves the attribute out means.
+    "raw", "slice", "padding", "window", "labels", "computation", "computations"; or "operand",
+    what stands between the parentheses. `default` is what text that leaves the attribute out means.
     Instructions always have a required attribute; another that equals its default is not printed.
+    `choices` are the values allowed for an attribute that is one word.
     """
 
     name: str
     kind: str
     required: bool = True
     default: Any = None
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,8 @@ def op_named(name: str) -> Op:
         UnsupportedError: tfc has no such op.
     """
     op = OPS.get(name)
+    if op is None and name in ABSENT:
+        raise UnsupportedError(f"tfc does not have '{name}': {ABSENT[name]}")
     if op is None:
         raise UnsupportedError(f"unknown operation '{name}'")
     return op

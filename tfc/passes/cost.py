@@ -1,15 +1,17 @@
 """Cost analysis: how much work a module is, counted from its instructions.
 
-A dot is two operations for each product; a reduction one application of its computation for each
-element; an elementwise op one for each result element, or one transcendental where it is a function
-such as exp. Bytes are those that each kernel reads and writes, so fusion lowers them. The body of a
-loop is counted once, since trip counts are not known; of a conditional, every branch.
+A dot or convolution is two operations for each product; a reduction one application of its
+computation for each element; an elementwise op one for each result element, or one transcendental
+where it is a function such as exp. Bytes are those that each kernel reads and writes, so fusion
+lowers them. The body of a loop is counted once, since trip counts are not known; of a conditional,
+every branch.
 """
 
 from dataclasses import dataclass
 from math import prod
 
 from tfc.hlo.contraction import dot_dimensions
+from tfc.hlo.convolution import product_count
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import leaves
@@ -70,6 +72,8 @@ def _arithmetic(instruction: Instruction) -> CostAnalysis:
             _, contracting, _, _ = dot_dimensions(instruction.attributes)
             dims = instruction.operands[0].array_shape.dims
             return CostAnalysis(flops=2 * size * prod(dims[d] for d in contracting))
+        case "convolution":
+            return CostAnalysis(flops=2 * product_count(instruction))
         case "reduce":
             return CostAnalysis(flops=instruction.operands[0].array_shape.size)
         case "reduce-window" | "select-and-scatter":

@@ -11,7 +11,7 @@ from tfc.hlo.shape import ElementType, Shape
 from tfc.testing.grower import ANY, Grower, generates
 from tfc.testing.values import sizes
 
-REDUCERS = {"pred": ("and", "or"), "float": ("add", "maximum", "minimum")}
+REDUCERS = {"pred": ("and", "or"), "float": ("add", "maximum", "minimum"), "complex": ("add",)}
 
 
 @generates("reduce")

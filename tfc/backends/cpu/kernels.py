@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfc.backends.mlir.bodies import emit_body
+from tfc.backends.mlir.convolution_spec import convolution_spec
+from tfc.backends.mlir.direct_convolution import emit_direct_convolution
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
 from tfc.backends.mlir.loops import LoopNest
@@ -65,7 +67,10 @@ def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
         shapes = (*kernel.operand_shapes, *kernel.results)
         buffers = [Buffer(m, s) for m, s in zip(block.arguments, shapes)]
         sequential = SEQUENTIAL.get(kernel.root.opcode)
-        if sequential is not None:
+        convolution = convolution_spec(kernel.root)
+        if convolution is not None:
+            emit_direct_convolution(convolution, target, block.arguments)
+        elif sequential is not None:
             sequential.emit(kernel, buffers, *block.arguments[len(shapes) :])
         else:
             emit_body(kernel, buffers, LoopNest(), flat=False)
@@ -121,6 +126,9 @@ def workspace_shape(root: Instruction, target: Target) -> Shape | None:
     spec = matmul_spec(root)
     if spec is not None:
         return Shape(spec.element_type, (spec.workspace_size(target),))
+    convolution = convolution_spec(root)
+    if convolution is not None:
+        return Shape(root.array_shape.element_type, (convolution.workspace_size(target),))
     sequential = SEQUENTIAL.get(root.opcode)
     return sequential.workspace(root) if sequential and sequential.workspace else None
 
