@@ -24,7 +24,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "backends": (*ROOTS, "hlo", "passes"),
     "compiler": (*ROOTS, "hlo", "passes", "backends"),
     "jit": (*ROOTS, "hlo", "frontend", "passes", "backends", "compiler"),
-    "testing": (*ROOTS, "hlo", "compiler"),
+    "testing": (*ROOTS, "hlo", "passes", "backends", "compiler"),
     "console": (*ROOTS, "hlo"),  # what the command lines share
     "aot": (*ROOTS, "hlo", "frontend", "passes", "backends", "compiler", "console"),
 }

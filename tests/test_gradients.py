@@ -3,8 +3,6 @@
 Finite differences are taken in f64 with a step chosen so that both errors are small.
 """
 
-import re
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -207,8 +205,8 @@ def test_rules_stand_in_the_order_of_the_registry():
 def test_differentiable_rules_are_tested():
     """Each op with a rule that lets something flow has a row above (its name starts the row's)."""
     flat = {"tuple", "get-tuple-element", "fusion", "while", "reduce"}
-    for opcode, rule in reverse.RULES.items():
-        if not re.search("nondifferentiable", rule.__qualname__) and opcode not in flat:
+    for opcode in reverse.RULES:
+        if opcode not in reverse.NONDIFFERENTIABLE and opcode not in flat:
             assert opcode in RULES, f"{opcode} has no test of its gradient"
 
 

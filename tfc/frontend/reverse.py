@@ -20,6 +20,7 @@ Rule = Callable[..., Sequence[Cotangent]]
 Values = dict[Instruction, Tensor]
 
 RULES: dict[str, Rule] = {}
+NONDIFFERENTIABLE: set[str] = set()  # ops whose rule lets nothing flow
 
 
 def vjp(*opcodes: str) -> Callable[[Rule], Rule]:
@@ -36,6 +37,7 @@ def vjp(*opcodes: str) -> Callable[[Rule], Rule]:
 
 def nondifferentiable(*opcodes: str) -> None:
     """List ops whose derivative is zero or does not exist: nothing flows back through them."""
+    NONDIFFERENTIABLE.update(opcodes)
     vjp(*opcodes)(lambda _, __, *operands: [None] * len(operands))
 
 

@@ -50,6 +50,9 @@ class WindowDimension:
         return room // self.stride + 1 if room >= 0 else 0
 
 
+_PLAIN = WindowDimension(1)
+
+
 @dataclass(frozen=True)
 class Window:
     """A window, one WindowDimension for each dimension that it slides along."""
@@ -60,6 +63,20 @@ class Window:
     def size(self) -> tuple[int, ...]:
         """The sizes of all dimensions."""
         return tuple(d.size for d in self.dimensions)
+
+    def cumulative(self, sizes: Sequence[int]) -> tuple[int, bool] | None:
+        """(dimension, reverse) if each window holds all elements up to its own along one dimension.
+
+        In reverse it holds its own and all after it. None for any other window.
+        """
+        wide = [(d, n, w) for d, (n, w) in enumerate(zip(sizes, self.dimensions)) if w != _PLAIN]
+        if len(wide) != 1:
+            return None
+        dimension, n, w = wide[0]
+        for reverse, low, high in ((False, n - 1, 0), (True, 0, n - 1)):
+            if n > 1 and w == WindowDimension(n, low=low, high=high):
+                return dimension, reverse
+        return None
 
     def counts(self, sizes: Sequence[int]) -> tuple[int, ...]:
         """The number of windows along each dimension of an array of these sizes."""
@@ -113,7 +130,6 @@ _FIELDS = {
     "rhs_reversal": _number("reversal", "[01]"),
 }
 # fmt: on
-_PLAIN = WindowDimension(1)
 
 
 def print_window(window: Window) -> str:

@@ -14,11 +14,14 @@ from typing import ClassVar
 
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
 from tfc.hlo.ragged_expansion import expand_ragged_dot
+from tfc.passes.expand_mapped import expand_map, expand_scan
 
 Expansion = Callable[[Instruction], Instruction]
 
 EXPANSIONS: dict[str, Expansion] = {
     "ragged-dot": expand_ragged_dot,
+    "map": expand_map,
+    "scan": expand_scan,
 }
 
 

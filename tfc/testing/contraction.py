@@ -11,15 +11,15 @@ from tfc.hlo.shape import S32, ElementType, Shape
 from tfc.testing.grower import ANY, Grower, generates
 from tfc.testing.values import sizes
 
-_REDUCERS = {"pred": ("and", "or"), "float": ("add", "maximum", "minimum")}
+REDUCERS = {"pred": ("and", "or"), "float": ("add", "maximum", "minimum"), "complex": ("add",)}
 
 
 @generates("reduce")
 def _reduce(g: Grower) -> Instruction:
     x = g.operand(ANY)
     element_type = x.array_shape.element_type
-    reducer = g.pick(_REDUCERS.get(element_type.kind, ("add", "maximum", "and", "xor")))
-    init = _identity(reducer, element_type)
+    reducer = g.pick(REDUCERS.get(element_type.kind, ("add", "maximum", "and", "xor")))
+    init = identity(reducer, element_type)
     dimensions = g.some_dimensions(x.array_shape.rank)
     return builder.reduce(x, init, dimensions, builder.scalar_computation(reducer, element_type))
 
@@ -63,7 +63,8 @@ def _ragged_dot(g: Grower) -> Instruction:
     )  # fmt: skip
 
 
-def _identity(reducer: str, element_type: ElementType) -> Instruction:
+def identity(reducer: str, element_type: ElementType) -> Instruction:
+    """The constant that a reducer leaves everything unchanged with."""
     dtype = element_type.dtype
     match reducer:
         case "add" | "or" | "xor":

@@ -12,7 +12,9 @@ from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
 from tfc.backends.mlir.loops import LoopNest
 from tfc.backends.mlir.matmul import MatmulSpec, emit_matmul
 from tfc.backends.mlir.provider import func, ir
+from tfc.backends.mlir.scans import emit_scan
 from tfc.backends.mlir.scatters import emit_scatter
+from tfc.backends.mlir.windows import emit_reduce_window, emit_select_and_scatter
 from tfc.backends.target import Target
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.ir import Instruction
@@ -34,6 +36,9 @@ class Sequential:
 
 SEQUENTIAL: dict[str, Sequential] = {
     "scatter": Sequential(emit_scatter),
+    "reduce-window": Sequential(emit_reduce_window),
+    "select-and-scatter": Sequential(emit_select_and_scatter),
+    "scan": Sequential(emit_scan),
 }
 
 

@@ -58,7 +58,7 @@ def emit_convolution(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, fl
     def add_tap(scope: Elements, total: Sequence[Scalar]) -> Sequence[Scalar]:
         if not conditions:
             return add_features(scope, total)
-        inside = scf.IfOp(scope.all_hold(conditions), [total[0].value.type], has_else=True)
+        inside = scf.IfOp(scope.holds(conditions), [total[0].value.type], has_else=True)
         with ir.InsertionPoint(inside.then_block):
             scf.yield_([s.value for s in add_features(scope.with_variables(), total)])
         with ir.InsertionPoint(inside.else_block):

@@ -231,16 +231,16 @@ def nest(
 def add_freely(x: Scalar, y: Scalar) -> Scalar:
     """x + y of a sum whose order is free: LLVM may split it over vector lanes (RED-3), and fuse it
     with the products of a dot."""
-    if not x.element_type.is_float:
+    if x.element_type.kind not in ("float", "complex"):
         return x + y
-    return _reassociable("arith.addf", x, y)
+    return _reassociable("arith.addf" if x.element_type.is_float else "complex.add", x, y)
 
 
 def multiply_freely(x: Scalar, y: Scalar) -> Scalar:
     """x * y of a product whose order is free."""
-    if not x.element_type.is_float:
+    if x.element_type.kind not in ("float", "complex"):
         return x * y
-    return _reassociable("arith.mulf", x, y)
+    return _reassociable("arith.mulf" if x.element_type.is_float else "complex.mul", x, y)
 
 
 def _reassociable(name: str, x: Scalar, y: Scalar) -> Scalar:
