@@ -27,7 +27,7 @@ _LAYOUT = re.compile(r"\s*((?:\d{1,9}\s*(?:,\s*\d{1,9}\s*)*)?)(?::(.*))?", re.DO
 # In XLA's order: dense dimensions, tiles, alignment, index and pointer types, element size, memory
 # space, splits, bytes of metadata. What in a drop group says no more than leaving it out.
 _PROPERTIES = re.compile(
-    r"""(?P<drop_d>D\((?:D,?)*\))? (?P<tiles>T(?:\((?:\d+|\*)(?:,(?:\d+|\*))*\))+)?
+    r"""(?P<drop_d>D\((?:D,?)*\))? (?P<tiles>T(?:\((?:(?:\d+|\*)(?:,(?:\d+|\*))*)?\))+)?
     (?P<drop_l>L\(1\))? (?P<tail>L\(\d+\))? (?P<index>\#\([us]\d+\))? (?P<pointer>\*\([us]\d+\))?
     (?P<drop_e>E\(0\))? (?P<size>E\(\d+\))? (?P<drop_s>S\(0\))? (?P<space>S\(\d+\))?
     (?P<split>SC(?:\(\d+:\d+(?:,\d+)*\))+)? (?P<drop_m>M\(0\))? (?P<metadata>M\(\d+\))?""",
@@ -126,7 +126,7 @@ def _print_slice(value: Sequence[tuple[int, int, int]], _: NameOf) -> str:
 
 
 def _parse_padding(lexer: Lexer, _: Called) -> tuple[tuple[int, int, int], ...]:
-    if lexer.kind == "number":
+    if lexer.kind in ("number", "string", "wrong"):
         lexer.expected("padding such as 0_1x2_3")
     if lexer.kind != "padding":
         return ()  # a scalar has no dimension to pad

@@ -15,13 +15,15 @@ from typing import ClassVar
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
 from tfc.hlo.ragged_expansion import expand_ragged_dot
 from tfc.passes.expand_mapped import expand_map, expand_scan
+from tfc.passes.expand_sorting import expand_topk
 
 Expansion = Callable[[Instruction], Instruction]
 
 EXPANSIONS: dict[str, Expansion] = {
-    "ragged-dot": expand_ragged_dot,
     "map": expand_map,
     "scan": expand_scan,
+    "ragged-dot": expand_ragged_dot,
+    "topk": expand_topk,
 }
 
 

@@ -10,6 +10,8 @@ import tfc.testing.convolution
 import tfc.testing.elementwise
 import tfc.testing.indexed
 import tfc.testing.movement
+import tfc.testing.sorting
+import tfc.testing.triangular
 import tfc.testing.windows  # noqa: F401
 from tfc.testing.grower import GENERATORS, Grower, generates
 from tfc.testing.modules import ELEMENT_TYPES, ELEMENTWISE, OPCODES, instructions_of, modules

@@ -55,7 +55,7 @@ def _reduce_window(g: Grower) -> Instruction:
 
 @generates("select-and-scatter")
 def _select_and_scatter(g: Grower) -> Instruction:
-    x = g.operand(ANY - {"pred"})
+    x = g.operand(ANY - {"pred", "complex"})
     element_type, dims = x.array_shape.element_type, x.array_shape.dims
     window = _window(g, dims, dilated=False)
     source = g.like(Shape(element_type, window.counts(dims)))
@@ -70,7 +70,7 @@ def _select_and_scatter(g: Grower) -> Instruction:
 
 @generates("map")
 def _map(g: Grower) -> Instruction:
-    x = g.operand(ANY - {"pred"})
+    x = g.operand(ANY - {"pred", "complex"})
     shape = x.array_shape
     operands = [x, g.like(shape), g.like(Shape(S32, shape.dims))]
     parameters = [builder.parameter(n, Shape(o.array_shape.element_type))
@@ -93,7 +93,7 @@ def _map(g: Grower) -> Instruction:
 @generates("scan")
 def _scan(g: Grower) -> Instruction:
     """(running maxima, running maxima negated, last) along one dimension of an array."""
-    x = g.operand(ANY - {"pred"}, min_rank=1)
+    x = g.operand(ANY - {"pred", "complex"}, min_rank=1)
     shape = x.array_shape
     dimension = g.integer(0, shape.rank - 1)
     inside = Shape(shape.element_type, (*shape.dims[:dimension], *shape.dims[dimension + 1 :]))

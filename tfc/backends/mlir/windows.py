@@ -40,11 +40,11 @@ def _along(d: WindowDimension, size: int, at: Index, k: Index) -> tuple[Index, l
     Args:
         size: the array's size.
     """
-    place = at * d.stride + k * d.window_dilation - d.low
-    conditions = [Condition(place, 0, d.padded(size) - d.low - d.high)]
+    dilated = at * d.stride + k * d.window_dilation - d.low
+    conditions = [Condition(dilated, 0, d.padded(size) - d.low - d.high)]
     if d.base_dilation > 1:
-        conditions.append(Condition(place % d.base_dilation, 0, 1))
-    return place // d.base_dilation, conditions
+        conditions.append(Condition(dilated % d.base_dilation, 0, 1))
+    return d.place(at, k), conditions
 
 
 def _offsets(window: Window) -> list[Index]:
