@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from tfc.errors import ParseError
 from tfc.hlo import builder, evaluate, parse
-from tfc.hlo.ir import Computation, Instruction, Metadata, Module
+from tfc.hlo.ir import Computation, Instruction, Metadata, Module, rebuild
 from tfc.hlo.lexer import quote, unquote
 from tfc.hlo.literal import Literal
 from tfc.hlo.printer import clean_name, unique_names
 from tfc.hlo.shape import ELEMENT_TYPES as ALL_TYPES
 from tfc.hlo.shape import F32, Layout, Shape, TupleShape
+from tfc.passes import Pipeline, parse_passes
 from tfc.testing import ELEMENT_TYPES, modules
 
 X = "x = f32[2,3] parameter(0)\n"
@@ -172,14 +173,33 @@ def test_metadata_keeps_known_and_other_fields():
     assert again.metadata == Metadata("t", 'a"b', "f")
 
 
+PREDECESSORS = X + "a = negate(x)\nb = abs(x)\nROOT c = sign(x), control-predecessors={a, %b}"
+
+
 def test_control_predecessors_that_are_gone_are_not_printed():
-    text = X + "a = negate(x)\nb = abs(x)\nROOT c = sign(x), control-predecessors={a, %b}"
-    module = parse(text)
-    assert "sign(%x), control-predecessors={%a, %b}" in str(module)
-    entry = module.entry
+    entry = parse(PREDECESSORS).entry
+    assert entry.root.control_predecessors == entry.instructions[1:3]
     without = [i for i in entry.instructions if i.name != "a"]
     kept = Computation("e", entry.parameters, tuple(without), entry.root)
     assert "sign(%x), control-predecessors={%b}" in str(kept)
+    assert "control" not in str(Computation.make("e", entry.parameters, entry.root))
+
+
+def test_control_predecessors_follow_what_passes_make_of_them():
+    text = PREDECESSORS.replace("ROOT c", "c") + "\nROOT t = tuple(c, b, a)"
+    renamed = rebuild(parse(text).entry, lambda i: i.with_(name=f"{i.opcode}_{i.name}"))
+    assert "sign(%parameter_x), control-predecessors={%negate_a, %abs_b}" in str(renamed)
+    called = parse(f"f {{ {text} }}\nENTRY e {{ {X} r = call(x), to_apply=f }}")
+    inlined = str(Pipeline("inline", parse_passes("inline")).run(called))
+    assert "sign(%x), control-predecessors={%a, %b}" in inlined
+
+
+def test_control_predecessors_come_first_in_every_order():
+    x = builder.parameter(0, Shape(F32), "x")
+    first = builder.unary("negate", x).with_(name="first")
+    then = builder.unary("abs", x).with_(name="then", control_predecessors=(first,))
+    entry = Computation.make("e", [x], builder.instruction("tuple", [then, first]))
+    assert [i.name for i in entry.instructions][:3] == ["x", "first", "then"]
 
 
 def test_module_attributes_and_layout_tables_are_carried():
@@ -218,8 +238,21 @@ def test_entry_layout_that_differs_from_the_body_becomes_copies():
     assert str(parse(str(module))) == str(module)
 
 
-def test_memory_space_of_a_layout_is_left_out():
-    assert str(root("x = f32[2,3]{0,1:S(1)} parameter(0)").shape) == "f32[2,3]{0,1}"
+@pytest.mark.parametrize(
+    ("written", "printed"),
+    [
+        ("{0,1:S(1)}", "{0,1:S(1)}"),
+        ("{1,0:T(8,128)(2,1)S(5)}", "{1,0:T(8,128)(2,1)S(5)}"),
+        ("{1,0: T(*,128) L(2)#(u32)*(u64)E(4)S(1)SC(0:1,2)M(8)}",
+         "{1,0:T(*,128)L(2)#(u32)*(u64)E(4)S(1)SC(0:1,2)M(8)}"),
+        ("{1,0:D(D,D)L(1)E(0)S(0)M(0)}", "{1,0}"),
+    ],
+)  # fmt: skip
+def test_layouts_carry_what_has_no_meaning_here(written: str, printed: str):
+    made = root(f"x = f32[2,3]{written} parameter(0)").array_shape
+    assert str(made) == f"f32[2,3]{printed}"
+    assert made == Shape(F32, (2, 3), Layout(made.layout.minor_to_major))
+    assert str(root("x = f32[]{:S(1)} parameter(0)").shape) == "f32[]{:S(1)}"
 
 
 def test_computations_that_nothing_calls_are_read_and_dropped():

@@ -49,6 +49,13 @@ _target_option = click.option(
     help="The machine to make code for, such as aarch64-linux-gnu or "
     "x86_64-linux-gnu,x86-64-v3; this one when left out.",
 )
+_fill_option = click.option(
+    "--fill-constants",
+    is_flag=False,
+    flag_value="random",
+    metavar="[random[:SEED]|zeros|iota]",
+    help="Make up the constants that the text leaves out as {...}: random ones by default.",
+)
 _output_option = click.option(
     "-o", "--output", metavar="FILE", help="Write there instead of to the standard output."
 )
@@ -85,12 +92,20 @@ def _target(text: str | None) -> Target | None:
     "those left out are random.",
 )
 @click.option("--seed", default=0, show_default=True, help="Of the random arguments.")
+@_fill_option
 @click.option(
     "--time", "calls", type=click.IntRange(1), metavar="N", help="Time N calls after the first."
 )
-def run(file: str, backend: str, texts: Sequence[str], seed: int, calls: int | None) -> None:
+def run(
+    file: str,
+    backend: str,
+    texts: Sequence[str],
+    seed: int,
+    fill_constants: str | None,
+    calls: int | None,
+) -> None:
     """Run FILE, a program in HLO text ("-" is the standard input), and print its results."""
-    module = read_module(file)
+    module = read_module(file, fill_constants)
     arguments = arguments_for(module, texts, seed)
     start = time.perf_counter()
     executable = compile_module(module, backend)
@@ -122,6 +137,7 @@ def _timed(executable: Executable, arguments: Sequence[np.ndarray], calls: int) 
     metavar="PASS,PASS{OPTION=N},…",
     help="The passes to run, in order; the default pipeline when left out.",
 )
+@_fill_option
 @_output_option
 @click.option("--print-after-all", is_flag=True, help="Print the module after each change.")
 @click.option("--stats", is_flag=True, help="Say what each pass did, and how long it took.")
@@ -130,6 +146,7 @@ def _timed(executable: Executable, arguments: Sequence[np.ndarray], calls: int) 
 def opt(
     file: str | None,
     passes: str | None,
+    fill_constants: str | None,
     output: str | None,
     print_after_all: bool,
     stats: bool,
@@ -142,7 +159,7 @@ def opt(
         return
     if file is None:
         raise click.UsageError("missing argument 'FILE'")
-    module = read_module(file)
+    module = read_module(file, fill_constants)
     pipeline = default_pipeline()
     if passes is not None:
         pipeline = Pipeline("chosen", parse_passes(passes))
@@ -199,6 +216,7 @@ _shapes_option = click.option(
 @_backend_option
 @_target_option
 @_shapes_option
+@_fill_option
 @_output_option
 def emit(
     program: str,
@@ -206,13 +224,14 @@ def emit(
     backend: str,
     target: str | None,
     shapes: Sequence[str],
+    fill_constants: str | None,
     output: str | None,
 ) -> None:
     """Print PROGRAM at a stage of its compilation, for this machine or another.
 
     PROGRAM is a file of HLO text, "-", or a Python function written module:function.
     """
-    module = load(program, shapes)
+    module = load(program, shapes, fill_constants)
     options = Options.from_environment()
     write_text(emit_text(module, stage, backend, options, _target(target)), output)
 
@@ -226,14 +245,20 @@ def emit(
 @click.option("--out-dir", default=".", show_default=True, metavar="DIR")
 @_target_option
 @_shapes_option
+@_fill_option
 def compile_command(
-    program: str, cpp_class: str, out_dir: str, target: str | None, shapes: Sequence[str]
+    program: str,
+    cpp_class: str,
+    out_dir: str,
+    target: str | None,
+    shapes: Sequence[str],
+    fill_constants: str | None,
 ) -> None:
     """Compile PROGRAM into an object file and a C++ header.
 
     PROGRAM is a file of HLO text, "-", or a Python function written module:function.
     """
-    module = load(program, shapes)
+    module = load(program, shapes, fill_constants)
     made = aot.compile(module, cpp_class=cpp_class, out_dir=out_dir, target=target or "host")
     click.echo(f"{made.header}\n{made.object} ({made.object_size} bytes, for {made.target.triple})")
 

@@ -1,5 +1,14 @@
 """The errors tfc raises: the user's (a sentence to act on) and ours (a defect in tfc)."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown word: the known one that is most like it, if any."""
+    close = get_close_matches(word[:80].lower(), known, 1, 0.66)
+    return f"; did you mean '{close[0]}'?" if close else ""
+
 
 class TfcError(Exception):
     """Base of every error tfc raises on purpose; its text is one sentence a user can act on."""

@@ -18,8 +18,11 @@ ACCEPTED = "a file of HLO text, or a Python function as module:function"
 _FUNCTION = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
-def read_module(path: str) -> Module:
+def read_module(path: str, fill_constants: str | None = None) -> Module:
     """The module in a file of HLO text, or in the standard input if the path is "-".
+
+    Args:
+        fill_constants: what to put in place of constants that are left out, as `parse` takes it.
 
     Raises:
         TfcError: the file is no text; ParseError if it is no HLO.
@@ -29,16 +32,17 @@ def read_module(path: str) -> Module:
         text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise TfcError(f"{path} is not text: {error}") from error
-    return parse(text, "<stdin>" if path == "-" else path)
+    return parse(text, "<stdin>" if path == "-" else path, fill_constants)
 
 
-def load(graph: str, args: Sequence[Any] = ()) -> Module:
+def load(graph: str, args: Sequence[Any] = (), fill_constants: str | None = None) -> Module:
     """The module that a text names, its arrays row-major.
 
     Args:
         graph: a file of HLO text, "-" for the standard input, or a function as module:function;
             Python modules are also looked for in the current folder.
         args: the function's arguments, as `module_of` takes them.
+        fill_constants: what to put in place of constants that are left out, as `parse` takes it.
 
     Raises:
         TfcError: it is of no accepted kind, cannot be read or traced, or does not fit.
@@ -48,7 +52,7 @@ def load(graph: str, args: Sequence[Any] = ()) -> Module:
     if _FUNCTION.fullmatch(graph) and not os.path.exists(graph):
         return _run(graph, lambda: module_of(_function(graph), args))
     try:
-        return module_of(read_module(graph), args)
+        return module_of(read_module(graph, fill_constants), args)
     except OSError as error:
         raise TfcError(f"cannot read {graph}: {error.strerror}; pass {ACCEPTED}") from error
 

@@ -31,12 +31,14 @@ class Attribute:
     "operand", what stands between the parentheses. `default` is what text that leaves the attribute
     out means.
     Instructions always have a required attribute; another that equals its default is not printed.
+    `choices` are the values allowed for an attribute that is one word.
     """
 
     name: str
     kind: str
     required: bool = True
     default: Any = None
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

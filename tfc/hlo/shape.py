@@ -121,11 +121,20 @@ class Layout:
     `minor_to_major[0]` is the dimension that varies fastest. `padded_dimensions`, when given, is
     the total width that each dimension takes in memory; what lies beyond the array's own width
     holds `padding_value`.
+
+    `properties` is what the text form says beyond the order, such as T(8,128)S(1): tiles, memory
+    space, element size. It is carried along without a meaning, and layouts are equal without it.
     """
 
     minor_to_major: tuple[int, ...]
     padded_dimensions: tuple[int, ...] = ()
     padding_value: int | float = 0
+    properties: str = field(default="", compare=False)
+
+    @property
+    def is_tiled(self) -> bool:
+        """True if the properties have tiles: the elements then lie otherwise than in order."""
+        return self.properties.startswith("T(")
 
     @staticmethod
     def default(rank: int) -> "Layout":
@@ -133,7 +142,8 @@ class Layout:
         return Layout(tuple(range(rank - 1, -1, -1)))
 
     def __str__(self) -> str:
-        return "{" + ",".join(map(str, self.minor_to_major)) + "}"
+        properties = f":{self.properties}" if self.properties else ""
+        return "{" + ",".join(map(str, self.minor_to_major)) + properties + "}"
 
 
 @dataclass(frozen=True)
@@ -232,8 +242,9 @@ class Shape:
         )
 
     def __str__(self) -> str:
-        """Notation with layout, as XLA prints instructions; a scalar shows none."""
-        return f"{self.without_layout()}{self.layout if self.rank else ''}"
+        """Notation with layout, as XLA prints instructions; a scalar shows none without reason."""
+        shown = self.layout if self.rank or self.layout.properties else ""
+        return f"{self.without_layout()}{shown}"
 
     def without_layout(self) -> str:
         """Notation without layout, as XLA prints program shapes: f32[2,3]."""

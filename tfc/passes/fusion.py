@@ -224,9 +224,7 @@ class _Plan:
             if group is not None and len(group.members) > 1:
                 new[old] = _make_fusion(group, new)
             else:
-                operands = tuple(new[o] for o in old.operands)
-                same = all(a is b for a, b in zip(operands, old.operands))
-                new[old] = old if same else old.with_(operands=operands)
+                new[old] = old.renewed(new)
         parameters = [new[p] for p in self.computation.parameters]
         root = new[self.computation.root]
         made = Computation.make(self.computation.name, parameters, root)
@@ -279,7 +277,8 @@ def _make_fusion(group: _Group, new: dict[Instruction, Instruction]) -> Instruct
         for operand in member.operands:
             if operand not in inside:
                 inputs[operand] = inside[operand] = builder.parameter(len(inputs), operand.shape)
-        inside[member] = member.with_(operands=tuple(inside[o] for o in member.operands))
+        operands = tuple(inside[o] for o in member.operands)
+        inside[member] = member.with_(operands=operands, control_predecessors=())
     root = group.root
     called = Computation.make(
         f"fused_{root.opcode.replace('-', '_')}", list(inputs.values()), inside[root]

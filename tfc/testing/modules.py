@@ -67,9 +67,8 @@ def instructions_of(
     draw: Draw,
     opcode: str,
     element_types: Sequence[ElementType] = ELEMENT_TYPES,
-    zero: bool = True,
 ) -> Module:
     """A module whose root is one instruction of an op, over parameters and constants."""
-    grower = Grower(draw, element_types, 3, zero)
+    grower = Grower(draw, element_types, 3, True)
     root = grower.make(opcode)
     return Module("single", Computation.make("main", grower.parameters, root))
