@@ -166,6 +166,7 @@ _VALUES: dict[str, Callable[[Any], bool]] = {
     "name": lambda value: isinstance(value, str),
     "string": lambda value: isinstance(value, str),
     "raw": lambda value: isinstance(value, str),
+    "precisions": lambda value: isinstance(value, str),
     "slice": _is_triples,
     "padding": _is_triples,
     "computation": lambda value: isinstance(value, Computation),
