@@ -1,7 +1,7 @@
 """Shapes and attribute values as text: one row for each kind of attribute, printed and parsed.
 
 ints {0,1} · int 3 · bool true · name kLoop · string "s" · raw {…} left alone · slice {[0:4:2]}
-padding 0_1x2_3_1 · computation %f · computations {%f, %g}
+padding 0_1x2_3_1 · window {size=3x3 stride=2x2} · computation %f · computations {%f, %g}
 """
 
 import re
@@ -14,6 +14,7 @@ from tfc.errors import ShapeError
 from tfc.hlo.ir import Computation
 from tfc.hlo.lexer import Lexer, quote
 from tfc.hlo.shape import ELEMENT_TYPES, AnyShape, Layout, Shape, TupleShape
+from tfc.hlo.window import parse_window, print_window
 
 MAX_NESTING = 100
 NameOf = Callable[[Computation], str]
@@ -149,6 +150,7 @@ FORMS: dict[str, Form] = {
                          lambda lexer, _: parse_list(lexer, "{", "}",
                                                      lambda: _parse_interval(lexer))),
     "padding":      Form(_print_padding, _parse_padding),
+    "window":       Form(lambda v, _: print_window(v), lambda lexer, _: parse_window(lexer)),
     "computation":  Form(lambda v, name_of: "%" + name_of(v), lambda _, called: called()),
     "computations": Form(lambda v, name_of: "{" + ", ".join("%" + name_of(c) for c in v) + "}",
                          lambda lexer, called: parse_list(lexer, "{", "}", called)),
