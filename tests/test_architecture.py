@@ -27,8 +27,9 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "compiler": (*ROOTS, "hlo", "passes", "backends", "stablehlo"),
     "jit": (*ROOTS, "hlo", "frontend", "passes", "backends", "compiler"),
     "testing": (*ROOTS, "hlo", "compiler"),
+    "imported": (*ROOTS, "hlo", "passes", "backends", "compiler"),
     "console": (*ROOTS, "hlo"),  # what the command lines share
-    "aot": (*ROOTS, "hlo", "frontend", "passes", "backends", "compiler", "console"),
+    "aot": (*ROOTS, "hlo", "frontend", "passes", "backends", "compiler", "imported", "console"),
 }
 
 

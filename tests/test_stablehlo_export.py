@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 from xla_bridge import RUNNABLE, run_stablehlo_text
 
 import tfc
-import tfc.numpy as tnp
 from tfc.compiler import module_text
-from tfc.errors import UnsupportedError
-from tfc.hlo import parse
 from tfc.hlo.evaluator import evaluate
 from tfc.hlo.ir import Module
 from tfc.hlo.op import OPS

@@ -26,7 +26,7 @@ from tfc.console import Commands, arguments_for, show, write_text
 from tfc.options import Options
 from tfc.passes import PASSES, Pipeline, PipelineReport, default_pipeline, parse_passes
 
-_STAGES = ("hlo", "optimized", "mlir", "llvm", "asm", "ptx")
+_STAGES = ("hlo", "stablehlo", "optimized", "mlir", "llvm", "asm", "ptx")
 
 _EXAMPLES = """\b
 Examples:
@@ -87,7 +87,7 @@ def _target(text: str | None) -> Target | None:
     "--time", "calls", type=click.IntRange(1), metavar="N", help="Time N calls after the first."
 )
 def run(file: str, backend: str, texts: Sequence[str], seed: int, calls: int | None) -> None:
-    """Run FILE, a program in HLO text ("-" is the standard input), and print its results."""
+    """Run FILE, HLO text or StableHLO ("-" is the standard input), and print its results."""
     module = read_module(file)
     arguments = arguments_for(module, texts, seed)
     start = time.perf_counter()
@@ -208,7 +208,7 @@ def emit(
 ) -> None:
     """Print PROGRAM at a stage of its compilation, for this machine or another.
 
-    PROGRAM is a file of HLO text, "-", or a Python function written module:function.
+    PROGRAM is a file of HLO text or StableHLO, "-", or a Python function written module:function.
     """
     module = load(program, shapes)
     options = Options.from_environment()
@@ -229,7 +229,7 @@ def compile_command(
 ) -> None:
     """Compile PROGRAM into an object file and a C++ header.
 
-    PROGRAM is a file of HLO text, "-", or a Python function written module:function.
+    PROGRAM is a file of HLO text or StableHLO, "-", or a Python function written module:function.
     """
     module = load(program, shapes)
     made = aot.compile(module, cpp_class=cpp_class, out_dir=out_dir, target=target or "host")

@@ -70,6 +70,18 @@ def from_stablehlo(
         UnsupportedError: HLO has no counterpart of an operation or a type.
         TfcError: the source cannot be read.
     """
+    return ImportedFunction(read_stablehlo(source), backend, options)
+
+
+def read_stablehlo(source: Any, name: str = "") -> Module:
+    """The module of a StableHLO program, taken as `from_stablehlo` takes it.
+
+    Args:
+        name: what to call the source in errors.
+
+    Raises:
+        TfcError: it cannot be read, is malformed, or has no counterpart in HLO.
+    """
     # Loading MLIR takes a while, which those who need none of it are spared.
-    importer: Any = import_module("tfc.stablehlo.read")
-    return ImportedFunction(importer.read(source), backend, options)
+    reader: Any = import_module("tfc.stablehlo.read")
+    return reader.read(source, name)

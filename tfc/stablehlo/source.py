@@ -5,15 +5,23 @@ VHLO, which newer readers turn into today's StableHLO. CHLO operations may occur
 """
 
 import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from tfc.backends.mlir import provider
-from tfc.backends.mlir.provider import ir
-from tfc.errors import ParseError, TfcError, UnsupportedError
+from tfc.backends.mlir.provider import PROVIDER, ir
+from tfc.errors import InternalError, ParseError, TfcError, UnsupportedError
+from tfc.stablehlo import bytecode
 
 BYTECODE = b"ML\xefR"
 MAX_NESTING = 200
+SECONDS = 300
+# Strings, and brackets that are no part of an arrow.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[(\[{<]|(?<!-)[)\]}>]', re.DOTALL)
+_ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2})")
 Source = str | bytes | os.PathLike[str] | Any
 
 
@@ -31,7 +39,9 @@ def read_module(source: Source, name: str = "") -> Any:
     """
     serialized = getattr(source, "mlir_module_serialized", None)
     if isinstance(serialized, (bytes, bytearray)):
-        source = serialized
+        # Made in this process by JAX, so that there is no need of another to read it.
+        provider.stablehlo()
+        return bytecode.deserialize(PROVIDER, bytes(serialized))
     if isinstance(source, os.PathLike) or (isinstance(source, str) and "{" not in source):
         return read_module(_read_file(Path(source)), name or str(source))
     if isinstance(source, str):
@@ -43,7 +53,7 @@ def read_module(source: Source, name: str = "") -> Any:
         )
     content = bytes(source)
     if content.startswith(BYTECODE):
-        return _parse_bytecode(content, name or "the bytecode")
+        return _parse_text(_read_bytecode(content, name or "the bytecode"), name or "<bytecode>")
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
@@ -60,67 +70,81 @@ def _read_file(path: Path) -> bytes:
 
 
 def new_context() -> Any:
-    """An MLIR context that knows StableHLO and CHLO, and nothing that is not registered.
+    """An MLIR context that knows StableHLO and CHLO, and prints nothing beside its exceptions.
 
     Raises:
         UnsupportedError: the MLIR bindings come without StableHLO.
     """
-    stablehlo = provider.stablehlo()
-    context = ir.Context()
-    context.enable_multithreading(False)
-    # Nothing is printed beside the exceptions.
+    provider.stablehlo()
+    context = bytecode.new_context(PROVIDER)
     context.attach_diagnostic_handler(lambda _: True)
-    stablehlo.register_dialect(context)
-    # The bindings have no way to load CHLO but through a pass that makes it.
-    module = ir.Module.parse("module {}", context)
-    provider.passmanager.PassManager.parse(
-        "builtin.module(func.func(stablehlo-legalize-quant-to-math))", context
-    ).run(module.operation)
     return context
 
 
 def _parse_text(text: str, name: str) -> Any:
-    _check_nesting(text, name)
+    _check(text, name)
     try:
         return ir.Module.parse(text, new_context())
     except ir.MLIRError as error:
         raise _parse_error(error, text, name) from None
 
 
-def _check_nesting(text: str, name: str) -> None:
-    """Refuse what the parser, which is recursive, would run out of stack on."""
+def _check(text: str, name: str) -> None:
+    """Refuse what would end the process: the parser is recursive, and strings must be UTF-8."""
     depth = 0
-    for offset, character in enumerate(text):
-        if character in "([{<":
+    for token in _TOKEN.finditer(text):
+        found = token[0]
+        if found[0] == '"':
+            if not _is_utf8(found):
+                raise ParseError("this string is not UTF-8", text, token.start(), name)
+        elif found in "([{<":
             depth += 1
             if depth > MAX_NESTING:
-                raise ParseError(f"brackets nest deeper than {MAX_NESTING}", text, offset, name)
-        elif character in ")]}>" and depth and text[offset - 1] != "-":
+                message = f"brackets nest deeper than {MAX_NESTING}"
+                raise ParseError(message, text, token.start(), name)
+        elif depth:
             depth -= 1
+
+
+def _is_utf8(string: str) -> bool:
+    """Whether a string is UTF-8 once its escapes, two hexadecimal digits, are bytes."""
+    if "\\" not in string:
+        return True
+    escaped = _ESCAPE.sub(lambda m: bytes([int(m[1], 16)]), string.encode("utf-8"))
+    try:
+        escaped.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _parse_error(error: Any, text: str, name: str) -> TfcError:
     for diagnostic in error.error_diagnostics:
-        location = diagnostic.location
-        if isinstance(location, ir.FileLineColLoc) and location.start_line:
-            lines = text.split("\n")[: location.start_line]
-            offset = sum(len(line) + 1 for line in lines[:-1]) + max(location.start_col - 1, 0)
-            return ParseError(diagnostic.message, text, min(offset, len(text)), name)
-        return TfcError(f"{name} is no valid StableHLO: {diagnostic.message}")
+        place = re.fullmatch(r'loc\("-":(\d+):(\d+)\)', str(diagnostic.location))
+        if place is None or place[1] == "0":
+            return TfcError(f"{name} is no valid StableHLO: {diagnostic.message}")
+        before = text.split("\n")[: int(place[1]) - 1]
+        offset = sum(len(line) + 1 for line in before) + int(place[2]) - 1
+        return ParseError(diagnostic.message, text, min(offset, len(text)), name)
     return TfcError(f"{name} is no valid StableHLO: {error}")
 
 
-def _parse_bytecode(content: bytes, name: str) -> Any:
-    context = new_context()
-    messages: list[str] = []
-    handler = context.attach_diagnostic_handler(lambda d: not messages.append(d.message))
+def _read_bytecode(content: bytes, name: str) -> str:
+    """The text of bytecode, read in another process, which malformed bytecode may end."""
+    newest = provider.stablehlo().get_current_version()
+    # -P: the folder of the program is no place to import from.
+    command = [sys.executable, "-P", bytecode.__file__, PROVIDER]
     try:
-        return provider.stablehlo().deserialize_portable_artifact(context, content)
-    except (ValueError, ir.MLIRError) as error:
-        reason = messages[0] if messages else str(error)
-        newest = provider.stablehlo().get_current_version()
-        raise UnsupportedError(
-            f"{name} is no StableHLO that version {newest} reads: {reason}"
-        ) from None
-    finally:
-        handler.detach()
+        done = subprocess.run(
+            command, input=content, capture_output=True, timeout=SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise TfcError(f"{name} takes more than {SECONDS} seconds to read") from None
+    if done.returncode == 0:
+        return done.stdout.decode("utf-8")
+    said = done.stderr.decode("utf-8", "replace")
+    if done.returncode == 1:  # a Python exception
+        raise InternalError(f"the reader of bytecode failed: {said.strip()[-300:]}")
+    found = re.search(r"error: (.*)", said)
+    reason = found[1] if found and done.returncode == bytecode.REFUSED else "it is malformed"
+    raise UnsupportedError(f"{name} is no StableHLO that version {newest} reads: {reason}")

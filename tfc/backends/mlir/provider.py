@@ -52,17 +52,15 @@ vector: Any = import_module(f"{PROVIDER}.dialects.vector")
 
 @cache
 def stablehlo() -> Any:
-    """The extension for the StableHLO dialect, its passes registered.
+    """The extension for the StableHLO dialect.
 
     Raises:
         UnsupportedError: the bindings in use come without it.
     """
     try:
-        extension: Any = import_module(f"{PROVIDER}._mlir_libs._stablehlo")
+        return import_module(f"{PROVIDER}._mlir_libs._stablehlo")
     except ImportError:
         raise UnsupportedError(
             f"the MLIR bindings in the package {PROVIDER} come without StableHLO: "
             "use those of torch-mlir (`pip install torch-mlir`)"
         ) from None
-    extension.register_stablehlo_passes()
-    return extension
