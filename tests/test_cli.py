@@ -96,6 +96,39 @@ def test_compile_writes_header_and_object(tmp_path: Path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["softmax.h", "softmax.o"]
 
 
+def test_constants_that_the_text_leaves_out_can_be_filled(tmp_path: Path):
+    text = "ENTRY e { w = f32[3] constant({...})\n ROOT y = f32[3] add(w, w) }"
+    (tmp_path / "elided.hlo").write_text(text)
+    file = str(tmp_path / "elided.hlo")
+    refused = run("run", file)
+    assert refused.exit_code == 1
+    assert "the elements of the constant w are left out" in refused.output
+    assert run("run", file, "--fill-constants=iota").output == "result 0: f32[3]\n[0. 2. 4.]\n"
+    assert run("run", file, "--fill-constants=zeros").output == "result 0: f32[3]\n[0. 0. 0.]\n"
+    first, again, other = (
+        run("run", file, f"--fill-constants{seed}").output for seed in ("", "=random", "=random:1")
+    )
+    assert first == again != other
+    assert (
+        "constant({0, 1, 2})" in run("opt", file, "--passes", "dce", "--fill-constants=iota").output
+    )
+    assert run("emit", file, "--stage", "asm", "--fill-constants").exit_code == 0
+    made = run("compile", file, "--cpp-class", "A", "--out-dir", str(tmp_path), "--fill-constants")
+    assert made.exit_code == 0, made.output
+    assert "random:SEED, not with 'ones'" in run("run", file, "--fill-constants=ones").output
+
+
+def test_tiled_layouts_are_read_and_printed_but_not_compiled(tmp_path: Path):
+    text = "ENTRY e { x = f32[2]{0:T(8)} parameter(0)\n ROOT y = f32[2]{0:T(8)} negate(x) }"
+    (tmp_path / "tiled.hlo").write_text(text)
+    printed = run("emit", str(tmp_path / "tiled.hlo"), "--stage", "hlo")
+    assert "negate(%x)" in printed.output
+    for command_line in (["run"], ["emit", "--stage", "asm"], ["compile", "--cpp-class", "A"]):
+        made = run(command_line[0], str(tmp_path / "tiled.hlo"), *command_line[1:])
+        assert made.exit_code == 1
+        assert "x has the tiled layout f32[2]{0:T(8)}, for which no code can be made" in made.output
+
+
 def test_doctor_examines_this_machine():
     made = run("doctor")
     assert made.exit_code == 0, made.output

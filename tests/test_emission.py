@@ -6,6 +6,7 @@ import pytest
 import tfc
 from tfc.backends.mlir.elemental import EMISSION
 from tfc.hlo import builder
+from tfc.hlo.complex_meaning import join
 from tfc.hlo.evaluator import evaluate
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import OPS, Op
@@ -27,6 +28,8 @@ TYPES = [
         "bf16",
         "f32",
         "f64",
+        "c64",
+        "c128",
     )
 ]
 ELEMENTWISE = [op for op in OPS.values() if op.elementwise]
@@ -46,6 +49,9 @@ def special_values(element_type: ElementType) -> np.ndarray:
         values = [0, 1, 2, 3, 5, 7, bits - 1, bits, bits + 1, high, high - 1, low, low + 1]
         values += [-v for v in values if low <= -v <= high]
         return np.array([v % 2**64 for v in values], np.uint64).astype(element_type.dtype)
+    if element_type.is_complex:
+        parts = special_values(element_type.component)[::3]
+        return join(*(a.reshape(-1) for a in np.meshgrid(parts, parts, indexing="ij")))
     limits = np.finfo(np.float32 if element_type.bits >= 32 else np.float16)
     values = [
         0.0,
@@ -79,12 +85,16 @@ def results_of(op: Op, operands: list[Instruction]) -> list[Instruction]:
     element_type = operands[0].array_shape.element_type
     match op.name:
         case "compare":
-            return [builder.compare(d, *operands[:2]) for d in ("EQ", "NE", "LT", "LE", "GT", "GE")]
+            ordered = () if element_type.is_complex else ("LT", "LE", "GT", "GE")
+            return [builder.compare(d, *operands[:2]) for d in ("EQ", "NE", *ordered)]
+        case "complex" if element_type.bits < 32:
+            return []
         case "select":
             test = builder.compare("EQ", operands[0], operands[0])
             return [builder.instruction("select", [test, *operands[:2]])]
         case "convert":
-            return [builder.convert(operands[0], t) for t in TYPES if t != element_type]
+            targets = [t for t in TYPES if t.is_complex or not element_type.is_complex]
+            return [builder.convert(operands[0], t) for t in targets if t != element_type]
         case "bitcast-convert":
             return [
                 builder.instruction(
@@ -93,7 +103,9 @@ def results_of(op: Op, operands: list[Instruction]) -> list[Instruction]:
                     shape=operands[0].array_shape.with_element_type(t),
                 )
                 for t in TYPES
-                if t.bits == element_type.bits and PRED not in (t, element_type)
+                if t.bits == element_type.bits
+                and PRED not in (t, element_type)
+                and t.is_complex == element_type.is_complex
             ]
         case "clamp":
             return [builder.instruction("clamp", [operands[1], operands[0], operands[1]])]
@@ -123,6 +135,10 @@ def assert_close(actual: np.ndarray, expected: np.ndarray, message: str) -> None
     assert actual.dtype == expected.dtype, message
     if actual.dtype.kind in "iub":
         np.testing.assert_array_equal(actual, expected, err_msg=message)
+        return
+    if actual.dtype.kind == "c":
+        for part in (np.real, np.imag):
+            assert_close(part(actual), part(expected), message)
         return
     wide_actual, wide_expected = actual.astype(np.float64), expected.astype(np.float64)
     finite = np.isfinite(wide_expected)

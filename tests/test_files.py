@@ -3,6 +3,7 @@
 A file begins with `// RUN: verb argument`; `// -----` lines part it into cases.
 
     // RUN: text                 parse, print; // CHECK lines match the printed text (filecheck.py)
+    // RUN: canonical            parse, print: the very text of the case, without its // lines
     // RUN: verify               parsing fails: // ERROR lines follow the line that is wrong
     // RUN: --passes a,b         parse, run the passes, print; // CHECK lines; the values stay the
                                  same; // STRUCTURE: fusion 1, dot 0 counts what is outside kernels
@@ -51,6 +52,7 @@ def leaves_of(value: Any) -> list[Any]:
 # Each verb turns a module and the argument of RUN into the one whose text CHECK lines are held to.
 VERBS: dict[str, Callable[[Module, str], Module]] = {
     "text": lambda module, _: module,
+    "canonical": lambda module, _: module,
     "passes": run_passes,
 }
 
@@ -72,7 +74,10 @@ def test_file(path: Path, number: int, request: pytest.FixtureRequest):
     run = _RUN.match(parts[0])
     assert run is not None, f"{path} does not begin with // RUN:"
     verb, argument = run[1], run[2].strip()
-    if request.config.getoption("--bless"):
+    if verb == "canonical":
+        written = re.sub(r"^//.*\n", "", parts[number], flags=re.MULTILINE)
+        assert str(parse(written, path.name)) == written
+    elif request.config.getoption("--bless"):
         parts[number] = bless(parts[number], verb, argument)
         path.write_text(SEPARATOR.join(parts))
     elif verb == "verify":
@@ -130,4 +135,4 @@ def bless_error(text: str) -> str:
     indent = re.match(r"\s*", lines[caught.value.line - 1])
     blank = indent[0] if indent else ""
     lines.insert(caught.value.line, f"{blank}// ERROR: {caught.value.message}")
-    return "\n".join(lines)
+    return "\n".join(lines).rstrip("\n") + "\n"

@@ -15,9 +15,9 @@ from strategies import EXACT
 from xla_bridge import run_hlo_text, xla_parse, xla_print
 
 from tfc.hlo import builder, evaluate, parse
-from tfc.hlo.elementwise import COMPARISONS
 from tfc.hlo.ir import Computation, Module
 from tfc.hlo.op import OPS
+from tfc.hlo.selection import COMPARISONS
 from tfc.hlo.shape import BF16, F16, F32, F64, PRED, S8, S32, S64, U8, U32, ElementType, Shape
 from tfc.testing import ELEMENT_TYPES, OPCODES, arguments_for, instructions_of, modules
 
@@ -32,7 +32,7 @@ UNARY_FLOAT = [op.name for op in OPS.values()
                and not op.needs_shape and op.name not in UNIMPLEMENTED]  # fmt: skip
 BINARY_FLOAT = [op.name for op in OPS.values()
                 if op.elementwise and op.arity == 2 and "float" in op.domain
-                and op.name != "compare"]  # fmt: skip
+                and op.name not in ("compare", "complex")]  # fmt: skip
 INTEGER_CASES = [(op.name, t) for op in OPS.values() for t in INTEGERS
                  if op.elementwise and "signed" in op.domain and not op.needs_shape
                  and op.name not in ("compare", "select", "clamp")
@@ -135,6 +135,10 @@ def assert_close(
     got: np.ndarray, expected: np.ndarray, opcode: str, *inputs: np.ndarray, allowed: float = 4
 ) -> None:
     assert got.dtype == expected.dtype
+    if got.dtype.kind == "c":
+        for part in (np.real, np.imag):
+            assert_close(part(got), part(expected), opcode, *inputs, allowed=allowed)
+        return
     if got.dtype == np.bool_:
         np.testing.assert_array_equal(got, expected)
         return

@@ -23,6 +23,7 @@ from tfc.backends.target import Target
 from tfc.compiler import compile as compile_module
 from tfc.compiler import emit_text
 from tfc.console import Commands, arguments_for, show, write_text
+from tfc.errors import UnsupportedError
 from tfc.options import Options
 from tfc.passes import PASSES, Pipeline, PipelineReport, default_pipeline, parse_passes
 
@@ -35,6 +36,7 @@ Examples:
   tfc emit examples/softmax.hlo --stage asm
   tfc emit examples/softmax.hlo --stage ptx --backend gpu
   tfc compile examples/softmax.hlo --cpp-class demo::Softmax --out-dir build
+  tfc fuzz --seconds 60 --seed 1
   tfc doctor
 """
 
@@ -46,6 +48,13 @@ _target_option = click.option(
     metavar="TRIPLE[,CPU[,FEATURES]]",
     help="The machine to make code for, such as aarch64-linux-gnu or "
     "x86_64-linux-gnu,x86-64-v3; this one when left out.",
+)
+_fill_option = click.option(
+    "--fill-constants",
+    is_flag=False,
+    flag_value="random",
+    metavar="[random[:SEED]|zeros|iota]",
+    help="Make up the constants that the text leaves out as {...}: random ones by default.",
 )
 _output_option = click.option(
     "-o", "--output", metavar="FILE", help="Write there instead of to the standard output."
@@ -83,12 +92,26 @@ def _target(text: str | None) -> Target | None:
     "those left out are random.",
 )
 @click.option("--seed", default=0, show_default=True, help="Of the random arguments.")
+@_fill_option
 @click.option(
     "--time", "calls", type=click.IntRange(1), metavar="N", help="Time N calls after the first."
 )
+<<<<<<< HEAD
 def run(file: str, backend: str, texts: Sequence[str], seed: int, calls: int | None) -> None:
     """Run FILE, HLO text or StableHLO ("-" is the standard input), and print its results."""
     module = read_module(file)
+=======
+def run(
+    file: str,
+    backend: str,
+    texts: Sequence[str],
+    seed: int,
+    fill_constants: str | None,
+    calls: int | None,
+) -> None:
+    """Run FILE, a program in HLO text ("-" is the standard input), and print its results."""
+    module = read_module(file, fill_constants)
+>>>>>>> main
     arguments = arguments_for(module, texts, seed)
     start = time.perf_counter()
     executable = compile_module(module, backend)
@@ -120,6 +143,7 @@ def _timed(executable: Executable, arguments: Sequence[np.ndarray], calls: int) 
     metavar="PASS,PASS{OPTION=N},…",
     help="The passes to run, in order; the default pipeline when left out.",
 )
+@_fill_option
 @_output_option
 @click.option("--print-after-all", is_flag=True, help="Print the module after each change.")
 @click.option("--stats", is_flag=True, help="Say what each pass did, and how long it took.")
@@ -128,6 +152,7 @@ def _timed(executable: Executable, arguments: Sequence[np.ndarray], calls: int) 
 def opt(
     file: str | None,
     passes: str | None,
+    fill_constants: str | None,
     output: str | None,
     print_after_all: bool,
     stats: bool,
@@ -140,7 +165,7 @@ def opt(
         return
     if file is None:
         raise click.UsageError("missing argument 'FILE'")
-    module = read_module(file)
+    module = read_module(file, fill_constants)
     pipeline = default_pipeline()
     if passes is not None:
         pipeline = Pipeline("chosen", parse_passes(passes))
@@ -197,6 +222,7 @@ _shapes_option = click.option(
 @_backend_option
 @_target_option
 @_shapes_option
+@_fill_option
 @_output_option
 def emit(
     program: str,
@@ -204,13 +230,14 @@ def emit(
     backend: str,
     target: str | None,
     shapes: Sequence[str],
+    fill_constants: str | None,
     output: str | None,
 ) -> None:
     """Print PROGRAM at a stage of its compilation, for this machine or another.
 
     PROGRAM is a file of HLO text or StableHLO, "-", or a Python function written module:function.
     """
-    module = load(program, shapes)
+    module = load(program, shapes, fill_constants)
     options = Options.from_environment()
     write_text(emit_text(module, stage, backend, options, _target(target)), output)
 
@@ -224,16 +251,64 @@ def emit(
 @click.option("--out-dir", default=".", show_default=True, metavar="DIR")
 @_target_option
 @_shapes_option
+@_fill_option
 def compile_command(
-    program: str, cpp_class: str, out_dir: str, target: str | None, shapes: Sequence[str]
+    program: str,
+    cpp_class: str,
+    out_dir: str,
+    target: str | None,
+    shapes: Sequence[str],
+    fill_constants: str | None,
 ) -> None:
     """Compile PROGRAM into an object file and a C++ header.
 
     PROGRAM is a file of HLO text or StableHLO, "-", or a Python function written module:function.
     """
-    module = load(program, shapes)
+    module = load(program, shapes, fill_constants)
     made = aot.compile(module, cpp_class=cpp_class, out_dir=out_dir, target=target or "host")
     click.echo(f"{made.header}\n{made.object} ({made.object_size} bytes, for {made.target.triple})")
+
+
+# --- ops ----------------------------------------------------------------------------------------
+
+
+@tfc.command()
+@click.option("--markdown", is_flag=True, help="Print the reference of all operations instead.")
+@_output_option
+def ops(markdown: bool, output: str | None) -> None:
+    """Show what tfc has of each operation: text, evaluator, code, gradient, comparison with XLA."""
+    catalogue = import_module("tfc.catalogue")
+    write_text(catalogue.reference_page() if markdown else catalogue.coverage(), output)
+
+
+# --- fuzz ---------------------------------------------------------------------------------------
+
+
+@tfc.command()
+@click.option("--seconds", default=60.0, show_default=True, type=click.FloatRange(0, min_open=True))
+@click.option("--seed", default=0, show_default=True, help="Of the random programs.")
+@click.option("--out-dir", default="tfc-fuzz", show_default=True, metavar="DIR")
+@click.option("--ops", "opcodes", metavar="OP,OP,…", help="Only these operations.")
+@click.option("--size", default=16, show_default=True, type=click.IntRange(1))
+@_backend_option
+def fuzz(
+    seconds: float, seed: int, out_dir: str, opcodes: str | None, size: int, backend: str
+) -> None:
+    """Compile random programs and compare them with the reference evaluator.
+
+    A program that goes wrong is made small and written to DIR as HLO text. The exit code is 1 if
+    there is one.
+    """
+    try:
+        command = import_module("tfc.testing.command")
+    except ModuleNotFoundError as error:
+        if error.name != "hypothesis":
+            raise
+        raise UnsupportedError(
+            "random testing needs hypothesis, which is not installed: run `pip install hypothesis`"
+        ) from error
+    if not command.run(seconds, seed, Path(out_dir), opcodes, size, backend):
+        raise click.exceptions.Exit(1)
 
 
 # --- doctor and demo ----------------------------------------------------------------------------

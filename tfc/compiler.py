@@ -12,6 +12,7 @@ from tfc.backends.registry import get_backend
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Module
+from tfc.hlo.shape import leaves
 from tfc.hlo.verifier import verify
 from tfc.options import Options
 
@@ -34,7 +35,7 @@ def compile(
         UnsupportedError: the backend lacks something that the module needs.
     """
     chosen = get_backend(backend)
-    verify(module)
+    _check(module)
     return chosen.compiler.compile(module, options or Options.from_environment(), target)
 
 
@@ -56,9 +57,16 @@ def emit_text(
         UnsupportedError: the backend has no such stage, or cannot compile the module.
     """
     chosen = get_backend(backend)
+<<<<<<< HEAD
     verify(module)
     if stage == "stablehlo":
         return module_text(module, stage)
+=======
+    if stage == "hlo":
+        verify(module)
+    else:
+        _check(module)
+>>>>>>> main
     return chosen.compiler.emit_text(module, stage, options or Options.from_environment(), target)
 
 
@@ -89,7 +97,25 @@ def compile_object(
         VerificationError: the module breaks an invariant.
         UnsupportedError: the target is no CPU, or some op has no CPU code.
     """
-    verify(module)
+    _check(module)
     chosen = options or Options.from_environment()
     compiler = get_backend("cpu").compiler
     return compiler.compile_object(module, name, target or Target.host(), chosen)
+
+
+def _check(module: Module) -> None:
+    """Refuse a module that is malformed, or that no backend can make code for.
+
+    Raises:
+        VerificationError: the module breaks an invariant.
+        UnsupportedError: an array in it is tiled.
+    """
+    verify(module)
+    for computation in module.computations:
+        for instruction in computation.instructions:
+            for shape in leaves(instruction.shape):
+                if shape.layout.is_tiled:
+                    raise UnsupportedError(
+                        f"{instruction.name} has the tiled layout {shape}, for which no code can "
+                        "be made: leave the tiles, T(…), out of the text"
+                    )

@@ -11,10 +11,11 @@ import numpy as np
 
 from tfc.errors import InternalError, TfcError
 from tfc.files import write_files
+from tfc.hlo.fill import random_array
 from tfc.hlo.ir import Module
 from tfc.hlo.lexer import Lexer
 from tfc.hlo.literal_text import parse_literal
-from tfc.hlo.shape import ElementType, Shape, leaves
+from tfc.hlo.shape import Shape, leaves
 
 
 class Failure(click.ClickException):
@@ -84,7 +85,7 @@ def arguments_for(module: Module, texts: Sequence[str], seed: int) -> list[np.nd
         raise TfcError(f"{module.name} takes {len(shapes)} arrays, got {len(texts)}")
     given = [_argument(n, text, shape) for n, (text, shape) in enumerate(zip(texts, shapes))]
     generator = np.random.default_rng(seed)
-    return given + [_random(s, generator) for s in shapes[len(given) :]]
+    return given + [random_array(s, generator) for s in shapes[len(given) :]]
 
 
 def _argument(number: int, text: str, shape: Shape) -> np.ndarray:
@@ -106,24 +107,6 @@ def _load(path: str, shape: Shape) -> np.ndarray:
     dtype = shape.element_type.dtype
     # NumPy's file format has no name for bf16 and its like: it stores them as opaque bytes.
     return array.view(dtype) if array.dtype == np.dtype(f"V{dtype.itemsize}") else array
-
-
-def _random(shape: Shape, generator: np.random.Generator) -> np.ndarray:
-    kind, dtype = shape.element_type.kind, shape.element_type.dtype
-    if kind == "pred":
-        return generator.random(shape.dims) < 0.5
-    if kind in ("signed", "unsigned"):
-        low, high = _small_range(shape.element_type)
-        return generator.integers(low, high, shape.dims, endpoint=True).astype(dtype)
-    values = generator.standard_normal(shape.dims)
-    if kind == "complex":
-        values = values + 1j * generator.standard_normal(shape.dims)
-    return np.asarray(values).astype(dtype)
-
-
-def _small_range(element_type: ElementType) -> tuple[int, int]:
-    """Integers that stay exact in sums and products of a few."""
-    return (-8, 7) if element_type.kind == "signed" else (0, 15)
 
 
 def show(number: int, array: np.ndarray, shape: Shape) -> str:

@@ -1,5 +1,14 @@
 """The errors tfc raises: the user's (a sentence to act on) and ours (a defect in tfc)."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown word: the known one that is most like it, if any."""
+    close = get_close_matches(word[:80].lower(), known, 1, 0.66)
+    return f"; did you mean '{close[0]}'?" if close else ""
+
 
 class TfcError(Exception):
     """Base of every error tfc raises on purpose; its text is one sentence a user can act on."""
@@ -24,6 +33,8 @@ class ParseError(TfcError, ValueError):
     """
 
     def __init__(self, message: str, source: str, offset: int, file: str = "<text>"):
+        # What is quoted from a hostile text can be of any length.
+        message = message if len(message) <= 400 else f"{message[:300]} … {message[-90:]}"
         self.message, self.file = message, file
         start = source.rfind("\n", 0, offset) + 1
         end = source.find("\n", offset)

@@ -1,4 +1,4 @@
-"""Functions that neural networks are made of, beyond NumPy's: softmax, losses' logarithms, one-hot.
+"""Functions that neural networks are made of, beyond NumPy's: convolutions, pooling, softmax …
 
 All take Tensors or arrays, and give NumPy arrays outside a trace.
 """
@@ -9,22 +9,31 @@ import numpy as np
 
 from tfc.frontend import operations as ops
 from tfc.frontend.arithmetic import where
+from tfc.frontend.convolutions import conv, conv_transpose
 from tfc.frontend.functions import as_float, exp, isfinite, log, logaddexp, sigmoid
 from tfc.frontend.manipulation import Axes, normalize_axis, squeeze
 from tfc.frontend.operations import stop_gradient as _stop_gradient
 from tfc.frontend.promotion import as_tensor, cast
 from tfc.frontend.reductions import max, sum
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
+from tfc.frontend.windows import avg_pool, cummax, cummin, max_pool
 
 __all__ = [
+    "avg_pool",
+    "conv",
+    "conv_transpose",
+    "cummax",
+    "cummin",
     "log_softmax",
     "logsumexp",
+    "max_pool",
     "one_hot",
     "relu",
     "sigmoid",
     "softmax",
     "softplus",
     "stop_gradient",
+    "top_k",
 ]
 
 
@@ -90,3 +99,16 @@ def one_hot(
     numbers = ops.iota(tensor.array_shape.element_type, dims, place)
     spread = ops.broadcast(tensor, dims, [d for d in range(len(dims)) if d != place])
     return cast(ops.compare("EQ", numbers, spread), dtype)
+
+
+@evaluable
+def top_k(operand: ArrayLike, k: int) -> tuple[Tensor, Tensor]:
+    """The k largest elements along the last axis in descending order, and their int32 indices.
+
+    Of equal elements the first comes first; NaN counts as larger than all numbers.
+
+    Raises:
+        ShapeError: the last axis has fewer elements, or there is none.
+    """
+    values, indices = ops.elements(ops.operation("topk", as_tensor(operand), k=k, largest=True))
+    return values, indices

@@ -35,6 +35,8 @@ def same_values(before: Module, after: Module, kind: str = "special") -> None:
     for a, b in zip(expected, got):
         assert a.dtype == b.dtype
         assert a.shape == b.shape
+        if a.dtype.kind == "c":
+            a, b = (np.stack([v.real, v.imag]) for v in (a, b))
         nan = np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64))
         raw = f"u{a.dtype.itemsize}"
         equal = np.ascontiguousarray(a).view(raw) == np.ascontiguousarray(b).view(raw)

@@ -25,10 +25,18 @@ _STABLEHLO = re.compile(
 _FUNCTION = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
+<<<<<<< HEAD
 def read_module(path: str) -> Module:
     """The module in a file of HLO text or StableHLO, or in the standard input if the path is "-".
 
     StableHLO is told by the file's name or by its content.
+=======
+def read_module(path: str, fill_constants: str | None = None) -> Module:
+    """The module in a file of HLO text, or in the standard input if the path is "-".
+>>>>>>> main
+
+    Args:
+        fill_constants: what to put in place of constants that are left out, as `parse` takes it.
 
     Raises:
         TfcError: the file is no text; ParseError if it is no HLO.
@@ -42,15 +50,20 @@ def read_module(path: str) -> Module:
         return parse(content.decode("utf-8"), name)
     except UnicodeDecodeError as error:
         raise TfcError(f"{path} is not text: {error}") from error
+<<<<<<< HEAD
+=======
+    return parse(text, "<stdin>" if path == "-" else path, fill_constants)
+>>>>>>> main
 
 
-def load(graph: str, args: Sequence[Any] = ()) -> Module:
+def load(graph: str, args: Sequence[Any] = (), fill_constants: str | None = None) -> Module:
     """The module that a text names, its arrays row-major.
 
     Args:
         graph: a file of HLO text or StableHLO, "-" for the standard input, or a function as
             module:function; Python modules are also looked for in the current folder.
         args: the function's arguments, as `module_of` takes them.
+        fill_constants: what to put in place of constants that are left out, as `parse` takes it.
 
     Raises:
         TfcError: it is of no accepted kind, cannot be read or traced, or does not fit.
@@ -60,7 +73,7 @@ def load(graph: str, args: Sequence[Any] = ()) -> Module:
     if _FUNCTION.fullmatch(graph) and not os.path.exists(graph):
         return _run(graph, lambda: module_of(_function(graph), args))
     try:
-        return module_of(read_module(graph), args)
+        return module_of(read_module(graph, fill_constants), args)
     except OSError as error:
         raise TfcError(f"cannot read {graph}: {error.strerror}; pass {ACCEPTED}") from error
 

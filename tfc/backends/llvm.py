@@ -29,7 +29,7 @@ from tfc.errors import InternalError, UnsupportedError
 _CPU_PIPELINE = """builtin.module(
     canonicalize, cse, arith-expand{include-bf16=true}, expand-strided-metadata, lower-affine,
     convert-vector-to-scf, convert-scf-to-cf, convert-vector-to-llvm,
-    convert-math-to-llvm, convert-math-to-libm, finalize-memref-to-llvm,
+    convert-complex-to-llvm, convert-math-to-llvm, convert-math-to-libm, finalize-memref-to-llvm,
     convert-func-to-llvm{use-bare-ptr-memref-call-conv=true},
     convert-arith-to-llvm, convert-index-to-llvm, convert-cf-to-llvm, convert-ub-to-llvm,
     reconcile-unrealized-casts)"""
@@ -38,7 +38,8 @@ _GPU_PIPELINE = """builtin.module(gpu.module(
     canonicalize, cse, arith-expand{include-bf16=true}, convert-nvgpu-to-nvvm,
     expand-strided-metadata, lower-affine, convert-vector-to-scf, convert-scf-to-cf,
     convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=true}, convert-nvvm-to-llvm,
-    convert-math-to-llvm, convert-arith-to-llvm, convert-vector-to-llvm, convert-index-to-llvm,
+    convert-complex-to-llvm, convert-math-to-llvm, convert-arith-to-llvm, convert-vector-to-llvm,
+    convert-index-to-llvm,
     convert-ub-to-llvm, reconcile-unrealized-casts))"""
 
 # convert-gpu-to-nvvm makes calls of NVIDIA's libdevice, which is not there to be linked. These are

@@ -9,6 +9,13 @@ from tfc.frontend import (  # noqa: F401
     manipulation,
     products,
     reductions,
+    sorting,
     vjp,
+    vjp_convolution,
     vjp_indexed,
+    vjp_ragged,
+    vjp_sorting,
+    vjp_triangular,
+    vjp_windows,
+    windows,
 )

@@ -14,9 +14,11 @@ from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import current_trace, emit
 from tfc.hlo import builder
 from tfc.hlo.contraction import free_dimensions
+from tfc.hlo.convolution_dimensions import ConvolutionDimensionNumbers
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.literal import Literal
 from tfc.hlo.shape import PRED, AnyShape, ElementType, Shape, TupleShape
+from tfc.hlo.window import Window
 
 
 def adopt(tensor: Tensor) -> Tensor:
@@ -206,6 +208,26 @@ def dot(
         dims += [rhs.shape[d] for d in free_dimensions(rhs.ndim, batch[1], contracting[1])]
         shape = Shape(result, tuple(dims))
     return operation("dot", lhs, rhs, shape=shape, **attributes)
+
+
+def convolution(
+    lhs: Tensor,
+    rhs: Tensor,
+    window: Window,
+    labels: ConvolutionDimensionNumbers,
+    groups: int = 1,
+    batch_groups: int = 1,
+    result: ElementType | None = None,
+) -> Tensor:
+    """Sums of products at each place of a window (CGP-1…7).
+
+    Args:
+        result: the element type in which to accumulate; the operands' if left out.
+    """
+    return operation(
+        "convolution", lhs, rhs, shape=Shape(result) if result else None, window=window,
+        dim_labels=labels, feature_group_count=groups, batch_group_count=batch_groups,
+    )  # fmt: skip
 
 
 def stop_gradient(tensor: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import blame
 from tfc.hlo.ir import Computation, Instruction, inline, rebuild
 from tfc.hlo.op import OPS
+from tfc.hlo.scalars import over_arrays
 from tfc.hlo.shape import AnyShape, Shape, leaves
 
 Cotangent = Tensor | list["Cotangent"] | None
@@ -20,6 +21,7 @@ Rule = Callable[..., Sequence[Cotangent]]
 Values = dict[Instruction, Tensor]
 
 RULES: dict[str, Rule] = {}
+NONDIFFERENTIABLE: set[str] = set()  # ops whose rule lets nothing flow
 
 
 def vjp(*opcodes: str) -> Callable[[Rule], Rule]:
@@ -36,6 +38,7 @@ def vjp(*opcodes: str) -> Callable[[Rule], Rule]:
 
 def nondifferentiable(*opcodes: str) -> None:
     """List ops whose derivative is zero or does not exist: nothing flows back through them."""
+    NONDIFFERENTIABLE.update(opcodes)
     vjp(*opcodes)(lambda _, __, *operands: [None] * len(operands))
 
 
@@ -52,6 +55,9 @@ def inline_calls(computation: Computation) -> Computation:
     """The computation with what it calls put in its place, so that rules see plain ops."""
 
     def expand(instruction: Instruction) -> Instruction:
+        if instruction.opcode == "map":
+            results = over_arrays(inline_calls(instruction["to_apply"]), instruction.operands)
+            return instruction if results is None else results[0]
         if instruction.opcode not in ("call", "fusion"):
             return instruction
         (called,) = instruction.called_computations

@@ -1,8 +1,10 @@
 """The HLO-style IR: shapes, instructions, op definitions, text, verifier, reference evaluator."""
 
 # Importing a family's file enters its ops into the registry, in the order of the documentation.
-from tfc.hlo import elementwise, movement, dynamic, indexed  # noqa: F401, I001
-from tfc.hlo import contraction, control  # noqa: F401
+from tfc.hlo import elementwise, selection, conversions  # noqa: F401, I001
+from tfc.hlo import movement, dynamic, indexed  # noqa: F401
+from tfc.hlo import contraction, convolution, ragged_dot, windows, mapped  # noqa: F401
+from tfc.hlo import sorting, triangular, control  # noqa: F401
 from tfc.hlo.evaluator import evaluate
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.parser import parse

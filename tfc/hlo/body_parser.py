@@ -10,17 +10,20 @@ Without ROOT the last instruction is the root. Attributes may come in any order;
 nothing to the compiler are kept as text.
 """
 
-from dataclasses import dataclass, field, replace
+import re
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from tfc.errors import ShapeError
-from tfc.hlo.ir import Attributes, Computation, Instruction, Metadata
-from tfc.hlo.lexer import Lexer
-from tfc.hlo.literal_text import parse_literal
-from tfc.hlo.op import OPS, Op
-from tfc.hlo.printer import ANNOTATIONS
-from tfc.hlo.shape import AnyShape, Shape, TupleShape
-from tfc.hlo.value_text import FORMS, MAX_NESTING, parse_list, parse_shape
+from tfc.errors import ShapeError, did_you_mean
+from tfc.hlo.absent import ABSENT
+from tfc.hlo.annotations import ANNOTATIONS, MetadataReader, Notes, carry, check_place
+from tfc.hlo.constant_parser import ConstantParser
+from tfc.hlo.fill import Fill
+from tfc.hlo.ir import NO_ATTRIBUTES, Attributes, Computation, Instruction
+from tfc.hlo.lexer import TYPE_NAMES, Lexer
+from tfc.hlo.op import OPS, Attribute, Op
+from tfc.hlo.shape import ELEMENT_TYPES, AnyShape, Shape, TupleShape
+from tfc.hlo.value_text import FORMS, parse_list, parse_shape
 
 
 @dataclass
@@ -48,14 +51,15 @@ class _Scope:
 
 
 class BodyParser:
-    """Reads bodies; `computations` are those that they may call."""
+    """Reads bodies; `computations` are those that they may call, `unfinished` those being read."""
 
-    def __init__(self, lexer: Lexer):
+    def __init__(self, lexer: Lexer, fill: Fill | None = None):
         self.lexer = lexer
+        self.constants = ConstantParser(lexer, fill)
         self.computations: dict[str, Computation] = {}
+        self.unfinished: list[str] = []
         self.scope = _Scope()
-        self.nesting = 0
-        self.known_metadata: dict[str, Metadata] = {}
+        self.metadata = MetadataReader(lexer)
 
     def body(self, name: str) -> Computation:
         """The instructions up to a closing brace or the end of the text."""
@@ -81,21 +85,19 @@ class BodyParser:
         """A computation named, or written in place."""
         lexer, start = self.lexer, self.lexer.start
         if lexer.accept("{"):
-            self.enter("computations")
-            made = self.body("computation")
+            with lexer.nested("computations"):
+                made = self.body("computation")
             lexer.expect("}")
-            self.nesting -= 1
             return made
         name = lexer.name("a computation's name or body")
+        if name in self.unfinished:
+            lexer.error(f"the computation {name} calls itself", start)
         if name not in self.computations:
-            lexer.error(f"undefined computation '{name}'; it must come before its use", start)
+            later = re.search(rf"^\s*%?{re.escape(name)}\b[^=]*\{{", lexer.source[start:], re.M)
+            hint = "; it must come before its use" if later else ""
+            hint = hint or did_you_mean(name, self.computations)
+            lexer.error(f"undefined computation '{name}'{hint}", start)
         return self.computations[name]
-
-    def enter(self, what: str) -> None:
-        """Go one level deeper; hostile text must not overflow the stack."""
-        self.nesting += 1
-        if self.nesting > MAX_NESTING:
-            self.lexer.error(f"{what} nest deeper than {MAX_NESTING}")
 
     # Instructions
 
@@ -109,6 +111,8 @@ class BodyParser:
         shape = None
         if lexer.kind == "shape" or lexer.is_symbol("("):
             shape = parse_shape(lexer)
+            if lexer.is_symbol("{"):
+                lexer.error("expected an operation, or a layout such as {1,0}")
         made = self.application(shape, name)
         self.scope.named[name] = made
         return made
@@ -119,7 +123,7 @@ class BodyParser:
         opcode = lexer.name("an operation")
         op = OPS.get(opcode)
         if op is None:
-            lexer.error(f"unknown operation '{opcode}'", start)
+            self.refuse_operation(opcode, start)
         if op.needs_shape and shape is None:
             lexer.error(f"{opcode} requires its result shape to be stated", start)
         attributes: dict[str, Any] = {}
@@ -127,22 +131,32 @@ class BodyParser:
         if op.attributes and op.attributes[0].kind == "operand":
             if opcode == "constant" and isinstance(shape, TupleShape):
                 return self.constant_tuple(shape, name)
-            attributes[op.attributes[0].name] = self.immediate(opcode, shape)
+            attributes[op.attributes[0].name] = self.immediate(opcode, shape, name)
         else:
             operands = self.operands()
         count = len(operands)
         if op.arity is not None and op.arity != count:
             lexer.error(f"{opcode} takes {op.arity} operand{'s' * (op.arity != 1)}, got {count}",
                         start)  # fmt: skip
-        annotations: dict[str, Any] = {}
-        if not nested:
-            self.attributes(op, attributes, annotations)
+        notes = Notes() if nested else self.attributes(op, shape, attributes)
         self.complete(op, attributes, start)
         made = Attributes(attributes)
         shape = self.check_shape(op, operands, shape, made, start)
-        metadata = annotations.pop("metadata", None)
-        kept = tuple(annotations.items())
-        return self.define(Instruction(opcode, operands, shape, made, name, metadata, kept), start)
+        return self.define(notes.make(opcode, operands, shape, made, name), start)
+
+    def refuse_operation(self, opcode: str, start: int) -> NoReturn:
+        """Raise the error that says what may have been meant."""
+        lexer = self.lexer
+        if lexer.is_symbol("["):
+            hint = did_you_mean(opcode, ELEMENT_TYPES)
+            unfinished = opcode in TYPE_NAMES
+            lexer.error("this shape has no ']'" if unfinished else
+                        f"unknown element type '{opcode}'{hint}", start)  # fmt: skip
+        if opcode == "b" and lexer.is_symbol("("):
+            lexer.error("buffers, b(…), are not supported: use the array itself", start)
+        if opcode in ABSENT:
+            lexer.error(f"tfc does not have '{opcode}': {ABSENT[opcode]}", start)
+        lexer.error(f"unknown operation '{opcode}'{did_you_mean(opcode, OPS)}", start)
 
     def define(self, made: Instruction, start: int) -> Instruction:
         """Enter an instruction into the body; a parameter also by its number."""
@@ -173,7 +187,7 @@ class BodyParser:
             )
         return stated or shape
 
-    def immediate(self, opcode: str, shape: AnyShape | None) -> Any:
+    def immediate(self, opcode: str, shape: AnyShape | None, name: str) -> Any:
         """What stands in the parentheses of a parameter or constant."""
         lexer = self.lexer
         lexer.expect("(")
@@ -183,38 +197,17 @@ class BodyParser:
                 lexer.error(f"parameters are numbered from 0, got {value}", start)
         else:
             assert isinstance(shape, Shape)
-            value = parse_literal(lexer, shape)
+            value = self.constants.literal(shape, name)
         lexer.expect(")")
         return value
 
     def constant_tuple(self, shape: TupleShape, name: str) -> Instruction:
         """`constant((1, {2, 3}))`: a tuple of constants, since a Literal is one array."""
-        lexer = self.lexer
-        lexer.expect("(")
-        made = self.literal_tuple(shape)
-        lexer.expect(")")
-        annotations: dict[str, Any] = {}
-        self.attributes(OPS["tuple"], {}, annotations)
-        metadata = annotations.pop("metadata", None)
-        return self.scope.add(
-            replace(made, name=name, metadata=metadata, annotations=tuple(annotations.items()))
-        )
-
-    def literal_tuple(self, shape: TupleShape) -> Instruction:
-        """`(literal, …)`, its parts entered into the body."""
-        lexer, parts = self.lexer, []
-        lexer.expect("(")
-        for element in shape.elements:
-            if parts:
-                lexer.accept(",")
-            if isinstance(element, TupleShape):
-                parts.append(self.scope.add(self.literal_tuple(element)))
-            else:
-                literal = Attributes(literal=parse_literal(lexer, element))
-                made = Instruction("constant", (), element, literal, "constant")
-                parts.append(self.scope.add(made))
-        lexer.expect(")")
-        return Instruction("tuple", tuple(parts), shape, name="tuple")
+        self.lexer.expect("(")
+        parts = self.constants.parts(shape, name, self.scope.add)
+        self.lexer.expect(")")
+        notes = self.attributes(OPS["tuple"], shape, {})
+        return self.scope.add(notes.make("tuple", parts, shape, NO_ATTRIBUTES, name))
 
     # Operands
 
@@ -236,13 +229,9 @@ class BodyParser:
         start, name = lexer.start, lexer.name("an operand")
         if lexer.is_symbol("("):
             lexer.seek(start)
-            self.enter("operands")
-            made = self.application(shape, name, nested=True)
-            self.nesting -= 1
-            return made
-        value = self.scope.named.get(name)
-        if value is None:
-            lexer.error(f"undefined name '{name}'", start)
+            with lexer.nested("operands"):
+                return self.application(shape, name, nested=True)
+        value = self.named(name, start)
         while lexer.accept("#"):
             index_start, index = lexer.start, lexer.integer()
             elements = value.shape.elements if isinstance(value.shape, TupleShape) else ()
@@ -258,77 +247,73 @@ class BodyParser:
             )
         return value
 
+    def named(self, name: str, start: int) -> Instruction:
+        """The instruction of that name."""
+        found = self.scope.named.get(name)
+        if found is None:
+            body, _, _ = self.lexer.source[start:].partition("\n}")
+            later = re.search(rf"^\s*(?:ROOT\s+)?%?{re.escape(name)}\s*=", body, re.M)
+            hint = "; it is defined only later" if later else did_you_mean(name, self.scope.named)
+            self.lexer.error(f"undefined name '{name}'{hint}", start)
+        return found
+
     # Attributes
 
-    def attributes(self, op: Op, attributes: dict[str, Any], annotations: dict[str, Any]) -> None:
+    def attributes(self, op: Op, shape: AnyShape | None, attributes: dict[str, Any]) -> Notes:
         """Read `, name=value` as often as it comes, in any order."""
-        lexer = self.lexer
+        lexer, notes, seen = self.lexer, Notes(), set()
         while lexer.accept(","):
             start, name = lexer.start, lexer.name("an attribute")
             attribute = op.attribute(name)
-            if name in attributes or name in annotations:
+            if name in seen:
                 lexer.error(f"the attribute {name} is repeated", start)
+            seen.add(name)
             lexer.expect("=")
             if attribute is not None and attribute.kind != "operand":
-                attributes[name] = FORMS[attribute.kind].parse(lexer, self.called)
+                attributes[name] = self.value(attribute)
             elif name == "metadata":
-                annotations[name] = self.metadata()
+                notes.metadata = self.metadata.read()
             elif name == "control-predecessors":
-                annotations[name] = self.predecessors()
+                notes.predecessors = parse_list(lexer, "{", "}", self.predecessor)
             elif name in ANNOTATIONS:
-                annotations[name] = lexer.raw()
+                carry(lexer, name, ANNOTATIONS, notes.texts)
+                check_place(lexer, name, notes.texts.get(name, ""), op.name, shape, start)
             else:
                 self.refuse_attribute(op, name, start)
+        return notes
+
+    def value(self, attribute: Attribute) -> Any:
+        """An attribute's value, which must be one of its choices if it has any."""
+        start = self.lexer.start
+        value = FORMS[attribute.kind].parse(self.lexer, self.called)
+        if attribute.choices and value not in attribute.choices:
+            listed = ", ".join(attribute.choices)
+            self.lexer.error(f"{attribute.name} must be one of {listed}, got {value}", start)
+        return value
+
+    def predecessor(self) -> Instruction:
+        """An instruction that is named as a control predecessor."""
+        start = self.lexer.start
+        return self.named(self.lexer.name("an instruction"), start)
 
     def refuse_attribute(self, op: Op, name: str, start: int) -> NoReturn:
         """Raise the error that lists what the op knows."""
-        known = ", ".join(a.name for a in op.attributes if a.kind != "operand") or "none"
-        self.lexer.error(f"{op.name} has no attribute '{name}'; its attributes: {known}", start)
+        own = [a.name for a in op.attributes if a.kind != "operand"]
+        hint = did_you_mean(name, [*own, *ANNOTATIONS, "metadata", "control-predecessors"])
+        listed = ", ".join(own) or "none"
+        self.lexer.error(
+            f"{op.name} has no attribute '{name}'{hint or f'; its attributes: {listed}'}", start
+        )
 
     def complete(self, op: Op, attributes: dict[str, Any], start: int) -> None:
         """Check that what is required is there; drop what says no more than the default."""
         for attribute in op.attributes:
             if attribute.name not in attributes:
                 if attribute.required and attribute.default is None:
+                    if self.lexer.is_word(attribute.name):
+                        self.lexer.expected("','")
                     self.lexer.error(f"{op.name} lacks the attribute {attribute.name}", start)
                 if attribute.required:
                     attributes[attribute.name] = attribute.default
             elif not attribute.required and attributes[attribute.name] == attribute.default:
                 del attributes[attribute.name]
-
-    def predecessors(self) -> str:
-        """`{%a, %b}`, each defined before."""
-
-        def predecessor() -> str:
-            start, name = self.lexer.start, self.lexer.name("an instruction")
-            if name not in self.scope.named:
-                self.lexer.error(f"undefined name '{name}'", start)
-            return f"%{name}"
-
-        return "{" + ", ".join(parse_list(self.lexer, "{", "}", predecessor)) + "}"
-
-    def metadata(self) -> Metadata:
-        """A known text is not read again: many instructions come from one place."""
-        lexer, text = self.lexer, self.lexer.flat_braces()
-        known = self.known_metadata.get(text)
-        if known is None:
-            known = self.known_metadata[text] = self.metadata_fields()
-        else:
-            lexer.seek(lexer.start + len(text))
-        return known
-
-    def metadata_fields(self) -> Metadata:
-        """`{name=value …}`."""
-        lexer, fields, extra = self.lexer, {}, []
-        lexer.expect("{")
-        while not lexer.accept("}"):
-            name = lexer.name("a field of the metadata")
-            lexer.expect("=")
-            if name in ("op_type", "op_name", "source_file"):
-                fields[name] = lexer.string()
-            elif name == "source_line":
-                fields[name] = lexer.integer()
-            else:
-                extra.append((name, lexer.raw()))
-            lexer.accept(",")
-        return Metadata(**fields, extra=tuple(extra))

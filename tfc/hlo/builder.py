@@ -6,6 +6,7 @@ are left to the printer, which makes them unique.
 
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -197,12 +198,41 @@ def expand_degenerate(operand: Instruction, dims: Sequence[int]) -> Instruction:
     return broadcast(squeezed, dims, kept)
 
 
-def reshape(operand: Instruction, sizes: Sequence[int]) -> Instruction:
-    """The same elements in row-major order under other dimensions (RS-1)."""
+def reshape(
+    operand: Instruction, sizes: Sequence[int], dimensions: Sequence[int] | None = None
+) -> Instruction:
+    """The same elements under other dimensions (RS-1).
+
+    Args:
+        dimensions: the operand's dimensions from slowest to fastest, in the order of which its
+            elements are read; as they are when left out.
+    """
+    if dimensions is not None and list(dimensions) != list(range(operand.array_shape.rank)):
+        operand = instruction("transpose", [operand], dimensions=tuple(dimensions))
     shape = Shape(operand.array_shape.element_type, tuple(sizes))
     if shape.dims == operand.array_shape.dims:
         return operand
     return instruction("reshape", [operand], shape=shape)
+
+
+def collapse(operand: Instruction, dimensions: Sequence[int]) -> Instruction:
+    """Neighbouring dimensions as one, in their place (COL-1); none of them as it is.
+
+    Raises:
+        ShapeError: the dimensions are not consecutive and ascending.
+    """
+    dims, first = operand.array_shape.dims, min(dimensions, default=0)
+    last = first + len(dimensions)
+    require(
+        list(dimensions) == list(range(first, last)) and first >= 0 and last <= len(dims),
+        "collapse",
+        f"consecutive dimensions within 0..{len(dims) - 1}",
+        list(dimensions),
+        "COL-1",
+    )
+    if not dimensions:
+        return operand
+    return reshape(operand, (*dims[:first], prod(dims[first:last]), *dims[last:]))
 
 
 def convert(operand: Instruction, element_type: ElementType) -> Instruction:

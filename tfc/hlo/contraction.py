@@ -8,11 +8,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfc.hlo.elementwise import BITS, FLOAT, INT, require_kind
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.movement import require_dimensions
-from tfc.hlo.op import Attribute, Call, Op, Value, describe, register, require, require_array
+from tfc.hlo.op import (
+    Attribute,
+    Call,
+    Op,
+    Value,
+    describe,
+    register,
+    require,
+    require_array,
+    require_computation,
+)
+from tfc.hlo.scalars import apply_to_elements
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
+from tfc.hlo.sums import as_exact, sum_type
 
 DOT_DIMENSIONS = (
     "lhs_batch_dims",
@@ -36,13 +47,7 @@ def free_dimensions(rank: int, *taken: Sequence[int]) -> tuple[int, ...]:
 def _infer_dot(shapes: Sequence[AnyShape], a: Attributes, stated: AnyShape | None) -> Shape:
     lhs, rhs = (require_array("dot", s) for s in shapes)
     lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(a)
-    require(
-        lhs.element_type == rhs.element_type,
-        "dot",
-        "operands of one element type",
-        describe(shapes),
-    )
-    require_kind("dot", lhs.element_type, INT | FLOAT | BITS)
+    result = sum_type("dot", [lhs, rhs], a, stated)
     require_dimensions("dot", (*lhs_batch, *lhs_contracting), lhs.rank, "DG-1")
     require_dimensions("dot", (*rhs_batch, *rhs_contracting), rhs.rank, "DG-1")
     for kind, left, right, rule in (
@@ -60,17 +65,12 @@ def _infer_dot(shapes: Sequence[AnyShape], a: Attributes, stated: AnyShape | Non
     dims = [lhs.dims[d] for d in lhs_batch]
     dims += [lhs.dims[d] for d in free_dimensions(lhs.rank, lhs_batch, lhs_contracting)]
     dims += [rhs.dims[d] for d in free_dimensions(rhs.rank, rhs_batch, rhs_contracting)]
-    # The result may be wider than the operands (a preferred accumulation type): it is then stated.
-    result = stated.element_type if isinstance(stated, Shape) else lhs.element_type
     return Shape(result, tuple(dims))
 
 
 def _evaluate_dot(x: Instruction, values: Sequence[Value], _: Call) -> np.ndarray:
-    result = x.array_shape.element_type.dtype
-    wide = [
-        v.astype(np.float64) if x.array_shape.element_type.is_float else v.astype(result)
-        for v in values
-    ]
+    result = x.array_shape.element_type
+    wide = as_exact(values, result)
     lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(x.attributes)
     lhs_free = free_dimensions(wide[0].ndim, lhs_batch, lhs_contracting)
     rhs_free = free_dimensions(wide[1].ndim, rhs_batch, rhs_contracting)
@@ -81,55 +81,51 @@ def _evaluate_dot(x: Instruction, values: Sequence[Value], _: Call) -> np.ndarra
     lhs = wide[0].transpose(lhs_batch + lhs_free + lhs_contracting).reshape([*batch, rows, k])
     rhs = wide[1].transpose(rhs_batch + rhs_contracting + rhs_free).reshape([*batch, k, columns])
     with np.errstate(all="ignore"):
-        return np.matmul(lhs, rhs).reshape(x.array_shape.dims).astype(result)
+        return np.matmul(lhs, rhs).reshape(x.array_shape.dims).astype(result.dtype)
 
 
-def _infer_reduce(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None) -> AnyShape:
-    arrays = [require_array("reduce", s) for s in shapes]
+def reduced_operands(op: str, shapes: Sequence[AnyShape]) -> tuple[list[Shape], list[Shape]]:
+    """(operands, init values) of a reduction, which has one scalar of each operand's type.
+
+    Raises:
+        ShapeError: it has not, or the operands differ in dimensions.
+    """
+    arrays = [require_array(op, s) for s in shapes]
     count = len(arrays) // 2
     require(
         count > 0 and len(arrays) == 2 * count,
-        "reduce",
+        op,
         "as many init values as operands",
         f"{len(arrays)} operands",
     )
-    operands, inits, dimensions = arrays[:count], arrays[count:], a["dimensions"]
+    operands, inits = arrays[:count], arrays[count:]
     require(
         all(o.dims == operands[0].dims for o in operands),
-        "reduce",
+        op,
         "operands of the same dimensions",
         describe(operands),
     )
     for operand, init in zip(operands, inits):
         require(
             init.rank == 0 and init.element_type == operand.element_type,
-            "reduce",
+            op,
             "an init value that is a scalar of its operand's type",
             describe([operand, init]),
         )
-    require_dimensions("reduce", dimensions, operands[0].rank, "RED-1")
-    _require_reducer(a["to_apply"], inits)
-    kept = [d for n, d in enumerate(operands[0].dims) if n not in dimensions]
-    results = tuple(Shape(o.element_type, tuple(kept)) for o in operands)
-    return results[0] if count == 1 else TupleShape(results)
+    return operands, inits
 
 
-def _require_reducer(computation, inits: Sequence[Shape]) -> None:
-    expected = [*inits, *inits]
-    got = [p.shape for p in computation.parameters]
-    require(
-        len(got) == len(expected) and all(a.is_compatible(b) for a, b in zip(got, expected)),
-        "reduce",
-        f"to_apply of parameters {describe(expected)}",
-        describe(got),
-    )
-    result = inits[0] if len(inits) == 1 else TupleShape(tuple(inits))
-    require(
-        computation.root.shape.is_compatible(result),
-        "reduce",
-        f"to_apply of result {result.without_layout()}",
-        computation.root.shape.without_layout(),
-    )
+def one_or_tuple(shapes: Sequence[Shape]) -> AnyShape:
+    """The shape itself if there is one, else their tuple."""
+    return shapes[0] if len(shapes) == 1 else TupleShape(tuple(shapes))
+
+
+def _infer_reduce(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None) -> AnyShape:
+    operands, inits = reduced_operands("reduce", shapes)
+    require_dimensions("reduce", a["dimensions"], operands[0].rank, "RED-1")
+    require_computation("reduce", "to_apply", a["to_apply"], [*inits, *inits], one_or_tuple(inits))
+    kept = [d for n, d in enumerate(operands[0].dims) if n not in a["dimensions"]]
+    return one_or_tuple([Shape(o.element_type, tuple(kept)) for o in operands])
 
 
 def _evaluate_reduce(x: Instruction, values: Sequence[Value], call: Call) -> Value:
@@ -144,9 +140,7 @@ def _evaluate_reduce(x: Instruction, values: Sequence[Value], call: Call) -> Val
     ]
 
     def combine(left: Sequence[Value], right: Sequence[Value]) -> list[Value]:
-        result = call(x["to_apply"], [*left, *right])
-        parts = result if isinstance(result, tuple) else (result,)
-        return [np.broadcast_to(p, np.shape(right[0])) for p in parts]
+        return apply_to_elements(x["to_apply"], [*left, *right], call)
 
     # Pairwise: any order is allowed (RED-3), and this one keeps float sums accurate. Only the
     # scalar computation's own ops are applied, over whole arrays at once.
@@ -165,8 +159,7 @@ def _evaluate_reduce(x: Instruction, values: Sequence[Value], call: Call) -> Val
 # fmt: off
 register(Op("dot", 2, _infer_dot, _evaluate_dot, (
     # XLA prints contracting dimensions even if there are none, and batch dimensions if there are.
-    *(Attribute(name, "ints", required=False, default=() if "batch" in name else None)
-      for name in DOT_DIMENSIONS),
+    *(Attribute(name, "ints", required="batch" not in name, default=()) for name in DOT_DIMENSIONS),
     Attribute("operand_precision", "raw", required=False),
     Attribute("algorithm", "name", required=False))))
 register(Op("reduce", None, _infer_reduce, _evaluate_reduce,

@@ -196,7 +196,8 @@ register(Op("call", None, _infer_call("to_apply", "call"), _evaluate_call("to_ap
             (Attribute("to_apply", "computation"),
              Attribute("is_composite", "bool", required=False))))
 register(Op("fusion", None, _infer_call("calls", "fusion"), _evaluate_call("calls"),
-            (Attribute("kind", "name"), Attribute("calls", "computation")), needs_shape=True))
+            (Attribute("kind", "name", choices=("kLoop", "kInput", "kOutput", "kCustom")),
+             Attribute("calls", "computation")), needs_shape=True))
 register(Op("while", 1, _infer_while, _evaluate_while,
             (Attribute("condition", "computation"), Attribute("body", "computation"))))
 register(Op("conditional", None, _infer_conditional, _evaluate_conditional,

@@ -1,13 +1,16 @@
 """The reference semantics: walk a computation in order and apply each op's NumPy meaning."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from tfc.errors import ShapeError
 from tfc.hlo.ir import Computation, Instruction, Module
-from tfc.hlo.op import Value, op_named
+from tfc.hlo.op import Call, Value, op_named
 from tfc.hlo.shape import AnyShape, Shape
+
+# (instruction, operand values, how to evaluate a called computation) -> its value
+Step = Callable[[Instruction, Sequence[Value], Call], Value]
 
 
 def evaluate(module: Module, *arrays: object) -> Value:
@@ -32,19 +35,34 @@ def evaluate(module: Module, *arrays: object) -> Value:
 
 def evaluate_computation(computation: Computation, arguments: Sequence[Value]) -> Value:
     """The value of a computation's root; constants and results are never written to."""
+    return walk(computation, arguments, _evaluate_instruction)
+
+
+def walk(computation: Computation, arguments: Sequence[Value], evaluate_one: Step) -> Value:
+    """The value of a computation's root, each instruction's made by `evaluate_one` in turn.
+
+    Values are dropped after their last use.
+    """
+
+    def call(callee: Computation, values: Sequence[Value]) -> Value:
+        return walk(callee, values, evaluate_one)
+
     values: dict[Instruction, Value] = dict(zip(computation.parameters, arguments))
     remaining = {i: len(computation.users[i]) for i in computation.instructions}
     remaining[computation.root] += 1
     for instruction in computation.instructions:
         if instruction not in values:
             operands = [values[o] for o in instruction.operands]
-            op = op_named(instruction.opcode)
-            values[instruction] = op.evaluate(instruction, operands, evaluate_computation)
+            values[instruction] = evaluate_one(instruction, operands, call)
         for operand in dict.fromkeys(instruction.operands):
             remaining[operand] -= 1
             if not remaining[operand]:
                 del values[operand]
     return values[computation.root]
+
+
+def _evaluate_instruction(instruction: Instruction, operands: Sequence[Value], call: Call) -> Value:
+    return op_named(instruction.opcode).evaluate(instruction, operands, call)
 
 
 def _argument(value: object, shape: AnyShape, name: str) -> Value:

@@ -22,6 +22,7 @@ from tfc.hlo.op import (
     register,
     require,
     require_array,
+    require_computation,
 )
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
 
@@ -249,23 +250,10 @@ def _infer_scatter(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None
         require(
             fits, "scatter", f"updates with windows that fit, for start indices {batch}", update
         )
-    _require_combiner(a["to_apply"], operands)
-    return operand if count == 1 else TupleShape(tuple(operands))
-
-
-def _require_combiner(computation, operands: Sequence[Shape]) -> None:
     scalars = [Shape(o.element_type) for o in operands]
-    got = [p.shape for p in computation.parameters]
-    result = scalars[0] if len(scalars) == 1 else TupleShape(tuple(scalars))
-    fits = len(got) == 2 * len(scalars) and all(
-        g.is_compatible(s) for g, s in zip(got, [*scalars, *scalars])
-    )
-    require(
-        fits and computation.root.shape.is_compatible(result),
-        "scatter",
-        f"to_apply of parameters {describe([*scalars, *scalars])}",
-        describe(got),
-    )
+    combined = scalars[0] if count == 1 else TupleShape(tuple(scalars))
+    require_computation("scatter", "to_apply", a["to_apply"], [*scalars, *scalars], combined)
+    return operand if count == 1 else TupleShape(tuple(operands))
 
 
 def _evaluate_scatter(x: Instruction, values: Sequence[Value], call: Call) -> Value:

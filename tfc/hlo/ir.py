@@ -95,7 +95,9 @@ class Instruction(Printable):
     """One occurrence of an operation: what it computes, from what, and the shape of the result.
 
     `annotations` are attributes without meaning to the compiler (sharding, frontend attributes …)
-    as (name, text) pairs; they are carried along and printed back.
+    as (name, text) pairs; they are carried along and printed back. `control_predecessors` are other
+    instructions of the computation that come earlier without being operands; an edge says nothing
+    once a pass has removed either end.
     """
 
     opcode: str
@@ -105,6 +107,7 @@ class Instruction(Printable):
     name: str = ""
     metadata: Metadata | None = None
     annotations: tuple[tuple[str, str], ...] = ()
+    control_predecessors: tuple["Instruction", ...] = ()
 
     def __getitem__(self, attribute: str) -> Any:
         return self.attributes[attribute]
@@ -130,16 +133,42 @@ class Instruction(Printable):
         """A new instruction that differs in the given fields."""
         return replace(self, **changes)
 
+    def renewed(self, new: Mapping["Instruction", "Instruction"]) -> "Instruction":
+        """The instruction over what stands for its operands in `new`; itself if they are the same.
+
+        Control predecessors that `new` does not know stay as they are.
+        """
+        operands = tuple(new[o] for o in self.operands)
+        before = tuple(new.get(p, p) for p in self.control_predecessors)
+        if all(a is b for a, b in zip(operands, self.operands)) and (
+            not before or all(a is b for a, b in zip(before, self.control_predecessors))
+        ):
+            return self
+        return replace(self, operands=operands, control_predecessors=before)
+
     def __repr__(self) -> str:
         operands = ", ".join(o.name or o.opcode for o in self.operands)
         return f"<{self.name or '?'} = {self.shape} {self.opcode}({operands})>"
 
 
 def postorder(roots: Iterable[Instruction]) -> list[Instruction]:
-    """The instructions that `roots` depend on, operands first. Iterative: any depth works."""
+    """The instructions that `roots` depend on, operands first. Iterative: any depth works.
+
+    Control predecessors come first, too, if they are among them. (No cycle can arise: whatever an
+    instruction refers to was made before it.)
+    """
+    roots = list(roots)
+    order = _postorder(roots, frozenset())
+    if any(i.control_predecessors for i in order):
+        order = _postorder(roots, frozenset(order))
+    return order
+
+
+def _postorder(roots: list[Instruction], members: frozenset[Instruction]) -> list[Instruction]:
+    """The order in which control predecessors count if they are among `members`."""
     order: list[Instruction] = []
     done: set[int] = set()
-    stack: list[tuple[Instruction, bool]] = [(r, False) for r in reversed(list(roots))]
+    stack: list[tuple[Instruction, bool]] = [(r, False) for r in reversed(roots)]
     while stack:
         node, expanded = stack.pop()
         if id(node) in done:
@@ -150,6 +179,7 @@ def postorder(roots: Iterable[Instruction]) -> list[Instruction]:
         else:
             stack.append((node, True))
             stack.extend((o, False) for o in reversed(node.operands) if id(o) not in done)
+            stack.extend((p, False) for p in node.control_predecessors if p in members)
     return order
 
 
@@ -196,16 +226,16 @@ class Module(Printable):
     def computations(self) -> tuple[Computation, ...]:
         """Every computation, callees before callers, the entry last."""
         order: list[Computation] = []
-        done: set[int] = set()
+        begun: set[int] = set()
         stack: list[tuple[Computation, bool]] = [(self.entry, False)]
         while stack:
             computation, expanded = stack.pop()
-            if id(computation) in done:
-                continue
             if expanded:
-                done.add(id(computation))
                 order.append(computation)
                 continue
+            if id(computation) in begun:
+                continue
+            begun.add(id(computation))
             stack.append((computation, True))
             called = [c for i in computation.instructions for c in i.called_computations]
             stack.extend((c, False) for c in reversed(called))
@@ -230,9 +260,7 @@ def rebuild(computation: Computation, rewrite: Rewrite) -> Computation:
     """
     new: dict[Instruction, Instruction] = {}
     for old in computation.instructions:
-        operands = tuple(new[o] for o in old.operands)
-        same = all(a is b for a, b in zip(operands, old.operands))
-        new[old] = rewrite(old if same else old.with_(operands=operands))
+        new[old] = rewrite(old.renewed(new))
     if all(a is b for a, b in new.items()):
         return computation
     parameters = [new[p] for p in computation.parameters]
@@ -265,5 +293,6 @@ def inline(computation: Computation, arguments: Sequence[Instruction]) -> Instru
     new = dict(zip(computation.parameters, arguments))
     for old in computation.instructions:
         if old not in new:
-            new[old] = old.with_(operands=tuple(new[o] for o in old.operands))
+            made = old.renewed(new)
+            new[old] = old.with_() if made is old else made
     return new[computation.root]

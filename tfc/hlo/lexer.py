@@ -6,6 +6,8 @@ be read by their own scanner.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 from tfc.errors import ParseError
@@ -13,37 +15,54 @@ from tfc.errors import ParseError
 _SPACE = r"(?:\s++|//[^\n]*+|/\*(?s:.*?)\*/)*+"
 _NUMBER = r"-?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?"
 # A brace after a shape opens a layout only if a number or a colon follows.
-_LAYOUT = r"(?:\{(?=\s*+[0-9:])(?:[^{}\"]|\{[^{}\"]*\})*+\})"
+_LAYOUT = r"(?:\s*+\{(?=\s*+[0-9:])(?:[^{}\"]|\{[^{}\"]*\})*+\})"
 _TOKEN = re.compile(
     rf"""{_SPACE}(?:
       (?P<shape>   [a-z]\w*+ \s*+ \[ [^\]\n]*+ \] {_LAYOUT}?+ )
+    | (?P<labels> [0-9bf?]{{2,}}+_[0-9io?]{{2,}}+->[0-9bf?]{{2,}}+ )
     | (?P<name>   %?[A-Za-z_][\w.\-]*+ )
-    | (?P<padding> -?\d++_-?\d++(?:_\d++)?+(?:x-?\d++_-?\d++(?:_\d++)?+)*+ )
+    | (?P<padding> -?\d++_-?\d++(?:_\d++)?+(?:x-?\d++_-?\d++(?:_\d++)?+)*+ (?!\w) )
     | (?P<number> -inf\b | {_NUMBER} )
     | (?P<string> "(?:[^"\\\n]|\\.)*+" | '(?:[^'\\\n]|\\.)*+' )
     | (?P<symbol> -> | [=,:\#*?+~\[\]{{}}()] )
     | (?P<end>    \Z )
     | (?P<wrong>  (?s:.) )
     )""",
-    re.VERBOSE,
+    re.VERBOSE | re.ASCII,
 )
 _RAW = re.compile(r'"(?:[^"\\]|\\.)*+"|//[^\n]*+|/\*(?s:.*?)\*/|[{}]|\s++|[^"{}\s/]++|.')
 _FLAT = re.compile(r'\{[^{}"]*+(?:"(?:[^"\\]|\\.)*+"[^{}"]*+)*+\}')
-_NAMES = re.compile(r"\((%?[A-Za-z_][\w.\-]*+(?:, ?%?[A-Za-z_][\w.\-]*+)*+)\)")
-_ATOM = re.compile(rf"{_SPACE}([\w.+%\-]++)")
-_INTEGER = re.compile(r"-?\d{1,19}")
+_NAMES = re.compile(r"\((%?[A-Za-z_][\w.\-]*+(?:, ?%?[A-Za-z_][\w.\-]*+)*+)\)", re.ASCII)
+_ATOM = re.compile(rf"{_SPACE}([\w.+%\-]++)", re.ASCII)
+_INTEGER = re.compile(r"-?\d{1,19}", re.ASCII)
+_ELIDED = re.compile(rf"\{{{_SPACE}\.\.\.{_SPACE}\}}")
+
+# Words that XLA does not take as names: element types never, the others not without their %.
+TYPE_NAMES = frozenset({
+    "pred", "s1", "s2", "s4", "s8", "s16", "s32", "s64", "u1", "u2", "u4", "u8", "u16", "u32",
+    "u64", "f16", "bf16", "f32", "f64", "c64", "c128", "token", "opaque", "f8e5m2", "f8e4m3",
+    "f8e4m3fn", "f8e4m3b11fnuz", "f8e3m4", "f8e5m2fnuz", "f8e4m3fnuz", "f8e8m0fnu", "f4e2m1fn",
+    "f6e2m3fn", "f6e3m2fn",
+})  # fmt: skip
+KEYWORDS = frozenset({
+    "true", "false", "inf", "nan", "HloModule", "ENTRY", "ROOT", "maximal", "replicated",
+    "manual", "last_tile_dim_replicate", "shard_as", "shard_like", "unknown", "unreduced",
+    "FileNames", "FunctionNames", "FileLocations", "StackFrames",
+})  # fmt: skip
+MAX_NESTING = 100
 
 
 class Lexer:
     """The text of a module and a position in it.
 
     `kind`, `text` and `start` describe the current token; `advance` moves on to the next one.
-    Kinds: shape, name (its % left out), padding, number, string, symbol, end, wrong.
+    Kinds: shape, labels, name (its % left out), padding, number, string, symbol, end, wrong.
     """
 
     def __init__(self, source: str, file: str):
         self.source, self.file = source, file
         self.kind, self.text, self.start, self.end = "", "", 0, 0
+        self.nesting = 0
         self.advance()
 
     def advance(self) -> str:
@@ -59,7 +78,9 @@ class Lexer:
         kind = match.lastgroup
         assert kind is not None
         text, end = match[kind], match.end()
-        self.kind, self.start, self.end = kind, end - len(text), end
+        # What is missing at the end of the text is missing right after its last token.
+        self.kind, self.end = kind, end
+        self.start = position if kind == "end" else end - len(text)
         self.text = text[1:] if kind == "name" and text[0] == "%" else text
 
     def _refuse(self) -> NoReturn:
@@ -80,13 +101,26 @@ class Lexer:
         got = "the end of the text" if self.kind == "end" else f"'{self.text[:40]}'"
         self.error(f"expected {what}, got {got}")
 
+    @contextmanager
+    def nested(self, what: str) -> Iterator[None]:
+        """Go one level deeper; hostile text must not overflow the stack.
+
+        Raises:
+            ParseError: `what` nests too deeply.
+        """
+        self.nesting += 1
+        if self.nesting > MAX_NESTING:
+            self.error(f"{what} nest deeper than {MAX_NESTING}")
+        yield
+        self.nesting -= 1
+
     def is_symbol(self, text: str) -> bool:
         """True if the current token is that symbol."""
         return self.text == text and self.kind == "symbol"
 
     def is_word(self, text: str) -> bool:
-        """True if the current token is that name, without %."""
-        return self.text == text and self.kind == "name"
+        """True if the current token is that name, written without %."""
+        return self.text == text and self.kind == "name" and self.source[self.start] != "%"
 
     def accept(self, text: str) -> bool:
         """Move past the symbol if it is the current token."""
@@ -135,6 +169,13 @@ class Lexer:
         self.seek(match.end())
         return match[1].replace("%", "").replace(" ", "").split(",")
 
+    def elided(self) -> bool:
+        """Move past `{...}`, which stands for a literal that was left out, if it is here."""
+        match = _ELIDED.match(self.source, self.start)
+        if match is not None:
+            self.seek(match.end())
+        return match is not None
+
     def flat_braces(self) -> str:
         """The braces that open here, if no others are inside, else nothing; takes nothing."""
         match = _FLAT.match(self.source, self.start)
@@ -158,6 +199,8 @@ class Lexer:
             part, position = match[0], match.end()
             if part.startswith(("//", "/*")):
                 continue
+            if part == '"':
+                self.error("the string that begins here does not end", match.start())
             depth += (part == "{") - (part == "}")
             parts.append(" " if part.isspace() else part)
             if depth == 0:
@@ -184,7 +227,8 @@ def unquote(text: str) -> str:
             return bytes([_SIMPLE[simple]]) if simple in _SIMPLE else simple
         return bytes([(int(octal, 8) if octal else int(hexadecimal, 16)) & 255])
 
-    return _UNESCAPE.sub(resolve, text[1:-1].encode()).decode(errors="surrogateescape")
+    encoded = text[1:-1].encode(errors="surrogatepass")
+    return _UNESCAPE.sub(resolve, encoded).decode(errors="surrogateescape")
 
 
 def quote(value: str) -> str:

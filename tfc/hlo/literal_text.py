@@ -22,7 +22,7 @@ _SKIPPED = r"(?:[\s,]++|//[^\n]*+|/\*(?s:.*?)\*/)*+"
 _GAP = re.compile(_SKIPPED)
 _ITEM = re.compile(
     rf"""{_SKIPPED}(
-        [{{}}] | {_FLOAT} | true\b | false\b | \(\s*{_FLOAT}\s*,?\s*{_FLOAT}\s*\) | \.\.\.
+        [{{}}] | {_FLOAT} | true\b | false\b | \(\s*{_FLOAT}\s*,?\s*{_FLOAT}\s*\)
     )""",
     re.VERBOSE,
 )
@@ -105,7 +105,7 @@ def parse_literal(lexer: Lexer, shape: Shape) -> Literal:
     """The literal at the lexer's current token, of a known shape.
 
     Raises:
-        ParseError: it is malformed, of another shape, out of range, or elided.
+        ParseError: it is malformed, of another shape, or out of range.
     """
     texts, starts = _items(lexer, shape)
     element_type = shape.element_type
@@ -128,9 +128,6 @@ def _items(lexer: Lexer, shape: Shape) -> tuple[list[str], list[int]]:
             lexer.seek(gap.end() if gap else position)
             lexer.expected("an element of a literal")
         item, start, position = match[1], match.start(1), match.end()
-        if item == "...":
-            lexer.error("the constant is elided as {...}: print the module with "
-                        "print_large_constants to keep its elements", start)  # fmt: skip
         if item == "}":
             depth -= 1
             if depth < 0 or counts[depth + 1] != shape.dims[depth]:
@@ -191,7 +188,7 @@ def _parse_integers(texts: Sequence[str], to: ElementType, refuse: Refuse) -> np
 def _parse_floats(texts: Sequence[str], to: ElementType, refuse: Refuse) -> np.ndarray:
     wide = np.empty(len(texts))
     for number, text in enumerate(texts):
-        if text in ("true", "false"):
+        if text in ("true", "false") or text[0] == "(":
             refuse(number, "is no value of type")
         wide[number] = math.nan if "nan" in text else float(text)
     finite = np.array([math.isfinite(v) or t[-1] in "fn)" for v, t in zip(wide, texts)], bool)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfc.errors import ShapeError, UnsupportedError
+from tfc.hlo.absent import ABSENT
 from tfc.hlo.indexing import Index, Piece
 from tfc.hlo.ir import Attributes, Computation, Instruction
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
@@ -26,15 +27,23 @@ class Attribute:
     """One attribute of an op.
 
     `kind` names its text form, a row of value_text.FORMS: "ints", "int", "bool", "name", "string",
+<<<<<<< HEAD
     "raw", "slice", "padding", "window", "computation", "computations"; or "operand", what stands
     between the parentheses. `default` is what text that leaves the attribute out means.
     Instructions always have a required attribute; another that equals its default is not printed.
+=======
+    "raw", "slice", "padding", "window", "labels", "computation", "computations"; or "operand",
+    what stands between the parentheses. `default` is what text that leaves the attribute out means.
+    Instructions always have a required attribute; another that equals its default is not printed.
+    `choices` are the values allowed for an attribute that is one word.
+>>>>>>> main
     """
 
     name: str
     kind: str
     required: bool = True
     default: Any = None
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,6 +98,8 @@ def op_named(name: str) -> Op:
         UnsupportedError: tfc has no such op.
     """
     op = OPS.get(name)
+    if op is None and name in ABSENT:
+        raise UnsupportedError(f"tfc does not have '{name}': {ABSENT[name]}")
     if op is None:
         raise UnsupportedError(f"unknown operation '{name}'")
     return op
@@ -126,6 +137,25 @@ def require_stated(op: str, stated: AnyShape | None) -> Shape:
     if stated is None:
         raise ShapeError(f"{op} requires its result shape to be stated")
     return require_array(op, stated)
+
+
+def require_computation(
+    op: str, name: str, computation: Computation, operands: Sequence[Shape], result: AnyShape
+) -> None:
+    """Check that the computation of an attribute takes operands of these shapes and gives `result`.
+
+    Raises:
+        ShapeError: it does not.
+    """
+    got = [p.shape for p in computation.parameters]
+    require(
+        len(got) == len(operands) and all(a.is_compatible(b) for a, b in zip(got, operands)),
+        op, f"{name} of parameters {describe(operands)}", describe(got),
+    )  # fmt: skip
+    require(
+        computation.root.shape.is_compatible(result),
+        op, f"{name} of result {result.without_layout()}", computation.root.shape,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

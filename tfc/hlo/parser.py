@@ -11,36 +11,49 @@ refused is a ParseError that points at the place.
 from dataclasses import replace
 from typing import Any
 
-from tfc.errors import ShapeError
+from tfc.errors import ShapeError, did_you_mean
+from tfc.hlo.annotations import (
+    COMPUTATION_ATTRIBUTES,
+    MODULE_ATTRIBUTES,
+    STACK_FRAME_TABLES,
+    carry,
+)
 from tfc.hlo.body_parser import BodyParser
 from tfc.hlo.entry_layout import apply_entry_layout
+from tfc.hlo.fill import Fill, filler
 from tfc.hlo.ir import Computation, Module
 from tfc.hlo.lexer import Lexer
-from tfc.hlo.printer import MODULE_ATTRIBUTES, STACK_FRAME_TABLES
 from tfc.hlo.shape import AnyShape
 from tfc.hlo.value_text import parse_list, parse_shape
 from tfc.hlo.verifier import verify
 
 
-def parse(text: str, file: str = "<text>") -> Module:
+def parse(text: str, file: str = "<text>", fill_constants: str | None = None) -> Module:
     """The module that a text describes, verified.
 
     Args:
         text: HLO text: a module, its computations only, or a list of instructions.
         file: the name that errors show before the line number.
+        fill_constants: what to put where the text leaves a constant's elements out as {...}:
+            "random", "random:SEED", "zeros" or "iota"; None refuses such a text.
 
     Raises:
         ParseError: the text is malformed, or an instruction breaks a rule of its op.
+        TfcError: constants cannot be filled in that way.
     """
-    module = _Parser(Lexer(text, file)).module()
+    lexer = Lexer(text, file)
+    try:
+        module = _Parser(lexer, None if fill_constants is None else filler(fill_constants)).module()
+    except RecursionError:
+        lexer.error("what stands here nests too deeply")
     verify(module)
     return module
 
 
 class _Parser:
-    def __init__(self, lexer: Lexer):
+    def __init__(self, lexer: Lexer, fill: Fill | None):
         self.lexer = lexer
-        self.bodies = BodyParser(lexer)
+        self.bodies = BodyParser(lexer, fill)
 
     def module(self) -> Module:
         lexer = self.lexer
@@ -68,25 +81,28 @@ class _Parser:
         return Module(name or f"module_{entry.name}", entry, tuple(attributes.items()))
 
     def module_attributes(self) -> tuple[dict[str, str], tuple[Any, ...] | None]:
-        lexer, found, layout = self.lexer, {}, None
+        lexer, found, layout, seen = self.lexer, {}, None, set()
         while lexer.accept(","):
             start, name = lexer.start, lexer.name("a module attribute")
             if name not in MODULE_ATTRIBUTES:
-                lexer.error(f"unknown module attribute '{name}'", start)
-            if name in found or (layout and name == "entry_computation_layout"):
+                hint = did_you_mean(name, MODULE_ATTRIBUTES)
+                lexer.error(f"unknown module attribute '{name}'{hint}", start)
+            if name in seen:
                 lexer.error(f"the module attribute {name} is repeated", start)
+            seen.add(name)
             lexer.expect("=")
             if name == "entry_computation_layout":
                 lexer.expect("{")
                 layout = (*self.program_layout(), start)
                 lexer.expect("}")
             else:
-                found[name] = lexer.raw()
-        while lexer.kind == "name" and lexer.text in STACK_FRAME_TABLES:
+                carry(lexer, name, MODULE_ATTRIBUTES, found)
+        while any(map(lexer.is_word, STACK_FRAME_TABLES)):
             name, rows = lexer.advance(), []
             while lexer.kind == "number":
                 rows.append(f"{lexer.integer()} {lexer.raw()}")
-            found[name] = "\n".join(rows)
+            if rows:
+                found[name] = "\n".join(rows)
         return found, layout
 
     def program_layout(self) -> tuple[tuple[AnyShape, ...], AnyShape]:
@@ -122,16 +138,21 @@ class _Parser:
         if lexer.is_symbol("("):
             declared = (start, *self.program_shape())
         lexer.expect("{")
+        self.bodies.unfinished.append(name)
         computation = self.bodies.body(name)
+        self.bodies.unfinished.pop()
         lexer.expect("}")
         if declared is not None:
             self.check_program_shape(computation, *declared)
-        annotations = []
+        found: dict[str, str] = {}
         while lexer.accept(","):
-            annotation = lexer.name("a computation attribute")
+            at, annotation = lexer.start, lexer.name("a computation attribute")
+            if annotation not in COMPUTATION_ATTRIBUTES:
+                known = ", ".join(COMPUTATION_ATTRIBUTES)
+                lexer.error(f"computations have no attribute '{annotation}', only {known}", at)
             lexer.expect("=")
-            annotations.append((annotation, lexer.raw()))
-        computation = replace(computation, annotations=tuple(annotations))
+            carry(lexer, annotation, COMPUTATION_ATTRIBUTES, found)
+        computation = replace(computation, annotations=tuple(found.items()))
         self.bodies.computations[name] = computation
         return computation
 

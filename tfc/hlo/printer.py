@@ -14,44 +14,20 @@ instruction's within its computation, a computation's within the module.
 import re
 from collections.abc import Iterable, Sequence
 
+from tfc.hlo.annotations import MODULE_ATTRIBUTES, STACK_FRAME_TABLES, in_order
 from tfc.hlo.ir import Computation, Instruction, Metadata, Module, text_of
-from tfc.hlo.lexer import quote
+from tfc.hlo.lexer import KEYWORDS, TYPE_NAMES, quote
 from tfc.hlo.literal import Literal
 from tfc.hlo.literal_text import print_literal
 from tfc.hlo.op import op_named
-from tfc.hlo.shape import ELEMENT_TYPES, TupleShape
+from tfc.hlo.shape import TupleShape
 from tfc.hlo.value_text import FORMS, NameOf
-
-# The order in which XLA prints them; what is not listed follows.
-MODULE_ATTRIBUTES = (
-    "is_scheduled",
-    "input_output_alias",
-    "buffer_donor",
-    "alias_passthrough_params",
-    "entry_computation_layout",
-    "allow_spmd_sharding_propagation_to_parameters",
-    "allow_spmd_sharding_propagation_to_output",
-    "replica_count",
-    "num_partitions",
-    "frontend_attributes",
-    "origin_recovery_table",
-    "debug_attributes",
-)
-STACK_FRAME_TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
-ANNOTATIONS = (
-    "parameter_replication",
-    "sharding",
-    "frontend_attributes",
-    "control-predecessors",
-    "statistics",
-    "result_accuracy",
-    "origin",
-    "metadata",
-    "backend_config",
-)
 
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_.\-]")
 _NUMBERED = re.compile(r"\.\d+$")
+# XLA's order of what may follow an op's own attributes.
+_ORDER = ("parameter_replication", "sharding", "frontend_attributes", "control-predecessors",
+          "statistics", "result_accuracy", "origin", "metadata", "backend_config")  # fmt: skip
 
 
 @text_of.register
@@ -75,9 +51,9 @@ def print_computation(computation: Computation) -> str:
 @text_of.register
 def print_instruction(instruction: Instruction) -> str:
     """The text of one instruction, with the names that it and its operands have."""
-    involved = [instruction, *instruction.operands]
+    involved = [instruction, *instruction.operands, *instruction.control_predecessors]
     names = {i: clean_name(i.name or i.opcode) for i in involved}
-    return _print_instruction(instruction, names, lambda c: clean_name(c.name))
+    return _print_instruction(instruction, names, lambda c: clean_name(c.name), names)
 
 
 def clean_name(name: str) -> str:
@@ -85,7 +61,7 @@ def clean_name(name: str) -> str:
     cleaned = _NOT_NAME.sub("_", name)
     if not cleaned or not (cleaned[0].isalpha() or cleaned[0] == "_"):
         cleaned = "_" + cleaned
-    return cleaned + "_" if cleaned in ELEMENT_TYPES else cleaned
+    return cleaned + "_" if cleaned in TYPE_NAMES else cleaned
 
 
 def unique_names(wanted: Iterable[str]) -> list[str]:
@@ -114,14 +90,10 @@ def _print_header(module: Module) -> str:
     tables = [
         f"{name}\n{attributes.pop(name)}" for name in STACK_FRAME_TABLES if name in attributes
     ]
-    listed = [f"{name}={attributes[name]}" for name in _ordered(attributes, MODULE_ATTRIBUTES)]
-    header = ", ".join([f"HloModule {clean_name(module.name)}", *listed])
+    name = clean_name(module.name)
+    name = f"{name}_" if name in KEYWORDS else name  # without the % that an instruction's has
+    header = ", ".join([f"HloModule {name}", *in_order(attributes, MODULE_ATTRIBUTES)])
     return "\n\n".join([header, *tables]) + ("\n" if tables else "")
-
-
-def _ordered(names: Iterable[str], order: Sequence[str]) -> list[str]:
-    ranks = {name: rank for rank, name in enumerate(order)}
-    return sorted(names, key=lambda name: ranks.get(name, len(ranks)))
 
 
 def _print_computation(computation: Computation, name_of: NameOf) -> str:
@@ -133,11 +105,11 @@ def _print_computation(computation: Computation, name_of: NameOf) -> str:
     result = computation.root.shape.without_layout()
     lines = [f"%{name_of(computation)} ({parameters}) -> {result} {{"]
     # A control predecessor that a pass has removed or moved behind is no longer named.
-    earlier: dict[str, str] = {}
+    earlier: dict[Instruction, str] = {}
     for instruction in computation.instructions:
         root = "ROOT " if instruction is computation.root else ""
         lines.append("  " + root + _print_instruction(instruction, names, name_of, earlier))
-        earlier.setdefault(instruction.name, names[instruction])
+        earlier[instruction] = names[instruction]
     lines.append(", ".join(["}", *(f"{name}={text}" for name, text in computation.annotations)]))
     return "\n".join(lines)
 
@@ -146,7 +118,7 @@ def _print_instruction(
     instruction: Instruction,
     names: dict[Instruction, str],
     name_of: NameOf,
-    earlier: dict[str, str] | None = None,
+    earlier: dict[Instruction, str],
 ) -> str:
     op, attributes = op_named(instruction.opcode), instruction.attributes
     inside = _mark([f"%{names[o]}" for o in instruction.operands])
@@ -160,15 +132,12 @@ def _print_instruction(
         elif attribute.required or value != attribute.default:
             listed.append(f"{attribute.name}={FORMS[attribute.kind].print(value, name_of)}")
     annotations = dict(instruction.annotations)
-    if "control-predecessors" in annotations and earlier is not None:
-        kept = [earlier[n] for n in re.findall(r"%([\w.\-]+)", annotations["control-predecessors"])
-                if n in earlier]  # fmt: skip
-        annotations["control-predecessors"] = "{" + ", ".join(f"%{n}" for n in kept) + "}"
-        if not kept:
-            del annotations["control-predecessors"]
+    predecessors = [f"%{earlier[p]}" for p in instruction.control_predecessors if p in earlier]
+    if predecessors:
+        annotations["control-predecessors"] = "{" + ", ".join(predecessors) + "}"
     if instruction.metadata is not None:
         annotations["metadata"] = print_metadata(instruction.metadata)
-    listed += [f"{name}={annotations[name]}" for name in _ordered(annotations, ANNOTATIONS)]
+    listed += in_order(annotations, _ORDER)
     call = f"%{names[instruction]} = {instruction.shape} {instruction.opcode}({inside})"
     return ", ".join([call, *listed])
 

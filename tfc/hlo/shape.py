@@ -44,6 +44,11 @@ class ElementType:
         return self.kind == "complex"
 
     @property
+    def component(self) -> "ElementType":
+        """The type of a complex number's parts; of a real type, the type itself."""
+        return ELEMENT_TYPES[f"f{self.bits // 2}"] if self.is_complex else self
+
+    @property
     def bytes(self) -> int:
         """Bytes that one element takes in memory."""
         return self.dtype.itemsize
@@ -104,6 +109,11 @@ def element_type_of(dtype: object) -> ElementType:
     return found
 
 
+def complex_of(component: ElementType) -> ElementType:
+    """The complex type whose parts are of the type f32 or f64."""
+    return {F32: C64, F64: C128}[component]
+
+
 @dataclass(frozen=True)
 class Layout:
     """How an array lies in memory (LY-1, LY-2, LY-4).
@@ -111,11 +121,20 @@ class Layout:
     `minor_to_major[0]` is the dimension that varies fastest. `padded_dimensions`, when given, is
     the total width that each dimension takes in memory; what lies beyond the array's own width
     holds `padding_value`.
+
+    `properties` is what the text form says beyond the order, such as T(8,128)S(1): tiles, memory
+    space, element size. It is carried along without a meaning, and layouts are equal without it.
     """
 
     minor_to_major: tuple[int, ...]
     padded_dimensions: tuple[int, ...] = ()
     padding_value: int | float = 0
+    properties: str = field(default="", compare=False)
+
+    @property
+    def is_tiled(self) -> bool:
+        """True if the properties have tiles: the elements then lie otherwise than in order."""
+        return self.properties.startswith("T(")
 
     @staticmethod
     def default(rank: int) -> "Layout":
@@ -123,7 +142,8 @@ class Layout:
         return Layout(tuple(range(rank - 1, -1, -1)))
 
     def __str__(self) -> str:
-        return "{" + ",".join(map(str, self.minor_to_major)) + "}"
+        properties = f":{self.properties}" if self.properties else ""
+        return "{" + ",".join(map(str, self.minor_to_major)) + properties + "}"
 
 
 @dataclass(frozen=True)
@@ -222,8 +242,9 @@ class Shape:
         )
 
     def __str__(self) -> str:
-        """Notation with layout, as XLA prints instructions; a scalar shows none."""
-        return f"{self.without_layout()}{self.layout if self.rank else ''}"
+        """Notation with layout, as XLA prints instructions; a scalar shows none without reason."""
+        shown = self.layout if self.rank or self.layout.properties else ""
+        return f"{self.without_layout()}{shown}"
 
     def without_layout(self) -> str:
         """Notation without layout, as XLA prints program shapes: f32[2,3]."""

@@ -1,7 +1,8 @@
 """Shapes and attribute values as text: one row for each kind of attribute, printed and parsed.
 
 ints {0,1} · int 3 · bool true · name kLoop · string "s" · raw {…} left alone · slice {[0:4:2]}
-padding 0_1x2_3_1 · window {size=3x3 stride=2x2} · computation %f · computations {%f, %g}
+padding 0_1x2_3_1 · window {size=3x3 stride=2x2} · labels b0f_0io->b0f
+computation %f · computations {%f, %g}
 """
 
 import re
@@ -10,33 +11,39 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tfc.errors import ShapeError
+from tfc.errors import ShapeError, did_you_mean
+from tfc.hlo.convolution_dimensions import parse_labels
 from tfc.hlo.ir import Computation
-from tfc.hlo.lexer import Lexer, quote
+from tfc.hlo.lexer import TYPE_NAMES, Lexer, quote
 from tfc.hlo.shape import ELEMENT_TYPES, AnyShape, Layout, Shape, TupleShape
 from tfc.hlo.window import parse_window, print_window
 
-MAX_NESTING = 100
 NameOf = Callable[[Computation], str]
 Called = Callable[[], Computation]
 
-_SHAPE = re.compile(r"([a-z]\w*)\s*\[([^\]]*)\](?:\{(.*)\})?", re.DOTALL)
-_SIZES = re.compile(r"\s*(?:\d{1,18}\s*(?:,\s*\d{1,18}\s*)*)?")
-_LAYOUT = re.compile(r"\s*((?:\d{1,9}\s*(?:,\s*\d{1,9}\s*)*)?)(?::(.*))?", re.DOTALL)
-# What may follow the order of the dimensions without changing where an element lies.
-_HARMLESS = re.compile(r"\s*(?:D\((?:D,?)*\)|S\(\d+\)|L\(1\)|\s)*")
+_SHAPE = re.compile(r"([a-z]\w*)\s*\[([^\]]*)\]\s*(?:\{(.*)\})?", re.DOTALL)
+_SIZES = re.compile(r"\s*(?:\d{1,18}\s*(?:,\s*\d{1,18}\s*)*)?", re.ASCII)
+_LAYOUT = re.compile(r"\s*((?:\d{1,9}\s*(?:,\s*\d{1,9}\s*)*)?)(?::(.*))?", re.DOTALL | re.ASCII)
+# In XLA's order: dense dimensions, tiles, alignment, index and pointer types, element size, memory
+# space, splits, bytes of metadata. What in a drop group says no more than leaving it out.
+_PROPERTIES = re.compile(
+    r"""(?P<drop_d>D\((?:D,?)*\))? (?P<tiles>T(?:\((?:(?:\d+|\*)(?:,(?:\d+|\*))*)?\))+)?
+    (?P<drop_l>L\(1\))? (?P<tail>L\(\d+\))? (?P<index>\#\([us]\d+\))? (?P<pointer>\*\([us]\d+\))?
+    (?P<drop_e>E\(0\))? (?P<size>E\(\d+\))? (?P<drop_s>S\(0\))? (?P<space>S\(\d+\))?
+    (?P<split>SC(?:\(\d+:\d+(?:,\d+)*\))+)? (?P<drop_m>M\(0\))? (?P<metadata>M\(\d+\))?""",
+    re.VERBOSE | re.ASCII,
+)
 
 
-def parse_shape(lexer: Lexer, nesting: int = 0) -> AnyShape:
+def parse_shape(lexer: Lexer) -> AnyShape:
     """The shape at the lexer's current token; a layout that is left out is row-major.
 
     Raises:
         ParseError: it is malformed, or means something that Shape cannot say.
     """
-    if nesting > MAX_NESTING:
-        lexer.error(f"tuples nest deeper than {MAX_NESTING}")
     if lexer.is_symbol("("):
-        return TupleShape(parse_list(lexer, "(", ")", lambda: parse_shape(lexer, nesting + 1)))
+        with lexer.nested("tuples"):
+            return TupleShape(parse_list(lexer, "(", ")", lambda: parse_shape(lexer)))
     if lexer.kind != "shape":
         lexer.expected("a shape such as f32[2,3]")
     try:
@@ -54,9 +61,14 @@ def _array_shape(text: str) -> Shape:
     assert match is not None
     name, sizes, layout = match.groups()
     if name not in ELEMENT_TYPES:
-        raise ShapeError(f"unknown element type '{name}'")
+        if name in TYPE_NAMES:
+            raise ShapeError(f"values of type {name} are not supported")
+        raise ShapeError(f"unknown element type '{name}'{did_you_mean(name, ELEMENT_TYPES)}")
     if "?" in sizes or "<=" in sizes:
-        raise ShapeError("dynamic dimension sizes are not supported")
+        raise ShapeError(
+            f"the sizes [{sizes}] are dynamic, which is not supported: write a number for each "
+            "dimension, such as the largest that is needed"
+        )
     if not _SIZES.fullmatch(sizes):
         raise ShapeError(f"expected dimension sizes such as [2,3], got [{sizes}]")
     dims = tuple(int(size) for size in sizes.split(",") if size.strip())
@@ -69,9 +81,12 @@ def _layout(text: str | None) -> Layout | None:
     match = _LAYOUT.fullmatch(text)
     if match is None:
         raise ShapeError(f"expected a layout such as {{1,0}}, got {{{text}}}")
-    if match[2] and not _HARMLESS.fullmatch(match[2]):
+    properties = _PROPERTIES.fullmatch("".join((match[2] or "").split()))
+    if properties is None:
         raise ShapeError(f"the layout property {match[2].strip()} is not supported")
-    return Layout(tuple(int(d) for d in match[1].split(",") if d.strip()))
+    kept = (v for k, v in properties.groupdict().items() if v and not k.startswith("drop"))
+    order = tuple(int(d) for d in match[1].split(",") if d.strip())
+    return Layout(order, properties="".join(kept))
 
 
 def parse_list(
@@ -111,6 +126,8 @@ def _print_slice(value: Sequence[tuple[int, int, int]], _: NameOf) -> str:
 
 
 def _parse_padding(lexer: Lexer, _: Called) -> tuple[tuple[int, int, int], ...]:
+    if lexer.kind in ("number", "string", "wrong"):
+        lexer.expected("padding such as 0_1x2_3")
     if lexer.kind != "padding":
         return ()  # a scalar has no dimension to pad
     numbers = [[_bounded(lexer, n) for n in part.split("_")] for part in lexer.text.split("x")]
@@ -151,6 +168,7 @@ FORMS: dict[str, Form] = {
                                                      lambda: _parse_interval(lexer))),
     "padding":      Form(_print_padding, _parse_padding),
     "window":       Form(lambda v, _: print_window(v), lambda lexer, _: parse_window(lexer)),
+    "labels":       Form(lambda v, _: str(v), lambda lexer, _: parse_labels(lexer)),
     "computation":  Form(lambda v, name_of: "%" + name_of(v), lambda _, called: called()),
     "computations": Form(lambda v, name_of: "{" + ", ".join("%" + name_of(c) for c in v) + "}",
                          lambda lexer, called: parse_list(lexer, "{", "}", called)),

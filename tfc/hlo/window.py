@@ -39,6 +39,13 @@ class WindowDimension:
         """From the window's first element to its last, both included."""
         return (self.size - 1) * self.window_dilation + 1
 
+    def place(self, at: Any, k: Any) -> Any:
+        """Where element `k` of window `at` is in the array, if it is inside and in no gap.
+
+        Both may be numbers or Index expressions.
+        """
+        return (at * self.stride + k * self.window_dilation - self.low) // self.base_dilation
+
     def padded(self, size: int) -> int:
         """The size of an array's dimension after dilation and padding; negative if impossible."""
         dilated = (size - 1) * self.base_dilation + 1 if size else 0
@@ -48,6 +55,9 @@ class WindowDimension:
         """The number of windows that fit into a dimension of the array (RW-1)."""
         room = self.padded(size) - self.extent
         return room // self.stride + 1 if room >= 0 else 0
+
+
+_PLAIN = WindowDimension(1)
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,20 @@ class Window:
     def size(self) -> tuple[int, ...]:
         """The sizes of all dimensions."""
         return tuple(d.size for d in self.dimensions)
+
+    def cumulative(self, sizes: Sequence[int]) -> tuple[int, bool] | None:
+        """(dimension, reverse) if each window holds all elements up to its own along one dimension.
+
+        In reverse it holds its own and all after it. None for any other window.
+        """
+        wide = [(d, n, w) for d, (n, w) in enumerate(zip(sizes, self.dimensions)) if w != _PLAIN]
+        if len(wide) != 1:
+            return None
+        dimension, n, w = wide[0]
+        for reverse, low, high in ((False, n - 1, 0), (True, 0, n - 1)):
+            if n > 1 and w == WindowDimension(n, low=low, high=high):
+                return dimension, reverse
+        return None
 
     def counts(self, sizes: Sequence[int]) -> tuple[int, ...]:
         """The number of windows along each dimension of an array of these sizes."""
@@ -113,7 +137,6 @@ _FIELDS = {
     "rhs_reversal": _number("reversal", "[01]"),
 }
 # fmt: on
-_PLAIN = WindowDimension(1)
 
 
 def print_window(window: Window) -> str:

@@ -5,6 +5,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from tfc.errors import TfcError
+from tfc.passes.convolutions import Convolutions
 from tfc.passes.copies import Copies
 from tfc.passes.cse import Cse
 from tfc.passes.dce import Dce
@@ -27,14 +28,16 @@ __all__ = [
     "parse_passes",
 ]
 
-PASSES: dict[str, Any] = {
-    made.name: made
-    for made in (Inline, Expand, Dots, Simplify, Fold, Cse, Dce, Fusion, Flatten, Copies)
-}
+_MADE = (
+    Inline, Expand, Convolutions, Dots, Simplify, Fold, Cse, Dce, Fusion, Flatten, Copies,
+)  # fmt: skip
+PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
 ORDERINGS: tuple[Ordering, ...] = (
     ("inline", "fusion", "a call hides producers from their consumers"),
     ("inline", "flatten", "inlining a call twice gives its loops two callers"),
+    ("expand", "convolutions", "expansions may contain convolutions"),
+    ("convolutions", "dots", "some convolutions are dots"),
     ("expand", "dots", "expansions may contain dots"),
     ("dots", "fusion", "the transposes of operands fuse with what makes them"),
     ("simplify", "fusion", "rules see only the parts of a computation that was fused apart"),
@@ -57,6 +60,7 @@ def default_pipeline(exact: bool = True, max_instructions: int = 128) -> Pipelin
         (
             Inline(),
             Expand(),
+            Convolutions(),
             Dots(),
             Repeat((Simplify(exact=exact), Fold(), Cse(), Dce())),
             Fusion(max_instructions),

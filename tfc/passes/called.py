@@ -71,8 +71,8 @@ def clone(
     """A copy in which every instruction is a new object, calling `change(c)` for each c."""
     new: dict[Instruction, Instruction] = {}
     for old in computation.instructions:
-        operands = tuple(new[o] for o in old.operands)
-        new[old] = retarget(old, change).with_(operands=operands)
+        made = retarget(old, change).renewed(new)
+        new[old] = made.with_() if made is old else made
     return replace(
         computation,
         parameters=tuple(new[p] for p in computation.parameters),

@@ -6,7 +6,7 @@
 
 A tiled kernel reads matrices with one stride a direction. A dot already of that form, transposed
 operands included, is left alone: only groups of several dimensions that do not lie together are
-moved.
+moved. Operands of other types than sums are taken in are converted.
 """
 
 from collections.abc import Sequence
@@ -18,6 +18,7 @@ from tfc.hlo.builder import instruction
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.ir import Attributes, Instruction, Module, map_computations, rebuild
 from tfc.hlo.shape import Shape
+from tfc.passes.sum_types import in_one_type
 
 
 def group_stride(shape: Shape, dimensions: Sequence[int]) -> int | None:
@@ -34,7 +35,7 @@ def group_stride(shape: Shape, dimensions: Sequence[int]) -> int | None:
 
 @dataclass(frozen=True)
 class Dots:
-    """Transpose the operands of dots whose dimension groups have no single stride."""
+    """Convert the operands of dots, and transpose those without one stride a direction."""
 
     name: ClassVar[str] = "dots"
 
@@ -46,6 +47,10 @@ class Dots:
 def _canonicalize(dot: Instruction) -> Instruction:
     if dot.opcode != "dot":
         return dot
+    wide = in_one_type(dot)
+    if wide.opcode == "convert":
+        return wide.with_(operands=(_canonicalize(wide.operands[0]),))
+    dot = wide
     lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(dot.attributes)
     lhs, rhs = dot.operands
     lhs_free = free_dimensions(lhs.array_shape.rank, lhs_batch, lhs_contracting)

@@ -13,10 +13,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
+from tfc.hlo.ragged_expansion import expand_ragged_dot
+from tfc.passes.expand_mapped import expand_map, expand_scan
+from tfc.passes.expand_sorting import expand_topk
 
 Expansion = Callable[[Instruction], Instruction]
 
-EXPANSIONS: dict[str, Expansion] = {}
+EXPANSIONS: dict[str, Expansion] = {
+    "map": expand_map,
+    "scan": expand_scan,
+    "ragged-dot": expand_ragged_dot,
+    "topk": expand_topk,
+}
 
 
 def expand(instruction: Instruction) -> Instruction:

@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
+from tfc.hlo.convolution import product_count
 from tfc.hlo.evaluator import evaluate_computation
 from tfc.hlo.ir import Attributes, Instruction, Module, map_computations, rebuild
 from tfc.hlo.literal import Literal
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape
 
-_MOST_WORK = 1 << 22  # multiplications of a dot, applications of a reducer
-_FOLDABLE = frozenset({"dot", "reduce"})
+_MOST_WORK = 1 << 22  # multiplications of a dot or convolution, applications of a reducer
+_FOLDABLE = frozenset({"dot", "convolution", "reduce"})
 _KEPT = frozenset({"broadcast", "iota"})
 
 
@@ -70,10 +71,12 @@ class Fold:
 
 
 def _work(instruction: Instruction) -> int:
-    """How often a dot multiplies or a reduce combines; 0 for ops that touch each element once."""
+    """How often a dot or convolution multiplies or a reduce combines; 0 for what does neither."""
     first = instruction.operands[0].array_shape
     if instruction.opcode == "reduce":
         return first.size
+    if instruction.opcode == "convolution":
+        return product_count(instruction)
     if instruction.opcode == "dot":
         summed = instruction.attributes.get("lhs_contracting_dims", ())
         return instruction.array_shape.size * prod(first.dims[d] for d in summed)

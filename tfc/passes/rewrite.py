@@ -166,6 +166,8 @@ def literal_value(pattern: Pattern, element_type: ElementType) -> np.generic | N
     value: Any = pattern.value(element_type) if callable(pattern.value) else pattern.value
     if value is None or isinstance(value, bool) != (element_type == PRED):
         return None
+    if element_type.is_complex:
+        return None  # x * 1 is not x for complex infinities, x + -0.0 not for imaginary zeros
     fraction = isinstance(value, float) and not value.is_integer()
     if element_type.is_integer and (fraction or (value < 0 and element_type.kind == "unsigned")):
         return None

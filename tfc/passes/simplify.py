@@ -82,6 +82,7 @@ def kinds(*allowed: str) -> Guard:
 
 INTEGER = kinds("signed", "unsigned")
 FLOAT = kinds("float")
+REAL = kinds("signed", "unsigned", "float")
 DISCRETE = kinds("signed", "unsigned", "pred")
 
 
@@ -193,7 +194,7 @@ ARITHMETIC: tuple[Rule, ...] = (
     Rule(x ^ x,                     ZEROS),
     Rule(maximum(x, x),             x),
     Rule(minimum(x, x),             x),
-    *(Rule(op(name, op(name, x)),   op(name, x))
+    *(Rule(op(name, op(name, x)),   op(name, x), REAL)
       for name in ("abs", "floor", "ceil", "round-nearest-even", "round-nearest-afz", "sign")),
     *(Rule(compare(direction, x, x), literal(True), DISCRETE)
       for direction in ("EQ", "GE", "LE")),

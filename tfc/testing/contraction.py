@@ -1,4 +1,4 @@
-"""Generators: dot and reduce."""
+"""Generators: dot, ragged dot and reduce."""
 
 from typing import Any
 
@@ -7,19 +7,19 @@ from hypothesis import strategies as st
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import ElementType, Shape
+from tfc.hlo.shape import S32, ElementType, Shape
 from tfc.testing.grower import ANY, Grower, generates
 from tfc.testing.values import sizes
 
-_REDUCERS = {"pred": ("and", "or"), "float": ("add", "maximum", "minimum")}
+REDUCERS = {"pred": ("and", "or"), "float": ("add", "maximum", "minimum"), "complex": ("add",)}
 
 
 @generates("reduce")
 def _reduce(g: Grower) -> Instruction:
     x = g.operand(ANY)
     element_type = x.array_shape.element_type
-    reducer = g.pick(_REDUCERS.get(element_type.kind, ("add", "maximum", "and", "xor")))
-    init = _identity(reducer, element_type)
+    reducer = g.pick(REDUCERS.get(element_type.kind, ("add", "maximum", "and", "xor")))
+    init = identity(reducer, element_type)
     dimensions = g.some_dimensions(x.array_shape.rank)
     return builder.reduce(x, init, dimensions, builder.scalar_computation(reducer, element_type))
 
@@ -44,7 +44,27 @@ def _dot(g: Grower) -> Instruction:
     )  # fmt: skip
 
 
-def _identity(reducer: str, element_type: ElementType) -> Instruction:
+@generates("ragged-dot")
+def _ragged_dot(g: Grower) -> Instruction:
+    element_type, picked = g.type_of(ANY), [g.draw(sizes(g.zero)) for _ in range(5)]
+    b, m, k, n, groups = picked
+    ragged = g.integer(0, 2)  # of [batch, free, contracting]
+    before = {0: [], 1: [b], 2: [b]}[ragged] if g.integer(0, 1) else []
+    dims = [groups, b, k, n] if ragged == 1 else [b, k, n]
+    kind = g.pick([t for t in g.element_types if t.is_integer] or [S32])
+    first = len(dims) - 3
+    return builder.instruction(
+        "ragged-dot",
+        [g.like(Shape(element_type, (b, m, k))), g.like(Shape(element_type, tuple(dims))),
+         g.like(Shape(kind, (*before, groups)))],
+        lhs_batch_dims=(0,), lhs_contracting_dims=(2,), rhs_batch_dims=(first,),
+        rhs_contracting_dims=(first + 1,), lhs_ragged_dims=(ragged,),
+        rhs_group_dims=(0,) if ragged == 1 else (),
+    )  # fmt: skip
+
+
+def identity(reducer: str, element_type: ElementType) -> Instruction:
+    """The constant that a reducer leaves everything unchanged with."""
     dtype = element_type.dtype
     match reducer:
         case "add" | "or" | "xor":

@@ -22,7 +22,8 @@ def _function(g: Grower, shape: Shape) -> Computation:
         case 1:
             result = builder.instruction("reverse", [x], dimensions=tuple(range(shape.rank)))
         case _:
-            result = builder.instruction("maximum", [x, x])
+            opcode = "add" if shape.element_type.is_complex else "maximum"
+            result = builder.instruction(opcode, [x, x])
     return Computation.make("function", [x], result)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import OPS
-from tfc.hlo.shape import PRED, ElementType, Shape
+from tfc.hlo.shape import F32, F64, PRED, ElementType, Shape
 from tfc.testing.grower import ANY, Grower, generates
 from tfc.testing.values import shapes, sizes
 
@@ -27,7 +27,8 @@ def _iota(g: Grower) -> Instruction:
 @generates("compare")
 def _compare(g: Grower) -> Instruction:
     first = g.operand(ANY)
-    direction = g.pick(["EQ", "NE", "GE", "GT", "LE", "LT"])
+    ordered = [] if first.array_shape.element_type.is_complex else ["GE", "GT", "LE", "LT"]
+    direction = g.pick(["EQ", "NE", *ordered])
     return builder.compare(direction, first, g.like(first.array_shape))
 
 
@@ -57,7 +58,16 @@ def _retype(g: Grower, opcode: str, to: Callable[[ElementType, ElementType], boo
 
 @generates("convert")
 def _convert(g: Grower) -> Instruction:
-    return _retype(g, "convert", lambda a, b: True)
+    return _retype(g, "convert", lambda a, b: b.is_complex or not a.is_complex)
+
+
+@generates("complex")
+def _complex(g: Grower) -> Instruction:
+    parts = [t.component for t in g.element_types if t.is_complex]
+    shape = Shape(
+        g.pick(parts or [F32, F64]), tuple(g.draw(st.lists(sizes(g.zero), max_size=g.max_rank)))
+    )
+    return builder.instruction("complex", [g.like(shape), g.like(shape)])
 
 
 @generates("bitcast-convert")
@@ -65,5 +75,5 @@ def _bitcast_convert(g: Grower) -> Instruction:
     return _retype(
         g,
         "bitcast-convert",
-        lambda a, b: a == b or (a.bits == b.bits and "pred" not in (a.kind, b.kind)),
+        lambda a, b: a == b or (a.bits == b.bits and not {"pred", "complex"} & {a.kind, b.kind}),
     )

@@ -16,7 +16,7 @@ from tfc.hlo.op import OPS
 from tfc.hlo.shape import ElementType, Shape
 from tfc.testing.values import Draw, random_array, sizes
 
-ANY = frozenset({"pred", "signed", "unsigned", "float"})
+ANY = frozenset({"pred", "signed", "unsigned", "float", "complex"})
 
 
 class Grower:

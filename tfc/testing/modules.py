@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Module, postorder
 from tfc.hlo.op import OPS
-from tfc.hlo.shape import BF16, F16, F32, F64, PRED, S8, S32, S64, U8, U32, ElementType
+from tfc.hlo.shape import BF16, C64, F16, F32, F64, PRED, S8, S32, S64, U8, U32, ElementType
 from tfc.testing.grower import GENERATORS, Grower
 from tfc.testing.values import Draw
 
-ELEMENT_TYPES = (F32, S32, PRED, F64, BF16, F16, S8, U8, U32, S64)
+ELEMENT_TYPES = (F32, S32, PRED, F64, BF16, F16, S8, U8, U32, S64, C64)
 ELEMENTWISE = tuple(op.name for op in OPS.values() if op.elementwise)
 OPCODES = tuple(dict.fromkeys([*GENERATORS, *ELEMENTWISE]))
 
@@ -23,7 +23,8 @@ OPCODES = tuple(dict.fromkeys([*GENERATORS, *ELEMENTWISE]))
 def available(opcodes: Sequence[str], element_types: Sequence[ElementType]) -> list[str]:
     """The opcodes that have a meaning for at least one of the element types."""
     kinds = {t.kind for t in element_types}
-    return [o for o in opcodes if not OPS[o].domain or OPS[o].domain & kinds]
+    usable = [o for o in opcodes if not OPS[o].domain or OPS[o].domain & kinds]
+    return [o for o in usable if o != "complex" or "complex" in kinds]
 
 
 @st.composite
@@ -61,7 +62,9 @@ def modules(
 
 @st.composite
 def instructions_of(
-    draw: Draw, opcode: str, element_types: Sequence[ElementType] = ELEMENT_TYPES
+    draw: Draw,
+    opcode: str,
+    element_types: Sequence[ElementType] = ELEMENT_TYPES,
 ) -> Module:
     """A module whose root is one instruction of an op, over parameters and constants."""
     grower = Grower(draw, element_types, 3, True)

@@ -9,6 +9,11 @@ from tfc.testing.grower import ANY, Grower, generates
 from tfc.testing.values import sizes
 
 
+@generates("copy")
+def _copy(g: Grower) -> Instruction:
+    return builder.instruction("copy", [g.operand(ANY)])
+
+
 @generates("broadcast")
 def _broadcast(g: Grower) -> Instruction:
     x = g.operand(ANY)

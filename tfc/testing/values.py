@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from tfc.hlo.complex_meaning import join
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import F32, AnyShape, ElementType, Shape, TupleShape
 
@@ -33,6 +34,9 @@ def random_array(shape: Shape, rng: np.random.Generator, kind: str = "normal") -
     element_type, dims = shape.element_type, shape.dims
     if element_type.kind == "pred":
         return rng.integers(0, 2, dims).astype(bool)
+    if element_type.is_complex:
+        part = shape.with_element_type(element_type.component)
+        return join(random_array(part, rng, kind), random_array(part, rng, kind))
     low = 0 if element_type.kind == "unsigned" else -4
     if element_type.is_integer or kind == "whole":
         return rng.integers(low, 5, dims).astype(element_type.dtype)

@@ -5,12 +5,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfc.backends.mlir.bodies import emit_body
+from tfc.backends.mlir.convolution_spec import convolution_spec
+from tfc.backends.mlir.direct_convolution import emit_direct_convolution
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
 from tfc.backends.mlir.loops import LoopNest
 from tfc.backends.mlir.matmul import MatmulSpec, emit_matmul
 from tfc.backends.mlir.provider import func, ir
+from tfc.backends.mlir.scans import emit_scan
 from tfc.backends.mlir.scatters import emit_scatter
+from tfc.backends.mlir.sorts import emit_sort, sort_workspace
+from tfc.backends.mlir.triangular import (
+    cholesky_workspace,
+    emit_cholesky,
+    emit_solve,
+    solve_workspace,
+)
+from tfc.backends.mlir.windows import emit_reduce_window, emit_select_and_scatter
 from tfc.backends.target import Target
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.ir import Instruction
@@ -32,6 +43,12 @@ class Sequential:
 
 SEQUENTIAL: dict[str, Sequential] = {
     "scatter": Sequential(emit_scatter),
+    "sort": Sequential(emit_sort, sort_workspace),
+    "cholesky": Sequential(emit_cholesky, cholesky_workspace),
+    "triangular-solve": Sequential(emit_solve, solve_workspace),
+    "reduce-window": Sequential(emit_reduce_window),
+    "select-and-scatter": Sequential(emit_select_and_scatter),
+    "scan": Sequential(emit_scan),
 }
 
 
@@ -60,7 +77,10 @@ def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
         shapes = (*kernel.operand_shapes, *kernel.results)
         buffers = [Buffer(m, s) for m, s in zip(block.arguments, shapes)]
         sequential = SEQUENTIAL.get(kernel.root.opcode)
-        if sequential is not None:
+        convolution = convolution_spec(kernel.root)
+        if convolution is not None:
+            emit_direct_convolution(convolution, target, block.arguments)
+        elif sequential is not None:
             sequential.emit(kernel, buffers, *block.arguments[len(shapes) :])
         else:
             emit_body(kernel, buffers, LoopNest(), flat=False)
@@ -116,6 +136,9 @@ def workspace_shape(root: Instruction, target: Target) -> Shape | None:
     spec = matmul_spec(root)
     if spec is not None:
         return Shape(spec.element_type, (spec.workspace_size(target),))
+    convolution = convolution_spec(root)
+    if convolution is not None:
+        return Shape(root.array_shape.element_type, (convolution.workspace_size(target),))
     sequential = SEQUENTIAL.get(root.opcode)
     return sequential.workspace(root) if sequential and sequential.workspace else None
 

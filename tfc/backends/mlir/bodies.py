@@ -1,15 +1,25 @@
 """The body of a kernel: which form of loops its root takes, the same on every backend."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from tfc.backends.mlir.convolutions import emit_convolution
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, Loops, emit_dot, emit_elementwise
 from tfc.backends.mlir.reductions import emit_reduce
 from tfc.errors import UnsupportedError
 from tfc.hlo.op import op_named
 
-# Roots besides elementwise ops and data movement that are made one element at a time.
-_LOOPED = frozenset({"iota", "constant", "parameter"})
+Emit = Callable[[Kernel, Sequence[Buffer], Loops, bool], None]
+
+# Roots with a form of loops of their own; elementwise ops and data movement share one.
+BODIES: dict[str, Emit] = {
+    "reduce": emit_reduce,
+    "dot": emit_dot,
+    "convolution": emit_convolution,
+    "iota": emit_elementwise,
+    "constant": emit_elementwise,
+    "parameter": emit_elementwise,
+}
 
 
 def emit_body(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, *, flat: bool) -> None:
@@ -23,12 +33,7 @@ def emit_body(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, *, flat: 
         UnsupportedError: there is no code for the kernel's root.
     """
     op = op_named(kernel.root.opcode)
-    match kernel.root.opcode:
-        case "reduce":
-            emit_reduce(kernel, buffers, loops, flat)
-        case "dot":
-            emit_dot(kernel, buffers, loops, flat)
-        case opcode if op.elementwise or op.is_movement or opcode in _LOOPED:
-            emit_elementwise(kernel, buffers, loops, flat)
-        case opcode:
-            raise UnsupportedError(f"this backend cannot make a kernel of '{opcode}'")
+    body = BODIES.get(op.name)
+    if body is None and not (op.elementwise or op.is_movement):
+        raise UnsupportedError(f"this backend cannot make a kernel of '{op.name}'")
+    (body or emit_elementwise)(kernel, buffers, loops, flat)

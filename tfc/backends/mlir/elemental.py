@@ -9,12 +9,14 @@ once.
 from collections.abc import Callable
 
 from tfc.backends.mlir import math_functions as functions
+from tfc.backends.mlir.complex_arithmetic import COMPLEX_FUNCTIONS
 from tfc.backends.mlir.value import (
     Scalar,
     bitcast,
     constant,
     convert,
     emit,
+    make_complex,
     maximum,
     minimum,
     select,
@@ -33,6 +35,8 @@ def emit_element(instruction: Instruction, *operands: Scalar) -> Scalar:
         UnsupportedError: the op has no emission for these element types.
     """
     rule = EMISSION.get(instruction.opcode)
+    if operands[0].element_type.is_complex and instruction.opcode in COMPLEX_FUNCTIONS:
+        return COMPLEX_FUNCTIONS[instruction.opcode](*operands)
     if rule is None:
         raise UnsupportedError(f"code generation does not support '{instruction.opcode}' yet")
     return rule(instruction, *operands)
@@ -242,6 +246,7 @@ EMISSION: dict[str, Emission] = {
     "exponential":            _widened(functions.exp),
     "exponential-minus-one":  _widened(functions.expm1),
     "floor":                  _math("math.floor"),
+    "imag":                   _plain(lambda x: constant(x.element_type, 0.0)),
     "is-finite":              _is_finite,
     "log":                    _widened(functions.log),
     "log-plus-one":           _widened(functions.log1p),
@@ -249,6 +254,7 @@ EMISSION: dict[str, Emission] = {
     "negate":                 _on_bits(lambda x: -x),
     "not":                    _not,
     "popcnt":                 _intrinsic("math.ctpop"),
+    "real":                   _on_bits(lambda x: x),
     "round-nearest-afz":      _widened(_round_half_away),
     "round-nearest-even":     _math("math.roundeven"),
     "rsqrt":                  _widened(functions.rsqrt),
@@ -261,6 +267,7 @@ EMISSION: dict[str, Emission] = {
     "add":                    _plain(lambda x, y: x + y),
     "and":                    _plain(lambda x, y: x & y),
     "atan2":                  _widened(functions.atan2),
+    "complex":                _on_bits(make_complex),
     "divide":                 _guarded_division(lambda x, y: x / y, _all_ones, lambda x: x),
     "maximum":                _plain(maximum),
     "minimum":                _plain(minimum),

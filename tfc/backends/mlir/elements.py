@@ -119,14 +119,14 @@ class Elements:
             return self.element(operand, piece.index)
         # A branch, not a select: the operand must not be read outside of its bounds.
         element_type = instruction.array_shape.element_type
-        chosen = scf.IfOp(self._all(conditions), [mlir_type(element_type)], has_else=True)
+        chosen = scf.IfOp(self.holds(conditions), [mlir_type(element_type)], has_else=True)
         with ir.InsertionPoint(chosen.then_block):
             scf.yield_([self.with_variables().element(operand, piece.index).value])
         with ir.InsertionPoint(chosen.else_block):
             scf.yield_([self.with_variables()._move(instruction, rest).value])
         return Scalar(chosen.results[0], element_type)
 
-    def _all(self, conditions: Sequence[Condition]) -> Any:
+    def holds(self, conditions: Sequence[Condition]) -> Any:
         """An i1: every condition holds."""
         tests = []
         for condition in conditions:

@@ -19,7 +19,8 @@ from tfc.backends.mlir.value import Scalar, constant, convert, memory_type
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.indexing import Index, variable
 from tfc.hlo.ir import Attributes, Computation, Instruction
-from tfc.hlo.shape import F32, PRED, Shape, leaves
+from tfc.hlo.shape import PRED, Shape, leaves
+from tfc.hlo.sums import kernel_sum_type
 from tfc.passes.aliases import is_alias
 
 Body = Callable[[Sequence[Any]], None]
@@ -82,13 +83,15 @@ def kernel_of(instruction: Instruction) -> Kernel:
     if instruction.opcode == "fusion":
         return Kernel(instruction["calls"], instruction.operands, results)
     operands = instruction.operands
-    if instruction.opcode != "dot":  # tiled dots read both matrices from memory, each by itself
+    # Tiled kernels read both operands from memory, each by itself.
+    separate = instruction.opcode in ("dot", "convolution")
+    if not separate:
         operands = tuple(dict.fromkeys(o for o in operands if not is_inline_constant(o)))
     parameters = [
         Instruction("parameter", (), o.shape, Attributes(number=n), f"p{n}")
         for n, o in enumerate(operands)
     ]
-    if instruction.opcode == "dot":
+    if separate:
         root = instruction.with_(operands=tuple(parameters))
     else:
         inner = dict(zip(operands, parameters))
@@ -147,7 +150,7 @@ def sources(kernel: Kernel, buffers: Sequence[Buffer]) -> dict[Instruction, Buff
 def emit_dot(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:
     """A dot as one sum for each result element: any element type, any dimension numbers.
 
-    Halves accumulate in f32. This is the form for element types without a tiled kernel.
+    Floats accumulate in f32 or f64. This is the form for element types without a tiled kernel.
     """
     *_, result = buffers
     root = kernel.root
@@ -164,21 +167,26 @@ def emit_dot(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool
         [(rhs_batch, batch), (rhs_free, rest[len(lhs_free) :]), (rhs_contracting, reduced)]
     )
     stored = result.shape.element_type
-    wide = F32 if stored.is_float and stored.bits < 32 else stored
+    wide = kernel_sum_type(stored, [o.array_shape.element_type for o in root.operands])
 
     def body(points: Sequence[Any]) -> None:
         outer = Elements(sources(kernel, buffers), space.bind(points))
 
         def step(inner: Elements, total: Sequence[Scalar]) -> Sequence[Scalar]:
             x, y = inner.element(lhs, lhs_index), inner.element(rhs, rhs_index)
-            product = multiply_freely(convert(x, wide), convert(y, wide))
-            # A dot of pred asks whether any pair is true.
-            return [total[0] | product if wide is PRED else add_freely(total[0], product)]
+            return [add_product(total[0], x, y)]
 
         (total,) = nest(outer, reduced, sizes, [constant(wide, 0)], step)
         outer.store(convert(total, stored), result, space.index)
 
     loops.each(space.sizes, body)
+
+
+def add_product(total: Scalar, x: Scalar, y: Scalar) -> Scalar:
+    """The sum with one more product, in the sum's type; of pred, whether any pair is true."""
+    wide = total.element_type
+    product = multiply_freely(convert(x, wide), convert(y, wide))
+    return total | product if wide is PRED else add_freely(total, product)
 
 
 def _place(parts: Sequence[tuple[Sequence[int], Sequence[Any]]]) -> Indices:
@@ -223,16 +231,16 @@ def nest(
 def add_freely(x: Scalar, y: Scalar) -> Scalar:
     """x + y of a sum whose order is free: LLVM may split it over vector lanes (RED-3), and fuse it
     with the products of a dot."""
-    if not x.element_type.is_float:
+    if x.element_type.kind not in ("float", "complex"):
         return x + y
-    return _reassociable("arith.addf", x, y)
+    return _reassociable("arith.addf" if x.element_type.is_float else "complex.add", x, y)
 
 
 def multiply_freely(x: Scalar, y: Scalar) -> Scalar:
     """x * y of a product whose order is free."""
-    if not x.element_type.is_float:
+    if x.element_type.kind not in ("float", "complex"):
         return x * y
-    return _reassociable("arith.mulf", x, y)
+    return _reassociable("arith.mulf" if x.element_type.is_float else "complex.mul", x, y)
 
 
 def _reassociable(name: str, x: Scalar, y: Scalar) -> Scalar:

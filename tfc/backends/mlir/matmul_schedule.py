@@ -172,7 +172,7 @@ def make_schedule(spec: MatmulSpec, target: Target) -> Schedule:
     if stream is not None:
         return Schedule(stream, lanes)
     size = spec.element_type.bytes
-    rows, vectors = _tile_shape(spec, target, lanes)
+    rows, vectors = tile_shape(spec.m, spec.n, target, lanes)
     columns = vectors * lanes
     # Half of L1 holds a panel of the right operand, half of L2 the left operand's block, and half
     # of the last level (which other cores share) the right operand's block.
@@ -206,8 +206,8 @@ def _find_stream(spec: MatmulSpec, target: Target) -> Stream | None:
     return None
 
 
-def _tile_shape(spec: MatmulSpec, target: Target, lanes: int) -> tuple[int, int]:
-    """Rows and vectors per row of the tile that fills the target's registers.
+def tile_shape(m: int, n: int, target: Target, lanes: int) -> tuple[int, int]:
+    """Rows and vectors per row of the tile of an m × n result that fills the target's registers.
 
     Beside the tile, a row of the right operand's vectors and one element of the left stay in
     registers; without fused multiply-add, one product too.
@@ -218,11 +218,11 @@ def _tile_shape(spec: MatmulSpec, target: Target, lanes: int) -> tuple[int, int]
         rows, vectors = (8, 3) if target.vector_bits == 128 else (12, 2)
     else:
         rows, vectors = (6, 2) if target.has_fma else (4, 2)
-    narrow = min(vectors, max(ceil(spec.n / lanes), 1))
+    narrow = min(vectors, max(ceil(n / lanes), 1))
     rows = rows * vectors // narrow
     # Tiles of nearly equal height: for 8 rows two of 4, not one of 6 and one of 2.
-    tiles = max(ceil(spec.m / rows), 1)
-    return max(ceil(spec.m / tiles), 1), narrow
+    tiles = max(ceil(m / rows), 1)
+    return max(ceil(m / tiles), 1), narrow
 
 
 def _even_blocks(total: int, limit: int, step: int) -> int:

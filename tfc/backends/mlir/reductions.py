@@ -55,15 +55,16 @@ def emit_reduce(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: b
         _emit_rows(kernel, buffers, results, space, outer, loops)
 
 
-def combination(to_apply: Computation) -> tuple[Combine, float | None]:
+def combination(to_apply: Computation) -> tuple[Combine, float | complex | None]:
     """How to combine accumulators with elements, and the identity if it is a plain float sum."""
     root = to_apply.root
     plain = root.opcode in ("add", "multiply") and set(root.operands) == set(to_apply.parameters)
     if plain and len(to_apply.parameters) == 2:
         freely = add_freely if root.opcode == "add" else multiply_freely
-        is_sum = root.opcode == "add" and root.array_shape.element_type.is_float
         # -0.0 is the sum's exact identity: adding +0.0 would turn a -0.0 result positive.
-        return lambda x, y: [freely(x[0], y[0])], -0.0 if is_sum else None
+        zeros = {"float": -0.0, "complex": complex(-0.0, -0.0)}
+        zero = zeros.get(root.array_shape.element_type.kind) if root.opcode == "add" else None
+        return lambda x, y: [freely(x[0], y[0])], zero
     return lambda x, y: emit_scalar_computation(to_apply, [*x, *y]), None
 
 

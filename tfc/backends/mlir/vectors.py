@@ -59,6 +59,27 @@ def minimum(position: Position, other: Position) -> Position:
     return arith.minsi(index_value(position), index_value(other))
 
 
+def maximum(position: Position, other: Position) -> Position:
+    """The larger of two positions."""
+    if isinstance(position, int) and isinstance(other, int):
+        return max(position, other)
+    return arith.maxsi(index_value(position), index_value(other))
+
+
+def divide(position: Position, divisor: int) -> Position:
+    """The quotient of a position ≥ 0."""
+    if divisor == 1:
+        return position
+    if isinstance(position, int):
+        return position // divisor
+    return arith.divui(position, index_value(divisor))
+
+
+def divide_up(position: Position, divisor: int) -> Position:
+    """The quotient of a position ≥ 0, rounded up."""
+    return divide(add(position, divisor - 1), divisor)
+
+
 def round_down(position: Position, step: int) -> Position:
     """The largest multiple of `step` that is not above a position ≥ 0."""
     if isinstance(position, int):
@@ -113,7 +134,8 @@ class Vectors:
 
     def zero(self) -> Any:
         """A vector of zeros."""
-        return self.broadcast(arith.constant(mlir_type(self.element_type), 0.0))
+        zero = 0.0 if self.element_type.is_float else 0
+        return self.broadcast(arith.constant(mlir_type(self.element_type), zero))
 
     def broadcast(self, element: Any) -> Any:
         """A vector of equal elements."""
@@ -134,7 +156,9 @@ class Vectors:
             vector.maskedstore(memory, [index_value(position)], self._first(count), value)
 
     def multiply_add(self, x: Any, y: Any, z: Any) -> Any:
-        """x·y + z, fused where the target fuses at no cost."""
+        """x·y + z, of floats fused where the target fuses at no cost."""
+        if self.element_type.is_integer:
+            return arith.addi(arith.muli(x, y), z)
         return vector.fma(x, y, z)
 
     def sum(self, value: Any) -> Any:

@@ -1,0 +1,72 @@
+"""The fuzzer finds a defect, makes it small and writes it down; the comparison knows rounding."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import tfc
+from tfc.backends.mlir import elemental
+from tfc.cli import tfc as command
+from tfc.hlo import evaluate
+from tfc.testing.compare import mismatch
+
+
+def test_a_run_without_defects_says_how_many_programs_ran(tmp_path: Path):
+    made = CliRunner().invoke(
+        command, ["fuzz", "--seconds", "2", "--seed", "3", "--out-dir", str(tmp_path)]
+    )
+    assert made.exit_code == 0, made.output
+    assert "no mismatch" in made.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_defect_is_found_and_written_as_a_small_program(tmp_path: Path, monkeypatch):
+    wrong = elemental.EMISSION["subtract"]
+    monkeypatch.setitem(elemental.EMISSION, "add", wrong)
+    arguments = ["--seconds", "3", "--out-dir", str(tmp_path), "--ops", "add,multiply,reverse"]
+    made = CliRunner().invoke(command, ["fuzz", *arguments])
+    assert made.exit_code == 1, made.output
+    file = tmp_path / "fuzz-1.hlo"
+    assert f"{file}: result 0 at" in made.output
+    module = tfc.hlo.parse(file.read_text())
+    assert len(module.entry.instructions) <= 3
+    assert "// tfc run FILE --arg=" in file.read_text()
+
+
+@pytest.mark.parametrize(("ops", "reason"), [("ad", "is no operation"), ("parameter", "at random")])
+def test_unknown_operations_are_refused(ops: str, reason: str):
+    made = CliRunner().invoke(command, ["fuzz", "--ops", ops])
+    assert made.exit_code == 1
+    assert reason in made.output
+
+
+ILL_CONDITIONED = """ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] exponential(x)
+  one = f32[] constant(2.7182817)
+  ones = f32[4] broadcast(one), dimensions={}
+  d = f32[4] subtract(y, ones)
+  p = pred[4] compare(y, ones), direction=GT
+  ROOT t = (f32[4], pred[4]) tuple(d, p)
+}"""
+
+
+def test_what_rounding_may_change_is_no_mismatch():
+    module, x = tfc.hlo.parse(ILL_CONDITIONED), np.float32([1, 1, 0, 3])
+    difference, greater = evaluate(module, x)
+    unit = np.spacing(np.float32(2.7182817))
+    moved = np.float32(difference + [unit, -unit, 0, 0])
+    flipped = np.array([not greater[0], not greater[1], greater[2], greater[3]])
+    assert mismatch(module, [x], [moved, flipped]) is None
+
+
+def test_what_rounding_cannot_change_is_one():
+    module, x = tfc.hlo.parse(ILL_CONDITIONED), np.float32([1, 1, 0, 3])
+    difference, greater = evaluate(module, x)
+    assert mismatch(module, [x], [difference, greater]) is None
+    off = difference * np.float32([1, 1, 1, 1.0001])
+    assert "result 0 at [3] is" in str(mismatch(module, [x], [off, greater]))
+    assert "result 1 at [2] is" in str(mismatch(module, [x], [difference, ~greater]))
+    assert "instead of bool" in str(mismatch(module, [x], [difference, difference]))

@@ -1,0 +1,71 @@
+"""Which convolutions the tiled kernel on CPUs computes, and what it needs to know of them."""
+
+from dataclasses import dataclass
+from math import prod
+
+from tfc.backends.target import Target
+from tfc.hlo.convolution import convolution_window, group_counts
+from tfc.hlo.ir import Instruction
+from tfc.hlo.shape import F32, F64, Shape
+from tfc.hlo.window import Window
+from tfc.passes.convolutions import canonical_labels
+from tfc.passes.dots import group_stride
+
+
+@dataclass(frozen=True)
+class ConvolutionSpec:
+    """out[b, p…, g·O + o] = Σ lhs[b, at(p, k)…, g·I + i] · rhs[k…, i, g·O + o] over k… and i < I.
+
+    The shapes have one element type, at least one element each, and dimensions in that order; rhs
+    is dense up to its last dimension, along which rhs and out have neighbours.
+    """
+
+    lhs: Shape
+    rhs: Shape
+    out: Shape
+    window: Window
+    groups: int
+
+    @property
+    def depthwise(self) -> bool:
+        """True if each feature of the result is made from its own feature of the array."""
+        return self.groups > 1 and self.rhs.dims[-2:] == (1, self.groups)
+
+    @property
+    def columns(self) -> int:
+        """The features of the result that the same features of the array are used for."""
+        return self.rhs.dims[-1] // (1 if self.depthwise else self.groups)
+
+    @property
+    def depth(self) -> int:
+        """The number of products in a sum, padding counted."""
+        return prod(self.rhs.dims[:-1])
+
+    def workspace_size(self, target: Target) -> int:
+        """The number of elements of the workspace that the emitted code wants."""
+        lanes = target.lanes(self.lhs.element_type.bits)
+        return self.depth * -(-self.columns // lanes) * lanes + lanes
+
+
+def convolution_spec(root: Instruction) -> ConvolutionSpec | None:
+    """The convolution that a root is, or None if it is not one for the code here."""
+    if root.opcode != "convolution":
+        return None
+    (lhs, rhs), out = (o.array_shape for o in root.operands), root.array_shape
+    window, spatial = convolution_window(root.attributes), root["dim_labels"].spatial
+    groups, batch_groups = group_counts(root.attributes)
+    element_type = out.element_type
+    if {lhs.element_type, rhs.element_type} != {element_type}:
+        return None
+    if element_type not in (F32, F64) and not (element_type.is_integer and element_type.bits >= 32):
+        return None
+    if spatial == 0 or root["dim_labels"] != canonical_labels(spatial) or batch_groups > 1:
+        return None
+    if any(d.reversal for d in window.dimensions) or 0 in (lhs.size, rhs.size, out.size):
+        return None
+    spec = ConvolutionSpec(lhs, rhs, out, window, groups)
+    dense = group_stride(rhs, range(rhs.rank - 1)) in (0, rhs.dims[-1])
+    neighbours = [rhs, out, *([lhs] if spec.depthwise else [])]
+    if not dense or any(s.strides[-1] != 1 for s in neighbours):
+        return None
+    return spec

@@ -1,0 +1,79 @@
+"""Convolution as one sum for each result element: any element type, labels and attributes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfc.backends.mlir.elements import Buffer, Elements
+from tfc.backends.mlir.kernels import Kernel, Loops, add_product, nest, sources
+from tfc.backends.mlir.provider import ir, scf
+from tfc.backends.mlir.spaces import loop_space
+from tfc.backends.mlir.value import Scalar, constant, convert
+from tfc.hlo.convolution import convolution_window, group_counts
+from tfc.hlo.convolution_dimensions import ConvolutionDimensionNumbers
+from tfc.hlo.indexing import Condition, Index, variable
+from tfc.hlo.sums import kernel_sum_type
+
+
+def emit_convolution(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:
+    """A convolution: for each result element, loops over the window and the input features.
+
+    Places of the window that fall on padding or into a gap are left out by a branch.
+    """
+    root, result = kernel.root, buffers[-1]
+    lhs, rhs = root.operands
+    labels: ConvolutionDimensionNumbers = root["dim_labels"]
+    window = convolution_window(root.attributes)
+    groups, batch_groups = group_counts(root.attributes)
+    space = loop_space(kernel.computation, root, result, flat=flat, elements=False)
+    batch, feature, *places = (space.index[d] for d in labels.out)
+    outputs, inputs = (rhs.array_shape.dims[d] for d in labels.rhs[:2])
+    group = feature // max(outputs // (groups * batch_groups), 1)
+    summed = variable("c", inputs)
+    taps = [variable(f"k{d}", size) for d, size in enumerate(window.size)]
+    at: list[Index] = []
+    conditions: list[Condition] = []
+    for d, place, tap, label in zip(window.dimensions, places, taps, labels.lhs[2:]):
+        position = place * d.stride + tap * d.window_dilation - d.low
+        size = lhs.array_shape.dims[label]
+        conditions.append(Condition(position, 0, max(d.base_dilation * (size - 1) + 1, 0)))
+        conditions.append(Condition(position % d.base_dilation, 0, 1))
+        at.append(position // d.base_dilation)
+    conditions = [c for c in conditions if not c.always]
+    if batch_groups > 1:
+        batch = group * result.shape.dims[labels.out[0]] + batch
+    from_lhs = group * inputs + summed if groups > 1 else summed
+    turned = [k * -1 + (d.size - 1) if d.reversal else k for d, k in zip(window.dimensions, taps)]
+    lhs_index = _by_label(labels.lhs, (batch, from_lhs, *at))
+    rhs_index = _by_label(labels.rhs, (feature, summed, *turned))
+    stored = result.shape.element_type
+    wide = kernel_sum_type(stored, [o.array_shape.element_type for o in root.operands])
+
+    def add_one(scope: Elements, total: Sequence[Scalar]) -> Sequence[Scalar]:
+        x, y = scope.element(lhs, lhs_index), scope.element(rhs, rhs_index)
+        return [add_product(total[0], x, y)]
+
+    def add_features(scope: Elements, total: Sequence[Scalar]) -> Sequence[Scalar]:
+        return nest(scope, [summed], [inputs], total, add_one)
+
+    def add_tap(scope: Elements, total: Sequence[Scalar]) -> Sequence[Scalar]:
+        if not conditions:
+            return add_features(scope, total)
+        inside = scf.IfOp(scope.holds(conditions), [total[0].value.type], has_else=True)
+        with ir.InsertionPoint(inside.then_block):
+            scf.yield_([s.value for s in add_features(scope.with_variables(), total)])
+        with ir.InsertionPoint(inside.else_block):
+            scf.yield_([total[0].value])
+        return [Scalar(inside.results[0], wide)]
+
+    def body(points: Sequence[Any]) -> None:
+        outer = Elements(sources(kernel, buffers), space.bind(points))
+        (total,) = nest(outer, taps, window.size, [constant(wide, 0)], add_tap)
+        outer.store(convert(total, stored), result, space.index)
+
+    loops.each(space.sizes, body)
+
+
+def _by_label(labels: Sequence[int], index: Sequence[Index]) -> tuple[Index, ...]:
+    """An index given in the order of roles, in the order of the array's dimensions."""
+    placed = dict(zip(labels, index))
+    return tuple(placed[d] for d in range(len(labels)))

@@ -1,0 +1,221 @@
+"""Reduce-window and select-and-scatter: kernels that slide a window over an array.
+
+A reduce-window accumulates a stretch of neighbouring results side by side, in the result buffer:
+for each element of the window it goes over those of them whose window has that element inside the
+array. Padding is so left out of the loops rather than tested for. A select-and-scatter visits the
+windows in order, since several may choose one place.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfc.backends.mlir.elements import Buffer, Elements, emit_scalar_computation
+from tfc.backends.mlir.kernels import Kernel, nest, sources, store_elements
+from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant
+from tfc.backends.mlir.provider import arith, ir, scf
+from tfc.backends.mlir.reductions import STRETCH, combination
+from tfc.backends.mlir.scans import emit_cumulative
+from tfc.backends.mlir.spaces import bind, make_space
+from tfc.backends.mlir.value import Scalar, constant, mlir_type, select
+from tfc.hlo.indexing import Condition, Index, variable
+from tfc.hlo.shape import PRED, S64, Shape
+from tfc.hlo.window import Window, WindowDimension
+from tfc.hlo.windows import window_of
+
+Scalars = Sequence[Scalar]
+
+
+def emit_reduce_window(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
+    """A reduce-window into one result buffer for each of its operands."""
+    running = window_of(kernel.root).cumulative(kernel.root.operands[0].array_shape.dims)
+    if running is not None:
+        emit_cumulative(kernel, buffers, *running)
+    else:
+        _ReduceWindow(kernel, buffers).emit()
+
+
+def _along(d: WindowDimension, size: int, at: Index, k: Index) -> tuple[Index, list[Condition]]:
+    """Where in the array element `k` of window `at` is, and when it is inside, along a dimension.
+
+    Args:
+        size: the array's size.
+    """
+    dilated = at * d.stride + k * d.window_dilation - d.low
+    conditions = [Condition(dilated, 0, d.padded(size) - d.low - d.high)]
+    if d.base_dilation > 1:
+        conditions.append(Condition(dilated % d.base_dilation, 0, 1))
+    return d.place(at, k), conditions
+
+
+def _offsets(window: Window) -> list[Index]:
+    """The variables that say which element of the window."""
+    return [variable(f"k{d}", n) for d, n in enumerate(window.size)]
+
+
+class _ReduceWindow:
+    """The loops: outer dimensions, stretch, window, neighbours along the fastest dimension."""
+
+    def __init__(self, kernel: Kernel, buffers: Sequence[Buffer]):
+        self.kernel, self.buffers, self.root = kernel, buffers, kernel.root
+        count = len(self.root.operands) // 2
+        self.operands, self.inits = self.root.operands[:count], self.root.operands[count:]
+        self.results = buffers[-count:]
+        self.window, self.dims = window_of(self.root), self.operands[0].array_shape.dims
+        self.combine, _ = combination(self.root["to_apply"])
+        shape = self.results[0].shape
+        order = shape.layout.minor_to_major[::-1]
+        wide = [d for d in order if shape.dims[d] > 1]
+        self.fast = wide[-1] if wide else (order[-1] if order else None)
+        self.space = make_space(shape.dims, [[d] for d in order if d != self.fast], "o")
+        self.count = 1 if self.fast is None else shape.dims[self.fast]
+        self.along = variable("i", self.count)
+        at = list(self.space.index)
+        if self.fast is not None:
+            at[self.fast] = self.along
+        self.at = tuple(at)
+        self.offsets = _offsets(self.window)
+
+    def emit(self) -> None:
+        """Emit the kernel's body."""
+
+        def body(points: Sequence[Any]) -> None:
+            scope = Elements(sources(self.kernel, self.buffers), self.space.bind(points))
+            for_loop(0, self.count, STRETCH, lambda low, _: self._stretch(scope, low))
+
+        LoopNest().each(self.space.sizes, body)
+
+    def _stretch(self, scope: Elements, low: Any) -> Scalars:
+        high = arith.minsi(arith.addi(low, index_constant(STRETCH)), index_constant(self.count))
+        self._each(scope, low, high, self._start)
+        if 0 not in self.dims:
+            LoopNest().each(
+                self.window.size,
+                lambda points: self._element(
+                    scope.with_variables(**bind(self.offsets, points)), low, high
+                ),
+            )
+        return []
+
+    def _each(
+        self, scope: Elements, low: Any, high: Any, body: Callable[[Elements], Scalars]
+    ) -> Scalars:
+        """`body` for each neighbour from low to high-1."""
+        return for_loop(
+            low, high, 1, lambda p, _: body(scope.with_variables(**bind([self.along], [p])))
+        )
+
+    def _start(self, scope: Elements) -> Scalars:
+        for init, result in zip(self.inits, self.results):
+            scope.store(scope.element(init, ()), result, self.at)
+        return []
+
+    def _element(self, scope: Elements, low: Any, high: Any) -> None:
+        """One element of the window, for all neighbours that have it inside the array."""
+        index: list[Index] = []
+        around: list[Condition] = []  # the same for all neighbours
+        each: list[Condition] = []
+        for d, n, at, k in zip(self.window.dimensions, self.dims, self.at, self.offsets):
+            place, conditions = _along(d, n, at, k)
+            index.append(place)
+            if len(index) - 1 == self.fast:
+                low, high = self._bounds(scope, d, n, k, low, high)
+                each += conditions[1:]
+            else:
+                around += conditions
+
+        def accumulate(inner: Elements) -> Scalars:
+            new = [inner.element(o, tuple(index)) for o in self.operands]
+            old = [inner.load(r, self.at) for r in self.results]
+            for value, result in zip(self.combine(old, new), self.results):
+                inner.store(value, result, self.at)
+            return []
+
+        def neighbours(inner: Elements) -> Scalars:
+            return self._each(inner, low, high, lambda one: _guarded(one, each, accumulate))
+
+        _guarded(scope, around, neighbours)
+
+    def _bounds(
+        self, scope: Elements, d: WindowDimension, size: int, k: Index, low: Any, high: Any
+    ) -> tuple[Any, Any]:
+        """The neighbours from `low` to `high` whose element `k` is inside."""
+        shift = d.low - k * d.window_dilation
+        first = (shift + d.stride - 1) // d.stride
+        end = (shift + d.padded(size) - d.low - d.high - 1) // d.stride + 1
+        if first.high > 0:
+            low = arith.maxsi(low, scope.index_value(first))
+        if end.low < self.count:
+            high = arith.minsi(high, scope.index_value(end))
+        return low, high
+
+
+def _guarded(
+    scope: Elements,
+    conditions: Sequence[Condition],
+    body: Callable[[Elements], Scalars],
+    otherwise: Scalars = (),
+) -> Scalars:
+    """The scalars of `body` where all conditions hold, else others."""
+    tested = [c for c in conditions if not c.always]
+    if any(c.never for c in tested):
+        return otherwise
+    if not tested:
+        return body(scope)
+    types = [o.element_type for o in otherwise]
+    guard = scf.IfOp(scope.holds(tested), [mlir_type(t) for t in types], has_else=bool(types))
+    with ir.InsertionPoint(guard.then_block):
+        scf.yield_([s.value for s in body(scope.with_variables())])
+    if types:
+        with ir.InsertionPoint(guard.else_block):
+            scf.yield_([o.value for o in otherwise])
+    return [Scalar(r, t) for r, t in zip(guard.results, types)]
+
+
+def emit_select_and_scatter(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
+    """A select-and-scatter: the init value everywhere, then one source element after the other."""
+    root, result = kernel.root, buffers[-1]
+    operand, source, init = root.operands
+    window, dims = window_of(root), operand.array_shape.dims
+    counts = source.array_shape.dims
+    space = make_space(counts, [[d] for d in range(len(counts))], "o")
+    offsets = _offsets(window)
+    flat = Buffer(result.memref, Shape(result.shape.element_type, (result.shape.storage_size,)))
+    target = (variable("selected", result.shape.storage_size),)
+    store_elements(kernel, buffers, init, result, LoopNest(), flat=False)
+    if 0 in dims:
+        return
+    places = [_along(*each) for each in zip(window.dimensions, dims, space.index, offsets)]
+    index = tuple(place for place, _ in places)
+    inside = [c for _, conditions in places for c in conditions]
+
+    def look(scope: Elements, best: Scalars) -> Scalars:
+        """(found, value, position) with one more element of the window seen."""
+
+        def seen(inner: Elements) -> Scalars:
+            found, old, position = best
+            new = inner.element(operand, index)
+            (wins,) = emit_scalar_computation(root["select"], [old, new])
+            keeps = found & wins
+            here = arith.index_cast(mlir_type(S64), inner.index_value(result.position(index)))
+            return [
+                constant(PRED, True),
+                select(keeps, old, new),
+                select(keeps, position, Scalar(here, S64)),
+            ]
+
+        return _guarded(scope, inside, seen, best)
+
+    def visit(points: Sequence[Any]) -> None:
+        scope = Elements(sources(kernel, buffers), space.bind(points))
+        nothing = [constant(PRED, False), constant(result.shape.element_type, 0), constant(S64, 0)]
+        found, _, position = nest(scope, offsets, window.size, nothing, look)
+        guard = scf.IfOp(found.value)
+        with ir.InsertionPoint(guard.then_block):
+            place = arith.index_cast(ir.IndexType.get(), position.value)
+            inner = scope.with_variables(**bind(target, [place]))
+            old, given = inner.load(flat, target), inner.element(source, space.index)
+            (new,) = emit_scalar_computation(root["scatter"], [old, given])
+            inner.store(new, flat, target)
+            scf.yield_([])
+
+    LoopNest().each(space.sizes, visit)

@@ -1,0 +1,163 @@
+"""Comparing what a program gave with what the reference says it is.
+
+Two correct implementations of one program differ in the last bits of inexact functions and in the
+order of sums, and a program may amplify that without limit: 1/(x - y), or x < y. So where values
+differ by more than a few units in the last place, the reference is evaluated again, several times,
+with each inexact operation disturbed at random by a few units. Elements that move then are allowed
+to differ by as much as they moved.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfc.hlo.evaluator import evaluate, walk
+from tfc.hlo.ir import Instruction, Module
+from tfc.hlo.op import Call, Value, op_named
+
+TRIALS = 12
+UNITS = 4  # units in the last place by which an inexact result may be off
+MARGIN = 8  # how much farther than the disturbed references a result may lie
+# Elementwise operations whose result is rounded once, whoever computes it.
+_ROUNDED = frozenset({
+    "abs", "add", "subtract", "multiply", "divide", "negate", "sqrt", "ceil", "floor",
+    "round-nearest-afz", "round-nearest-even", "sign", "maximum", "minimum", "clamp", "select",
+    "compare", "convert", "remainder", "bitcast-convert", "is-finite", "real", "imag", "complex",
+    "reduce-precision", "stochastic-convert", "mulhi", "sort", "topk",
+})  # fmt: skip
+_CONTROL = frozenset({
+    "call", "fusion", "while", "conditional", "tuple", "get-tuple-element", "constant", "iota",
+    "parameter",
+})  # fmt: skip
+
+
+def flat(value: Value) -> Iterator[np.ndarray]:
+    """The arrays in nested tuples, depth first."""
+    if isinstance(value, tuple):
+        for element in value:
+            yield from flat(element)
+    elif value is not None:
+        yield np.asarray(value)
+
+
+def mismatch(module: Module, arguments: Sequence[Value], results: Sequence[Any]) -> str | None:
+    """None if `results` are the module's values for these arguments, else what differs.
+
+    Args:
+        results: the arrays of the module's result, depth first.
+    """
+    expected = list(flat(evaluate(module, *arguments)))
+    if len(expected) != len(results):
+        return f"{len(results)} results instead of {len(expected)}"
+    wrong: list[np.ndarray] = []
+    for number, (got, want) in enumerate(zip(results, expected)):
+        got = np.asarray(got)
+        if (got.dtype, got.shape) != (want.dtype, want.shape):
+            return (
+                f"result {number} is {got.dtype}{list(got.shape)} "
+                f"instead of {want.dtype}{list(want.shape)}"
+            )
+        wrong.append(~_close(got, want))
+    if not any(w.any() for w in wrong):
+        return None
+    runs = [list(flat(_disturbed(module, arguments, seed))) for seed in range(TRIALS)]
+    for number, (got, want, where) in enumerate(zip(results, expected, wrong)):
+        where = where & ~_excused(np.asarray(got), want, [run[number] for run in runs])
+        if where.any():
+            at = tuple(int(i) for i in np.argwhere(where)[0])
+            return f"result {number} at {list(at)} is {got[at]!s} instead of {want[at]!s}"
+    return None
+
+
+def _is_inexact(array: np.ndarray) -> bool:
+    return array.dtype.kind in "fcV" and array.dtype.name not in ("int4", "uint4")
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    """The values in a type with arithmetic of its own."""
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def _unit(array: np.ndarray) -> float:
+    """The distance from 1 to the next value of an array's type."""
+    if array.dtype.kind == "c":
+        return float(np.finfo(array.dtype).eps)
+    one = np.ones((), array.dtype)
+    unit = 1.0
+    while np.asarray(float(one) + unit / 2).astype(array.dtype) != one:
+        unit /= 2
+    return unit
+
+
+def _close(got: np.ndarray, want: np.ndarray) -> np.ndarray:
+    if not _is_inexact(want):
+        return got == want
+    with np.errstate(all="ignore"):
+        x, y = _wide(got), _wide(want)
+        near = np.abs(x - y) <= UNITS * _unit(want) * np.abs(y) + _tiny(want)
+        return (x == y) | near | (np.isnan(x) & np.isnan(y))
+
+
+def _tiny(array: np.ndarray) -> float:
+    """A few steps between subnormal numbers."""
+    dtype = {"float64": np.float64, "complex128": np.float64}.get(array.dtype.name, np.float32)
+    return UNITS * float(np.finfo(dtype).smallest_subnormal)
+
+
+def _excused(got: np.ndarray, want: np.ndarray, runs: Sequence[np.ndarray]) -> np.ndarray:
+    """Where the reference itself moves by about as much as the result is off."""
+    if not _is_inexact(want):
+        moved = [run != want for run in runs]
+        return np.any(moved, axis=0)
+    with np.errstate(all="ignore"):
+        x, y = _wide(got), _wide(want)
+        spread = np.max([np.abs(_wide(run) - y) for run in runs], axis=0)
+        # A value that turns infinite or NaN under disturbance may be either.
+        return (
+            (np.abs(x - y) <= MARGIN * spread)
+            | (np.isfinite(y) & ~np.isfinite(spread))
+            | (~np.isfinite(y) & np.any([~_same(run, want) for run in runs], axis=0))
+        )
+
+
+def _same(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    x, y = _wide(x), _wide(y)
+    return (x == y) | (np.isnan(x) & np.isnan(y))
+
+
+def _disturbed(module: Module, arguments: Sequence[Value], seed: int) -> Value:
+    """The module's value with each inexact operation off by a few units."""
+    rng = np.random.default_rng(seed)
+
+    def disturb(value: Value) -> Value:
+        if isinstance(value, tuple):
+            return tuple(disturb(v) for v in value)
+        if value is None or not _is_inexact(np.asarray(value)):
+            return value
+        array = np.asarray(value)
+        off = 1 + UNITS * _unit(array) * rng.uniform(-1, 1, array.shape)
+        with np.errstate(all="ignore"):
+            wide = _wide(array) * off
+            if array.dtype.kind == "c":  # the parts are off each by itself
+                other = UNITS * _unit(array) * rng.uniform(-1, 1, array.shape) * np.abs(wide)
+                wide = wide + 1j * other
+            return wide.astype(array.dtype)
+
+    def step(instruction: Instruction, operands: Sequence[Value], call: Call) -> Value:
+        op = op_named(instruction.opcode)
+        plain = op.is_movement or instruction.opcode in _ROUNDED or instruction.opcode in _CONTROL
+        if plain and not _is_complex_product(instruction):
+            return op.evaluate(instruction, operands, call)
+        # Sums and products may be taken in another order: that is as if the terms were off.
+        terms = operands if op.elementwise else [disturb(o) for o in operands]
+        return disturb(op.evaluate(instruction, terms, call))
+
+    return walk(module.entry, list(arguments), step)
+
+
+def _is_complex_product(instruction: Instruction) -> bool:
+    products = ("multiply", "divide", "abs", "sqrt")
+    return instruction.opcode in products and any(
+        o.array_shape.element_type.is_complex for o in instruction.operands
+    )
