@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -131,7 +132,7 @@ class Outcome:
 class Reference:
     """A program as JAX exports it, arguments, and what XLA computes from them."""
 
-    artifact: bytes
+    mlir_module_serialized: bytes
     arguments: list[np.ndarray]
     expected: list[np.ndarray]
 
@@ -235,7 +236,7 @@ def run_program(reference: Reference, elementwise: bool) -> tuple[str, str]:
     from tfc.errors import TfcError, UnsupportedError
 
     try:
-        function = tfc.from_stablehlo(reference.artifact)
+        function = tfc.from_stablehlo(reference)
         results = function.compile()(*reference.arguments)
     except UnsupportedError as error:
         return "unsupported", _reason(error)
@@ -257,7 +258,7 @@ def _reason(error: BaseException) -> str:
     return " | ".join([str(error).partition("\n")[0], *notes])[:400]
 
 
-def examine(number: int, cache: Path | None, again: bool) -> Outcome:
+def examine(number: int, cache: Path | None) -> Outcome:
     """The outcome of one program, and its reference kept in the cache."""
     harness = harnesses()[number]
     stored = cache / f"{number}.pickle" if cache else None
@@ -274,12 +275,12 @@ def examine(number: int, cache: Path | None, again: bool) -> Outcome:
     return Outcome(*about, *run_program(reference, harness.group_name in ELEMENTWISE))
 
 
-def work(cache: Path | None, again: bool) -> None:
+def work(cache: Path | None) -> None:
     """A worker: numbers come in, one a line; outcomes go out."""
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print is no outcome
     for line in sys.stdin:
-        outcome = examine(int(line), cache, again)
+        outcome = examine(int(line), cache)
         channel.write(json.dumps(asdict(outcome)) + "\n")
         channel.flush()
 
@@ -316,17 +317,25 @@ def _supervise(numbers: "SimpleQueue[int]", command: list[str]) -> Iterator[Outc
         process.wait()
 
 
-def sweep(numbers: Iterable[int], cache: Path | None, jobs: int, again: bool) -> list[Outcome]:
-    """The outcomes of many programs, in order; those in the cache's log are taken from there."""
+def sweep(
+    numbers: Iterable[int], cache: Path | None = None, jobs: int = 1, keep: Sequence[str] = ()
+) -> list[Outcome]:
+    """The outcomes of many programs, in order.
+
+    Args:
+        cache: a folder for what JAX computed and for a log of outcomes.
+        keep: the statuses that are taken from the log; every one if it is empty.
+    """
     wanted = list(numbers)
     log = cache / "outcomes.jsonl" if cache else None
     done: dict[int, Outcome] = {}
     if cache:
         cache.mkdir(parents=True, exist_ok=True)
-    if log and log.exists() and not again:
+    if log and log.exists():
         for line in log.read_text().splitlines():
             outcome = Outcome(**json.loads(line))
             done[outcome.number] = outcome
+    done = {n: o for n, o in done.items() if not keep or o.status in keep}
     queue: SimpleQueue[int] = SimpleQueue()
     for number in wanted:
         if number not in done:
@@ -371,7 +380,7 @@ def report(outcomes: Sequence[Outcome]) -> str:
     for outcome in outcomes:
         if outcome.status not in (PASSED, *SKIPPED):
             cause = outcome.reason.partition(" | ")[0] if outcome.status != "wrong result" else ""
-            classes[outcome.status, cause[:110]].append(outcome)
+            classes[outcome.status, re.sub(r"\d+", "N", cause[:110])].append(outcome)
     lines.append("failures by class")
     for (status, cause), found in sorted(classes.items(), key=lambda item: -len(item[1])):
         groups = Counter(o.group for o in found).most_common(6)
@@ -395,12 +404,13 @@ def main() -> None:
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.worker:
-        work(chosen.cache, chosen.again)
+        work(chosen.cache)
         return
     numbers = range(0, len(harnesses()), chosen.every)
     if chosen.group:
         numbers = [n for n in numbers if harnesses()[n].group_name == chosen.group]
-    print(report(sweep(numbers, chosen.cache, chosen.jobs, chosen.again)))
+    keep = SKIPPED if chosen.again else (PASSED, *SKIPPED) if chosen.failed else ()
+    print(report(sweep(numbers, chosen.cache, chosen.jobs, keep)))
 
 
 if __name__ == "__main__":

@@ -26,12 +26,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "stablehlo": (*ROOTS, "hlo", "backends"),
     "compiler": (*ROOTS, "hlo", "passes", "backends", "stablehlo"),
     "jit": (*ROOTS, "hlo", "frontend", "passes", "backends", "compiler"),
-<<<<<<< HEAD
-    "testing": (*ROOTS, "hlo", "compiler"),
-    "imported": (*ROOTS, "hlo", "passes", "backends", "compiler"),
-=======
     "testing": (*ROOTS, "hlo", "passes", "backends", "compiler"),
->>>>>>> main
+    "imported": (*ROOTS, "hlo", "passes", "backends", "compiler"),
     "console": (*ROOTS, "hlo"),  # what the command lines share
     "aot": (*ROOTS, "hlo", "frontend", "passes", "backends", "compiler", "imported", "console"),
 }

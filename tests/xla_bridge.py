@@ -58,7 +58,6 @@ def run_hlo_text(text: str, *arrays: Any) -> Any:
     return tuple(results) if is_tuple else results[0]
 
 
-<<<<<<< HEAD
 def run_stablehlo_text(text: str, *arrays: Any) -> list[np.ndarray]:
     """What XLA's CPU backend computes for a StableHLO program: the results of its @main."""
     client = jax.devices("cpu")[0].client
@@ -69,7 +68,8 @@ def run_stablehlo_text(text: str, *arrays: Any) -> list[np.ndarray]:
     with jax.enable_x64(True):
         buffers = [jax.device_put(np.asarray(a), jax.devices("cpu")[0]) for a in arrays]
         return [np.asarray(r) for r in executable.execute(buffers)]
-=======
+
+
 class XlaCrash(Exception):
     """A defect of XLA: it ended its process, or one of its passes broke a program."""
 
@@ -118,4 +118,3 @@ def _serve(connection: Any) -> None:
             connection.send((run_hlo_text(text, *arrays), None))
         except Exception as error:
             connection.send((None, f"{type(error).__name__}: {error}"))
->>>>>>> main

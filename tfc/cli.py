@@ -96,11 +96,6 @@ def _target(text: str | None) -> Target | None:
 @click.option(
     "--time", "calls", type=click.IntRange(1), metavar="N", help="Time N calls after the first."
 )
-<<<<<<< HEAD
-def run(file: str, backend: str, texts: Sequence[str], seed: int, calls: int | None) -> None:
-    """Run FILE, HLO text or StableHLO ("-" is the standard input), and print its results."""
-    module = read_module(file)
-=======
 def run(
     file: str,
     backend: str,
@@ -109,9 +104,8 @@ def run(
     fill_constants: str | None,
     calls: int | None,
 ) -> None:
-    """Run FILE, a program in HLO text ("-" is the standard input), and print its results."""
+    """Run FILE, HLO text or StableHLO ("-" is the standard input), and print its results."""
     module = read_module(file, fill_constants)
->>>>>>> main
     arguments = arguments_for(module, texts, seed)
     start = time.perf_counter()
     executable = compile_module(module, backend)

@@ -57,16 +57,12 @@ def emit_text(
         UnsupportedError: the backend has no such stage, or cannot compile the module.
     """
     chosen = get_backend(backend)
-<<<<<<< HEAD
-    verify(module)
-    if stage == "stablehlo":
-        return module_text(module, stage)
-=======
-    if stage == "hlo":
+    if stage in ("hlo", "stablehlo"):
         verify(module)
     else:
         _check(module)
->>>>>>> main
+    if stage == "stablehlo":
+        return module_text(module, stage)
     return chosen.compiler.emit_text(module, stage, options or Options.from_environment(), target)
 
 

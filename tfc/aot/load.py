@@ -25,15 +25,10 @@ _STABLEHLO = re.compile(
 _FUNCTION = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
-<<<<<<< HEAD
-def read_module(path: str) -> Module:
+def read_module(path: str, fill_constants: str | None = None) -> Module:
     """The module in a file of HLO text or StableHLO, or in the standard input if the path is "-".
 
     StableHLO is told by the file's name or by its content.
-=======
-def read_module(path: str, fill_constants: str | None = None) -> Module:
-    """The module in a file of HLO text, or in the standard input if the path is "-".
->>>>>>> main
 
     Args:
         fill_constants: what to put in place of constants that are left out, as `parse` takes it.
@@ -47,13 +42,9 @@ def read_module(path: str, fill_constants: str | None = None) -> Module:
     if Path(path).suffix in STABLEHLO_SUFFIXES or _STABLEHLO.match(content):
         return read_stablehlo(content, name)
     try:
-        return parse(content.decode("utf-8"), name)
+        return parse(content.decode("utf-8"), name, fill_constants)
     except UnicodeDecodeError as error:
         raise TfcError(f"{path} is not text: {error}") from error
-<<<<<<< HEAD
-=======
-    return parse(text, "<stdin>" if path == "-" else path, fill_constants)
->>>>>>> main
 
 
 def load(graph: str, args: Sequence[Any] = (), fill_constants: str | None = None) -> Module:
