@@ -6,7 +6,7 @@ given arrays, they are evaluated at once and give NumPy arrays. Arrays are never
 
 from math import e, inf, nan, pi
 
-from tfc.frontend import linalg
+from tfc.frontend import fft, linalg
 from tfc.frontend.arithmetic import (
     absolute,
     add,
@@ -307,6 +307,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fft",
     "fix",
     "flip",
     "fliplr",

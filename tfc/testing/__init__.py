@@ -8,8 +8,11 @@ import tfc.testing.contraction
 import tfc.testing.control
 import tfc.testing.convolution
 import tfc.testing.elementwise
+import tfc.testing.fourier
 import tfc.testing.indexed
 import tfc.testing.movement
+import tfc.testing.normalization
+import tfc.testing.random
 import tfc.testing.sorting
 import tfc.testing.triangular
 import tfc.testing.windows  # noqa: F401

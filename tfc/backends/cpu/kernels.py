@@ -11,6 +11,7 @@ from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
 from tfc.backends.mlir.loops import LoopNest
 from tfc.backends.mlir.matmul import MatmulSpec, emit_matmul
+from tfc.backends.mlir.program_state import emit_state_update
 from tfc.backends.mlir.provider import func, ir
 from tfc.backends.mlir.scans import emit_scan
 from tfc.backends.mlir.scatters import emit_scatter
@@ -46,6 +47,7 @@ SEQUENTIAL: dict[str, Sequential] = {
     "sort": Sequential(emit_sort, sort_workspace),
     "cholesky": Sequential(emit_cholesky, cholesky_workspace),
     "triangular-solve": Sequential(emit_solve, solve_workspace),
+    "rng-get-and-update-state": Sequential(emit_state_update),
     "reduce-window": Sequential(emit_reduce_window),
     "select-and-scatter": Sequential(emit_select_and_scatter),
     "scan": Sequential(emit_scan),
