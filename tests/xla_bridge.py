@@ -11,8 +11,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import jax
 import numpy as np
+from jax._src.interpreters import mlir
 from jax._src.lib import xla_client
 from jaxlib import _hlo
+from jaxlib.mlir import ir as jax_ir
 
 # Element types that the CPU client takes as arguments and gives back as they are.
 RUNNABLE = ("pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64",
@@ -54,6 +56,18 @@ def run_hlo_text(text: str, *arrays: Any) -> Any:
         buffers = [jax.device_put(np.asarray(a), jax.devices("cpu")[0]) for a in arrays]
         results = [np.asarray(r) for r in executable.execute(buffers)]
     return tuple(results) if is_tuple else results[0]
+
+
+def run_stablehlo_text(text: str, *arrays: Any) -> list[np.ndarray]:
+    """What XLA's CPU backend computes for a StableHLO program: the results of its @main."""
+    client = jax.devices("cpu")[0].client
+    with mlir.make_ir_context(), jax_ir.Location.unknown():
+        program = jax_ir.Module.parse(text)
+        devices = xla_client.DeviceList(tuple(client.local_devices()[:1]))
+        executable = client.compile_and_load(program, devices)
+    with jax.enable_x64(True):
+        buffers = [jax.device_put(np.asarray(a), jax.devices("cpu")[0]) for a in arrays]
+        return [np.asarray(r) for r in executable.execute(buffers)]
 
 
 class XlaCrash(Exception):
