@@ -70,7 +70,7 @@ def test_a_window_may_be_written_in_any_order_with_its_defaults():
     ("window", "message"),
     [
         ("window=3x3, ", "expected a window such as"),
-        ("window={size=2x3 pad={1}}, ", "pad cannot be '{1}'"),
+        ("window={size=2x3 pad={1}}, ", "pad cannot be '.1.'"),
         ("window={size=2x3 stride=2}, ", "as many of everything else as of sizes"),
         ("window={stride=2x3}, ", "has a size"),
         ("window={size=2x3 size=2x3}, ", "'size' is repeated"),
@@ -203,7 +203,7 @@ def test_reduce_window_of_pairs_in_which_the_order_shows():
     pick = Computation.make("pick", [x, i, y, j], instruction("tuple", best))
     values = parameter(0, Shape(F32, (6,)))
     for window, expected in (
-        (WindowDimension(3), [0, 2, 2, 5]),
+        (WindowDimension(3), [2, 2, 2, 5]),
         (WindowDimension(6, 1, 5, 0), [0, 0, 2, 2, 2, 5]),
         (WindowDimension(6, 1, 0, 5), [5, 5, 5, 5, 5, 5]),
     ):

@@ -1,7 +1,7 @@
 """Shapes and attribute values as text: one row for each kind of attribute, printed and parsed.
 
-ints {0,1} · int 3 · bool true · name kLoop · string "s" · raw {…} left alone · slice {[0:4:2]}
-padding 0_1x2_3_1 · window {size=3x3 stride=2x2} · labels b0f_0io->b0f
+ints {0,1} · int 3 · float 0.001 · bool true · name kLoop · string "s" · raw {…} left alone
+slice {[0:4:2]} · padding 0_1x2_3_1 · window {size=3x3 stride=2x2} · labels b0f_0io->b0f
 precisions {highest,default} · computation %f · computations {%f, %g}
 """
 
@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from tfc.errors import ShapeError, did_you_mean
 from tfc.hlo.convolution_dimensions import parse_labels
@@ -108,6 +110,19 @@ def _parse_bool(lexer: Lexer, _: Called) -> bool:
     return lexer.advance() == "true"
 
 
+def print_float(value: float) -> str:
+    """A float attribute, of f32's precision: as short as XLA has it, but never another value."""
+    short = f"{value:g}"
+    return short if np.float32(short) == np.float32(value) else f"{np.float32(value)!s}"
+
+
+def _parse_float(lexer: Lexer) -> float:
+    if lexer.kind != "number":
+        lexer.expected("a number")
+    with np.errstate(over="ignore"):
+        return float(np.float32(lexer.advance()))
+
+
 def _parse_interval(lexer: Lexer) -> tuple[int, int, int]:
     lexer.expect("[")
     start = lexer.integer()
@@ -174,6 +189,7 @@ FORMS: dict[str, Form] = {
     "ints":         Form(lambda v, _: "{" + ",".join(map(str, v)) + "}",
                          lambda lexer, _: parse_list(lexer, "{", "}", lexer.integer)),
     "int":          Form(lambda v, _: str(v), lambda lexer, _: lexer.integer()),
+    "float":        Form(lambda v, _: print_float(v), lambda lexer, _: _parse_float(lexer)),
     "bool":         Form(lambda v, _: "true" if v else "false", _parse_bool),
     "name":         Form(lambda v, _: v, lambda lexer, _: lexer.name()),
     "string":       Form(lambda v, _: quote(v), lambda lexer, _: lexer.string()),
