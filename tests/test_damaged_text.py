@@ -77,7 +77,7 @@ def test_attributes_are_checked(case: str, line: str, opcode: str, attributes: s
         name, whole = match[1], match[0]
         said = refusal(case, line, line + whole)
         assert said == f"the attribute {name} is repeated"
-        misspelt = attributes.replace(f" {name}=", f" {name[:-1]}=")
+        misspelt = attributes.replace(f" {name}=", f" {name}{name[-1]}=")
         assert "; did you mean '" in refusal(case, line, stem + misspelt)
         attribute = op.attribute(name)
         if attribute is None:

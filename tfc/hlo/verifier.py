@@ -162,6 +162,7 @@ def _is_computations(value: Any) -> bool:
 _VALUES: dict[str, Callable[[Any], bool]] = {
     "ints": _is_ints,
     "int": _is_int,
+    "float": lambda value: isinstance(value, float),
     "bool": lambda value: isinstance(value, bool),
     "name": lambda value: isinstance(value, str),
     "string": lambda value: isinstance(value, str),
