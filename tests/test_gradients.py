@@ -13,7 +13,7 @@ import tfc.numpy as tnp
 from tfc import nn
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
-from tfc.frontend import reverse
+from tfc.frontend import reverse, sorting
 from tfc.frontend.operations import operation
 from tfc.frontend.promotion import as_tensor
 from tfc.hlo.op import OPS
@@ -116,6 +116,30 @@ def added(x, at, updates):
                      index_vector_dim=1, to_apply=ops.scalar_computation("add", F64))  # fmt: skip
 
 
+def sorted_by(x, y):
+    """x and y in the order of x."""
+    return tuple(sorting.sorted_together([x, y], 0))
+
+
+def positive(x):
+    """A positive definite matrix for each matrix."""
+    return ops.dot(x, x, ([2], [2]), ([0], [0])) + np.eye(x.shape[-1])
+
+
+def factored(lower):
+    """The Cholesky factor of matrices that need not be symmetric: one triangle is read."""
+    return lambda x: operation("cholesky", positive(x) + 0.1 * x, lower=lower)
+
+
+def solved(left, lower, unit, transpose):
+    def solve(a, b):
+        diagonal = a + 3 * np.eye(3)
+        return operation("triangular-solve", diagonal, b, left_side=left, lower=lower,
+                         unit_diagonal=unit, transpose_a=transpose)  # fmt: skip
+
+    return movement(solve, (2, 3, 3), (2, 3, 2) if left else (2, 2, 3))
+
+
 RULES = {
     "abs": unary("abs"), "acos": unary("acos", -0.9, 0.9), "acosh": unary("acosh", 1.1, 3),
     "asin": unary("asin", -0.9, 0.9), "asinh": unary("asinh"), "atanh": unary("atanh", -0.9, 0.9),
@@ -152,11 +176,26 @@ RULES = {
     "gather": movement(lambda x: tnp.take(x, np.array([[3, 0], [0, -1], [9, 1]]), axis=1), (2, 4)),
     "gather of windows": movement(lambda x: windows(x, INDICES), (5, 4)),
     "scatter": movement(lambda x, y: added(x, INDICES, y), (5, 4), (3, 2, 2)),
+    "sort": movement(lambda x: tnp.sort(x, 1, descending=True), (3, 5, 2)),
+    "sort with others": movement(sorted_by, (4, 3), (4, 3)),
+    "topk": movement(lambda x: nn.top_k(x, 2)[0], (3, 5)),
+    "topk of the smallest": movement(
+        lambda x: ops.elements(operation("topk", x, k=3, largest=False))[0], (5,)),
+    "cholesky": movement(factored(True), (2, 3, 3)),
+    "cholesky of the upper triangle": movement(factored(False), (2, 3, 3)),
+    "triangular-solve": solved(True, True, False, "NO_TRANSPOSE"),
+    "triangular-solve transposed": solved(True, False, True, "TRANSPOSE"),
+    "triangular-solve on the right": solved(False, True, True, "NO_TRANSPOSE"),
+    "triangular-solve on the right transposed": solved(False, False, False, "ADJOINT"),
     "dot": dot((2, 3), (3, 4), ([1], [0])),
     "dot of vectors": dot((3,), (3,), ([0], [0])),
     "dot batched": dot((5, 2, 3), (5, 3, 4), ([2], [1]), ([0], [0])),
     "dot of odd dimensions": dot((3, 5, 2, 4), (4, 6, 3, 5), ([0, 3], [2, 0]), ([1], [3])),
     "dot batched apart": dot((4, 2, 3, 5), (3, 5, 4, 6), ([0], [2]), ([3, 2], [1, 0])),
+    "convolution": movement(lambda x, k: nn.conv(x, k, 2, "SAME"), (2, 3, 5), (4, 3, 3)),
+    "ragged-dot": movement(lambda x, w: operation(
+        "ragged-dot", x, w, ops.constant(np.array([2, 3], np.int32)), lhs_contracting_dims=(1,),
+        rhs_contracting_dims=(1,), lhs_ragged_dims=(0,), rhs_group_dims=(0,)), (6, 3), (2, 3, 4)),
     "outer product": dot((2, 3), (4,), ([], [])),
     "reduce add": reduction("add", 0, (0, 2)), "reduce multiply": reduction("multiply", 1, (1,)),
     "reduce multiply in two dimensions": reduction("multiply", 2, (2, 0)),
@@ -201,6 +240,8 @@ def test_rules_stand_in_the_order_of_the_registry():
 def test_differentiable_rules_are_tested():
     """Each op with a rule that lets something flow has a row above (its name starts the row's)."""
     flat = {"tuple", "get-tuple-element", "fusion", "while", "reduce"}
+    flat |= {"reduce-window", "select-and-scatter", "map", "scan"}  # test_gradients_windows.py
+    flat |= {"batch-norm-training", "batch-norm-inference", "batch-norm-grad", "rng", "fft"}
     for opcode in reverse.RULES:
         if opcode not in reverse.NONDIFFERENTIABLE and opcode not in flat:
             assert opcode in RULES, f"{opcode} has no test of its gradient"

@@ -20,6 +20,8 @@ ERRORS = [
     ("HloModule m, replica_count=1, replica_count=1", 1, 31,
      "the module attribute replica_count is repeated"),
     ("e { x = f32[] frob(y) }", 1, 15, "unknown operation 'frob'"),
+    (X + "n = scaled-dot(x, x, x, x)", 2, 5,
+     "tfc does not have 'scaled-dot': multiply each operand by its scales, broadcast, and use dot"),
     ("e { x = f32[] parameter(0)", 1, 27, "expected '}', got the end of the text"),
     ("e { }", 1, 5, "expected an instruction, got '}'"),
     (X + "n = add(x, y)", 2, 12, "undefined name 'y'"),

@@ -6,18 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xla_bridge import xla_parse
 
-from tfc.errors import ParseError
+from tfc.errors import ParseError, TfcError
 from tfc.hlo import builder, evaluate, parse
 from tfc.hlo.ir import Computation, Instruction, Metadata, Module, rebuild
 from tfc.hlo.lexer import quote, unquote
 from tfc.hlo.literal import Literal
 from tfc.hlo.printer import clean_name, unique_names
 from tfc.hlo.shape import ELEMENT_TYPES as ALL_TYPES
-from tfc.hlo.shape import F32, Layout, Shape, TupleShape
+from tfc.hlo.shape import F32, AnyShape, Layout, Shape, TupleShape
 from tfc.passes import Pipeline, parse_passes
 from tfc.testing import ELEMENT_TYPES, modules
 
+NAMED_TYPES = tuple(ALL_TYPES.values())
 X = "x = f32[2,3] parameter(0)\n"
 
 
@@ -45,6 +47,53 @@ def test_canonical_text_prints_as_it_was_written():
 def test_print_after_parse_is_the_identity_on_random_modules(module: Module):
     text = str(module)
     assert str(parse(text)) == text
+
+
+def annotated(module: Module, seed: int) -> Module:
+    """The module with random layouts, and some of what instructions carry, everywhere."""
+    rng = np.random.default_rng(seed)
+    properties = ("", "", "S(1)", "T(8,128)(2,1)S(2)", "E(4)", "L(3)M(8)")
+    carried = (("sharding", "{devices=[2,1]<=[2]}"), ("origin", '{{"x"}}'),
+               ("frontend_attributes", '{a="b"}'),
+               ("backend_config", '{"k":[{"a":"}"}]}'))  # fmt: skip
+
+    def relaid(shape: AnyShape) -> AnyShape:
+        if isinstance(shape, TupleShape):
+            return TupleShape(tuple(map(relaid, shape.elements)))
+        order = tuple(int(d) for d in rng.permutation(shape.rank))
+        return shape.with_layout(Layout(order, properties=str(rng.choice(properties))))
+
+    seen: list[Instruction] = []
+
+    def change(i: Instruction) -> Instruction:
+        before = [p for p in seen if rng.random() < 0.1 and p.opcode != "parameter"]
+        metadata = Metadata("t", f"n{rng.integers(9)}", "f.py", int(rng.integers(3)))
+        seen.append(
+            i.with_(
+                shape=relaid(i.shape),
+                annotations=tuple(c for c in carried if rng.random() < 0.3),
+                metadata=metadata if rng.random() < 0.5 else None,
+                control_predecessors=tuple(before),
+            )
+        )
+        return seen[-1]
+
+    # Every instruction is needed, so that rebuild keeps it.
+    entry = module.entry
+    root = builder.instruction("tuple", [i for i in entry.instructions if i.opcode != "parameter"])
+    whole = Computation("main", entry.parameters, (*entry.instructions, root), root)
+    return module.with_entry(rebuild(whole, change))
+
+
+@settings(max_examples=80)
+@given(modules(element_types=NAMED_TYPES, max_instructions=8), st.integers(0, 99))
+def test_annotated_modules_of_every_type_survive_the_text(module: Module, seed: int):
+    text = str(annotated(module, seed))
+    again = parse(text)
+    assert str(again) == text
+    for i in again.entry.instructions:
+        assert all(p in again.entry.instructions for p in i.control_predecessors)
+    xla_parse(text)
 
 
 # Grammar: leniency, one snippet for each rule.
@@ -310,6 +359,30 @@ def test_tuple_constants_become_tuples_of_constants():
     value = evaluate(parse(text))
     assert value[0] == 1
     np.testing.assert_array_equal(value[1][0], [2, 3])
+
+
+@pytest.mark.parametrize("element_type", ALL_TYPES.values(), ids=str)
+def test_constants_that_are_left_out_are_filled(element_type):
+    text = f"c = {element_type}[3,4] constant({{...}})"
+    value = {kind: parse(text, fill_constants=kind).entry.root["literal"].array
+             for kind in ("zeros", "iota", "random", "random:0", "random:7")}  # fmt: skip
+    assert not np.any(value["zeros"])
+    count = 2 if element_type.kind == "pred" else 8
+    np.testing.assert_array_equal(value["iota"].astype(np.complex128).reshape(-1),
+                                  np.arange(12) % count)  # fmt: skip
+    np.testing.assert_array_equal(value["random"], value["random:0"])
+    assert np.any(value["random"] != value["random:7"])
+
+
+def test_tuples_are_filled_whole_or_in_part():
+    shape = "(f32[3], (s32[2], pred[]), ())"
+    for written in ("{...}", "({...}, {...}, ())", "({...}, ({...}, false), ())"):
+        value = evaluate(parse(f"c = {shape} constant({written})", fill_constants="iota"))
+        np.testing.assert_array_equal(value[0], [0, 1, 2])
+        np.testing.assert_array_equal(value[1][0], [0, 1])
+        assert value[2] == ()
+    with pytest.raises(TfcError, match="zeros, iota or random:SEED, not with 'ones'"):
+        parse("c = f32[] constant(1)", fill_constants="ones")
 
 
 # Names and strings.

@@ -164,8 +164,8 @@ def test_what_is_lowered_verifies_prints_parses_and_evaluates():
         value, index = evaluate(module, x, y)
         assert value == 9
         assert index == 2
-    with pytest.raises(UnsupportedError, match="not as 'stablehlo'"):
-        lowered.as_text("stablehlo")
+    with pytest.raises(UnsupportedError, match="not as 'tosa'"):
+        lowered.as_text("tosa")
 
 
 def test_a_compiled_function_takes_what_it_was_compiled_for():

@@ -1,7 +1,9 @@
 """XLA as a second oracle: parse, print and run HLO text through the jaxlib that tests depend on."""
 
+import atexit
+import multiprocessing
 import os
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -9,8 +11,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import jax
 import numpy as np
+from jax._src.interpreters import mlir
 from jax._src.lib import xla_client
 from jaxlib import _hlo
+from jaxlib.mlir import ir as jax_ir
 
 # Element types that the CPU client takes as arguments and gives back as they are.
 RUNNABLE = ("pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64",
@@ -52,3 +56,65 @@ def run_hlo_text(text: str, *arrays: Any) -> Any:
         buffers = [jax.device_put(np.asarray(a), jax.devices("cpu")[0]) for a in arrays]
         results = [np.asarray(r) for r in executable.execute(buffers)]
     return tuple(results) if is_tuple else results[0]
+
+
+def run_stablehlo_text(text: str, *arrays: Any) -> list[np.ndarray]:
+    """What XLA's CPU backend computes for a StableHLO program: the results of its @main."""
+    client = jax.devices("cpu")[0].client
+    with mlir.make_ir_context(), jax_ir.Location.unknown():
+        program = jax_ir.Module.parse(text)
+        devices = xla_client.DeviceList(tuple(client.local_devices()[:1]))
+        executable = client.compile_and_load(program, devices)
+    with jax.enable_x64(True):
+        buffers = [jax.device_put(np.asarray(a), jax.devices("cpu")[0]) for a in arrays]
+        return [np.asarray(r) for r in executable.execute(buffers)]
+
+
+class XlaCrash(Exception):
+    """A defect of XLA: it ended its process, or one of its passes broke a program."""
+
+
+def run_hlo_text_apart(text: str, *arrays: Any) -> Any:
+    """As `run_hlo_text`, in another process: XLA's CPU compiler aborts on some valid programs.
+
+    Raises:
+        XlaCrash: it did, or an internal check of it failed.
+        RuntimeError: XLA refused the program.
+    """
+    process, connection = _worker()
+    try:
+        connection.send((text, arrays))
+        result, error = connection.recv()
+    except (EOFError, BrokenPipeError, ConnectionResetError) as gone:
+        process.join()
+        _worker.cache_clear()
+        raise XlaCrash(f"exit code {process.exitcode}") from gone
+    if error is not None:
+        raise (XlaCrash if "INTERNAL:" in error else RuntimeError)(error)
+    return result
+
+
+@cache
+def _worker() -> tuple[Any, Any]:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()
+    atexit.register(process.kill)
+    return process, ours
+
+
+def _serve(connection: Any) -> None:
+    """Run what comes over a connection until it closes."""
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 2)  # an abort of XLA prints its stack
+    while True:
+        try:
+            text, arrays = connection.recv()
+        except EOFError:
+            return
+        try:
+            connection.send((run_hlo_text(text, *arrays), None))
+        except Exception as error:
+            connection.send((None, f"{type(error).__name__}: {error}"))

@@ -8,11 +8,12 @@ def predict(w, b, x):
     return tnp.tanh(x @ w + b)
 """
 
-from tfc import errors, hlo, nn, numpy
+from tfc import errors, hlo, nn, numpy, random
 from tfc.compiler import compile
 from tfc.frontend.control_flow import cond, fori_loop, while_loop
 from tfc.frontend.gradient import grad, value_and_grad, vjp
 from tfc.frontend.tensor import Tensor
+from tfc.imported import ImportedFunction, from_stablehlo
 from tfc.jit import Compiled, JitFunction, Lowered, jit
 from tfc.options import Options
 
@@ -20,6 +21,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Compiled",
+    "ImportedFunction",
     "JitFunction",
     "Lowered",
     "Options",
@@ -29,11 +31,13 @@ __all__ = [
     "cond",
     "errors",
     "fori_loop",
+    "from_stablehlo",
     "grad",
     "hlo",
     "jit",
     "nn",
     "numpy",
+    "random",
     "value_and_grad",
     "vjp",
     "while_loop",

@@ -27,7 +27,7 @@ from tfc.errors import UnsupportedError
 from tfc.options import Options
 from tfc.passes import PASSES, Pipeline, PipelineReport, default_pipeline, parse_passes
 
-_STAGES = ("hlo", "optimized", "mlir", "llvm", "asm", "ptx")
+_STAGES = ("hlo", "stablehlo", "optimized", "mlir", "llvm", "asm", "ptx")
 
 _EXAMPLES = """\b
 Examples:
@@ -104,7 +104,7 @@ def run(
     fill_constants: str | None,
     calls: int | None,
 ) -> None:
-    """Run FILE, a program in HLO text ("-" is the standard input), and print its results."""
+    """Run FILE, HLO text or StableHLO ("-" is the standard input), and print its results."""
     module = read_module(file, fill_constants)
     arguments = arguments_for(module, texts, seed)
     start = time.perf_counter()
@@ -229,7 +229,7 @@ def emit(
 ) -> None:
     """Print PROGRAM at a stage of its compilation, for this machine or another.
 
-    PROGRAM is a file of HLO text, "-", or a Python function written module:function.
+    PROGRAM is a file of HLO text or StableHLO, "-", or a Python function written module:function.
     """
     module = load(program, shapes, fill_constants)
     options = Options.from_environment()
@@ -256,7 +256,7 @@ def compile_command(
 ) -> None:
     """Compile PROGRAM into an object file and a C++ header.
 
-    PROGRAM is a file of HLO text, "-", or a Python function written module:function.
+    PROGRAM is a file of HLO text or StableHLO, "-", or a Python function written module:function.
     """
     module = load(program, shapes, fill_constants)
     made = aot.compile(module, cpp_class=cpp_class, out_dir=out_dir, target=target or "host")

@@ -4,6 +4,9 @@ module ─verify─► backend: HLO passes ─► buffer plan ─► MLIR ─►
                                                                    └► object file
 """
 
+from importlib import import_module
+from typing import Any
+
 from tfc.backends.interfaces import Executable, ObjectCode
 from tfc.backends.registry import get_backend
 from tfc.backends.target import Target
@@ -46,7 +49,7 @@ def emit_text(
     """The text of a module at a stage of its compilation; nothing is loaded or run.
 
     Args:
-        stage: "hlo", "optimized", "mlir", "llvm", "asm" (CPU), "ptx" (GPU).
+        stage: "hlo", "stablehlo", "optimized", "mlir", "llvm", "asm" (CPU), "ptx" (GPU).
         target: the machine to make code for, which need not be this one.
 
     Raises:
@@ -54,11 +57,28 @@ def emit_text(
         UnsupportedError: the backend has no such stage, or cannot compile the module.
     """
     chosen = get_backend(backend)
-    if stage == "hlo":
+    if stage in ("hlo", "stablehlo"):
         verify(module)
     else:
         _check(module)
+    if stage == "stablehlo":
+        return module_text(module, stage)
     return chosen.compiler.emit_text(module, stage, options or Options.from_environment(), target)
+
+
+def module_text(module: Module, dialect: str) -> str:
+    """The text of a module, not yet compiled, as "hlo" or "stablehlo".
+
+    Raises:
+        UnsupportedError: another dialect is asked for, or StableHLO has no counterpart.
+    """
+    if dialect == "hlo":
+        return str(module)
+    if dialect != "stablehlo":
+        raise UnsupportedError(f"a module is printed as 'hlo' or 'stablehlo', not as '{dialect}'")
+    # Loading MLIR takes a while, which those who need none of it are spared.
+    exporter: Any = import_module("tfc.stablehlo.exporter")
+    return exporter.export_text(module)
 
 
 def compile_object(

@@ -33,6 +33,8 @@ class ParseError(TfcError, ValueError):
     """
 
     def __init__(self, message: str, source: str, offset: int, file: str = "<text>"):
+        # What is quoted from a hostile text can be of any length.
+        message = message if len(message) <= 400 else f"{message[:300]} … {message[-90:]}"
         self.message, self.file = message, file
         start = source.rfind("\n", 0, offset) + 1
         end = source.find("\n", offset)

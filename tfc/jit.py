@@ -20,7 +20,7 @@ import numpy as np
 
 from tfc import compiler
 from tfc.backends.interfaces import Executable, MemoryAnalysis
-from tfc.errors import ShapeError, TfcError, TraceError, UnsupportedError
+from tfc.errors import ShapeError, TfcError, TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
 from tfc.frontend.program import Abstract, Program, call, trace_function
@@ -114,14 +114,12 @@ class Lowered:
     backend: str
 
     def as_text(self, dialect: str = "hlo") -> str:
-        """The module as HLO text.
+        """The module as text: "hlo" or "stablehlo".
 
         Raises:
-            UnsupportedError: another dialect is asked for.
+            UnsupportedError: another dialect is asked for, or StableHLO has no counterpart.
         """
-        if dialect != "hlo":
-            raise UnsupportedError(f"a traced function is printed as 'hlo', not as '{dialect}'")
-        return str(self.hlo)
+        return compiler.module_text(self.hlo, dialect)
 
     def compile(self, options: Options | None = None) -> Compiled:
         """Compile for the backend; `options` are taken from the environment when left out.

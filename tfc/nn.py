@@ -1,4 +1,4 @@
-"""Functions that neural networks are made of, beyond NumPy's: convolutions, softmax, one-hot.
+"""Functions that neural networks are made of, beyond NumPy's: convolutions, pooling, softmax …
 
 All take Tensors or arrays, and give NumPy arrays outside a trace.
 """
@@ -16,18 +16,26 @@ from tfc.frontend.operations import stop_gradient as _stop_gradient
 from tfc.frontend.promotion import as_tensor, cast
 from tfc.frontend.reductions import max, sum
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
+from tfc.frontend.windows import avg_pool, cummax, cummin, max_pool
 
 __all__ = [
+    "avg_pool",
+    "batch_norm_inference",
+    "batch_norm_training",
     "conv",
     "conv_transpose",
+    "cummax",
+    "cummin",
     "log_softmax",
     "logsumexp",
+    "max_pool",
     "one_hot",
     "relu",
     "sigmoid",
     "softmax",
     "softplus",
     "stop_gradient",
+    "top_k",
 ]
 
 
@@ -93,3 +101,55 @@ def one_hot(
     numbers = ops.iota(tensor.array_shape.element_type, dims, place)
     spread = ops.broadcast(tensor, dims, [d for d in range(len(dims)) if d != place])
     return cast(ops.compare("EQ", numbers, spread), dtype)
+
+
+@evaluable
+def top_k(operand: ArrayLike, k: int) -> tuple[Tensor, Tensor]:
+    """The k largest elements along the last axis in descending order, and their int32 indices.
+
+    Of equal elements the first comes first; NaN counts as larger than all numbers.
+
+    Raises:
+        ShapeError: the last axis has fewer elements, or there is none.
+    """
+    values, indices = ops.elements(ops.operation("topk", as_tensor(operand), k=k, largest=True))
+    return values, indices
+
+
+@evaluable
+def batch_norm_training(
+    x: ArrayLike, scale: ArrayLike, offset: ArrayLike, epsilon: float = 1e-5, axis: int = -1
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(normalized, mean, variance): x less its mean over its deviation, scaled and shifted.
+
+    Each index of `axis` is a feature with moments, a scale and an offset of its own; the variance
+    is that of the batch, divided by its size.
+
+    Raises:
+        ShapeError: scale or offset is not a vector with an element for each feature.
+    """
+    operands = [as_float(v) for v in (x, scale, offset)]
+    feature = normalize_axis(axis, operands[0].ndim)
+    made = ops.operation("batch-norm-training", *operands, epsilon=epsilon, feature_index=feature)
+    normalized, mean, variance = ops.elements(made)
+    return normalized, mean, variance
+
+
+@evaluable
+def batch_norm_inference(
+    x: ArrayLike,
+    scale: ArrayLike,
+    offset: ArrayLike,
+    mean: ArrayLike,
+    variance: ArrayLike,
+    epsilon: float = 1e-5,
+    axis: int = -1,
+) -> Tensor:
+    """scale * (x - mean) / sqrt(variance + epsilon) + offset for the moments given.
+
+    Raises:
+        ShapeError: one of the vectors has not an element for each index of `axis`.
+    """
+    operands = [as_float(v) for v in (x, scale, offset, mean, variance)]
+    feature = normalize_axis(axis, operands[0].ndim)
+    return ops.operation("batch-norm-inference", *operands, epsilon=epsilon, feature_index=feature)

@@ -6,6 +6,7 @@ given arrays, they are evaluated at once and give NumPy arrays. Arrays are never
 
 from math import e, inf, nan, pi
 
+from tfc.frontend import fft, linalg
 from tfc.frontend.arithmetic import (
     absolute,
     add,
@@ -228,6 +229,15 @@ from tfc.frontend.reductions import (
 from tfc.frontend.reductions import (
     min as amin,
 )
+from tfc.frontend.sorting import (
+    argsort,
+    median,
+    percentile,
+    quantile,
+    searchsorted,
+    sort,
+)
+from tfc.frontend.windows import cumprod, cumsum
 
 newaxis = None
 
@@ -251,6 +261,7 @@ __all__ = [
     "arctanh",
     "argmax",
     "argmin",
+    "argsort",
     "around",
     "array",
     "asarray",
@@ -279,6 +290,8 @@ __all__ = [
     "cos",
     "cosh",
     "count_nonzero",
+    "cumprod",
+    "cumsum",
     "diag",
     "diagonal",
     "divide",
@@ -294,6 +307,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fft",
     "fix",
     "flip",
     "fliplr",
@@ -320,6 +334,7 @@ __all__ = [
     "left_shift",
     "less",
     "less_equal",
+    "linalg",
     "linspace",
     "log",
     "log1p",
@@ -336,6 +351,7 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "median",
     "meshgrid",
     "min",
     "minimum",
@@ -351,6 +367,7 @@ __all__ = [
     "ones_like",
     "outer",
     "pad",
+    "percentile",
     "permute_dims",
     "pi",
     "positive",
@@ -358,6 +375,7 @@ __all__ = [
     "power",
     "prod",
     "ptp",
+    "quantile",
     "ravel",
     "reciprocal",
     "remainder",
@@ -369,11 +387,13 @@ __all__ = [
     "roll",
     "round",
     "rsqrt",
+    "searchsorted",
     "sigmoid",
     "sign",
     "signbit",
     "sin",
     "sinh",
+    "sort",
     "split",
     "sqrt",
     "square",

@@ -1,4 +1,4 @@
-"""What a command line names: a file of HLO text, or a Python function as module:function."""
+"""What a command line names: a file of HLO or StableHLO, or a Python function."""
 
 import os
 import re
@@ -13,13 +13,22 @@ from tfc.aot.source import module_of
 from tfc.errors import TfcError
 from tfc.hlo.ir import Module
 from tfc.hlo.parser import parse
+from tfc.imported import read_stablehlo
 
-ACCEPTED = "a file of HLO text, or a Python function as module:function"
+ACCEPTED = "a file of HLO text or StableHLO, or a Python function as module:function"
+STABLEHLO_SUFFIXES = (".mlir", ".mlirbc", ".stablehlo")
+# Bytecode, or text of which the first thing that is no comment or alias is a module or a function.
+_STABLEHLO = re.compile(
+    rb"ML\xefR|(?:\s|//[^\n]*|#[^\n]*)*"
+    rb'"?(?:builtin\.)?(?:module\s*["@{(]|module attributes|func\.func)'
+)
 _FUNCTION = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
 def read_module(path: str, fill_constants: str | None = None) -> Module:
-    """The module in a file of HLO text, or in the standard input if the path is "-".
+    """The module in a file of HLO text or StableHLO, or in the standard input if the path is "-".
+
+    StableHLO is told by the file's name or by its content.
 
     Args:
         fill_constants: what to put in place of constants that are left out, as `parse` takes it.
@@ -28,19 +37,22 @@ def read_module(path: str, fill_constants: str | None = None) -> Module:
         TfcError: the file is no text; ParseError if it is no HLO.
         OSError: the file cannot be read.
     """
+    name = "<stdin>" if path == "-" else path
+    content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    if Path(path).suffix in STABLEHLO_SUFFIXES or _STABLEHLO.match(content):
+        return read_stablehlo(content, name)
     try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+        return parse(content.decode("utf-8"), name, fill_constants)
     except UnicodeDecodeError as error:
         raise TfcError(f"{path} is not text: {error}") from error
-    return parse(text, "<stdin>" if path == "-" else path, fill_constants)
 
 
 def load(graph: str, args: Sequence[Any] = (), fill_constants: str | None = None) -> Module:
     """The module that a text names, its arrays row-major.
 
     Args:
-        graph: a file of HLO text, "-" for the standard input, or a function as module:function;
-            Python modules are also looked for in the current folder.
+        graph: a file of HLO text or StableHLO, "-" for the standard input, or a function as
+            module:function; Python modules are also looked for in the current folder.
         args: the function's arguments, as `module_of` takes them.
         fill_constants: what to put in place of constants that are left out, as `parse` takes it.
 

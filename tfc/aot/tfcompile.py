@@ -25,7 +25,7 @@ from tfc.files import write_files
     "--graph",
     required=True,
     metavar="FILE.hlo|MODULE:FUNCTION",
-    help="What to compile: HLO text, or a Python function; modules are also looked for "
+    help="What to compile: HLO text, StableHLO, or a Python function; modules are also looked for "
     "in the current folder.",
 )
 @click.option(

@@ -22,7 +22,7 @@ from tfc.hlo.ir import Computation
 from tfc.hlo.shape import F32, PRED, S64, ElementType, Shape
 
 
-def _wide_type(tensor: Tensor) -> np.dtype:
+def wide_type(tensor: Tensor) -> np.dtype:
     """The dtype of a sum: 64 bits for integers and booleans."""
     element_type = tensor.array_shape.element_type
     if element_type.kind == "unsigned":
@@ -44,7 +44,7 @@ def _total(name: str, opcode: str, init: int, doc: str):
         a: ArrayLike, axis: Axes | None = None, dtype: Any = None, keepdims: bool = False
     ) -> Tensor:
         tensor = as_tensor(a)
-        tensor = cast(tensor, _wide_type(tensor) if dtype is None else dtype)
+        tensor = cast(tensor, wide_type(tensor) if dtype is None else dtype)
         return _accumulate(tensor, opcode, init, axis, keepdims)
 
     return named(function, name, doc)

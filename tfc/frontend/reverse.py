@@ -13,6 +13,7 @@ from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import blame
 from tfc.hlo.ir import Computation, Instruction, inline, rebuild
 from tfc.hlo.op import OPS
+from tfc.hlo.scalars import over_arrays
 from tfc.hlo.shape import AnyShape, Shape, leaves
 
 Cotangent = Tensor | list["Cotangent"] | None
@@ -54,6 +55,9 @@ def inline_calls(computation: Computation) -> Computation:
     """The computation with what it calls put in its place, so that rules see plain ops."""
 
     def expand(instruction: Instruction) -> Instruction:
+        if instruction.opcode == "map":
+            results = over_arrays(inline_calls(instruction["to_apply"]), instruction.operands)
+            return instruction if results is None else results[0]
         if instruction.opcode not in ("call", "fusion"):
             return instruction
         (called,) = instruction.called_computations

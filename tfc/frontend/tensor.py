@@ -228,6 +228,7 @@ class Tensor:
     max,     min     = _method("max"),     _method("min")
     argmax,  argmin  = _method("argmax"),  _method("argmin")
     sum,     prod    = _method("sum"),     _method("prod")
+    cumsum,  cumprod = _method("cumsum"),  _method("cumprod")
     mean,    ptp     = _method("mean"),    _method("ptp")
     std,     var     = _method("std"),     _method("var")
     astype,  clip    = _method("astype"),  _method("clip")

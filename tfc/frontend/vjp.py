@@ -276,7 +276,7 @@ def _dot_operand(
 
 @vjp("reduce")
 def _reduce(g: Cotangent, y: Tensor, *operands: Tensor) -> list[Cotangent]:
-    opcode = _reducer(y.instruction["to_apply"])
+    opcode = reducer(y.instruction["to_apply"])
     if opcode is None or isinstance(g, list):
         raise TraceError(
             f"reduce by {y.instruction['to_apply'].name} has no gradient; only reductions by add, "
@@ -297,7 +297,7 @@ def _reduce(g: Cotangent, y: Tensor, *operands: Tensor) -> list[Cotangent]:
     return [_where(won, _spread(g / count, x, dimensions), 0), None]
 
 
-def _reducer(computation: Computation) -> str | None:
+def reducer(computation: Computation) -> str | None:
     """The op of a reduction by (x, y) -> op(x, y), or None for another."""
     root = computation.root
     plain = root.opcode in ("add", "multiply", "maximum", "minimum")

@@ -3,7 +3,9 @@
 # Importing a family's file enters its ops into the registry, in the order of the documentation.
 from tfc.hlo import elementwise, selection, conversions  # noqa: F401, I001
 from tfc.hlo import movement, dynamic, indexed  # noqa: F401
-from tfc.hlo import contraction, convolution, windows, mapped, control  # noqa: F401
+from tfc.hlo import contraction, convolution, ragged_dot, windows, mapped  # noqa: F401
+from tfc.hlo import sorting, triangular, control  # noqa: F401
+from tfc.hlo import fft, normalization, random  # noqa: F401
 from tfc.hlo.evaluator import evaluate
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.parser import parse

@@ -6,10 +6,11 @@ messages, and the text that says no more than leaving the attribute out.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from tfc.hlo.ir import Metadata
+from tfc.hlo.ir import Attributes, Instruction, Metadata
 from tfc.hlo.lexer import Lexer, quote, unquote
+from tfc.hlo.shape import AnyShape, leaves
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ def _row(pattern: str, example: str, *defaults: str) -> Annotation:
     return Annotation(re.compile(pattern, re.VERBOSE | re.DOTALL), example, defaults)
 
 
-_INTS = r"\d+(?:\s*,\s*\d+)*"
+_INTS = r"\d++(?:\s*,\s*\d++)*+"
 _STRING = r"(?:\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+')"
 _ANY = r"\{.*\}"
 _FLAT = r"\{[^{}]*\}"
@@ -38,7 +39,7 @@ _BOOL = r"(?:true|false)"
 _INDEX = rf"\{{\s*(?:{_INTS})?\s*\}}"
 _PLACE = rf"\(\s*\d+\s*,\s*{_INDEX}\s*"
 _ALIAS = rf"{_INDEX}\s*:\s*{_PLACE}(?:,\s*(?:may-alias|must-alias)\s*)?\)"
-_NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = r"-?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?"
 _SHARDING = rf"""\{{\s*(?:
     replicated | manual | unknown | unreduced | maximal\ device=\d+
     | (?:maximal_)?mesh\[[^{{}}]*(?:{_FLAT}[^{{}}]*)*
@@ -84,6 +85,37 @@ COMPUTATION_ATTRIBUTES: dict[str, Annotation] = {
 STACK_FRAME_TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 
 
+# The functions of which XLA lets a program ask for an accuracy.
+APPROXIMATE = frozenset({
+    "acos", "acosh", "asin", "asinh", "atanh", "cbrt", "cosine", "cosh", "erf", "exponential",
+    "exponential-minus-one", "log", "log-plus-one", "logistic", "rsqrt", "sine", "sinh", "sqrt",
+    "tan", "tanh",
+})  # fmt: skip
+
+
+@dataclass
+class Notes:
+    """What an instruction carries beside its op's attributes."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    metadata: Metadata | None = None
+    predecessors: tuple[Instruction, ...] = ()
+
+    def make(
+        self,
+        opcode: str,
+        operands: tuple[Instruction, ...],
+        shape: AnyShape,
+        attributes: Attributes,
+        name: str,
+    ) -> Instruction:
+        """The instruction that carries them."""
+        texts = tuple(self.texts.items())
+        return Instruction(
+            opcode, operands, shape, attributes, name, self.metadata, texts, self.predecessors
+        )
+
+
 def carry(lexer: Lexer, name: str, table: dict[str, Annotation], found: dict[str, str]) -> None:
     """Read the value of an attribute that is carried as text, into `found` unless it says nothing.
 
@@ -100,6 +132,23 @@ def carry(lexer: Lexer, name: str, table: dict[str, Annotation], found: dict[str
         text = f"{{{text}}}"
     if text not in row.defaults:
         found[name] = text
+
+
+def check_place(
+    lexer: Lexer, name: str, text: str, opcode: str, shape: AnyShape | None, start: int
+) -> None:
+    """Refuse an annotation on an instruction of which it can say nothing.
+
+    Raises:
+        ParseError: it is there.
+    """
+    if name == "result_accuracy" and opcode not in APPROXIMATE:
+        lexer.error(f"{opcode} has no {name}, which is for functions such as tanh", start)
+    if name == "parameter_replication":
+        arrays = len(list(leaves(shape))) if shape and opcode == "parameter" else 0
+        if text.count("e") != arrays:  # there is one in true and in false
+            lexer.error(f"{name} is for parameters, with true or false for each array in it, "
+                        f"got {text} for {arrays}", start)  # fmt: skip
 
 
 def in_order(found: dict[str, str], table: Iterable[str]) -> list[str]:

@@ -16,22 +16,14 @@ from typing import Any, NoReturn
 
 from tfc.errors import ShapeError, did_you_mean
 from tfc.hlo.absent import ABSENT
-from tfc.hlo.annotations import ANNOTATIONS, MetadataReader, carry
+from tfc.hlo.annotations import ANNOTATIONS, MetadataReader, Notes, carry, check_place
+from tfc.hlo.constant_parser import ConstantParser
 from tfc.hlo.fill import Fill
-from tfc.hlo.ir import Attributes, Computation, Instruction, Metadata
+from tfc.hlo.ir import NO_ATTRIBUTES, Attributes, Computation, Instruction
 from tfc.hlo.lexer import TYPE_NAMES, Lexer
-from tfc.hlo.literal import Literal
-from tfc.hlo.literal_text import parse_literal
 from tfc.hlo.op import OPS, Attribute, Op
-from tfc.hlo.shape import ELEMENT_TYPES, AnyShape, Shape, TupleShape, leaves
+from tfc.hlo.shape import ELEMENT_TYPES, AnyShape, Shape, TupleShape
 from tfc.hlo.value_text import FORMS, parse_list, parse_shape
-
-# The functions of which XLA lets a program ask for an accuracy.
-APPROXIMATE = frozenset({
-    "acos", "acosh", "asin", "asinh", "atanh", "cbrt", "cosine", "cosh", "erf", "exponential",
-    "exponential-minus-one", "log", "log-plus-one", "logistic", "rsqrt", "sine", "sinh", "sqrt",
-    "tan", "tanh",
-})  # fmt: skip
 
 
 @dataclass
@@ -58,37 +50,12 @@ class _Scope:
         return found
 
 
-@dataclass
-class _Notes:
-    """What an instruction carries beside its op's attributes."""
-
-    texts: dict[str, str] = field(default_factory=dict)
-    metadata: Metadata | None = None
-    predecessors: tuple[Instruction, ...] = ()
-
-    def make(
-        self,
-        opcode: str,
-        operands: tuple[Instruction, ...],
-        shape: AnyShape,
-        attributes: Attributes,
-        name: str,
-    ) -> Instruction:
-        """The instruction that carries them."""
-        texts = tuple(self.texts.items())
-        return Instruction(
-            opcode, operands, shape, attributes, name, self.metadata, texts, self.predecessors
-        )
-
-
 class BodyParser:
-    """Reads bodies; `computations` are those that they may call.
-
-    `fill` makes up the constants that the text leaves out; None refuses them.
-    """
+    """Reads bodies; `computations` are those that they may call, `unfinished` those being read."""
 
     def __init__(self, lexer: Lexer, fill: Fill | None = None):
-        self.lexer, self.fill = lexer, fill
+        self.lexer = lexer
+        self.constants = ConstantParser(lexer, fill)
         self.computations: dict[str, Computation] = {}
         self.unfinished: list[str] = []
         self.scope = _Scope()
@@ -126,7 +93,9 @@ class BodyParser:
         if name in self.unfinished:
             lexer.error(f"the computation {name} calls itself", start)
         if name not in self.computations:
-            later = re.search(rf"^\s*%?{re.escape(name)}\b[^=]*\{{", lexer.source[start:], re.M)
+            later = re.search(
+                rf"^[ \t]*%?{re.escape(name)}\b[^=\n]*\{{", lexer.source[start:], re.M
+            )
             hint = "; it must come before its use" if later else ""
             hint = hint or did_you_mean(name, self.computations)
             lexer.error(f"undefined computation '{name}'{hint}", start)
@@ -171,7 +140,7 @@ class BodyParser:
         if op.arity is not None and op.arity != count:
             lexer.error(f"{opcode} takes {op.arity} operand{'s' * (op.arity != 1)}, got {count}",
                         start)  # fmt: skip
-        notes = _Notes() if nested else self.attributes(op, shape, attributes)
+        notes = Notes() if nested else self.attributes(op, shape, attributes)
         self.complete(op, attributes, start)
         made = Attributes(attributes)
         shape = self.check_shape(op, operands, shape, made, start)
@@ -230,52 +199,17 @@ class BodyParser:
                 lexer.error(f"parameters are numbered from 0, got {value}", start)
         else:
             assert isinstance(shape, Shape)
-            value = self.literal(shape, name)
+            value = self.constants.literal(shape, name)
         lexer.expect(")")
         return value
 
-    def literal(self, shape: Shape, name: str) -> Literal:
-        """A literal, or one that is made up where the text leaves it out."""
-        start = self.lexer.start
-        if not self.lexer.elided():
-            return parse_literal(self.lexer, shape)
-        if self.fill is None:
-            self.lexer.error(
-                f"the elements of the constant {name} are left out: print the module with "
-                "print_large_constants, or make some up with --fill-constants",
-                start,
-            )
-        return self.fill(shape)
-
     def constant_tuple(self, shape: TupleShape, name: str) -> Instruction:
         """`constant((1, {2, 3}))`: a tuple of constants, since a Literal is one array."""
-        lexer = self.lexer
-        lexer.expect("(")
-        made = self.literal_tuple(shape, name)
-        lexer.expect(")")
+        self.lexer.expect("(")
+        parts = self.constants.parts(shape, name, self.scope.add)
+        self.lexer.expect(")")
         notes = self.attributes(OPS["tuple"], shape, {})
-        return self.scope.add(notes.make("tuple", made.operands, shape, made.attributes, name))
-
-    def literal_tuple(self, shape: TupleShape, name: str) -> Instruction:
-        """`(literal, …)`, its parts entered into the body; `{...}` stands for any of them."""
-        lexer, parts, start = self.lexer, [], self.lexer.start
-        whole = lexer.elided()
-        if not whole:
-            lexer.expect("(")
-        for element in shape.elements:
-            if parts and not whole:
-                lexer.accept(",")
-            elif whole:
-                lexer.seek(start)  # read again for each element
-            if isinstance(element, TupleShape):
-                parts.append(self.scope.add(self.literal_tuple(element, name)))
-            else:
-                literal = Attributes(literal=self.literal(element, name))
-                made = Instruction("constant", (), element, literal, "constant")
-                parts.append(self.scope.add(made))
-        if not whole:
-            lexer.expect(")")
-        return Instruction("tuple", tuple(parts), shape, name="tuple")
+        return self.scope.add(notes.make("tuple", parts, shape, NO_ATTRIBUTES, name))
 
     # Operands
 
@@ -320,16 +254,16 @@ class BodyParser:
         found = self.scope.named.get(name)
         if found is None:
             body, _, _ = self.lexer.source[start:].partition("\n}")
-            later = re.search(rf"^\s*(?:ROOT\s+)?%?{re.escape(name)}\s*=", body, re.M)
+            later = re.search(rf"^[ \t]*(?:ROOT[ \t]+)?%?{re.escape(name)}[ \t]*=", body, re.M)
             hint = "; it is defined only later" if later else did_you_mean(name, self.scope.named)
             self.lexer.error(f"undefined name '{name}'{hint}", start)
         return found
 
     # Attributes
 
-    def attributes(self, op: Op, shape: AnyShape | None, attributes: dict[str, Any]) -> _Notes:
+    def attributes(self, op: Op, shape: AnyShape | None, attributes: dict[str, Any]) -> Notes:
         """Read `, name=value` as often as it comes, in any order."""
-        lexer, notes, seen = self.lexer, _Notes(), set()
+        lexer, notes, seen = self.lexer, Notes(), set()
         while lexer.accept(","):
             start, name = lexer.start, lexer.name("an attribute")
             attribute = op.attribute(name)
@@ -345,7 +279,7 @@ class BodyParser:
                 notes.predecessors = parse_list(lexer, "{", "}", self.predecessor)
             elif name in ANNOTATIONS:
                 carry(lexer, name, ANNOTATIONS, notes.texts)
-                self.check_annotation(op, shape, name, notes.texts.get(name, ""), start)
+                check_place(lexer, name, notes.texts.get(name, ""), op.name, shape, start)
             else:
                 self.refuse_attribute(op, name, start)
         return notes
@@ -363,18 +297,6 @@ class BodyParser:
         """An instruction that is named as a control predecessor."""
         start = self.lexer.start
         return self.named(self.lexer.name("an instruction"), start)
-
-    def check_annotation(
-        self, op: Op, shape: AnyShape | None, name: str, text: str, start: int
-    ) -> None:
-        """Refuse an annotation on an op that it says nothing about."""
-        if name == "result_accuracy" and op.name not in APPROXIMATE:
-            self.lexer.error(f"{op.name} has no {name}, which is for functions such as tanh", start)
-        if name == "parameter_replication":
-            arrays = len(list(leaves(shape))) if shape and op.name == "parameter" else 0
-            if text.count("e") != arrays or (text[0] != "{" and arrays != 1):
-                self.lexer.error(f"{name} is for parameters, with one of true and false for each "
-                                 f"array in it, got {text} for {arrays}", start)  # fmt: skip
 
     def refuse_attribute(self, op: Op, name: str, start: int) -> NoReturn:
         """Raise the error that lists what the op knows."""

@@ -226,16 +226,16 @@ class Module(Printable):
     def computations(self) -> tuple[Computation, ...]:
         """Every computation, callees before callers, the entry last."""
         order: list[Computation] = []
-        done: set[int] = set()
+        begun: set[int] = set()
         stack: list[tuple[Computation, bool]] = [(self.entry, False)]
         while stack:
             computation, expanded = stack.pop()
-            if id(computation) in done:
-                continue
             if expanded:
-                done.add(id(computation))
                 order.append(computation)
                 continue
+            if id(computation) in begun:
+                continue
+            begun.add(id(computation))
             stack.append((computation, True))
             called = [c for i in computation.instructions for c in i.called_computations]
             stack.extend((c, False) for c in reversed(called))

@@ -26,11 +26,11 @@ IndexMap = Callable[[Instruction, Sequence[Index]], Sequence[Piece]]
 class Attribute:
     """One attribute of an op.
 
-    `kind` names its text form, a row of value_text.FORMS: "ints", "int", "bool", "name", "string",
-    "raw", "slice", "padding", "window", "labels", "computation", "computations"; or "operand",
-    what stands between the parentheses. `default` is what text that leaves the attribute out means.
-    Instructions always have a required attribute; another that equals its default is not printed.
-    `choices` are the values allowed for an attribute that is one word.
+    `kind` names its text form, a row of value_text.FORMS: "ints", "int", "float", "bool", "name",
+    "string", "raw", "precisions", "slice", "padding", "window", "labels", "computation" or
+    "computations"; or "operand", what stands between the parentheses. `default` is what text that
+    leaves the attribute out means. Instructions always have a required attribute; another that
+    equals its default is not printed. `choices` are the values of an attribute that is one word.
     """
 
     name: str
@@ -52,7 +52,8 @@ class Op:
     elementwise: result element i depends on element i of each operand (scalar operands excepted).
     index_map: for data movement, which operand element each result element is.
     needs_shape: the text form must state the result shape, since nothing else gives it.
-    domain: for elementwise ops, the kinds of element type allowed for the operands.
+    domain: the kinds of element type allowed for the operands; empty for ops that take any.
+    stateful: each execution counts, so that two equal instructions are not one.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Op:
     index_map: IndexMap | None = None
     needs_shape: bool = False
     domain: frozenset[str] = frozenset()
+    stateful: bool = False
 
     @property
     def is_movement(self) -> bool:

@@ -1,8 +1,8 @@
 """Shapes and attribute values as text: one row for each kind of attribute, printed and parsed.
 
-ints {0,1} · int 3 · bool true · name kLoop · string "s" · raw {…} left alone · slice {[0:4:2]}
-padding 0_1x2_3_1 · window {size=3x3 stride=2x2} · labels b0f_0io->b0f
-computation %f · computations {%f, %g}
+ints {0,1} · int 3 · float 0.001 · bool true · name kLoop · string "s" · raw {…} left alone
+slice {[0:4:2]} · padding 0_1x2_3_1 · window {size=3x3 stride=2x2} · labels b0f_0io->b0f
+precisions {highest,default} · computation %f · computations {%f, %g}
 """
 
 import re
@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from tfc.errors import ShapeError, did_you_mean
 from tfc.hlo.convolution_dimensions import parse_labels
@@ -27,7 +29,7 @@ _LAYOUT = re.compile(r"\s*((?:\d{1,9}\s*(?:,\s*\d{1,9}\s*)*)?)(?::(.*))?", re.DO
 # In XLA's order: dense dimensions, tiles, alignment, index and pointer types, element size, memory
 # space, splits, bytes of metadata. What in a drop group says no more than leaving it out.
 _PROPERTIES = re.compile(
-    r"""(?P<drop_d>D\((?:D,?)*\))? (?P<tiles>T(?:\((?:\d+|\*)(?:,(?:\d+|\*))*\))+)?
+    r"""(?P<drop_d>D\((?:D,?)*\))? (?P<tiles>T(?:\((?:(?:\d+|\*)(?:,(?:\d+|\*))*)?\))+)?
     (?P<drop_l>L\(1\))? (?P<tail>L\(\d+\))? (?P<index>\#\([us]\d+\))? (?P<pointer>\*\([us]\d+\))?
     (?P<drop_e>E\(0\))? (?P<size>E\(\d+\))? (?P<drop_s>S\(0\))? (?P<space>S\(\d+\))?
     (?P<split>SC(?:\(\d+:\d+(?:,\d+)*\))+)? (?P<drop_m>M\(0\))? (?P<metadata>M\(\d+\))?""",
@@ -108,6 +110,19 @@ def _parse_bool(lexer: Lexer, _: Called) -> bool:
     return lexer.advance() == "true"
 
 
+def print_float(value: float) -> str:
+    """A float attribute, of f32's precision: as short as XLA has it, but never another value."""
+    short = f"{value:g}"
+    return short if np.float32(short) == np.float32(value) else f"{np.float32(value)!s}"
+
+
+def _parse_float(lexer: Lexer) -> float:
+    if lexer.kind != "number":
+        lexer.expected("a number")
+    with np.errstate(over="ignore"):
+        return float(np.float32(lexer.advance()))
+
+
 def _parse_interval(lexer: Lexer) -> tuple[int, int, int]:
     lexer.expect("[")
     start = lexer.integer()
@@ -126,7 +141,7 @@ def _print_slice(value: Sequence[tuple[int, int, int]], _: NameOf) -> str:
 
 
 def _parse_padding(lexer: Lexer, _: Called) -> tuple[tuple[int, int, int], ...]:
-    if lexer.kind == "number":
+    if lexer.kind in ("number", "string", "wrong"):
         lexer.expected("padding such as 0_1x2_3")
     if lexer.kind != "padding":
         return ()  # a scalar has no dimension to pad
@@ -139,6 +154,21 @@ def _bounded(lexer: Lexer, text: str) -> int:
     if len(text) > 18:
         lexer.error(f"{text[:40]} is too much padding")
     return int(text)
+
+
+def _parse_precisions(lexer: Lexer, _: Called) -> str:
+    """How exactly a product is to be computed, for each operand; kept as text."""
+
+    def precision() -> str:
+        start, word = lexer.start, lexer.name("a precision")
+        if word not in ("default", "high", "highest"):
+            lexer.error(f"a precision must be default, high or highest, got {word}", start)
+        return word
+
+    start, words = lexer.start, parse_list(lexer, "{", "}", precision)
+    if len(words) != 2:
+        lexer.error(f"expected a precision for each of 2 operands, got {len(words)}", start)
+    return "{" + ",".join(words) + "}"
 
 
 def _print_padding(value: Sequence[tuple[int, int, int]], _: NameOf) -> str:
@@ -159,6 +189,7 @@ FORMS: dict[str, Form] = {
     "ints":         Form(lambda v, _: "{" + ",".join(map(str, v)) + "}",
                          lambda lexer, _: parse_list(lexer, "{", "}", lexer.integer)),
     "int":          Form(lambda v, _: str(v), lambda lexer, _: lexer.integer()),
+    "float":        Form(lambda v, _: print_float(v), lambda lexer, _: _parse_float(lexer)),
     "bool":         Form(lambda v, _: "true" if v else "false", _parse_bool),
     "name":         Form(lambda v, _: v, lambda lexer, _: lexer.name()),
     "string":       Form(lambda v, _: quote(v), lambda lexer, _: lexer.string()),
@@ -166,6 +197,7 @@ FORMS: dict[str, Form] = {
     "slice":        Form(_print_slice,
                          lambda lexer, _: parse_list(lexer, "{", "}",
                                                      lambda: _parse_interval(lexer))),
+    "precisions":   Form(lambda v, _: v, _parse_precisions),
     "padding":      Form(_print_padding, _parse_padding),
     "window":       Form(lambda v, _: print_window(v), lambda lexer, _: parse_window(lexer)),
     "labels":       Form(lambda v, _: str(v), lambda lexer, _: parse_labels(lexer)),

@@ -39,6 +39,13 @@ class WindowDimension:
         """From the window's first element to its last, both included."""
         return (self.size - 1) * self.window_dilation + 1
 
+    def place(self, at: Any, k: Any) -> Any:
+        """Where element `k` of window `at` is in the array, if it is inside and in no gap.
+
+        Both may be numbers or Index expressions.
+        """
+        return (at * self.stride + k * self.window_dilation - self.low) // self.base_dilation
+
     def padded(self, size: int) -> int:
         """The size of an array's dimension after dilation and padding; negative if impossible."""
         dilated = (size - 1) * self.base_dilation + 1 if size else 0

@@ -100,7 +100,7 @@ def _as_dot(
     whole = [n for n, (d, size) in enumerate(dimensions) if _is_whole(d, size)]
     if not all(n in whole or _is_single(d) for n, (d, _) in enumerate(dimensions)):
         return None
-    if groups > 1 and inputs == 1 and not whole:
+    if groups > 1 and inputs == 1 and dimensions and not whole:
         return None  # products without sums
     kept = [(0, n, 1) if i in whole else (-d.low, n + d.high, d.stride)
             for i, (d, n) in enumerate(dimensions)]  # fmt: skip

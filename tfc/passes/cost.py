@@ -15,6 +15,7 @@ from tfc.hlo.convolution import product_count
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import leaves
+from tfc.hlo.windows import window_of
 
 TRANSCENDENTAL = frozenset({
     "acos", "acosh", "asin", "asinh", "atan2", "atanh", "cbrt", "cosh", "cosine", "erf",
@@ -75,9 +76,30 @@ def _arithmetic(instruction: Instruction) -> CostAnalysis:
             return CostAnalysis(flops=2 * product_count(instruction))
         case "reduce":
             return CostAnalysis(flops=instruction.operands[0].array_shape.size)
+        case "reduce-window" | "select-and-scatter":
+            return CostAnalysis(flops=_window_work(instruction))
+        case "map":
+            return _repeated(instruction["to_apply"], size)
+        case "scan":
+            length = instruction.operands[0].array_shape.dims[instruction["dimensions"][0]]
+            return _repeated(instruction["to_apply"], length)
         case opcode if opcode in TRANSCENDENTAL:
             return CostAnalysis(transcendentals=size)
         case opcode if op_named(opcode).elementwise:
             return CostAnalysis(flops=size)
         case _:
             return CostAnalysis()
+
+
+def _window_work(instruction: Instruction) -> int:
+    """How often windows combine elements; one pass over the array where they are cumulative."""
+    window, operand = window_of(instruction), instruction.operands[0].array_shape
+    if instruction.opcode == "reduce-window" and window.cumulative(operand.dims) is not None:
+        return operand.size
+    return prod(window.counts(operand.dims)) * prod(window.size)
+
+
+def _repeated(computation: Computation, times: int) -> CostAnalysis:
+    """The operations of a computation that runs several times."""
+    once = sum((_arithmetic(i) for i in computation.instructions), CostAnalysis())
+    return CostAnalysis(once.flops * times, once.transcendentals * times)

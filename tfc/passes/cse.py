@@ -7,8 +7,8 @@
 Instructions are the same if opcode, operands, attributes and shape are. Called computations count
 as the same if their bodies are; those that are part of a kernel (a reduce's to_apply) are merged.
 
-Does nothing when no two instructions of one computation are the same. Loop parts and branches keep
-their one caller each.
+Does nothing when no two instructions of one computation are the same, nor to those of a stateful op
+(each draws random numbers of its own). Loop parts and branches keep their one caller each.
 """
 
 from collections.abc import Hashable
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tfc.hlo.ir import Computation, Instruction, Module, rebuild
+from tfc.hlo.op import op_named
 from tfc.passes.called import CONTROL, retarget
 
 
@@ -76,6 +77,8 @@ def _merge(computation: Computation, classes: _Classes) -> Computation:
     known: dict[Hashable, Instruction] = {}
 
     def first(instruction: Instruction) -> Instruction:
+        if op_named(instruction.opcode).stateful:
+            return instruction
         return known.setdefault(classes.key(instruction, instruction.operands), instruction)
 
     return rebuild(computation, first)

@@ -13,15 +13,26 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
+from tfc.hlo.ragged_expansion import expand_ragged_dot
+from tfc.passes import expand_fft, expand_normalization, expand_random
 from tfc.passes.expand_bitcast import expand_bitcast
 from tfc.passes.expand_mapped import expand_map, expand_scan
+from tfc.passes.expand_sorting import expand_topk
 
 Expansion = Callable[[Instruction], Instruction]
 
 EXPANSIONS: dict[str, Expansion] = {
     "bitcast-convert": expand_bitcast,
+    "batch-norm-training": expand_normalization.training,
+    "batch-norm-inference": expand_normalization.inference,
+    "batch-norm-grad": expand_normalization.grad,
+    "fft": expand_fft.expand_fft,
+    "rng": expand_random.random_numbers,
+    "rng-bit-generator": expand_random.bit_generator,
     "map": expand_map,
     "scan": expand_scan,
+    "ragged-dot": expand_ragged_dot,
+    "topk": expand_topk,
 }
 
 

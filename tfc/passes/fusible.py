@@ -20,6 +20,8 @@ CHEAP = frozenset({
     "shift-right-arithmetic", "shift-right-logical", "sign", "subtract", "xor",
 })
 # fmt: on
+# What goes through elements of its operands in loops of its own.
+REDUCTIONS = frozenset({"reduce", "reduce-window", "scan"})
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def is_consumer(instruction: Instruction) -> bool:
     """True if the instruction can be the root of a fusion."""
     if instruction.opcode == "reshape" and is_bitcast(instruction):
         return False  # no code at all is better
-    return is_loop(instruction) or instruction.opcode == "reduce"
+    return is_loop(instruction) or instruction.opcode in REDUCTIONS
 
 
 def is_cheap(instruction: Instruction) -> bool:
@@ -75,16 +77,21 @@ def can_fuse(producer: Instruction, consumer: Instruction) -> Refusal | None:
     """None if the producer's op may be computed where the consumer's needs its elements."""
     if not is_producer(producer):
         return Refusal(producer, consumer, f"{producer.opcode} is not computed element by element")
-    if consumer.opcode == "reduce":
-        inits = consumer.operands[len(consumer.operands) // 2 :]
-        if producer in inits and not is_scalar_constant(producer):
-            return Refusal(producer, consumer, "it is the init value of a reduce")
+    if consumer.opcode in REDUCTIONS:
+        if producer in _init_values(consumer) and not is_scalar_constant(producer):
+            return Refusal(producer, consumer, f"it is the init value of a {consumer.opcode}")
     elif not is_loop(consumer):
         reason = f"{consumer.opcode} needs its operand in memory"
         return Refusal(producer, consumer, reason)
     if producer.opcode == "reshape" and is_bitcast(producer) and _is_stored(producer.operands[0]):
         return Refusal(producer, consumer, "a reshape of a stored value needs no code")
     return None
+
+
+def _init_values(reduction: Instruction) -> tuple[Instruction, ...]:
+    """The operands that a reduction begins with, which follow those that it goes through."""
+    count = reduction.attributes.get("num_carries", len(reduction.operands) // 2)
+    return reduction.operands[len(reduction.operands) - count :]
 
 
 def _is_stored(instruction: Instruction) -> bool:

@@ -6,7 +6,7 @@
                                            f = f32[8] fusion(x), kind=kLoop, calls=fused
                                            ROOT d = f32[] dot(f, f)
 
-The root of a fusion is elementwise, movement, iota or a reduce (kind=kInput); what is inside are
+The root of a fusion is elementwise, movement, iota or a reduction (kind=kInput); what is inside are
 producers that make one element at a time: elementwise, movement, iota, scalar constants. A producer
 goes in if every user is in the same fusion, or if computing it again reads no more than loading it.
 It stays out, with a Refusal that says why, if it is expensive and its elements would be computed
@@ -19,6 +19,7 @@ may go into a consumer.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import ClassVar
 
 from tfc.hlo import builder
@@ -26,8 +27,10 @@ from tfc.hlo.indexing import Index, variable
 from tfc.hlo.ir import Attributes, Computation, Instruction, Module
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape
+from tfc.hlo.windows import window_of
 from tfc.passes.called import control_computations, map_some
 from tfc.passes.fusible import (
+    REDUCTIONS,
     Refusal,
     Sources,
     can_fuse,
@@ -146,8 +149,7 @@ class _Plan:
 
     def _start_group(self, root: Instruction) -> None:
         group = _Group(root)
-        index = loop_index(root)
-        accesses: Accesses = {(index, 0): loop_shape(root).size}
+        accesses: Accesses = {(loop_index(root), 0): loop_count(root)}
         group.add(root, accesses, group.wanted(root, accesses))
         self.groups[root] = group
         self.groups_of.setdefault(root, []).append(group)
@@ -231,24 +233,49 @@ class _Plan:
         return replace(made, annotations=self.computation.annotations)
 
 
-def loop_shape(root: Instruction) -> Shape:
-    """The shape that the loop of a fusion with this root runs over: a reduce's is its operand's."""
-    return (root.operands[0] if root.opcode == "reduce" else root).array_shape
+def loop_count(root: Instruction) -> int:
+    """How often the loop of a fusion with this root takes elements.
+
+    A reduction goes over its operand, a reduce-window over the elements of every window.
+    """
+    if root.opcode not in REDUCTIONS:
+        return root.array_shape.size
+    operand = root.operands[0].array_shape
+    if _is_sliding(root):
+        window = window_of(root)
+        return prod(window.counts(operand.dims)) * prod(window.size)
+    return operand.size
 
 
 def loop_index(root: Instruction) -> tuple[Index, ...]:
-    """The index variables of the loop: d0, d1 … and for the dimensions a reduce removes r0, r1 …"""
+    """The index variables of the loop: d0, d1 … and for the dimensions a reduce removes r0, r1 …
+
+    For a window that slides, its places in terms of d0, d1 … and of r0, r1 … inside the window.
+    """
+    dims = (root.operands[0] if root.opcode in REDUCTIONS else root).array_shape.dims
+    if _is_sliding(root):
+        window = window_of(root)
+        index = zip(window.dimensions, window.counts(dims), window.size)
+        return tuple(
+            w.place(variable(f"d{d}", n), variable(f"r{d}", k)) for d, (w, n, k) in enumerate(index)
+        )
     removed = root["dimensions"] if root.opcode == "reduce" else ()
-    dims = loop_shape(root).dims
     kept = iter(range(len(dims)))
     gone = iter(range(len(dims)))
     names = [f"r{next(gone)}" if d in removed else f"d{next(kept)}" for d in range(len(dims))]
     return tuple(variable(name, size) for name, size in zip(names, dims))
 
 
+def _is_sliding(root: Instruction) -> bool:
+    """True for a reduce-window that is not cumulative."""
+    if root.opcode != "reduce-window":
+        return False
+    return window_of(root).cumulative(root.operands[0].array_shape.dims) is None
+
+
 def _is_recomputed(instruction: Instruction, accesses: Accesses) -> bool:
     """True if elements of the instruction are computed more than once."""
-    if not isinstance(instruction.shape, Shape) or instruction.opcode == "reduce":
+    if not isinstance(instruction.shape, Shape) or instruction.opcode in REDUCTIONS:
         return False
     return sum(accesses.values()) > instruction.shape.size
 
@@ -283,7 +310,7 @@ def _make_fusion(group: _Group, new: dict[Instruction, Instruction]) -> Instruct
     called = Computation.make(
         f"fused_{root.opcode.replace('-', '_')}", list(inputs.values()), inside[root]
     )
-    kind = "kInput" if root.opcode == "reduce" else "kLoop"
+    kind = "kInput" if root.opcode in REDUCTIONS else "kLoop"
     attributes = Attributes(kind=kind, calls=called)
     operands = tuple(new[o] for o in inputs)
     name = f"{root.name}_fusion"

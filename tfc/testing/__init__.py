@@ -8,8 +8,13 @@ import tfc.testing.contraction
 import tfc.testing.control
 import tfc.testing.convolution
 import tfc.testing.elementwise
+import tfc.testing.fourier
 import tfc.testing.indexed
 import tfc.testing.movement
+import tfc.testing.normalization
+import tfc.testing.random
+import tfc.testing.sorting
+import tfc.testing.triangular
 import tfc.testing.windows  # noqa: F401
 from tfc.testing.grower import GENERATORS, Grower, generates
 from tfc.testing.modules import ELEMENT_TYPES, ELEMENTWISE, OPCODES, instructions_of, modules

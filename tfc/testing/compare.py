@@ -24,7 +24,7 @@ _ROUNDED = frozenset({
     "abs", "add", "subtract", "multiply", "divide", "negate", "sqrt", "ceil", "floor",
     "round-nearest-afz", "round-nearest-even", "sign", "maximum", "minimum", "clamp", "select",
     "compare", "convert", "remainder", "bitcast-convert", "is-finite", "real", "imag", "complex",
-    "reduce-precision", "stochastic-convert", "mulhi",
+    "reduce-precision", "stochastic-convert", "mulhi", "sort", "topk",
 })  # fmt: skip
 _CONTROL = frozenset({
     "call", "fusion", "while", "conditional", "tuple", "get-tuple-element", "constant", "iota",

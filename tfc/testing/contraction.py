@@ -1,4 +1,4 @@
-"""Generators: dot and reduce."""
+"""Generators: dot, ragged dot and reduce."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import ElementType, Shape
+from tfc.hlo.shape import S32, ElementType, Shape
 from tfc.testing.grower import ANY, Grower, generates
 from tfc.testing.values import sizes
 
@@ -42,6 +42,25 @@ def _dot(g: Grower) -> Instruction:
         "dot", [lhs, rhs], lhs_batch_dims=batch, lhs_contracting_dims=contracting,
         rhs_batch_dims=tuple(order.index(d) for d in batch),
         rhs_contracting_dims=tuple(order.index(d) for d in contracting),
+    )  # fmt: skip
+
+
+@generates("ragged-dot")
+def _ragged_dot(g: Grower) -> Instruction:
+    element_type, picked = g.type_of(ANY), [g.draw(sizes(g.zero)) for _ in range(5)]
+    b, m, k, n, groups = picked
+    ragged = g.integer(0, 2)  # of [batch, free, contracting]
+    before = {0: [], 1: [b], 2: [b]}[ragged] if g.integer(0, 1) else []
+    dims = [groups, b, k, n] if ragged == 1 else [b, k, n]
+    kind = g.pick([t for t in g.element_types if t.is_integer] or [S32])
+    first = len(dims) - 3
+    return builder.instruction(
+        "ragged-dot",
+        [g.like(Shape(element_type, (b, m, k))), g.like(Shape(element_type, tuple(dims))),
+         g.like(Shape(kind, (*before, groups)))],
+        lhs_batch_dims=(0,), lhs_contracting_dims=(2,), rhs_batch_dims=(first,),
+        rhs_contracting_dims=(first + 1,), lhs_ragged_dims=(ragged,),
+        rhs_group_dims=(0,) if ragged == 1 else (),
     )  # fmt: skip
 
 

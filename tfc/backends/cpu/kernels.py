@@ -11,9 +11,17 @@ from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
 from tfc.backends.mlir.loops import LoopNest
 from tfc.backends.mlir.matmul import MatmulSpec, emit_matmul
+from tfc.backends.mlir.program_state import emit_state_update
 from tfc.backends.mlir.provider import func, ir
 from tfc.backends.mlir.scans import emit_scan
 from tfc.backends.mlir.scatters import emit_scatter
+from tfc.backends.mlir.sorts import emit_sort, sort_workspace
+from tfc.backends.mlir.triangular import (
+    cholesky_workspace,
+    emit_cholesky,
+    emit_solve,
+    solve_workspace,
+)
 from tfc.backends.mlir.windows import emit_reduce_window, emit_select_and_scatter
 from tfc.backends.target import Target
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
@@ -36,6 +44,10 @@ class Sequential:
 
 SEQUENTIAL: dict[str, Sequential] = {
     "scatter": Sequential(emit_scatter),
+    "sort": Sequential(emit_sort, sort_workspace),
+    "cholesky": Sequential(emit_cholesky, cholesky_workspace),
+    "triangular-solve": Sequential(emit_solve, solve_workspace),
+    "rng-get-and-update-state": Sequential(emit_state_update),
     "reduce-window": Sequential(emit_reduce_window),
     "select-and-scatter": Sequential(emit_select_and_scatter),
     "scan": Sequential(emit_scan),

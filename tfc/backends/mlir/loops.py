@@ -1,4 +1,4 @@
-"""Loops that carry scalars."""
+"""Loops that carry scalars, and loops with a condition."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,14 +18,14 @@ def index_constant(value: int) -> Any:
 def for_loop(
     lower: Any,
     upper: Any,
-    step: int,
+    step: Any,
     body: LoopBody,
     carried: Sequence[Scalar] = (),
 ) -> Sequence[Scalar]:
     """`for i in range(lower, upper, step)`, carrying scalars from one iteration to the next.
 
     Args:
-        lower, upper: Python integers or values of type `index`.
+        lower, upper, step: Python integers or values of type `index`.
 
     Returns:
         The scalars after the last iteration; `carried` if there is none.
@@ -58,3 +58,23 @@ class LoopNest:
             return []
 
         for_loop(0, sizes[0], 1, inside)
+
+
+def while_loop(
+    start: Sequence[Any],
+    condition: Callable[[Sequence[Any]], Any],
+    body: Callable[[Sequence[Any]], Sequence[Any]],
+) -> Sequence[Any]:
+    """`while condition(state): state = body(state)` on MLIR values; gives the last state.
+
+    Args:
+        condition: emits an i1.
+    """
+    types = [v.type for v in start]
+    loop = scf.WhileOp(types, list(start))
+    before, after = (region.blocks.append(*types) for region in (loop.before, loop.after))
+    with ir.InsertionPoint(before):
+        scf.condition(condition(before.arguments), list(before.arguments))
+    with ir.InsertionPoint(after):
+        scf.yield_(list(body(after.arguments)))
+    return loop.results

@@ -6,6 +6,7 @@ and never names either package. They are typed `Any`: the bindings are generated
 packages have no type stubs in common.
 """
 
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -47,3 +48,19 @@ memref: Any = import_module(f"{PROVIDER}.dialects.memref")
 nvvm: Any = import_module(f"{PROVIDER}.dialects.nvvm")
 scf: Any = import_module(f"{PROVIDER}.dialects.scf")
 vector: Any = import_module(f"{PROVIDER}.dialects.vector")
+
+
+@cache
+def stablehlo() -> Any:
+    """The extension for the StableHLO dialect.
+
+    Raises:
+        UnsupportedError: the bindings in use come without it.
+    """
+    try:
+        return import_module(f"{PROVIDER}._mlir_libs._stablehlo")
+    except ImportError:
+        raise UnsupportedError(
+            f"the MLIR bindings in the package {PROVIDER} come without StableHLO: "
+            "use those of torch-mlir (`pip install torch-mlir`)"
+        ) from None

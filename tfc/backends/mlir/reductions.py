@@ -60,7 +60,7 @@ def combination(to_apply: Computation) -> tuple[Combine, float | complex | None]
     root = to_apply.root
     plain = root.opcode in ("add", "multiply") and set(root.operands) == set(to_apply.parameters)
     if plain and root.array_shape.element_type.is_float:
-        plain = root.array_shape.element_type.bits >= 16  # narrower ones have no arithmetic
+        plain = root.array_shape.element_type.bits > 16  # LLVM calls functions for narrower ones
     if plain and len(to_apply.parameters) == 2:
         freely = add_freely if root.opcode == "add" else multiply_freely
         # -0.0 is the sum's exact identity: adding +0.0 would turn a -0.0 result positive.

@@ -15,9 +15,10 @@ from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant
 from tfc.backends.mlir.reductions import combination
 from tfc.backends.mlir.spaces import bind, merge_loops
 from tfc.backends.mlir.value import Scalar
+from tfc.errors import UnsupportedError
 from tfc.hlo.indexing import Index
 from tfc.hlo.ir import Instruction
-from tfc.hlo.mapped import scan_parts
+from tfc.hlo.mapped import is_pointwise_scan, scan_parts
 from tfc.hlo.shape import Shape
 
 Scalars = Sequence[Scalar]
@@ -103,8 +104,16 @@ class Running:
 
 
 def emit_scan(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
-    """A scan whose step is elementwise, into one buffer for each output and each carry."""
+    """A scan whose step is elementwise, into one buffer for each output and each carry.
+
+    Raises:
+        UnsupportedError: the step is not.
+    """
     root = kernel.root
+    if not is_pointwise_scan(root):
+        raise UnsupportedError(
+            "the CPU backend needs the pass expand for a scan whose step is not elementwise"
+        )
     count, outputs, dimension = scan_parts(root)
     inputs, inits = root.operands[:count], root.operands[count:]
     results = buffers[len(kernel.operands) :]

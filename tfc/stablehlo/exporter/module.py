@@ -1,0 +1,109 @@
+"""Exporting modules and computations; what becomes of an instruction is in the rows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfc.backends.mlir.provider import ir
+from tfc.errors import InternalError, TfcError, UnsupportedError
+from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.printer import clean_name, unique_names
+from tfc.hlo.shape import leaves
+from tfc.stablehlo.exporter.emission import ROWS, Emission, flat, nested
+from tfc.stablehlo.source import new_context
+from tfc.stablehlo.types import mlir_type
+
+
+def export_text(module: Module) -> str:
+    """The verified StableHLO text of a module; the entry is @main, of arrays only.
+
+    Raises:
+        UnsupportedError: StableHLO has no counterpart of some operation.
+    """
+    with new_context() as context, ir.Location.unknown(context):
+        made = ir.Module.create()
+        made.operation.attributes["sym_name"] = ir.StringAttr.get(clean_name(module.name))
+        with ir.InsertionPoint(made.body):
+            exported = ExportedFunctions(module)
+            for computation in reversed(exported.wanted()):
+                exported.define(computation)
+        try:
+            made.operation.verify()
+        except ir.MLIRError as error:
+            raise InternalError(f"the exported module is no valid StableHLO: {error}") from error
+        return made.operation.get_asm(enable_debug_info=False)
+
+
+class ExportedFunctions:
+    """The functions of the module that is made: the entry, and each computation that is called."""
+
+    def __init__(self, module: Module):
+        self.entry = module.entry
+        called = [i["calls" if i.opcode == "fusion" else "to_apply"]
+                  for c in module.computations for i in c.instructions
+                  if i.opcode in ("call", "fusion")]  # fmt: skip
+        others = [c for c in dict.fromkeys(called) if c is not module.entry]
+        names = unique_names(["main", *(c.name or "computation" for c in others)])
+        self._names = dict(zip([module.entry, *others], names))
+
+    def wanted(self) -> list[Computation]:
+        """The computations that become functions, the entry first."""
+        return list(self._names)
+
+    def symbol(self, computation: Computation) -> str:
+        """The name of the function that is this computation."""
+        return self._names[computation]
+
+    def define(self, computation: Computation) -> None:
+        """Add the function of a computation, in front of those that are there."""
+        parameters = [mlir_type(s) for p in computation.parameters for s in leaves(p.shape)]
+        results = [mlir_type(s) for s in leaves(computation.root.shape)]
+        signature = f"({', '.join(parameters)}) -> ({', '.join(results)})"
+        visible = "public" if computation is self.entry else "private"
+        function = ir.Operation.create(
+            "func.func",
+            attributes={
+                "sym_name": ir.StringAttr.get(self.symbol(computation)),
+                "sym_visibility": ir.StringAttr.get(visible),
+                "function_type": ir.TypeAttr.get(ir.Type.parse(signature)),
+            },
+            regions=1,
+        )
+        self.fill(function.regions[0], computation, ending="func.return")
+
+    def fill(
+        self,
+        region: Any,
+        computation: Computation,
+        given: Sequence[Any] | None = None,
+        ending: str = "stablehlo.return",
+    ) -> None:
+        """Write a computation into an empty region.
+
+        Args:
+            given: values from outside for the parameters, where the region has no arguments.
+        """
+        types = [ir.Type.parse(mlir_type(s)) for p in computation.parameters
+                 for s in leaves(p.shape)]  # fmt: skip
+        block = region.blocks.append(*([] if given is not None else types))
+        arguments = iter(block.arguments)
+        values: dict[Instruction, Any] = {}
+        for number, parameter in enumerate(computation.parameters):
+            values[parameter] = (
+                nested(parameter.shape, arguments) if given is None else given[number]
+            )
+        with ir.InsertionPoint(block):
+            for instruction in computation.instructions:
+                if instruction.opcode != "parameter":
+                    values[instruction] = self._emit(instruction, values)
+            ir.Operation.create(ending, operands=flat(values[computation.root]))
+
+    def _emit(self, instruction: Instruction, values: dict[Instruction, Any]) -> Any:
+        row = ROWS.get(instruction.opcode)
+        if row is None:
+            raise UnsupportedError(f"{instruction.opcode} has no counterpart in StableHLO")
+        operands = tuple(values[o] for o in instruction.operands)
+        try:
+            return row(Emission(instruction, operands, self))
+        except TfcError as error:
+            error.add_note(f"exporting {instruction.name}")
+            raise

@@ -1,0 +1,249 @@
+"""Importing modules, functions and regions; what becomes of an operation is in the rows."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tfc.backends.mlir.provider import ir
+from tfc.errors import TfcError, UnsupportedError
+from tfc.hlo import builder
+from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.shape import TupleShape
+from tfc.stablehlo.importer.location import metadata_of
+from tfc.stablehlo.importer.operation import ROWS, Operation
+from tfc.stablehlo.types import shape_from
+
+RETURNS = ("func.return", "stablehlo.return")
+MAX_REGIONS = 50
+
+
+def import_module(module: Any) -> Module:
+    """The HLO module of a StableHLO module; its entry is @main, or the one public function.
+
+    The entry has a parameter for each argument. Several results become a tuple.
+
+    Raises:
+        UnsupportedError: some operation or type has no counterpart in HLO.
+    """
+    functions = Functions(module)
+    name = module.operation.attributes
+    entry = functions.computation(functions.entry)
+    title = name["sym_name"].value if "sym_name" in name else "stablehlo"
+    return Module(title, entry, functions.aliases())
+
+
+class Functions:
+    """The functions of a module, each imported when it is first called."""
+
+    def __init__(self, module: Any):
+        self.mlir: dict[str, Any] = {}
+        for operation in module.body.operations:
+            if operation.operation.name == "func.func":
+                self.mlir[operation.attributes["sym_name"].value] = operation.operation
+            elif operation.operation.name not in ("sdy.mesh",):
+                raise UnsupportedError(
+                    f"the module holds a {operation.operation.name}, no function"
+                )
+        self._done: dict[str, Computation] = {}
+        self._open: list[str] = []
+        self.entry = self._entry()
+
+    def _entry(self) -> str:
+        if "main" in self.mlir:
+            return "main"
+        public = [name for name, f in self.mlir.items() if not _is_private(f)]
+        if len(public) != 1:
+            raise UnsupportedError(
+                "the module must have a function main, or one public function, "
+                f"got {', '.join(public) or 'none'}"
+            )
+        return public[0]
+
+    def computation(self, name: str) -> Computation:
+        """The computation of a function.
+
+        Raises:
+            UnsupportedError: there is no such function, it has no body, or it calls itself.
+        """
+        if name in self._done:
+            return self._done[name]
+        if name not in self.mlir or not len(self.mlir[name].regions[0].blocks):
+            raise UnsupportedError(f"the module has no function '{name}' with a body")
+        if name in self._open or len(self._open) > MAX_REGIONS:
+            raise UnsupportedError(f"the function '{name}' is called by itself, or too deeply")
+        self._open.append(name)
+        made = Body(self, len(self._open)).block(self.mlir[name].regions[0], name)
+        self._open.pop()
+        self._done[name] = made
+        return made
+
+    def aliases(self) -> tuple[tuple[str, str], ...]:
+        """The module's attribute for arguments whose memory may be reused, in XLA's notation."""
+        function = self.mlir[self.entry].attributes
+        if "arg_attrs" not in function:
+            return ()
+        donors = [n for n, a in enumerate(function["arg_attrs"]) if "jax.buffer_donor" in a]
+        listed = ", ".join(f"({n}, {{}})" for n in donors)
+        return (("buffer_donor", f"{{ {listed} }}"),) if donors else ()
+
+
+def _is_private(function: Any) -> bool:
+    attributes = function.attributes
+    return "sym_visibility" in attributes and attributes["sym_visibility"].value == "private"
+
+
+class Body:
+    """A computation being made: the instruction of each MLIR value that is known in it."""
+
+    def __init__(self, functions: Functions, depth: int = 0):
+        if depth > MAX_REGIONS:
+            raise UnsupportedError(f"regions nest deeper than {MAX_REGIONS}")
+        self.functions, self.depth = functions, depth
+        self.values: dict[Any, Instruction] = {}
+
+    def block(self, region: Any, name: str) -> Computation:
+        """The computation of a function's or a region's only block."""
+        arguments = list(_only_block(region).arguments)
+        parameters = [
+            builder.parameter(n, shape_from(a.type), argument_name(a))
+            for n, a in enumerate(arguments)
+        ]
+        self.values.update(zip(arguments, parameters))
+        return Computation.make(name, parameters, as_one(self.run(region)))
+
+    def region(self, region: Any, name: str) -> Computation:
+        """The computation of a region that uses nothing from outside but constants."""
+        return Body(self.functions, self.depth + 1).block(region, name)
+
+    def closure(
+        self, region: Any, name: str, captures: Sequence[Any], carried: bool
+    ) -> Computation:
+        """The computation, of one parameter, of a region that uses `captures` from outside.
+
+        The parameter is a tuple of the block's arguments and the captured values; the value alone
+        if there is but one. A result is such a tuple, too; with the captured values if `carried`.
+        """
+        inner = Body(self.functions, self.depth + 1)
+        known = [*_only_block(region).arguments, *captures]
+        shapes = [shape_from(v.type) for v in known]
+        shape = shapes[0] if len(shapes) == 1 else TupleShape(tuple(shapes))
+        parameter = builder.parameter(0, shape)
+        inner.values.update(zip(known, elements(parameter, len(known))))
+        results = inner.run(region)
+        if carried:
+            results = [*results, *(inner.values[c] for c in captures)]
+        return Computation.make(name, [parameter], as_one(results))
+
+    def function(self, name: str) -> Computation:
+        """The computation of a function of the module."""
+        return self.functions.computation(name)
+
+    def inline(self, region: Any, operands: Sequence[Instruction]) -> list[Instruction]:
+        """The results of a region on these operands, in this computation."""
+        inner = Body(self.functions, self.depth + 1)
+        inner.values.update(zip(_only_block(region).arguments, operands))
+        return inner.run(region)
+
+    def run(self, region: Any) -> list[Instruction]:
+        """Import the operations of a region's block; what it returns."""
+        for operation in _only_block(region).operations:
+            if operation.operation.name in RETURNS:
+                return [self.value(v) for v in operation.operands]
+            self.add(operation.operation)
+        raise UnsupportedError("a region must end in a return")
+
+    def add(self, mlir: Any) -> None:
+        """Import one operation."""
+        row = ROWS.get(mlir.name) or ROWS.get(mlir.name.partition(".")[0] + ".*")
+        if row is None:
+            raise UnsupportedError(f"{mlir.name} has no counterpart in HLO")
+        operands = tuple(self.value(v) for v in mlir.operands)
+        operation = Operation(mlir, operands, self, metadata_of(mlir.location))
+        try:
+            made = row(operation)
+        except TfcError as error:
+            if not getattr(error, "__notes__", ()):
+                error.add_note(f"{mlir.name} at {_where(operation)}")
+            raise
+        count = len(mlir.results)
+        if isinstance(made, Instruction):
+            made = [made] if count == 1 else elements(made, count, always=True)
+        self.values.update(zip(mlir.results, made))
+
+    def value(self, value: Any) -> Instruction:
+        """The instruction of a value; a constant from outside is made anew.
+
+        Raises:
+            UnsupportedError: the value is from outside.
+        """
+        if value not in self.values:
+            if not is_constant(value):
+                raise UnsupportedError(
+                    "a region uses a value from outside that is no constant: "
+                    "only if, case and while may"
+                )
+            self.add(value.owner)
+        return self.values[value]
+
+
+def captured(regions: Iterator[Any] | Sequence[Any]) -> list[Any]:
+    """The values that regions use from outside, constants left out, each once."""
+    inside: set[Any] = set()
+    found: dict[Any, None] = {}
+    for region in regions:
+        for block in _blocks(region):
+            inside.update(block.arguments)
+            for operation in block.operations:
+                inside.update(operation.results)
+                found.update(dict.fromkeys(operation.operands))
+    return [v for v in found if v not in inside and not is_constant(v)]
+
+
+def _blocks(region: Any) -> Iterator[Any]:
+    """The blocks in a region, at any depth."""
+    pending = [region]
+    while pending:
+        for block in pending.pop().blocks:
+            yield block
+            pending.extend(r for operation in block.operations for r in operation.regions)
+
+
+def _only_block(region: Any) -> Any:
+    if len(region.blocks) != 1:
+        raise UnsupportedError(
+            f"a region must have one block, got {len(region.blocks)}: "
+            "control flow must be in the form of StableHLO's if, case and while"
+        )
+    return region.blocks[0]
+
+
+def is_constant(value: Any) -> bool:
+    """Whether a value is the result of a constant operation."""
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.name == "stablehlo.constant"
+
+
+def argument_name(argument: Any) -> str:
+    """The name of a function's argument, if its location tells."""
+    location = argument.location
+    name = location.name_str if isinstance(location, ir.NameLoc) else ""
+    return re.sub(r"\W+", "_", name).strip("_")
+
+
+def as_one(results: Sequence[Instruction]) -> Instruction:
+    """One instruction for several results: a tuple, or the only one itself."""
+    return results[0] if len(results) == 1 else builder.instruction("tuple", results)
+
+
+def elements(value: Instruction, count: int, always: bool = False) -> list[Instruction]:
+    """What as_one made one of; `always` if the value is a tuple even for one element."""
+    if count == 1 and not always:
+        return [value]
+    return [builder.instruction("get-tuple-element", [value], index=n) for n in range(count)]
+
+
+def _where(operation: Operation) -> str:
+    found = operation.metadata
+    if found is None or not found.source_file:
+        return "an unknown place" if found is None else found.op_name
+    return f"{found.source_file}:{found.source_line}"

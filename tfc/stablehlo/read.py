@@ -1,0 +1,17 @@
+"""Reading a StableHLO program as an HLO module."""
+
+from tfc.hlo.ir import Module
+from tfc.hlo.verifier import verify
+from tfc.stablehlo.importer import import_module
+from tfc.stablehlo.source import Source, read_module
+
+
+def read(source: Source, name: str = "") -> Module:
+    """The verified HLO module of a StableHLO program in any form that source.py knows.
+
+    Raises:
+        TfcError: it cannot be read, is malformed, or has no counterpart in HLO.
+    """
+    module = import_module(read_module(source, name))
+    verify(module)
+    return module
