@@ -56,7 +56,6 @@ def _is(direction: str, x: Tensor, y: Tensor | float) -> Tensor:
 
 
 # fmt: off
-derivative("abs",                   lambda x, y: _sign(x))
 derivative("acos",                  lambda x, y: -_rsqrt(1 - x * x))
 derivative("acosh",                 lambda x, y: _rsqrt((x - 1) * (x + 1)))
 derivative("asin",                  lambda x, y: _rsqrt(1 - x * x))
@@ -116,7 +115,9 @@ def _power_by_base(x: Tensor, exponent: Tensor) -> Tensor:
 
 def _power_by_exponent(x: Tensor, exponent: Tensor, y: Tensor) -> Tensor:
     # Where x is 0 the power does not change with a positive exponent.
-    flat = operation("and", _is("EQ", x, 0), _is("GT", exponent, 0))
+    flat = _is("EQ", x, 0)
+    if not x.array_shape.element_type.is_complex:
+        flat = operation("and", flat, _is("GT", exponent, 0))
     return _where(flat, full_like(0, x), _log(_where(flat, full_like(1, x), x)) * y)
 
 
@@ -412,7 +413,7 @@ def _pull(branch: Computation, operand: Tensor, cotangent: Cotangent) -> Cotange
 def _float_leaves(cotangent: Cotangent, shape: Shape | TupleShape) -> list[Tensor]:
     """The cotangent of each float in a value, zeros where nothing flows."""
     if isinstance(shape, Shape):
-        if not shape.element_type.is_float:
+        if not is_differentiable(shape):
             return []
         return [cotangent if isinstance(cotangent, Tensor) else zeros(shape)]
     parts = cotangent if isinstance(cotangent, list) else [None] * len(shape.elements)
