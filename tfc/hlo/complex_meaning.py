@@ -116,3 +116,78 @@ def _split(a: Array) -> tuple[Array, Array]:
 
 
 absolute = in_c128(np.abs)
+
+
+@in_c128
+def exponential_minus_one(x: Array) -> Array:
+    """e^x - 1, its real part without the cancellation near zero."""
+    a, b = parts(x)
+    near = np.expm1(a) * np.cos(b) - 2 * np.sin(b / 2) ** 2
+    far = parts(np.exp(x))
+    return join(np.where(np.isfinite(x) & (a < 700), near, far[0] - 1), far[1])
+
+
+@in_c128
+def log_plus_one(x: Array) -> Array:
+    """log(1 + x), its real part from |1 + x|² - 1 = 2a + a² + b² where x is small."""
+    a, b = parts(x)
+    excess = _sum_of_products(a, a + 2, b, b)
+    near = np.log1p(excess) / 2
+    real, _ = parts(np.log(join(a + 1, b)))
+    return join(np.where(np.abs(x) < 0.5, near, real), np.arctan2(b, a + 1))
+
+
+@in_c128
+def rsqrt(x: Array) -> Array:
+    """One over the square root."""
+    return divide(np.ones_like(x), np.sqrt(x))
+
+
+@in_c128
+def logistic(x: Array) -> Array:
+    """1 / (1 + e^-x); with E = e^-|a| and t = 2 cos²(b/2), |1 + e^-x|² is (1 - E)² + 2Et."""
+    a, b = parts(x)
+    small, below_one, t = np.exp(-np.abs(a)), np.expm1(-np.abs(a)), 2 * np.cos(b / 2) ** 2
+    norm = below_one**2 + 2 * small * t
+    odd = np.where(t < 0.5, t + below_one, small + np.cos(b))
+    real = np.where(a < 0, small * odd, small * t - below_one) / norm
+    turned = np.where(np.isfinite(b), np.sin(b), b)
+    result = join(real, np.where(b == 0, b, small * turned / norm))
+    edge = join(np.where(a < 0, 0.0, 1.0), np.copysign(0.0, turned))
+    return np.where(np.isinf(a), edge, result)
+
+
+@in_c128
+def sign(x: Array) -> Array:
+    """x / |x|, and zeros as they are."""
+    scale = _exponent(x)
+    a, b = (np.ldexp(part, -scale) for part in parts(x))
+    size = np.hypot(a, b)
+    return np.where(x == 0, x, join(a / size, b / size))
+
+
+@in_c128
+def power(x: Array, y: Array) -> Array:
+    """|x|^c e^(-d arg x), turned by c arg x + d log|x|, for y = c + di."""
+    (a, b), (c, d) = parts(x), parts(y)
+    size, angle = np.abs(x), np.arctan2(b, a)
+    length = np.power(size, c) * np.exp(-d * angle)
+    turn = c * angle + np.where(d == 0, 0.0, d * np.real(np.log(x)))
+    result = join(length * np.cos(turn), np.where(turn == 0, turn, length * np.sin(turn)))
+    result = np.where((x == 0) & (c > 0), 0, result)
+    return np.where(y == 0, 1, result)
+
+
+@in_c128
+def atan2(y: Array, x: Array) -> Array:
+    """-i log((x + iy) / sqrt(x² + y²))."""
+    (a, b), (c, d) = parts(y), parts(x)
+    square = join((c * c - d * d) + (a * a - b * b), 2 * (c * d + a * b))
+    angle = np.log(divide(join(c - b, d + a), np.sqrt(square)))
+    return join(np.imag(angle), -np.real(angle))
+
+
+# NumPy's own, which are C's and as accurate as those of real numbers.
+exponential, log, sqrt, sine, cosine, tan, sinh, cosh, tanh = map(
+    in_c128, (np.exp, np.log, np.sqrt, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh)
+)

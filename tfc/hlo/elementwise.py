@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from tfc.hlo import complex_meaning
+from tfc.hlo import complex_meaning as of_complex
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import (
     Attribute,
@@ -34,7 +34,8 @@ INT = frozenset({"signed", "unsigned"})
 FLOAT = frozenset({"float"})
 COMPLEX = frozenset({"complex"})
 BITS = INT | {"pred"}
-NUMBER = INT | FLOAT | COMPLEX
+INEXACT = FLOAT | COMPLEX
+NUMBER = INT | INEXACT
 ORDERED = INT | FLOAT | {"pred"}
 ANY = NUMBER | {"pred"}
 
@@ -267,9 +268,13 @@ def _logical_or_bitwise(logical: Callable[..., Array], bitwise: Callable[..., Ar
     return lambda x, *rest: (logical if x.dtype == np.bool_ else bitwise)(x, *rest)
 
 
-def _or_complex(real: Callable[..., Array], of_complex: Callable[..., Array]):
+def _or_complex(real: Callable[..., Array], complex_: Callable[..., Array]):
     """A meaning for real numbers and another for complex ones."""
-    return lambda *values: (of_complex if values[0].dtype.kind == "c" else real)(*values)
+    return lambda *values: (complex_ if values[0].dtype.kind == "c" else real)(*values)
+
+
+def _logistic(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
 
 
 def _component(element_type: ElementType) -> ElementType:
@@ -282,7 +287,7 @@ def _real(function: Callable[[float], float]) -> Callable[[Array], Array]:
 
 
 # fmt: off
-unary("abs",                   NUMBER,      _or_complex(np.abs, complex_meaning.absolute),
+unary("abs",                   NUMBER,      _or_complex(np.abs, of_complex.absolute),
                                             _component)
 unary("acos",                  FLOAT,       np.arccos)
 unary("acosh",                 FLOAT,       np.arccosh)
@@ -291,41 +296,41 @@ unary("asinh",                 FLOAT,       np.arcsinh)
 unary("atanh",                 FLOAT,       np.arctanh)
 unary("cbrt",                  FLOAT,       np.cbrt)
 unary("ceil",                  FLOAT,       np.ceil)
-unary("cosh",                  FLOAT,       np.cosh)
-unary("cosine",                FLOAT,       np.cos)
+unary("cosh",                  INEXACT,     _or_complex(np.cosh, of_complex.cosh))
+unary("cosine",                INEXACT,     _or_complex(np.cos, of_complex.cosine))
 of_bits("count-leading-zeros", 1,           _count_leading_zeros)
 unary("erf",                   FLOAT,       _real(math.erf))
-unary("exponential",           FLOAT,       np.exp)
-unary("exponential-minus-one", FLOAT,       np.expm1)
+unary("exponential",           INEXACT,     _or_complex(np.exp, of_complex.exponential))
+unary("exponential-minus-one", INEXACT,     _or_complex(np.expm1, of_complex.exponential_minus_one))
 unary("floor",                 FLOAT,       np.floor)
-unary("imag",                  FLOAT | COMPLEX, np.imag, _component)
+unary("imag",                  INEXACT,     np.imag, _component)
 unary("is-finite",             FLOAT,       np.isfinite, lambda _: PRED)
-unary("log",                   FLOAT,       np.log)
-unary("log-plus-one",          FLOAT,       np.log1p)
-unary("logistic",              FLOAT,       lambda x: 1 / (1 + np.exp(-x)))
+unary("log",                   INEXACT,     _or_complex(np.log, of_complex.log))
+unary("log-plus-one",          INEXACT,     _or_complex(np.log1p, of_complex.log_plus_one))
+unary("logistic",              INEXACT,     _or_complex(_logistic, of_complex.logistic))
 unary("negate",                NUMBER,      np.negative)
 unary("not",                   BITS,        _logical_or_bitwise(np.logical_not, np.invert))
 of_bits("popcnt",              1,           lambda x, _: np.bitwise_count(x).astype(np.uint64))
-unary("real",                  FLOAT | COMPLEX, np.real, _component)
+unary("real",                  INEXACT,     np.real, _component)
 unary("round-nearest-afz",     FLOAT,       _round_half_away)
 unary("round-nearest-even",    FLOAT,       np.rint)
-unary("rsqrt",                 FLOAT,       lambda x: 1 / np.sqrt(x))
-unary("sign",                  INT | FLOAT, _sign)
-unary("sine",                  FLOAT,       np.sin)
-unary("sinh",                  FLOAT,       np.sinh)
-unary("sqrt",                  FLOAT,       np.sqrt)
-unary("tan",                   FLOAT,       np.tan)
-unary("tanh",                  FLOAT,       np.tanh)
+unary("rsqrt",                 INEXACT,     _or_complex(lambda x: 1 / np.sqrt(x), of_complex.rsqrt))
+unary("sign",                  NUMBER,      _or_complex(_sign, of_complex.sign))
+unary("sine",                  INEXACT,     _or_complex(np.sin, of_complex.sine))
+unary("sinh",                  INEXACT,     _or_complex(np.sinh, of_complex.sinh))
+unary("sqrt",                  INEXACT,     _or_complex(np.sqrt, of_complex.sqrt))
+unary("tan",                   INEXACT,     _or_complex(np.tan, of_complex.tan))
+unary("tanh",                  INEXACT,     _or_complex(np.tanh, of_complex.tanh))
 
 binary("add",                    NUMBER,      np.add)
 binary("and",                    BITS,        np.bitwise_and)
-binary("atan2",                  FLOAT,       np.arctan2)
-binary("divide",                 NUMBER,      _or_complex(_divide, complex_meaning.divide))
+binary("atan2",                  INEXACT,     _or_complex(np.arctan2, of_complex.atan2))
+binary("divide",                 NUMBER,      _or_complex(_divide, of_complex.divide))
 binary("maximum",                ORDERED,     maximum)
 binary("minimum",                ORDERED,     minimum)
-binary("multiply",               NUMBER,      _or_complex(np.multiply, complex_meaning.multiply))
+binary("multiply",               NUMBER,      _or_complex(np.multiply, of_complex.multiply))
 binary("or",                     BITS,        np.bitwise_or)
-binary("power",                  INT | FLOAT, _power)
+binary("power",                  NUMBER,      _or_complex(_power, of_complex.power))
 binary("remainder",              INT | FLOAT, _remainder)
 of_bits("shift-left",             2,           _shift_left)
 of_bits("shift-right-arithmetic", 2,           _shift_right_arithmetic)
