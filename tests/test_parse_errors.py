@@ -54,7 +54,7 @@ ERRORS = [
     ("x = f32[] parameter(99999999999999999999)", 1, 21,
      "99999999999999999999 does not fit 64 bits"),
     ("x = f31[] parameter(0)", 1, 5, "unknown element type 'f31'"),
-    ("x = token[] parameter(0)", 1, 5, "unknown element type 'token'"),
+    ("x = opaque[] parameter(0)", 1, 5, "unknown element type 'opaque'"),
     ("x = f32[2,a] parameter(0)", 1, 5, "expected dimension sizes such as [2,3], got [2,a]"),
     ("x = f32[<=2] parameter(0)", 1, 5, "dynamic dimension sizes are not supported"),
     ("x = f32[?] parameter(0)", 1, 5, "dynamic dimension sizes are not supported"),

@@ -3,6 +3,7 @@
 # Importing a family's file enters its ops into the registry, in the order of the documentation.
 from tfc.hlo import elementwise, movement, dynamic, indexed  # noqa: F401, I001
 from tfc.hlo import contraction, control  # noqa: F401
+from tfc.hlo import tokens, communication, custom_call, collectives, asynchronous  # noqa: F401
 from tfc.hlo.evaluator import evaluate
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.parser import parse

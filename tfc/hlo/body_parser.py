@@ -14,12 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from tfc.errors import ShapeError
+from tfc.hlo.asynchronous import unsugared, wrapped
 from tfc.hlo.ir import Attributes, Computation, Instruction, Metadata
 from tfc.hlo.lexer import Lexer
 from tfc.hlo.literal_text import parse_literal
 from tfc.hlo.op import OPS, Op
 from tfc.hlo.printer import ANNOTATIONS
-from tfc.hlo.shape import AnyShape, Shape, TupleShape
+from tfc.hlo.shape import AnyShape, Shape, TokenShape, TupleShape
 from tfc.hlo.value_text import FORMS, MAX_NESTING, parse_list, parse_shape
 
 
@@ -117,9 +118,12 @@ class BodyParser:
         """`opcode(operands), attributes`; a nested one has no attributes."""
         lexer, start = self.lexer, self.lexer.start
         opcode = lexer.name("an operation")
-        op = OPS.get(opcode)
+        op, inner = OPS.get(opcode), None
         if op is None:
-            lexer.error(f"unknown operation '{opcode}'", start)
+            found = unsugared(opcode)
+            if found is None:
+                lexer.error(f"unknown operation '{opcode}'", start)
+            (op, inner), opcode = found, found[0].name
         if op.needs_shape and shape is None:
             lexer.error(f"{opcode} requires its result shape to be stated", start)
         attributes: dict[str, Any] = {}
@@ -138,7 +142,10 @@ class BodyParser:
         if not nested:
             self.attributes(op, attributes, annotations)
         self.complete(op, attributes, start)
-        made = Attributes(attributes)
+        try:
+            made = wrapped(inner, operands, shape, attributes) if inner else Attributes(attributes)
+        except ShapeError as error:
+            lexer.error(str(error), start)
         shape = self.check_shape(op, operands, shape, made, start)
         metadata = annotations.pop("metadata", None)
         kept = tuple(annotations.items())
@@ -209,6 +216,8 @@ class BodyParser:
                 lexer.accept(",")
             if isinstance(element, TupleShape):
                 parts.append(self.scope.add(self.literal_tuple(element)))
+            elif isinstance(element, TokenShape):
+                lexer.error("a constant cannot hold a token")
             else:
                 literal = Attributes(literal=parse_literal(lexer, element))
                 made = Instruction("constant", (), element, literal, "constant")

@@ -25,7 +25,7 @@ from tfc.hlo.op import (
     require_array,
     require_stated,
 )
-from tfc.hlo.shape import PRED, AnyShape, ElementType, Shape, TupleShape
+from tfc.hlo.shape import PRED, AnyShape, ElementType, Shape
 
 Array = np.ndarray
 INT = frozenset({"signed", "unsigned"})
@@ -299,7 +299,7 @@ def _infer_select(shapes: Sequence[AnyShape], _: Attributes, __: AnyShape | None
         describe(shapes[1:]),
         "SEL-1",
     )
-    if isinstance(shapes[1], TupleShape):
+    if not isinstance(shapes[1], Shape):
         require(pred.rank == 0, "select", "a scalar pred to choose between tuples", pred, "SEL-3")
     else:
         require(

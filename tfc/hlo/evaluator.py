@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfc.errors import ShapeError
+from tfc.hlo.devices import device_counts, require_devices
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import Value, op_named
 from tfc.hlo.shape import AnyShape, Shape
+from tfc.runtime.replicas import Participant, current, run_devices, running
 
 
 def evaluate(module: Module, *arrays: object) -> Value:
@@ -23,6 +25,28 @@ def evaluate(module: Module, *arrays: object) -> Value:
     Raises:
         ShapeError: the arguments do not fit the parameters.
     """
+    replicas, partitions = device_counts(module)
+    if replicas * partitions > 1 and current().communicator is None:
+        with running(Participant(0, 0, replicas, partitions)):
+            return _evaluate(module, arrays)
+    return _evaluate(module, arrays)
+
+
+def evaluate_replicas(module: Module, *arrays: Sequence[object]) -> list[Value]:
+    """The value for each device of a module that runs on several, each a thread.
+
+    Args:
+        arrays: for each device, replica by replica, its arguments, as `evaluate` takes them.
+
+    Raises:
+        ShapeError: there are not as many as the module has devices, or they do not fit.
+        TfcError: a device fails, or the devices wait for each other in vain.
+    """
+    replicas, partitions = require_devices(module, len(arrays))
+    return run_devices(replicas, partitions, lambda device: evaluate(module, *arrays[device]))
+
+
+def _evaluate(module: Module, arrays: Sequence[object]) -> Value:
     parameters = module.entry.parameters
     if len(arrays) != len(parameters):
         raise ShapeError(f"{module.name} takes {len(parameters)} arguments, got {len(arrays)}")

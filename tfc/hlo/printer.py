@@ -85,7 +85,7 @@ def clean_name(name: str) -> str:
     cleaned = _NOT_NAME.sub("_", name)
     if not cleaned or not (cleaned[0].isalpha() or cleaned[0] == "_"):
         cleaned = "_" + cleaned
-    return cleaned + "_" if cleaned in ELEMENT_TYPES else cleaned
+    return cleaned + "_" if cleaned in ELEMENT_TYPES or cleaned == "token" else cleaned
 
 
 def unique_names(wanted: Iterable[str]) -> list[str]:

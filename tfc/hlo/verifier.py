@@ -5,8 +5,10 @@ ops' own (op.infer), the checks here are about structure.
 """
 
 from tfc.errors import ShapeError, VerificationError
+from tfc.hlo.devices import device_counts
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import op_named
+from tfc.hlo.replica_groups import device_groups, is_collective
 from tfc.hlo.shape import leaves
 
 
@@ -16,12 +18,25 @@ def verify(module: Module) -> None:
     Raises:
         VerificationError: names the check, the instruction, what is required and what was got.
     """
+    verify_devices(module)
     for computation in module.computations:
         verify_order(computation)
         verify_parameters(computation)
         for instruction in computation.instructions:
             verify_attributes(instruction)
             verify_shape(instruction)
+
+
+def verify_devices(module: Module) -> None:
+    """The module's devices are numbers, and collectives are among these devices."""
+    try:
+        counts = device_counts(module)
+        for computation in module.computations:
+            for instruction in computation.instructions:
+                if is_collective(instruction):
+                    device_groups(instruction, *counts)
+    except ShapeError as error:
+        raise VerificationError(f"devices: {error}") from None
 
 
 def verify_order(computation: Computation) -> None:

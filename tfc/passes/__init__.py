@@ -8,6 +8,7 @@ from tfc.errors import TfcError
 from tfc.passes.copies import Copies
 from tfc.passes.cse import Cse
 from tfc.passes.dce import Dce
+from tfc.passes.devices import Devices
 from tfc.passes.dots import Dots
 from tfc.passes.expand import Expand
 from tfc.passes.fold import Fold
@@ -29,13 +30,14 @@ __all__ = [
 
 PASSES: dict[str, Any] = {
     made.name: made
-    for made in (Inline, Expand, Dots, Simplify, Fold, Cse, Dce, Fusion, Flatten, Copies)
+    for made in (Inline, Expand, Devices, Dots, Simplify, Fold, Cse, Dce, Fusion, Flatten, Copies)
 }
 
 ORDERINGS: tuple[Ordering, ...] = (
     ("inline", "fusion", "a call hides producers from their consumers"),
     ("inline", "flatten", "inlining a call twice gives its loops two callers"),
     ("expand", "dots", "expansions may contain dots"),
+    ("expand", "devices", "an asynchronous collective becomes a plain one"),
     ("dots", "fusion", "the transposes of operands fuse with what makes them"),
     ("simplify", "fusion", "rules see only the parts of a computation that was fused apart"),
     ("cse", "fusion", "fusion counts users, and equal values have too few each"),
@@ -57,6 +59,7 @@ def default_pipeline(exact: bool = True, max_instructions: int = 128) -> Pipelin
         (
             Inline(),
             Expand(),
+            Devices(),
             Dots(),
             Repeat((Simplify(exact=exact), Fold(), Cse(), Dce())),
             Fusion(max_instructions),

@@ -7,7 +7,8 @@
 Instructions are the same if opcode, operands, attributes and shape are. Called computations count
 as the same if their bodies are; those that are part of a kernel (a reduce's to_apply) are merged.
 
-Does nothing when no two instructions of one computation are the same. Loop parts and branches keep
+Does nothing when no two instructions of one computation are the same; those with side effects
+never are. Loop parts and branches keep
 their one caller each.
 """
 
@@ -15,7 +16,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tfc.hlo.ir import Computation, Instruction, Module, rebuild
+from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, rebuild
 from tfc.passes.called import CONTROL, retarget
 
 
@@ -76,6 +77,8 @@ def _merge(computation: Computation, classes: _Classes) -> Computation:
     known: dict[Hashable, Instruction] = {}
 
     def first(instruction: Instruction) -> Instruction:
+        if has_side_effect(instruction):
+            return instruction
         return known.setdefault(classes.key(instruction, instruction.operands), instruction)
 
     return rebuild(computation, first)

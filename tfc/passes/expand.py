@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
+from tfc.passes.expand_runtime import RUNTIME
 
 Expansion = Callable[[Instruction], Instruction]
 
-EXPANSIONS: dict[str, Expansion] = {}
+EXPANSIONS: dict[str, Expansion] = {**RUNTIME}
 
 
 def expand(instruction: Instruction) -> Instruction:

@@ -18,12 +18,12 @@ may go into a consumer.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tfc.hlo import builder
 from tfc.hlo.indexing import Index, variable
-from tfc.hlo.ir import Attributes, Computation, Instruction, Module
+from tfc.hlo.ir import Attributes, Computation, Instruction, Module, remake
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape
 from tfc.passes.called import control_computations, map_some
@@ -227,10 +227,7 @@ class _Plan:
                 operands = tuple(new[o] for o in old.operands)
                 same = all(a is b for a, b in zip(operands, old.operands))
                 new[old] = old if same else old.with_(operands=operands)
-        parameters = [new[p] for p in self.computation.parameters]
-        root = new[self.computation.root]
-        made = Computation.make(self.computation.name, parameters, root)
-        return replace(made, annotations=self.computation.annotations)
+        return remake(self.computation, new)
 
 
 def loop_shape(root: Instruction) -> Shape:
