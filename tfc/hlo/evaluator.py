@@ -9,7 +9,7 @@ from tfc.hlo.devices import device_counts, require_devices
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import Value, op_named
 from tfc.hlo.shape import AnyShape, Shape
-from tfc.runtime.replicas import Participant, current, run_devices, running
+from tfc.runtime.replicas import run_devices, running_one_of
 
 
 def evaluate(module: Module, *arrays: object) -> Value:
@@ -25,11 +25,12 @@ def evaluate(module: Module, *arrays: object) -> Value:
     Raises:
         ShapeError: the arguments do not fit the parameters.
     """
-    replicas, partitions = device_counts(module)
-    if replicas * partitions > 1 and current().communicator is None:
-        with running(Participant(0, 0, replicas, partitions)):
-            return _evaluate(module, arrays)
-    return _evaluate(module, arrays)
+    parameters = module.entry.parameters
+    if len(arrays) != len(parameters):
+        raise ShapeError(f"{module.name} takes {len(parameters)} arguments, got {len(arrays)}")
+    values = [_argument(a, p.shape, p.name) for a, p in zip(arrays, parameters)]
+    with running_one_of(*device_counts(module)):
+        return evaluate_computation(module.entry, values)
 
 
 def evaluate_replicas(module: Module, *arrays: Sequence[object]) -> list[Value]:
@@ -44,14 +45,6 @@ def evaluate_replicas(module: Module, *arrays: Sequence[object]) -> list[Value]:
     """
     replicas, partitions = require_devices(module, len(arrays))
     return run_devices(replicas, partitions, lambda device: evaluate(module, *arrays[device]))
-
-
-def _evaluate(module: Module, arrays: Sequence[object]) -> Value:
-    parameters = module.entry.parameters
-    if len(arrays) != len(parameters):
-        raise ShapeError(f"{module.name} takes {len(parameters)} arguments, got {len(arrays)}")
-    values = [_argument(a, p.shape, p.name) for a, p in zip(arrays, parameters)]
-    return evaluate_computation(module.entry, values)
 
 
 def evaluate_computation(computation: Computation, arguments: Sequence[Value]) -> Value:

@@ -10,7 +10,7 @@ it waits for, directly or through others, have ended or wait themselves, it is a
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -94,6 +94,14 @@ def running(participant: Participant) -> Iterator[None]:
         yield
     finally:
         _thread.participant = before
+
+
+def running_one_of(replicas: int, partitions: int) -> AbstractContextManager[None]:
+    """Run a program for so many devices: as the one that this thread is, else as the first."""
+    here = current()
+    if (here.replicas, here.partitions) == (replicas, partitions):
+        return nullcontext()
+    return running(Participant(0, 0, replicas, partitions))
 
 
 @dataclass
