@@ -15,6 +15,13 @@ from tfc.frontend.gradient import grad, value_and_grad, vjp
 from tfc.frontend.tensor import Tensor
 from tfc.jit import Compiled, JitFunction, Lowered, jit
 from tfc.options import Options
+from tfc.runtime.functions import register_custom_call
+from tfc.transfers import (
+    transfer_from_channel,
+    transfer_from_outfeed,
+    transfer_to_channel,
+    transfer_to_infeed,
+)
 
 __version__ = "0.1.0"
 
@@ -34,6 +41,11 @@ __all__ = [
     "jit",
     "nn",
     "numpy",
+    "register_custom_call",
+    "transfer_from_channel",
+    "transfer_from_outfeed",
+    "transfer_to_channel",
+    "transfer_to_infeed",
     "value_and_grad",
     "vjp",
     "while_loop",

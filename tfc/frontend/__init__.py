@@ -11,4 +11,5 @@ from tfc.frontend import (  # noqa: F401
     reductions,
     vjp,
     vjp_indexed,
+    vjp_runtime,
 )
