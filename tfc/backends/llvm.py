@@ -11,6 +11,7 @@ import ctypes.util
 import itertools
 import re
 import threading
+import weakref
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from typing import Any
@@ -311,9 +312,17 @@ def _make_jit() -> llvmlite.LLJIT:
     return llvmlite.create_lljit_compiler(use_jit_link=True, suppress_errors=False)
 
 
+# LLVM must free a module before its context. Where both are garbage of one reference cycle, Python
+# finalises them in any order; so a context is held here until its module is about to go.
+_contexts: dict[int, llvmlite.ContextRef] = {}
+
+
 def _parse(text: str) -> llvmlite.ModuleRef:
+    context = llvmlite.create_context()
     try:
-        module = llvmlite.parse_assembly(text, llvmlite.create_context())
+        module = llvmlite.parse_assembly(text, context)
+        _contexts[id(context)] = context
+        weakref.finalize(module, _contexts.pop, id(context)).atexit = False
         module.verify()
     except RuntimeError as error:
         position = re.search(r"<string>:(\d+):\d+", str(error))

@@ -168,4 +168,7 @@ def reraise() -> None:
         BaseException: what the Python function raised.
     """
     error, _failures.error = _failures.error, None
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # else it would hold this frame, which holds it

@@ -80,8 +80,11 @@ class CpuExecutable(Executable):
 
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
         self.check_arguments(arguments)
+        # A NumPy scalar has no memory that lasts: its address is that of a temporary array.
         passed = [
-            a if plain and a.flags.c_contiguous else _TRANSFERS.to_device(a, s)
+            a
+            if plain and type(a) is np.ndarray and a.flags.c_contiguous
+            else _TRANSFERS.to_device(a, s)
             for a, plain, s in zip(arguments, self._plain, self.parameter_shapes)
         ]
         results = [np.empty(dims, dtype) for dims, dtype in self._results]
