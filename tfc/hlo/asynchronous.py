@@ -198,6 +198,10 @@ def wrapped(
         for n, s in enumerate(shapes)
     )
     inferred = base.infer(shapes, own, result)
+    require(
+        result is None or inferred.is_compatible(result),
+        f"{base.name}-start", f"a result {inferred.without_layout()}", result,
+    )  # fmt: skip
     root = Instruction(base.name, parameters, result or inferred, own, base.name)
     called = Computation(f"async_{base.name}", parameters, (*parameters, root), root)
     return Attributes(outer, calls=called)
