@@ -12,7 +12,6 @@ import tfc
 from tfc.errors import ParseError, ShapeError, TfcError, VerificationError
 from tfc.hlo import evaluate, parse
 from tfc.hlo.evaluator import evaluate_replicas
-from tfc.hlo.verifier import verify
 
 ADD = "add { x = f32[] parameter(0)\ny = f32[] parameter(1)\nROOT a = f32[] add(x, y) }\n"
 RNG = np.random.default_rng(0)
@@ -266,13 +265,16 @@ def test_shape_rules(operation: str, message: str):
 
 @pytest.mark.parametrize(
     ("replicas", "groups", "message"),
-    [
-        ("2", "{{0,5}}", "device numbers below 2"),
-        ("3", "{{0,1}}", "all of the 3 devices"),
-        ("many", "{}", "replica_count must be a number"),
-        ("9999999999", "{}", "replica_count must be a number"),
-    ],
+    [(2, "{{0,5}}", "device numbers below 2"), (3, "{{0,1}}", "all of the 3 devices")],
 )
-def test_groups_must_be_of_the_module_s_devices(replicas: str, groups: str, message: str):
-    with pytest.raises(VerificationError, match=message):
-        verify(module_of(f"{SUM}, replica_groups={groups}", replicas))  # type: ignore[arg-type]
+def test_groups_must_be_of_the_module_s_devices(replicas: int, groups: str, message: str):
+    module = module_of(f"{SUM}, replica_groups={groups}", replicas)
+    for run in (lambda: tfc.compile(module), lambda: evaluate(module, P[0])):
+        with pytest.raises(ShapeError, match=message):
+            run()
+
+
+@pytest.mark.parametrize("count", ["many", "9999999999", "-1"])
+def test_numbers_of_devices_are_checked(count: str):
+    with pytest.raises(VerificationError, match="replica_count must be a number from 1 to"):
+        parse(f"HloModule m, replica_count={count}\nENTRY e {{ x = f32[] parameter(0) }}")

@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 _RAW = re.compile(r'"(?:[^"\\]|\\.)*+"|//[^\n]*+|/\*(?s:.*?)\*/|[{}]|\s++|[^"{}\s/]++|.')
 _FLAT = re.compile(r'\{[^{}"]*+(?:"(?:[^"\\]|\\.)*+"[^{}"]*+)*+\}')
 _NAMES = re.compile(r"\((%?[A-Za-z_][\w.\-]*+(?:, ?%?[A-Za-z_][\w.\-]*+)*+)\)")
-_ATOM = re.compile(rf"{_SPACE}([\w.+%\-]++)")
+_ATOM = re.compile(rf"{_SPACE}([\w.+%\->]++)")
 _INTEGER = re.compile(r"-?\d{1,19}")
 
 
