@@ -17,7 +17,9 @@ def _token(g: Grower) -> Instruction:
 
 @generates("after-all")
 def _after_all(g: Grower) -> Instruction:
-    return builder.instruction("after-all", [_token(g) for _ in range(g.integer(0, 2))])
+    """A token, behind an array: what random programs compute are arrays."""
+    token = builder.instruction("after-all", [_token(g) for _ in range(g.integer(0, 2))])
+    return builder.instruction("add-dependency", [g.operand(ANY), token])
 
 
 @generates("opt-barrier")
