@@ -13,7 +13,7 @@ def _tuple(g: Grower) -> Instruction:
     return builder.instruction("get-tuple-element", [made], index=g.integer(0, len(elements) - 1))
 
 
-def some_function(g: Grower, shape: Shape) -> Computation:
+def _function(g: Grower, shape: Shape) -> Computation:
     """x -> copy, reverse or x∘x of one shape."""
     x = builder.parameter(0, shape, "x")
     match g.integer(0, 2):
@@ -29,20 +29,20 @@ def some_function(g: Grower, shape: Shape) -> Computation:
 @generates("call")
 def _call(g: Grower) -> Instruction:
     x = g.operand(ANY)
-    return builder.instruction("call", [x], to_apply=some_function(g, x.array_shape))
+    return builder.instruction("call", [x], to_apply=_function(g, x.array_shape))
 
 
 @generates("fusion")
 def _fusion(g: Grower) -> Instruction:
     x = g.operand(ANY)
-    calls = some_function(g, x.array_shape)
+    calls = _function(g, x.array_shape)
     return builder.instruction("fusion", [x], shape=x.shape, kind="kLoop", calls=calls)
 
 
 @generates("conditional")
 def _conditional(g: Grower) -> Instruction:
     x = g.operand(ANY)
-    branches = [some_function(g, x.array_shape) for _ in range(2)]
+    branches = [_function(g, x.array_shape) for _ in range(2)]
     if g.integer(0, 1):
         index = g.scalar(S32)
         return builder.instruction(
@@ -63,7 +63,7 @@ def _while(g: Grower) -> Instruction:
     count, value = (builder.instruction("get-tuple-element", [state], index=i) for i in range(2))
     test = builder.compare("LT", count, builder.constant(g.integer(0, 3), S32))
     step = builder.binary("add", count, builder.constant(1, S32))
-    called = builder.instruction("call", [value], to_apply=some_function(g, x.array_shape))
+    called = builder.instruction("call", [value], to_apply=_function(g, x.array_shape))
     body = Computation.make("body", [state], builder.instruction("tuple", [step, called]))
     loop = builder.instruction(
         "while", [init], condition=Computation.make("condition", [state], test), body=body

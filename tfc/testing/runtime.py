@@ -4,10 +4,9 @@ What waits for somebody outside of the program has none.
 """
 
 from tfc.hlo import builder
-from tfc.hlo.ir import Instruction
+from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.replica_groups import ReplicaGroups
 from tfc.hlo.shape import S32, U32, AnyShape, Shape, TupleShape
-from tfc.testing.control import some_function
 from tfc.testing.grower import ANY, Grower, generates
 
 
@@ -108,7 +107,10 @@ def _copy_pair(g: Grower, opcode: str) -> Instruction:
 
 def _async_pair(g: Grower, opcode: str) -> Instruction:
     x = g.operand(ANY)
-    called = some_function(g, x.array_shape)
+    # Two instructions: XLA prints a single one as if its operands were those of the start.
+    inside = builder.parameter(0, x.array_shape, "x")
+    body = builder.instruction("reverse", [builder.unary("copy", inside)], dimensions=())
+    called = Computation.make("function", [inside], body)
     shape = TupleShape((TupleShape((x.shape,)), x.shape, Shape(S32)))
     made = builder.instruction("async-start", [x], shape=shape, calls=called)
     for _ in range(g.integer(0, 2)):
