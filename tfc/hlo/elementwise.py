@@ -27,12 +27,7 @@ from tfc.hlo.op import (
     require,
     require_array,
 )
-from tfc.hlo.shape import (
-    PRED,
-    AnyShape,
-    ElementType,
-    Shape,
-)
+from tfc.hlo.shape import PRED, AnyShape, ElementType, Shape
 
 Array = np.ndarray
 INT = frozenset({"signed", "unsigned"})
