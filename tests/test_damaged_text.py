@@ -23,7 +23,7 @@ CASES = [
     for path in sorted(FILES.glob("*.hlo"))
     for case in path.read_text().split("// -----\n")
 ]
-SECONDS = 5  # for a text of a few lines, on any machine
+SECONDS = 5  # of this process, for a text of a few lines on any machine
 _TOKEN = re.compile(r"[\w.%\-]+|\s+|\"[^\"\n]*\"|.", re.DOTALL)
 _CALL = re.compile(r" = (?:\([^=]*\)|\S+) ([a-z][a-z0-9\-]*)\((.*?)\)(, .*)?$")
 _ATTRIBUTE = re.compile(r", ([a-z_\-]+)=(\{(?:[^{}]|\{[^{}]*\})*\}|%?[\w.\-]+)")
@@ -31,10 +31,10 @@ _ATTRIBUTE = re.compile(r", ([a-z_\-]+)=(\{(?:[^{}]|\{[^{}]*\})*\}|%?[\w.\-]+)")
 
 def read(text: str) -> None:
     """Parse a text that may be refused."""
-    start = time.perf_counter()
+    start = time.process_time()
     with suppress(TfcError):
         parse(text)
-    assert time.perf_counter() - start < SECONDS
+    assert time.process_time() - start < SECONDS
 
 
 def instructions() -> list[tuple[str, str, str, str]]:
@@ -77,7 +77,7 @@ def test_attributes_are_checked(case: str, line: str, opcode: str, attributes: s
         name, whole = match[1], match[0]
         said = refusal(case, line, line + whole)
         assert said == f"the attribute {name} is repeated"
-        misspelt = attributes.replace(f" {name}=", f" {name[:-1]}=")
+        misspelt = attributes.replace(f" {name}=", f" {name}{name[-1]}=")
         assert "; did you mean '" in refusal(case, line, stem + misspelt)
         attribute = op.attribute(name)
         if attribute is None:
@@ -107,7 +107,7 @@ def test_operands_are_counted(case: str, line: str, opcode: str, attributes: str
 # At random.
 
 
-@settings(max_examples=400)
+@settings(max_examples=250)
 @given(st.data())
 def test_dropped_doubled_and_exchanged_tokens(data: st.DataObject):
     tokens = _TOKEN.findall(data.draw(st.sampled_from(CASES)))
@@ -126,7 +126,7 @@ def test_dropped_doubled_and_exchanged_tokens(data: st.DataObject):
     read("".join(tokens))
 
 
-@settings(max_examples=400)
+@settings(max_examples=250)
 @given(st.data())
 def test_flipped_bytes(data: st.DataObject):
     raw = bytearray(data.draw(st.sampled_from(CASES)).encode())
@@ -169,16 +169,26 @@ NESTED = {
     "meshes": ("x = f32[] parameter(0), sharding={mesh[" + "{a}" * 5_000 + "$", "never closed"),
     "aliases": ("HloModule m, input_output_alias={" + "{0}: (0, {}), " * 5_000 + "q}",
                 "must look like"),
+    "comments in braces": ("x = f32[] parameter(0), sharding={" + "/* " * 50_000, "does not end"),
+    "blanks in complex numbers": ("x = c64[] constant((1" + " " * 50_000 + ".", "an element"),
+    "blanks in shapes": ("x = f32[1" + " " * 50_000 + "?] parameter(0)", "the sizes"),
+    "digits in statistics": ("x = f32[] parameter(0), statistics={a=" + "1" * 50_000 + "x}",
+                             "must look like"),
+    "lines after an unknown name": ("x = f32[] negate(y)" + "\n" * 50_000 + "y", "undefined name"),
+    "lines after an unknown computation":
+        ("x = f32[] call(), to_apply=f" + "\n" * 50_000 + "f", "undefined computation"),
+    "definitions of nearly that name":
+        ("x = f32[] call(), to_apply=f\n" + "f\n" * 50_000, "undefined computation"),
     "hashes": ("x = f32[] parameter(0)\ny = negate(x" + "#0" * 50_000, "has no element 0"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "message"), NESTED.values(), ids=NESTED)
 def test_hostile_text_is_refused_soon(text: str, message: str):
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ParseError, match=message) as caught:
         parse(text)
-    assert time.perf_counter() - start < SECONDS
+    assert time.process_time() - start < SECONDS
     assert len(str(caught.value)) < 1000
 
 
@@ -187,7 +197,7 @@ def test_a_chain_of_ten_thousand_instructions_is_read_soon():
     for i in range(10_000):
         lines.append(f"%v{i} = f32[8,8]{{1,0}} add(%{f'v{i - 1}' if i else 'x'}, %x), "
                      f'metadata={{op_name="jit(f)/add" source_line={i % 50}}}')  # fmt: skip
-    start = time.perf_counter()
-    module = parse("\n".join(lines))
-    assert str(parse(str(module))) == str(module)
-    assert time.perf_counter() - start < 4 * SECONDS
+    start = time.process_time()
+    text = str(parse("\n".join(lines)))
+    assert str(parse(text)) == text
+    assert time.process_time() - start < 4 * SECONDS

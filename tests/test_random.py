@@ -68,7 +68,7 @@ def test_bits_and_the_new_state_are_exactly_xlas(
 ):
     """A carry out of the low half of the counter included."""
     for number, dims in enumerate(DIMS):
-        if number % (1 if element_type == U32 else 3 if algorithm != "rng_default" else 5):
+        if number % (1 if element_type == U32 and size == 2 else 4):
             continue  # all shapes for one type, some for the others
         module = bits_module(algorithm, size, Shape(element_type, dims))
         for state in ([3, 9, 5], [TOP - 4, TOP - 1, 7], [8, 1 << 40, TOP]):
@@ -78,7 +78,7 @@ def test_bits_and_the_new_state_are_exactly_xlas(
             same_bits(run_hlo_text(str(module), given), expected)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     st.sampled_from(ALGORITHMS), st.sampled_from([U8, S8, F16, U32, S64, F64]),
     st.lists(st.integers(0, 9), max_size=3), st.lists(st.integers(0, TOP), min_size=3, max_size=3),

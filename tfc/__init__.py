@@ -8,7 +8,7 @@ def predict(w, b, x):
     return tnp.tanh(x @ w + b)
 """
 
-from tfc import errors, hlo, nn, numpy
+from tfc import errors, hlo, nn, numpy, random
 from tfc.compiler import compile
 from tfc.frontend.control_flow import cond, fori_loop, while_loop
 from tfc.frontend.gradient import grad, value_and_grad, vjp
@@ -37,6 +37,7 @@ __all__ = [
     "jit",
     "nn",
     "numpy",
+    "random",
     "value_and_grad",
     "vjp",
     "while_loop",

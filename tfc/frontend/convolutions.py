@@ -8,6 +8,7 @@ from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.promotion import promote
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
+from tfc.frontend.window_arguments import Numbers, Padding, padding_pairs, spatial_numbers
 from tfc.hlo.convolution_dimensions import (
     ConvolutionDimensionNumbers,
     default_dimensions,
@@ -16,8 +17,6 @@ from tfc.hlo.convolution_dimensions import (
 from tfc.hlo.shape import element_type_of
 from tfc.hlo.window import Window, WindowDimension
 
-Numbers: TypeAlias = int | Sequence[int]
-Padding: TypeAlias = str | Sequence[tuple[int, int]]
 DimensionNumbers: TypeAlias = str | Sequence[str] | ConvolutionDimensionNumbers | None
 
 
@@ -55,13 +54,15 @@ def conv(
     """
     array, kernel = promote(lhs, rhs)
     labels = _dimensions(dimension_numbers, array)
-    counts = [_numbers(n, labels) for n in (strides, lhs_dilation, rhs_dilation)]
+    counts = [
+        spatial_numbers("conv", n, labels.spatial) for n in (strides, lhs_dilation, rhs_dilation)
+    ]
     sizes = _spatial(array, labels.lhs), _spatial(kernel, labels.rhs)
     plain = [
         WindowDimension(size=k, stride=s, base_dilation=b, window_dilation=w)
         for k, s, b, w in zip(sizes[1], *counts)
     ]
-    pairs = _pairs(padding, plain, sizes[0])
+    pairs = padding_pairs("conv", padding, plain, sizes[0])
     groups = feature_group_count, batch_group_count
     return _convolution(array, kernel, plain, pairs, labels, groups, preferred_element_type)
 
@@ -95,7 +96,9 @@ def conv_transpose(
     if transpose_kernel:
         outputs, inputs, *rest = labels.rhs
         labels = ConvolutionDimensionNumbers(labels.lhs, (inputs, outputs, *rest), labels.out)
-    apart, dilations = _numbers(strides, labels), _numbers(rhs_dilation, labels)
+    apart, dilations = (
+        spatial_numbers("conv_transpose", n, labels.spatial) for n in (strides, rhs_dilation)
+    )
     plain = [
         WindowDimension(size=k, base_dilation=s, window_dilation=w, reversal=transpose_kernel)
         for k, s, w in zip(_spatial(kernel, labels.rhs), apart, dilations)
@@ -103,16 +106,8 @@ def conv_transpose(
     if isinstance(padding, str):
         pairs = [_transposed_padding(d, padding) for d in plain]
     else:
-        pairs = _pairs(padding, plain, _spatial(array, labels.lhs))
+        pairs = padding_pairs("conv_transpose", padding, plain, _spatial(array, labels.lhs))
     return _convolution(array, kernel, plain, pairs, labels, (1, 1), preferred_element_type)
-
-
-def same_padding(d: WindowDimension, size: int) -> tuple[int, int]:
-    """The (low, high) that gives ceil(size / stride) places, high the larger by one if odd."""
-    dilated = d.padded(size)
-    places = -(-dilated // d.stride)
-    total = max((places - 1) * d.stride + d.extent - dilated, 0)
-    return total // 2, total - total // 2
 
 
 def _transposed_padding(d: WindowDimension, padding: str) -> tuple[int, int]:
@@ -164,39 +159,6 @@ def _spatial(tensor: Tensor, dims: Sequence[int]) -> list[int]:
             f"got {list(tensor.shape)} (CGP-1)"
         )
     return [tensor.shape[d] for d in dims[2:]]
-
-
-def _numbers(value: Numbers, labels: ConvolutionDimensionNumbers) -> list[int]:
-    """One number for each spatial dimension."""
-    given = [value] * labels.spatial if isinstance(value, int) else list(value)
-    if len(given) != labels.spatial:
-        raise ShapeError(
-            f"conv requires {labels.spatial} numbers for spatial dimensions, got {given}"
-        )
-    return given
-
-
-def _pairs(
-    padding: Padding, window: Sequence[WindowDimension], sizes: Sequence[int]
-) -> list[tuple[int, int]]:
-    """(low, high) for each spatial dimension."""
-    if not isinstance(padding, str):
-        pairs = [(int(low), int(high)) for low, high in padding]
-        if len(pairs) != len(window):
-            raise ShapeError(f"conv requires {len(window)} pairs of padding, got {pairs}")
-        return pairs
-    match padding:
-        case "VALID":
-            return [(0, 0)] * len(window)
-        case "SAME" | "SAME_LOWER":
-            if any(d.stride < 1 for d in window):
-                raise ShapeError("conv requires strides of 1 or more for padding SAME")
-            pairs = [same_padding(d, n) for d, n in zip(window, sizes)]
-            return pairs if padding == "SAME" else [(high, low) for low, high in pairs]
-        case _:
-            raise ShapeError(
-                f"conv requires padding SAME, SAME_LOWER, VALID or pairs, got '{padding}'"
-            )
 
 
 def _convolution(

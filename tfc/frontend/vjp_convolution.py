@@ -7,7 +7,7 @@ convolution of x with g for a kernel, stride and dilation exchanged, features in
 """
 
 from tfc.frontend import operations as ops
-from tfc.frontend.reverse import Cotangent, vjp, zeros
+from tfc.frontend.reverse import Cotangent, is_differentiable, vjp, zeros
 from tfc.frontend.tensor import Tensor
 from tfc.hlo.convolution import convolution_window, group_counts
 from tfc.hlo.convolution_dimensions import ConvolutionDimensionNumbers
@@ -20,7 +20,7 @@ def _convolution(g: Tensor, y: Tensor, x: Tensor, kernel: Tensor) -> list[Cotang
         return [zeros(x.array_shape), zeros(kernel.array_shape)]
     rules = (_of_array, x), (_of_kernel, kernel)
     return [
-        rule(g, y, x, kernel) if operand.array_shape.element_type.is_float else None
+        rule(g, y, x, kernel) if is_differentiable(operand.array_shape) else None
         for rule, operand in rules
     ]
 

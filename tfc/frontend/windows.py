@@ -4,7 +4,6 @@ A cumulative function is a reduce-window whose windows hold all elements up to t
 make one pass over the array of it.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,9 @@ from tfc.frontend.operations import operation
 from tfc.frontend.promotion import as_tensor, cast
 from tfc.frontend.reductions import highest, lowest, wide_type
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
+from tfc.frontend.window_arguments import Numbers, Padding, padding_pairs, spatial_numbers
 from tfc.hlo.shape import F32
 from tfc.hlo.window import Window, WindowDimension
-
-Pads = str | Sequence[tuple[int, int]]
 
 
 def reduce_window(tensor: Tensor, opcode: str, init: object, window: Window) -> Tensor:
@@ -87,9 +85,9 @@ def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Tensor:
 @evaluable
 def max_pool(
     x: ArrayLike,
-    window: int | Sequence[int],
-    strides: int | Sequence[int] | None = None,
-    padding: Pads = "VALID",
+    window: Numbers,
+    strides: Numbers | None = None,
+    padding: Padding = "VALID",
     data_format: str = "N...C",
 ) -> Tensor:
     """The largest element in each window over the dimensions between batch and channels.
@@ -97,8 +95,9 @@ def max_pool(
     Args:
         window: the window's size, one number for all of those dimensions or one for each.
         strides: how far windows are apart; as far as they are large if left out.
-        padding: "VALID" for windows inside the array, "SAME" for as many windows as there are
-            strides in it, or (before, after) for each of those dimensions.
+        padding: "VALID" for windows inside the array; "SAME" for ceil(size / stride) windows, the
+            smaller half of the padding first, "SAME_LOWER" the larger; or (low, high) for each of
+            those dimensions.
         data_format: "N...C", or "NC..." for channels before those dimensions.
 
     Raises:
@@ -112,9 +111,9 @@ def max_pool(
 @evaluable
 def avg_pool(
     x: ArrayLike,
-    window: int | Sequence[int],
-    strides: int | Sequence[int] | None = None,
-    padding: Pads = "VALID",
+    window: Numbers,
+    strides: Numbers | None = None,
+    padding: Padding = "VALID",
     data_format: str = "N...C",
     count_include_pad: bool = False,
 ) -> Tensor:
@@ -150,9 +149,9 @@ def _inside(d: WindowDimension, size: int, count: int) -> np.ndarray:
 def _pooling(
     name: str,
     tensor: Tensor,
-    window: int | Sequence[int],
-    strides: int | Sequence[int] | None,
-    padding: Pads,
+    window: Numbers,
+    strides: Numbers | None,
+    padding: Padding,
     data_format: str,
 ) -> tuple[Window, range]:
     """The window over all dimensions, and the dimensions between batch and channels."""
@@ -163,15 +162,16 @@ def _pooling(
         )
     start = 2 if data_format.startswith("NC") else 1
     spatial = range(start, start + tensor.ndim - 2)
-    sizes = _each(name, "window", window, len(spatial))
-    steps = sizes if strides is None else _each(name, "strides", strides, len(spatial))
+    sizes = spatial_numbers(name, window, len(spatial))
+    steps = sizes if strides is None else spatial_numbers(name, strides, len(spatial))
     if min(*sizes, *steps) < 1:
         raise ShapeError(
-            f"{name} requires windows and strides of 1 or more, got {list(sizes)} and {list(steps)}"
+            f"{name} requires windows and strides of 1 or more, got {sizes} and {steps}"
         )
-    pads = paddings(name, padding, [tensor.shape[d] for d in spatial], sizes, steps)
+    plain = [WindowDimension(size, step) for size, step in zip(sizes, steps)]
+    pads = padding_pairs(name, padding, plain, [tensor.shape[d] for d in spatial])
     dimensions = [WindowDimension(1)] * tensor.ndim
-    for d, size, step, (low, high) in zip(spatial, sizes, steps, pads):
+    for d, (size, step, (low, high)) in zip(spatial, zip(sizes, steps, pads)):
         dimensions[d] = WindowDimension(size, step, low, high)
         if low >= size or high >= size or min(low, high) < 0:
             raise ShapeError(
@@ -179,37 +179,3 @@ def _pooling(
                 f"got {(low, high)}"
             )
     return Window(tuple(dimensions)), spatial
-
-
-def _each(name: str, what: str, given: int | Sequence[int], count: int) -> tuple[int, ...]:
-    numbers = (given,) * count if isinstance(given, int) else tuple(given)
-    if len(numbers) != count:
-        raise ShapeError(f"{name} requires {what} of {count} numbers, got {list(numbers)}")
-    return numbers
-
-
-def paddings(
-    name: str, padding: Pads, sizes: Sequence[int], windows: Sequence[int], strides: Sequence[int]
-) -> list[tuple[int, int]]:
-    """(before, after) for each dimension, from "SAME", "VALID" or the numbers themselves.
-
-    "SAME" gives ceil(size / stride) windows, with the odd element of padding at the end.
-
-    Raises:
-        ShapeError: it is another word, or there are more or fewer numbers than dimensions.
-    """
-    match padding:
-        case "VALID":
-            return [(0, 0)] * len(sizes)
-        case "SAME":
-            missing = [
-                max((-(-n // s) - 1) * s + w - n, 0) for n, w, s in zip(sizes, windows, strides)
-            ]
-            return [(m // 2, m - m // 2) for m in missing]
-        case str():
-            raise ShapeError(f"{name} requires padding 'SAME', 'VALID' or numbers, got '{padding}'")
-        case _:
-            pads = [(low, high) for low, high in padding]
-    if len(pads) != len(sizes):
-        raise ShapeError(f"{name} requires {len(sizes)} pairs of padding, got {pads}")
-    return pads

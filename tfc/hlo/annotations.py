@@ -31,7 +31,7 @@ def _row(pattern: str, example: str, *defaults: str) -> Annotation:
     return Annotation(re.compile(pattern, re.VERBOSE | re.DOTALL), example, defaults)
 
 
-_INTS = r"\d+(?:\s*,\s*\d+)*"
+_INTS = r"\d++(?:\s*,\s*\d++)*+"
 _STRING = r"(?:\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+')"
 _ANY = r"\{.*\}"
 _FLAT = r"\{[^{}]*\}"
@@ -39,7 +39,7 @@ _BOOL = r"(?:true|false)"
 _INDEX = rf"\{{\s*(?:{_INTS})?\s*\}}"
 _PLACE = rf"\(\s*\d+\s*,\s*{_INDEX}\s*"
 _ALIAS = rf"{_INDEX}\s*:\s*{_PLACE}(?:,\s*(?:may-alias|must-alias)\s*)?\)"
-_NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = r"-?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?"
 _SHARDING = rf"""\{{\s*(?:
     replicated | manual | unknown | unreduced | maximal\ device=\d+
     | (?:maximal_)?mesh\[[^{{}}]*(?:{_FLAT}[^{{}}]*)*

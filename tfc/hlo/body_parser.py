@@ -93,7 +93,9 @@ class BodyParser:
         if name in self.unfinished:
             lexer.error(f"the computation {name} calls itself", start)
         if name not in self.computations:
-            later = re.search(rf"^\s*%?{re.escape(name)}\b[^=]*\{{", lexer.source[start:], re.M)
+            later = re.search(
+                rf"^[ \t]*%?{re.escape(name)}\b[^=\n]*\{{", lexer.source[start:], re.M
+            )
             hint = "; it must come before its use" if later else ""
             hint = hint or did_you_mean(name, self.computations)
             lexer.error(f"undefined computation '{name}'{hint}", start)
@@ -252,7 +254,7 @@ class BodyParser:
         found = self.scope.named.get(name)
         if found is None:
             body, _, _ = self.lexer.source[start:].partition("\n}")
-            later = re.search(rf"^\s*(?:ROOT\s+)?%?{re.escape(name)}\s*=", body, re.M)
+            later = re.search(rf"^[ \t]*(?:ROOT[ \t]+)?%?{re.escape(name)}[ \t]*=", body, re.M)
             hint = "; it is defined only later" if later else did_you_mean(name, self.scope.named)
             self.lexer.error(f"undefined name '{name}'{hint}", start)
         return found

@@ -160,7 +160,7 @@ def _evaluate_reduce(x: Instruction, values: Sequence[Value], call: Call) -> Val
 register(Op("dot", 2, _infer_dot, _evaluate_dot, (
     # XLA prints contracting dimensions even if there are none, and batch dimensions if there are.
     *(Attribute(name, "ints", required="batch" not in name, default=()) for name in DOT_DIMENSIONS),
-    Attribute("operand_precision", "raw", required=False),
+    Attribute("operand_precision", "precisions", required=False),
     Attribute("algorithm", "name", required=False))))
 register(Op("reduce", None, _infer_reduce, _evaluate_reduce,
             (Attribute("dimensions", "ints"), Attribute("to_apply", "computation"))))

@@ -151,6 +151,6 @@ register(Op("convolution", 2, _infer_convolution, _evaluate_convolution, (
     Attribute("feature_group_count", "int", required=False, default=1),
     Attribute("batch_group_count", "int", required=False, default=1),
     Attribute("convolution_kind", "name", required=False),
-    Attribute("operand_precision", "raw", required=False),
+    Attribute("operand_precision", "precisions", required=False),
     Attribute("algorithm", "name", required=False))))
 # fmt: on

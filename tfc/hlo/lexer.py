@@ -201,6 +201,8 @@ class Lexer:
                 continue
             if part == '"':
                 self.error("the string that begins here does not end", match.start())
+            if part == "/" and self.source.startswith("*", position):
+                self.error("the comment that begins here does not end", match.start())
             depth += (part == "{") - (part == "}")
             parts.append(" " if part.isspace() else part)
             if depth == 0:

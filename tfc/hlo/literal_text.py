@@ -22,12 +22,12 @@ _SKIPPED = r"(?:[\s,]++|//[^\n]*+|/\*(?s:.*?)\*/)*+"
 _GAP = re.compile(_SKIPPED)
 _ITEM = re.compile(
     rf"""{_SKIPPED}(
-        [{{}}] | {_FLOAT} | true\b | false\b | \(\s*{_FLOAT}\s*,?\s*{_FLOAT}\s*\)
+        [{{}}] | {_FLOAT} | true\b | false\b | \(\s*+{_FLOAT}\s*+,?\s*+{_FLOAT}\s*+\)
     )""",
     re.VERBOSE,
 )
 _NAN = re.compile(r"(-?)nan(?:\(0x([0-9a-fA-F]+)\))?")
-_COMPLEX = re.compile(rf"\(\s*({_FLOAT})\s*,?\s*({_FLOAT})\s*\)")
+_COMPLEX = re.compile(rf"\(\s*+({_FLOAT})\s*+,?\s*+({_FLOAT})\s*+\)")
 
 
 def print_literal(literal: Literal) -> str:

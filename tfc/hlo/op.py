@@ -27,11 +27,10 @@ class Attribute:
     """One attribute of an op.
 
     `kind` names its text form, a row of value_text.FORMS: "ints", "int", "float", "bool", "name",
-    "string", "raw", "slice", "padding", "window", "labels", "computation", "computations"; or
-    "operand", what stands between the parentheses. `default` is what text that leaves the attribute
-    out means.
-    Instructions always have a required attribute; another that equals its default is not printed.
-    `choices` are the values allowed for an attribute that is one word.
+    "string", "raw", "precisions", "slice", "padding", "window", "labels", "computation" or
+    "computations"; or "operand", what stands between the parentheses. `default` is what text that
+    leaves the attribute out means. Instructions always have a required attribute; another that
+    equals its default is not printed. `choices` are the values of an attribute that is one word.
     """
 
     name: str

@@ -2,7 +2,7 @@
 
 ints {0,1} · int 3 · float 0.001 · bool true · name kLoop · string "s" · raw {…} left alone
 slice {[0:4:2]} · padding 0_1x2_3_1 · window {size=3x3 stride=2x2} · labels b0f_0io->b0f
-computation %f · computations {%f, %g}
+precisions {highest,default} · computation %f · computations {%f, %g}
 """
 
 import re
@@ -156,6 +156,21 @@ def _bounded(lexer: Lexer, text: str) -> int:
     return int(text)
 
 
+def _parse_precisions(lexer: Lexer, _: Called) -> str:
+    """How exactly a product is to be computed, for each operand; kept as text."""
+
+    def precision() -> str:
+        start, word = lexer.start, lexer.name("a precision")
+        if word not in ("default", "high", "highest"):
+            lexer.error(f"a precision must be default, high or highest, got {word}", start)
+        return word
+
+    start, words = lexer.start, parse_list(lexer, "{", "}", precision)
+    if len(words) != 2:
+        lexer.error(f"expected a precision for each of 2 operands, got {len(words)}", start)
+    return "{" + ",".join(words) + "}"
+
+
 def _print_padding(value: Sequence[tuple[int, int, int]], _: NameOf) -> str:
     plain = all(interior == 0 for _, _, interior in value)
     return "x".join(f"{a}_{b}" if plain else f"{a}_{b}_{c}" for a, b, c in value)
@@ -182,6 +197,7 @@ FORMS: dict[str, Form] = {
     "slice":        Form(_print_slice,
                          lambda lexer, _: parse_list(lexer, "{", "}",
                                                      lambda: _parse_interval(lexer))),
+    "precisions":   Form(lambda v, _: v, _parse_precisions),
     "padding":      Form(_print_padding, _parse_padding),
     "window":       Form(lambda v, _: print_window(v), lambda lexer, _: parse_window(lexer)),
     "labels":       Form(lambda v, _: str(v), lambda lexer, _: parse_labels(lexer)),

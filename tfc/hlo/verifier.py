@@ -162,10 +162,12 @@ def _is_computations(value: Any) -> bool:
 _VALUES: dict[str, Callable[[Any], bool]] = {
     "ints": _is_ints,
     "int": _is_int,
+    "float": lambda value: isinstance(value, float),
     "bool": lambda value: isinstance(value, bool),
     "name": lambda value: isinstance(value, str),
     "string": lambda value: isinstance(value, str),
     "raw": lambda value: isinstance(value, str),
+    "precisions": lambda value: isinstance(value, str),
     "slice": _is_triples,
     "padding": _is_triples,
     "computation": lambda value: isinstance(value, Computation),

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from hypothesis import strategies as st
 
@@ -75,6 +76,6 @@ def identity(reducer: str, element_type: ElementType) -> Instruction:
             sign = -1 if reducer == "maximum" else 1
             value = sign * np.inf
             if element_type.is_integer:
-                limits = np.iinfo(dtype)
+                limits = ml_dtypes.iinfo(dtype)
                 value = limits.min if reducer == "maximum" else limits.max
     return builder.constant(np.array(value).astype(dtype))

@@ -239,12 +239,24 @@ def mlir_type(element_type: ElementType) -> Any:
 
 
 def memory_type(element_type: ElementType) -> Any:
-    """The `ir.Type` of an element in memory: as `mlir_type`, but i8 for pred."""
-    return _integer_type(8) if element_type is PRED else mlir_type(element_type)
+    """The `ir.Type` of an element in memory: as `mlir_type`, but i8 for pred and i16 for halves.
+
+    LLVM puts halves that it loads, or that branches carry, into vectors, and where a CPU has no
+    instructions for those it calls a run-time library that we do not bring. It leaves integers be.
+    """
+    if element_type is PRED:
+        return _integer_type(8)
+    return _integer_type(16) if _is_half(element_type) else mlir_type(element_type)
+
+
+def _is_half(element_type: ElementType) -> bool:
+    return element_type.is_float and element_type.bits == 16
 
 
 def from_memory(value: Any, element_type: ElementType) -> Scalar:
     """A loaded `ir.Value` as a Scalar; a pred in memory is true if it is not 0."""
+    if _is_half(element_type):
+        return Scalar(emit("arith.bitcast", mlir_type(element_type), [value]), element_type)
     if element_type is not PRED:
         return Scalar(value, element_type)
     zero = emit("arith.constant", value.type, [], value=ir.IntegerAttr.get(value.type, 0))
@@ -254,6 +266,8 @@ def from_memory(value: Any, element_type: ElementType) -> Scalar:
 
 def to_memory(x: Scalar) -> Any:
     """The `ir.Value` to store for a Scalar; the inverse of `from_memory`."""
+    if _is_half(x.element_type):
+        return emit("arith.bitcast", _integer_type(16), [x.value])
     if x.element_type is not PRED:
         return x.value
     return emit("arith.extui", _integer_type(8), [x.value])

@@ -16,9 +16,9 @@ from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.reductions import STRETCH, combination
 from tfc.backends.mlir.scans import emit_cumulative
 from tfc.backends.mlir.spaces import bind, make_space
-from tfc.backends.mlir.value import Scalar, constant, mlir_type, select
+from tfc.backends.mlir.value import Scalar, bitcast, constant, mlir_type, select
 from tfc.hlo.indexing import Condition, Index, variable
-from tfc.hlo.shape import PRED, S64, Shape
+from tfc.hlo.shape import PRED, S64, U16, Shape
 from tfc.hlo.window import Window, WindowDimension
 from tfc.hlo.windows import window_of
 
@@ -188,18 +188,23 @@ def emit_select_and_scatter(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
     index = tuple(place for place, _ in places)
     inside = [c for _, conditions in places for c in conditions]
 
+    element_type = result.shape.element_type
+    # Halves travel as bits, as they lie in memory.
+    carried = U16 if element_type.is_float and element_type.bits == 16 else element_type
+
     def look(scope: Elements, best: Scalars) -> Scalars:
         """(found, value, position) with one more element of the window seen."""
 
         def seen(inner: Elements) -> Scalars:
             found, old, position = best
             new = inner.element(operand, index)
-            (wins,) = emit_scalar_computation(root["select"], [old, new])
+            compared = [bitcast(old, new.element_type), new]
+            (wins,) = emit_scalar_computation(root["select"], compared)
             keeps = found & wins
             here = arith.index_cast(mlir_type(S64), inner.index_value(result.position(index)))
             return [
                 constant(PRED, True),
-                select(keeps, old, new),
+                select(keeps, old, bitcast(new, carried)),
                 select(keeps, position, Scalar(here, S64)),
             ]
 
@@ -207,7 +212,7 @@ def emit_select_and_scatter(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
 
     def visit(points: Sequence[Any]) -> None:
         scope = Elements(sources(kernel, buffers), space.bind(points))
-        nothing = [constant(PRED, False), constant(result.shape.element_type, 0), constant(S64, 0)]
+        nothing = [constant(PRED, False), constant(carried, 0), constant(S64, 0)]
         found, _, position = nest(scope, offsets, window.size, nothing, look)
         guard = scf.IfOp(found.value)
         with ir.InsertionPoint(guard.then_block):
