@@ -120,7 +120,7 @@ def backward(
 
 
 def is_differentiable(shape: AnyShape) -> bool:
-    """True if a value of the shape holds floats, or complex numbers."""
+    """True if a value of the shape holds floats, real or complex."""
     return any(leaf.element_type.kind in ("float", "complex") for leaf in leaves(shape))
 
 

@@ -115,7 +115,9 @@ def _power_by_base(x: Tensor, exponent: Tensor) -> Tensor:
 
 def _power_by_exponent(x: Tensor, exponent: Tensor, y: Tensor) -> Tensor:
     # Where x is 0 the power does not change with a positive exponent.
-    flat = operation("and", _is("EQ", x, 0), _is("GT", exponent, 0))
+    flat = _is("EQ", x, 0)
+    if not x.array_shape.element_type.is_complex:
+        flat = operation("and", flat, _is("GT", exponent, 0))
     return _where(flat, full_like(0, x), _log(_where(flat, full_like(1, x), x)) * y)
 
 

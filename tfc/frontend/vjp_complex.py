@@ -1,4 +1,4 @@
-"""Gradients of what takes complex numbers apart and puts them together.
+"""Gradients of complex numbers' parts, of conversions and of reduced precision.
 
 Cotangents pair with values without conjugation, as in JAX: for a holomorphic function the rule is
 the one of the real function, and the gradient of a real function f of z = x + iy is
@@ -7,7 +7,7 @@ df/dx - i df/dy.
 
 from tfc.frontend import operations as ops
 from tfc.frontend.operations import compare, full_like, operation, select
-from tfc.frontend.reverse import Cotangent, vjp, zeros
+from tfc.frontend.reverse import Cotangent, nondifferentiable, vjp, zeros
 from tfc.frontend.tensor import Tensor
 
 
@@ -36,6 +36,15 @@ def _abs(g: Tensor, y: Tensor, x: Tensor) -> list[Cotangent]:
     length = select(compare("EQ", y, full_like(0, y)), full_like(1, y), y)
     real, imaginary = (g * operation(part, x) / length for part in ("real", "imag"))
     return [operation("complex", real, -imaginary)]
+
+
+@vjp("reduce-precision")
+def _reduce_precision(g: Tensor, y: Tensor, _: Tensor) -> list[Cotangent]:
+    # The cotangent is rounded as the value is.
+    return [operation("reduce-precision", g, **dict(y.instruction.attributes))]
+
+
+nondifferentiable("mulhi", "stochastic-convert")
 
 
 @vjp("convert")

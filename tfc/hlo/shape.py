@@ -92,8 +92,9 @@ _TYPES = [
 ELEMENT_TYPES: dict[str, ElementType] = {t.name: t for t in _TYPES}
 _BY_DTYPE: dict[np.dtype, ElementType] = {t.dtype: t for t in _TYPES}
 
-PRED, S8, S16, S32, S64 = (ELEMENT_TYPES[n] for n in ("pred", "s8", "s16", "s32", "s64"))
-U8, U16, U32, U64 = (ELEMENT_TYPES[n] for n in ("u8", "u16", "u32", "u64"))
+PRED, S4, S8, S16, S32, S64 = (ELEMENT_TYPES[n] for n in ("pred", "s4", "s8", "s16", "s32", "s64"))
+U4, U8, U16, U32, U64 = (ELEMENT_TYPES[n] for n in ("u4", "u8", "u16", "u32", "u64"))
+F8E4M3FN, F8E4M3FNUZ, F8E5M2 = (ELEMENT_TYPES[n] for n in ("f8e4m3fn", "f8e4m3fnuz", "f8e5m2"))
 F16, BF16, F32, F64 = (ELEMENT_TYPES[n] for n in ("f16", "bf16", "f32", "f64"))
 C64, C128 = ELEMENT_TYPES["c64"], ELEMENT_TYPES["c128"]
 
