@@ -23,7 +23,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "frontend": (*ROOTS, "hlo"),
     "passes": (*ROOTS, "hlo"),
     "backends": (*ROOTS, "hlo", "passes"),
-    "stablehlo": (*ROOTS, "hlo", "backends"),
+    "stablehlo": (*ROOTS, "hlo", "passes", "backends"),
     "compiler": (*ROOTS, "hlo", "passes", "backends", "stablehlo"),
     "jit": (*ROOTS, "hlo", "frontend", "passes", "backends", "compiler"),
     "testing": (*ROOTS, "hlo", "passes", "backends", "compiler"),

@@ -5,9 +5,11 @@ from typing import Any
 
 from tfc.backends.mlir.provider import ir
 from tfc.errors import InternalError, TfcError, UnsupportedError
-from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.ir import Computation, Instruction, Module, map_computations, rebuild
 from tfc.hlo.printer import clean_name, unique_names
 from tfc.hlo.shape import leaves
+from tfc.passes.expand import expand
+from tfc.passes.expand_mapped import scan_loop
 from tfc.stablehlo.exporter.emission import ROWS, Emission, flat, nested
 from tfc.stablehlo.source import new_context
 from tfc.stablehlo.types import mlir_type
@@ -19,6 +21,7 @@ def export_text(module: Module) -> str:
     Raises:
         UnsupportedError: StableHLO has no counterpart of some operation.
     """
+    module = map_computations(module, lambda c: rebuild(c, _with_counterpart))
     with new_context() as context, ir.Location.unknown(context):
         made = ir.Module.create()
         made.operation.attributes["sym_name"] = ir.StringAttr.get(clean_name(module.name))
@@ -31,6 +34,14 @@ def export_text(module: Module) -> str:
         except ir.MLIRError as error:
             raise InternalError(f"the exported module is no valid StableHLO: {error}") from error
         return made.operation.get_asm(enable_debug_info=False)
+
+
+def _with_counterpart(instruction: Instruction) -> Instruction:
+    """The instruction, in plain operations if StableHLO has none like it (scan, ragged-dot …)."""
+    if instruction.opcode == "scan":
+        return scan_loop(instruction)
+    smallest = instruction.opcode == "topk" and not instruction.attributes.get("largest", True)
+    return expand(instruction) if smallest or instruction.opcode not in ROWS else instruction
 
 
 class ExportedFunctions:
