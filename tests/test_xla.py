@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from special_values import ulps
 from strategies import EXACT
 from xla_bridge import run_hlo_text, xla_parse, xla_print
 
@@ -93,23 +94,6 @@ def special_floats(element_type: ElementType) -> np.ndarray:
     positive += [*rng.uniform(0, 1, 40), *rng.uniform(0, 20, 40), *10 ** rng.uniform(-4, 4, 40)]
     with np.errstate(over="ignore"):
         return np.array([*positive, *(-v for v in positive)]).astype(element_type.dtype)
-
-
-def ulps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The distance of finite values in units of the last place; 0 where both are the same NaN."""
-    wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
-    same = (wide_a == wide_b) | (np.isnan(wide_a) & np.isnan(wide_b))
-    bits = [v.view(f"i{v.dtype.itemsize}").astype(np.int64) for v in (a, b)]
-    ordered = [
-        np.where(v < 0, np.iinfo(np.int64).min - v, v)
-        if a.dtype.itemsize == 8
-        else np.where(v < 0, -(1 << (a.dtype.itemsize * 8 - 1)) - v, v)
-        for v in bits
-    ]
-    with np.errstate(over="ignore"):
-        distance = np.abs(ordered[0] - ordered[1]).astype(np.float64)
-    special = ~np.isfinite(wide_a) | ~np.isfinite(wide_b)
-    return np.where(same, 0.0, np.where(special, np.inf, distance))
 
 
 @pytest.mark.parametrize("element_type", [F32, F64, F16, BF16], ids=str)

@@ -38,10 +38,18 @@ def _narrowed(x: Array) -> Array:
     return x.astype(np.complex64 if x.dtype.kind == "c" else np.float32)
 
 
+def bilinear(product: Callable[[Array, Array], Array], x: Array, y: Array) -> Array:
+    """A product of arrays, such as a matrix product, from that of real ones: no order of its sums
+    then makes NaN of infinities that another order would keep."""
+    if x.dtype.kind != "c":
+        return product(x, y)
+    (a, b), (c, d) = parts(x), parts(y)
+    return join(product(a, c) - product(b, d), product(a, d) + product(b, c))
+
+
 def multiply(x: Array, y: Array) -> Array:
     """(a + bi)(c + di) = (ac - bd) + (ad + bc)i; NumPy's own may use fused multiply-add."""
-    (a, b), (c, d) = parts(x), parts(y)
-    return join(a * c - b * d, a * d + b * c)
+    return bilinear(np.multiply, x, y)
 
 
 @in_c128

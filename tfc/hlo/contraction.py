@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tfc.hlo.complex_meaning import bilinear
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.movement import require_dimensions
 from tfc.hlo.op import (
@@ -81,7 +82,7 @@ def _evaluate_dot(x: Instruction, values: Sequence[Value], _: Call) -> np.ndarra
     lhs = wide[0].transpose(lhs_batch + lhs_free + lhs_contracting).reshape([*batch, rows, k])
     rhs = wide[1].transpose(rhs_batch + rhs_contracting + rhs_free).reshape([*batch, k, columns])
     with np.errstate(all="ignore"):
-        return np.matmul(lhs, rhs).reshape(x.array_shape.dims).astype(result.dtype)
+        return bilinear(np.matmul, lhs, rhs).reshape(x.array_shape.dims).astype(result.dtype)
 
 
 def reduced_operands(op: str, shapes: Sequence[AnyShape]) -> tuple[list[Shape], list[Shape]]:

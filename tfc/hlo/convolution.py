@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tfc.hlo.complex_meaning import bilinear
 from tfc.hlo.convolution_dimensions import ConvolutionDimensionNumbers
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import Attribute, Call, Op, Value, register, require, require_array
@@ -140,7 +141,7 @@ def _slide(window: Window, lhs: np.ndarray, rhs: np.ndarray, result: np.ndarray)
         seen = lhs[np.ix_(*every[:2], *ins)]
         turned = (d.size - 1 - k if d.reversal else k for d, k in zip(window.dimensions, at))
         weights = rhs[(slice(None), slice(None), *turned)]
-        products = np.tensordot(weights, seen, ([1], [1]))
+        products = bilinear(lambda x, y: np.tensordot(x, y, ([1], [1])), weights, seen)
         result[np.ix_(*every[2:], *outs)] += np.moveaxis(products, 0, 1)
 
 

@@ -27,12 +27,7 @@ from tfc.hlo.op import (
     require,
     require_array,
 )
-from tfc.hlo.shape import (
-    PRED,
-    AnyShape,
-    ElementType,
-    Shape,
-)
+from tfc.hlo.shape import PRED, AnyShape, ElementType, Shape, element_type_of
 
 Array = np.ndarray
 INT = frozenset({"signed", "unsigned"})
@@ -69,7 +64,7 @@ def binary(name: str, domain: frozenset[str], meaning: Callable[[Array, Array], 
     def evaluate(instruction: Instruction, values: Sequence[Value], _: Call) -> Array:
         return apply(meaning, instruction.array_shape.element_type, values)
 
-    infer = partial(infer_binary, name, domain)
+    infer = partial(infer_alike, name, domain)
     return register(Op(name, 2, infer, evaluate, elementwise=True, domain=domain))
 
 
@@ -107,47 +102,46 @@ def require_kind(op: str, element_type: ElementType, domain: frozenset[str]) -> 
         require(False, op, f"operands of type {' or '.join(sorted(domain))}", element_type)
 
 
-def infer_binary(
+def infer_alike(
     name: str,
     domain: frozenset[str],
     shapes: Sequence[AnyShape],
     _: Attributes,
     __: AnyShape | None,
 ) -> Shape:
-    """The shape rule of a binary op: both operands have one shape, which is the result's.
+    """The shape rule of most ops: the operands have one shape, which is the result's.
 
     Raises:
         ShapeError: the shapes differ, or the element type is of another kind.
     """
-    left, right = (require_array(name, s) for s in shapes)
+    first, *rest = (require_array(name, s) for s in shapes)
     require(
-        left.is_compatible(right), name, "operands of the same shape", describe(shapes), "BIN-1"
+        all(first.is_compatible(other) for other in rest),
+        name,
+        "operands of the same shape",
+        describe(shapes),
+        "BIN-1",
     )
-    require_kind(name, left.element_type, domain)
-    return left
+    require_kind(name, first.element_type, domain)
+    return first
 
 
 def apply(meaning: Callable[..., Array], result: ElementType, values: Sequence[Array]) -> Array:
     """Apply a NumPy function quietly and round to the result's type; narrow floats compute in f64.
 
     Types without NumPy arithmetic of their own (bf16, f8 …) are exact in f64, so one rounding is
-    all that happens.
+    all that happens. 4-bit integers compute in 8 bits and wrap.
     """
     with np.errstate(all="ignore"):
-        widened = [v.astype(np.float64) if _is_narrow_float(v) else v for v in values]
-        return np.asarray(meaning(*widened)).astype(result.dtype, copy=False)
+        return np.asarray(meaning(*map(widened, values))).astype(result.dtype, copy=False)
 
 
-def _is_narrow_float(value: Array) -> bool:
-    kind, size = value.dtype.kind, value.dtype.itemsize
-    return (kind == "f" and size <= 4) or (
-        kind == "V" or ("float" in value.dtype.name and size < 8)
-    )
-
-
-def _popcnt(x: Array) -> Array:
-    # NumPy counts the bits of the absolute value.
-    return np.bitwise_count(x.view(f"u{x.dtype.itemsize}")).astype(x.dtype)
+def widened(value: Array) -> Array:
+    """The values in a type that NumPy computes in: narrow floats in f64, 4-bit integers in 8."""
+    element_type = element_type_of(value.dtype)
+    if element_type.bits == 4:
+        return value.astype(np.int8 if element_type.kind == "signed" else np.uint8)
+    return value.astype(np.float64) if element_type.is_float else value
 
 
 def maximum(x: Array, y: Array) -> Array:
@@ -214,23 +208,59 @@ def _power(x: Array, y: Array) -> Array:
     return np.where(y < 0, inverse, result)
 
 
-def _shift(meaning: Callable[[Array, Array], Array], arithmetic: bool) -> Callable[..., Array]:
-    def shift(x: Array, y: Array) -> Array:
-        width = x.dtype.itemsize * 8
-        bits = x.view(f"{'i' if arithmetic else 'u'}{x.dtype.itemsize}")
-        amount = y.view(f"u{y.dtype.itemsize}")
-        beyond = bits >> (width - 1) if arithmetic else np.zeros_like(bits)
-        inside = meaning(bits, np.minimum(amount, width - 1).astype(bits.dtype))
-        return np.where(amount < width, inside, beyond).astype(bits.dtype).view(x.dtype)
+def of_bits(name: str, arity: int, meaning: Callable[..., Array]) -> Op:
+    """Define an op on the bits of integers: `meaning` takes them as u64, and the width."""
 
-    return shift
+    def evaluate(instruction: Instruction, values: Sequence[Value], _: Call) -> Array:
+        shape = instruction.array_shape
+        patterns = (_pattern(v, shape.element_type) for v in values)
+        return _from_pattern(meaning(*patterns, shape.element_type.bits), shape.element_type)
+
+    return own_rule(name, arity, partial(infer_alike, name, INT), evaluate, INT)
 
 
-def _count_leading_zeros(x: Array) -> Array:
-    bits, count = x.view(f"u{x.dtype.itemsize}"), np.full(x.shape, x.dtype.itemsize * 8)
-    while bits.any():
-        count, bits = np.where(bits > 0, count - 1, count), bits >> 1
-    return count.astype(x.dtype)
+def _pattern(x: Array, element_type: ElementType) -> Array:
+    """The bits of integers as u64, those beyond the width zero."""
+    wide = x.astype(np.int64 if element_type.kind == "signed" else np.uint64).view(np.uint64)
+    return wide & np.uint64(2**element_type.bits - 1)
+
+
+def _from_pattern(bits: Array, element_type: ElementType) -> Array:
+    """The integers whose lowest bits are given as u64; the inverse of `_pattern`."""
+    unused = np.uint64(64 - element_type.bits)
+    raised = np.left_shift(bits, unused, dtype=np.uint64)
+    if element_type.kind == "signed":
+        return (raised.view(np.int64) >> unused.astype(np.int64)).astype(element_type.dtype)
+    return (raised >> unused).astype(element_type.dtype)
+
+
+def _shift_left(x: Array, amount: Array, width: int) -> Array:
+    return np.where(amount < width, x << np.minimum(amount, np.uint64(63)), np.uint64(0))
+
+
+def _shift_right_logical(x: Array, amount: Array, width: int) -> Array:
+    return np.where(amount < width, x >> np.minimum(amount, np.uint64(63)), np.uint64(0))
+
+
+def _shift_right_arithmetic(x: Array, amount: Array, width: int) -> Array:
+    unused = np.uint64(64 - width)
+    signed = (x << unused).view(np.int64) >> unused.astype(np.int64)
+    return (signed >> np.minimum(amount, np.uint64(63)).astype(np.int64)).view(np.uint64)
+
+
+def _count_leading_zeros(x: Array, width: int) -> Array:
+    count = np.full(x.shape, width, np.uint64)
+    while x.any():
+        count, x = np.where(x > 0, count - np.uint64(1), count), x >> np.uint64(1)
+    return count
+
+
+def _evaluate_multiply_high(x: Instruction, values: Sequence[Value], _: Call) -> Array:
+    result = x.array_shape.element_type
+    left, right = (widened(v).astype(object) for v in values)  # Python's integers have no width
+    return np.asarray(
+        left * right >> result.bits, "i8" if result.kind == "signed" else "u8"
+    ).astype(result.dtype)
 
 
 def _logical_or_bitwise(logical: Callable[..., Array], bitwise: Callable[..., Array]):
@@ -263,7 +293,7 @@ unary("cbrt",                  FLOAT,       np.cbrt)
 unary("ceil",                  FLOAT,       np.ceil)
 unary("cosh",                  FLOAT,       np.cosh)
 unary("cosine",                FLOAT,       np.cos)
-unary("count-leading-zeros",   INT,         _count_leading_zeros)
+of_bits("count-leading-zeros", 1,           _count_leading_zeros)
 unary("erf",                   FLOAT,       _real(math.erf))
 unary("exponential",           FLOAT,       np.exp)
 unary("exponential-minus-one", FLOAT,       np.expm1)
@@ -275,7 +305,7 @@ unary("log-plus-one",          FLOAT,       np.log1p)
 unary("logistic",              FLOAT,       lambda x: 1 / (1 + np.exp(-x)))
 unary("negate",                NUMBER,      np.negative)
 unary("not",                   BITS,        _logical_or_bitwise(np.logical_not, np.invert))
-unary("popcnt",                INT,         _popcnt)
+of_bits("popcnt",              1,           lambda x, _: np.bitwise_count(x).astype(np.uint64))
 unary("real",                  FLOAT | COMPLEX, np.real, _component)
 unary("round-nearest-afz",     FLOAT,       _round_half_away)
 unary("round-nearest-even",    FLOAT,       np.rint)
@@ -297,9 +327,10 @@ binary("multiply",               NUMBER,      _or_complex(np.multiply, complex_m
 binary("or",                     BITS,        np.bitwise_or)
 binary("power",                  INT | FLOAT, _power)
 binary("remainder",              INT | FLOAT, _remainder)
-binary("shift-left",             INT,         _shift(np.left_shift, arithmetic=False))
-binary("shift-right-arithmetic", INT,         _shift(np.right_shift, arithmetic=True))
-binary("shift-right-logical",    INT,         _shift(np.right_shift, arithmetic=False))
+of_bits("shift-left",             2,           _shift_left)
+of_bits("shift-right-arithmetic", 2,           _shift_right_arithmetic)
+of_bits("shift-right-logical",    2,           _shift_right_logical)
 binary("subtract",               NUMBER,      np.subtract)
+own_rule("mulhi", 2,             partial(infer_alike, "mulhi", INT), _evaluate_multiply_high, INT)
 binary("xor",                    BITS,        np.bitwise_xor)
 # fmt: on

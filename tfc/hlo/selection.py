@@ -13,7 +13,7 @@ from tfc.hlo.elementwise import (
     INT,
     Array,
     apply,
-    infer_binary,
+    infer_alike,
     maximum,
     minimum,
     own_rule,
@@ -21,7 +21,7 @@ from tfc.hlo.elementwise import (
 )
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import Attribute, Call, Value, describe, require, require_array
-from tfc.hlo.shape import PRED, AnyShape, Shape, TupleShape
+from tfc.hlo.shape import PRED, AnyShape, Shape
 
 COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
     "EQ": np.equal,
@@ -41,7 +41,7 @@ COMPARISON_TYPES = {
 
 
 def _infer_compare(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None) -> Shape:
-    shape = infer_binary("compare", ANY, shapes, a, None)
+    shape = infer_alike("compare", ANY, shapes, a, None)
     require(
         a["direction"] in COMPARISONS, "compare", "a direction EQ NE GE GT LE LT", a["direction"]
     )
@@ -52,17 +52,26 @@ def _infer_compare(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None
         a["direction"],
     )
     usual = COMPARISON_TYPES[shape.element_type.kind]
+    allowed = (usual, "TOTALORDER") if shape.element_type.is_float else (usual,)
     require(
-        a.get("type", usual) == usual,
+        a.get("type", usual) in allowed,
         "compare",
-        f"the type {usual} for {shape.element_type}",
+        f"the type {' or '.join(allowed)} for {shape.element_type}",
         a.get("type"),
     )
     return shape.with_element_type(PRED)
 
 
 def _evaluate_compare(instruction: Instruction, values: Sequence[Value], _: Call) -> Array:
+    if instruction.attributes.get("type") == "TOTALORDER":
+        values = [_total_order(v) for v in values]
     return apply(COMPARISONS[instruction["direction"]], PRED, values)
+
+
+def _total_order(x: Array) -> Array:
+    """Integers ordered as the bits of floats are: -NaN, -inf … -0, 0 … inf, NaN."""
+    bits = x.view(f"i{x.dtype.itemsize}")
+    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 
 
 def _infer_select(shapes: Sequence[AnyShape], _: Attributes, __: AnyShape | None) -> AnyShape:
@@ -75,7 +84,7 @@ def _infer_select(shapes: Sequence[AnyShape], _: Attributes, __: AnyShape | None
         describe(shapes[1:]),
         "SEL-1",
     )
-    if isinstance(shapes[1], TupleShape):
+    if not isinstance(shapes[1], Shape):
         require(pred.rank == 0, "select", "a scalar pred to choose between tuples", pred, "SEL-3")
     else:
         require(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
+from typing import ClassVar
 
 import ml_dtypes
 import numpy as np
@@ -91,8 +92,9 @@ _TYPES = [
 ELEMENT_TYPES: dict[str, ElementType] = {t.name: t for t in _TYPES}
 _BY_DTYPE: dict[np.dtype, ElementType] = {t.dtype: t for t in _TYPES}
 
-PRED, S8, S16, S32, S64 = (ELEMENT_TYPES[n] for n in ("pred", "s8", "s16", "s32", "s64"))
-U8, U16, U32, U64 = (ELEMENT_TYPES[n] for n in ("u8", "u16", "u32", "u64"))
+PRED, S4, S8, S16, S32, S64 = (ELEMENT_TYPES[n] for n in ("pred", "s4", "s8", "s16", "s32", "s64"))
+U4, U8, U16, U32, U64 = (ELEMENT_TYPES[n] for n in ("u4", "u8", "u16", "u32", "u64"))
+F8E4M3FN, F8E4M3FNUZ, F8E5M2 = (ELEMENT_TYPES[n] for n in ("f8e4m3fn", "f8e4m3fnuz", "f8e5m2"))
 F16, BF16, F32, F64 = (ELEMENT_TYPES[n] for n in ("f16", "bf16", "f32", "f64"))
 C64, C128 = ELEMENT_TYPES["c64"], ELEMENT_TYPES["c128"]
 
@@ -279,7 +281,29 @@ class TupleShape:
         return "(" + ", ".join(marked) + ")"
 
 
-AnyShape = Shape | TupleShape
+@dataclass(frozen=True)
+class TokenShape:
+    """The shape of a token: a value without bytes, passed along to order what talks to the world.
+
+    It has no `elements`, so what walks over the arrays of a value finds none in it.
+    """
+
+    elements: ClassVar[tuple["AnyShape", ...]] = ()
+
+    def is_compatible(self, other: "AnyShape") -> bool:
+        """True for another token."""
+        return self == other
+
+    def __str__(self) -> str:
+        return "token[]"
+
+    def without_layout(self) -> str:
+        """Notation: token[]."""
+        return str(self)
+
+
+TOKEN = TokenShape()
+AnyShape = Shape | TupleShape | TokenShape
 
 
 def leaves(shape: AnyShape) -> Iterator[Shape]:
@@ -289,6 +313,13 @@ def leaves(shape: AnyShape) -> Iterator[Shape]:
     else:
         for element in shape.elements:
             yield from leaves(element)
+
+
+def row_major(shape: AnyShape) -> AnyShape:
+    """The same shape with every array row-major and unpadded."""
+    if isinstance(shape, TupleShape):
+        return TupleShape(tuple(row_major(e) for e in shape.elements))
+    return shape.with_layout(None) if isinstance(shape, Shape) else shape
 
 
 def linear_index(shape: Shape, index: Sequence[int]) -> int:

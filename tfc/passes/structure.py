@@ -225,6 +225,8 @@ def elementwise_of_splats(x: Instruction) -> Instruction | None:
     """add(broadcast(s), broadcast(t)) --> broadcast(add(s, t)) for scalars s and t"""
     if not isinstance(x.shape, Shape) or not x.shape.rank:
         return None
+    if x.opcode == "bitcast-convert" and x.operands[0].array_shape.dims != x.shape.dims:
+        return None  # the parts of an element differ from one another
     scalars = []
     for operand in x.operands:
         scalar = operand if not operand.array_shape.rank else _splat(operand)
@@ -260,7 +262,11 @@ def convert_of_convert(x: Instruction) -> Instruction | None:
 def bitcast_of_bitcast(x: Instruction) -> Instruction | None:
     """f32[2] bitcast-convert(s32[2] bitcast-convert(u32[2] a)) --> bitcast-convert(a)"""
     inner = x.operands[0]
-    return _made(x, x.opcode, inner.operands) if inner.opcode == x.opcode else None
+    first = inner.operands[0] if inner.opcode == x.opcode else x
+    same = first.array_shape.dims in (inner.array_shape.dims, x.array_shape.dims)
+    if inner.opcode != x.opcode or not same:
+        return None
+    return _made(x, x.opcode, inner.operands)
 
 
 # --- reduce, tuples and control flow --------------------------------------------------------------
@@ -317,7 +323,8 @@ def conditional_on_constant(x: Instruction) -> Instruction | None:
 def while_never(x: Instruction) -> Instruction | None:
     """while(a), condition={ROOT f = constant(false)} --> a"""
     runs = constant_value(x["condition"].root)
-    return x.operands[0] if runs is not None and not runs else None
+    never = runs is not None and not runs and not x["condition"].effects
+    return x.operands[0] if never else None
 
 
 _BY_OPCODE: dict[str, tuple[Function, ...]] = {

@@ -73,9 +73,8 @@ def identity(reducer: str, element_type: ElementType) -> Instruction:
         case "and":
             value = True if element_type.kind == "pred" else -1
         case _:
-            sign = -1 if reducer == "maximum" else 1
-            value = sign * np.inf
-            if element_type.is_integer:
-                limits = ml_dtypes.iinfo(dtype)
-                value = limits.min if reducer == "maximum" else limits.max
+            limits: Any = (ml_dtypes.iinfo if element_type.is_integer else ml_dtypes.finfo)(dtype)
+            value = limits.min if reducer == "maximum" else limits.max
+            if element_type.is_float and element_type.bits > 8:
+                value = np.copysign(np.inf, value)
     return builder.constant(np.array(value).astype(dtype))

@@ -1,13 +1,11 @@
 """Generators: constants, iota, and elementwise operations with attributes or types of their own."""
 
-from collections.abc import Callable
-
 from hypothesis import strategies as st
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import OPS
-from tfc.hlo.shape import F32, F64, PRED, ElementType, Shape
+from tfc.hlo.shape import ELEMENT_TYPES, F32, F64, PRED, S32, Shape
 from tfc.testing.grower import ANY, Grower, generates
 from tfc.testing.values import shapes, sizes
 
@@ -49,16 +47,43 @@ def _clamp(g: Grower) -> Instruction:
     return builder.instruction("clamp", [ends[0], middle, ends[1]])
 
 
-def _retype(g: Grower, opcode: str, to: Callable[[ElementType, ElementType], bool]) -> Instruction:
-    x = g.operand(ANY)
-    shape = x.array_shape
-    target = g.pick([t for t in g.element_types if to(shape.element_type, t)])
-    return builder.instruction(opcode, [x], shape=Shape(target, shape.dims))
-
-
 @generates("convert")
 def _convert(g: Grower) -> Instruction:
-    return _retype(g, "convert", lambda a, b: b.is_complex or not a.is_complex)
+    x = g.operand(ANY)
+    return builder.instruction(
+        "convert", [x], shape=x.array_shape.with_element_type(g.pick(g.element_types))
+    )
+
+
+@generates("bitcast-convert")
+def _bitcast_convert(g: Grower) -> Instruction:
+    first = g.type_of(ANY)
+    plain = [t for t in g.element_types if t.kind not in ("pred", "complex")]
+    second = g.pick(plain if first in plain else [first])
+    wide, narrow = sorted((first, second), key=lambda t: -t.bits)
+    dims = tuple(g.draw(st.lists(sizes(g.zero), max_size=max(g.max_rank - 1, 0))))
+    parts = (wide.bits // narrow.bits,) if wide.bits > narrow.bits else ()
+    shapes = Shape(wide, dims), Shape(narrow, dims + parts)
+    source, target = shapes if g.integer(0, 1) else shapes[::-1]
+    return builder.instruction("bitcast-convert", [g.like(source)], shape=target)
+
+
+@generates("reduce-precision")
+def _reduce_precision(g: Grower) -> Instruction:
+    x = g.operand(frozenset({"float"}))
+    exponent, mantissa = g.integer(1, 11), g.integer(0, 23)
+    return builder.instruction(
+        "reduce-precision", [x], exponent_bits=exponent, mantissa_bits=mantissa
+    )
+
+
+@generates("stochastic-convert")
+def _stochastic_convert(g: Grower) -> Instruction:
+    x = g.operand(frozenset({"float"}))
+    shape = x.array_shape
+    noise = g.like(shape.with_element_type(ELEMENT_TYPES[f"u{shape.element_type.bits}"]))
+    to = g.pick([t for t in g.element_types if t.kind == "signed"] or [S32])
+    return builder.instruction("stochastic-convert", [x, noise], shape=shape.with_element_type(to))
 
 
 @generates("complex")
@@ -68,12 +93,3 @@ def _complex(g: Grower) -> Instruction:
         g.pick(parts or [F32, F64]), tuple(g.draw(st.lists(sizes(g.zero), max_size=g.max_rank)))
     )
     return builder.instruction("complex", [g.like(shape), g.like(shape)])
-
-
-@generates("bitcast-convert")
-def _bitcast_convert(g: Grower) -> Instruction:
-    return _retype(
-        g,
-        "bitcast-convert",
-        lambda a, b: a == b or (a.bits == b.bits and not {"pred", "complex"} & {a.kind, b.kind}),
-    )

@@ -3,13 +3,22 @@
 One row an op, in the order of the definitions. CPU and GPU use the same rows. Nothing here has
 undefined behaviour, whatever the values: integer division, shifts and conversions are guarded to
 give what the definitions (hlo/elementwise.py) say. f16 and bf16 functions compute in f32 and round
-once.
+once; so do the 8-bit floats.
 """
 
 from collections.abc import Callable
 
 from tfc.backends.mlir import math_functions as functions
 from tfc.backends.mlir.complex_arithmetic import COMPLEX_FUNCTIONS
+from tfc.backends.mlir.conversions import (
+    emit_bitcast,
+    emit_convert,
+    emit_reduce_precision,
+    emit_stochastic_convert,
+    limits,
+    widened,
+)
+from tfc.backends.mlir.provider import ir
 from tfc.backends.mlir.value import (
     Scalar,
     bitcast,
@@ -23,7 +32,7 @@ from tfc.backends.mlir.value import (
 )
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import BF16, ELEMENT_TYPES, F16, F32, F64, PRED, ElementType
+from tfc.hlo.shape import ELEMENT_TYPES, F32, F64, ElementType
 
 Emission = Callable[..., Scalar]  # (instruction, *operand elements) -> result element
 
@@ -68,6 +77,16 @@ def _plain(function: Callable[..., Scalar]) -> Emission:
 def _on_bits(function: Callable[..., Scalar]) -> Emission:
     """A function that moves or flips bits, or works on integers."""
     return lambda _, *operands: function(*operands)
+
+
+def _on_sign(function: Callable[..., Scalar]) -> Emission:
+    """A function that changes the sign bit, which in some 8-bit floats makes NaN of zero."""
+    in_f32 = _widened(function)
+    return lambda instruction, x: (
+        in_f32(instruction, x)
+        if x.element_type.is_float and x.element_type.bits == 8
+        else function(x)
+    )
 
 
 def _math(name: str) -> Emission:
@@ -166,21 +185,29 @@ def _shift(shift: Callable[[Scalar, Scalar], Scalar], arithmetic: bool) -> Emiss
     return emission
 
 
+def _multiply_high(_: Instruction, x: Scalar, y: Scalar) -> Scalar:
+    name = "arith.mulsi_extended" if x.element_type.kind == "signed" else "arith.mului_extended"
+    made = ir.Operation.create(name, [x.value.type] * 2, [x.value, y.value])
+    return Scalar(made.results[1], x.element_type)
+
+
 def _not(_: Instruction, x: Scalar) -> Scalar:
     return ~x
 
 
-def _in_arithmetic_type(x: Scalar) -> Scalar:
-    """The value as f32 if it is f16 or bf16."""
-    return convert(x, F32) if x.element_type in (F16, BF16) else x
-
-
 def _is_finite(_: Instruction, x: Scalar) -> Scalar:
-    return _abs(_in_arithmetic_type(x)) < float("inf")
+    return _abs(widened(x)) < float("inf")
+
+
+def _total_order(x: Scalar) -> Scalar:
+    """An integer ordered as the bits of floats are: -NaN, -inf … -0, 0 … inf, NaN."""
+    bits = bitcast(x, ELEMENT_TYPES[f"s{x.element_type.bits}"])
+    return select(bits < 0, bits ^ limits(bits.element_type)[1], bits)
 
 
 def _compare(instruction: Instruction, x: Scalar, y: Scalar) -> Scalar:
-    x, y = _in_arithmetic_type(x), _in_arithmetic_type(y)
+    ordered = instruction.attributes.get("type") == "TOTALORDER"
+    x, y = ((_total_order if ordered else widened)(v) for v in (x, y))
     match instruction["direction"]:
         case "EQ":
             return x.eq(y)
@@ -196,42 +223,13 @@ def _compare(instruction: Instruction, x: Scalar, y: Scalar) -> Scalar:
             return x < y
 
 
-def _convert(instruction: Instruction, x: Scalar) -> Scalar:
-    to = instruction.array_shape.element_type
-    if not (x.element_type.is_float and to.is_integer):
-        return convert(x, to)
-    return saturating_convert(_in_arithmetic_type(x), to)
-
-
-def limits(element_type: ElementType) -> tuple[int, int]:
-    """The least and the greatest value of an integer type."""
-    low = 0 if element_type.kind == "unsigned" else -(1 << (element_type.bits - 1))
-    return low, (1 << element_type.bits) - 1 + low
-
-
-def saturating_convert(x: Scalar, to: ElementType) -> Scalar:
-    """A float as an integer: toward zero, the nearest bound beyond the range, 0 for NaN."""
-    low, high = limits(to)
-    # high + 1 is a power of two, so exact as a float; values from there on saturate.
-    above, below = x >= float(high + 1), x <= float(low)
-    inside = convert(select(above | below | x.ne(x), 0.0, x), to)
-    return select(above, constant(to, high), select(below, constant(to, low), inside))
-
-
-def _bitcast(instruction: Instruction, x: Scalar) -> Scalar:
-    to = instruction.array_shape.element_type
-    if PRED in (x.element_type, to) and x.element_type != to:
-        raise UnsupportedError(f"bitcast-convert from {x.element_type} to {to} is not supported")
-    return bitcast(x, to)
-
-
 def _all_ones(x: Scalar) -> Scalar:
     return constant(x.element_type, -1)
 
 
 # fmt: off
 EMISSION: dict[str, Emission] = {
-    "abs":                    _on_bits(_abs),
+    "abs":                    _on_sign(_abs),
     "acos":                   _widened(functions.acos),
     "acosh":                  _widened(functions.acosh),
     "asin":                   _widened(functions.asin),
@@ -251,7 +249,7 @@ EMISSION: dict[str, Emission] = {
     "log":                    _widened(functions.log),
     "log-plus-one":           _widened(functions.log1p),
     "logistic":               _widened(functions.logistic),
-    "negate":                 _on_bits(lambda x: -x),
+    "negate":                 _on_sign(lambda x: -x),
     "not":                    _not,
     "popcnt":                 _intrinsic("math.ctpop"),
     "real":                   _on_bits(lambda x: x),
@@ -272,6 +270,7 @@ EMISSION: dict[str, Emission] = {
     "maximum":                _plain(maximum),
     "minimum":                _plain(minimum),
     "multiply":               _plain(lambda x, y: x * y),
+    "mulhi":                  _multiply_high,
     "or":                     _plain(lambda x, y: x | y),
     "power":                  _power,
     "remainder":              _guarded_division(lambda x, y: x % y, lambda x: x,
@@ -284,7 +283,9 @@ EMISSION: dict[str, Emission] = {
     "compare":                _compare,
     "select":                 _on_bits(select),
     "clamp":                  _plain(lambda low, x, high: minimum(maximum(x, low), high)),
-    "convert":                _convert,
-    "bitcast-convert":        _bitcast,
+    "convert":                emit_convert,
+    "bitcast-convert":        emit_bitcast,
+    "reduce-precision":       emit_reduce_precision,
+    "stochastic-convert":     emit_stochastic_convert,
 }
 # fmt: on

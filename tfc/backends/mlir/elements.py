@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.mlir.elemental import emit_element, limits
+from tfc.backends.mlir.conversions import limits
+from tfc.backends.mlir.elemental import emit_element
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.value import (
     Scalar,

@@ -5,9 +5,10 @@ the signedness. `x + y` emits `arith.addf` or `arith.addi` at the current insert
 comparison, and so on; a Python number beside a Scalar becomes a constant of its type. Nothing here
 sets fast-math or overflow flags, so every operation means what IEEE 754 and two's complement say.
 
-pred is `i1` in registers and `i8` (0 or 1) in memory; c64 and c128 are complex<f32> and
-complex<f64>. Complex operands have `+`, `-`, `*`, `-x`, `eq` and `ne`; the rest of their arithmetic
-is made from the parts (complex_arithmetic.py).
+pred is `i1` in registers and `i8` (0 or 1) in memory. s4 and u4 are `i4` in registers and the low
+half of an `i8` in memory, as ml_dtypes has them. The 8-bit floats are their bits, `i8`: they move
+and convert, and compute as f32. c64 and c128 are complex<f32> and complex<f64>, with `+`, `-`, `*`,
+`-x`, `eq` and `ne`; the rest of their arithmetic is made from the parts (complex_arithmetic.py).
 
 Operations go through `Operation.create`, which takes a third of the time of the generated builders.
 """
@@ -18,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tfc.backends.mlir.provider import ir
-from tfc.errors import InternalError, UnsupportedError
+from tfc.errors import InternalError
 from tfc.hlo.shape import PRED, ElementType, complex_of
 
 Number: TypeAlias = bool | int | float | complex | np.generic
@@ -215,11 +216,7 @@ def _integer_type(bits: int) -> Any:
 
 
 def mlir_type(element_type: ElementType) -> Any:
-    """The `ir.Type` of a Scalar in a register: i1 for pred, signless iN for integers, fN.
-
-    Raises:
-        UnsupportedError: 4-bit and 8-bit float types, which have no register type here.
-    """
+    """The `ir.Type` of a Scalar in a register: i1 for pred, signless iN for integers, fN."""
     match element_type.name:
         case "pred":
             return _integer_type(1)
@@ -233,18 +230,16 @@ def mlir_type(element_type: ElementType) -> Any:
             return ir.BF16Type.get()
         case "c64" | "c128":
             return ir.ComplexType.get(mlir_type(element_type.component))
-    if element_type.is_integer and element_type.bits >= 8:
-        return _integer_type(element_type.bits)
-    raise UnsupportedError(f"code generation does not support element type {element_type}")
+    return _integer_type(element_type.bits)  # the 8-bit floats are their bits
 
 
 def memory_type(element_type: ElementType) -> Any:
-    """The `ir.Type` of an element in memory: as `mlir_type`, but i8 for pred and i16 for halves.
+    """The `ir.Type` of an element in memory: as `mlir_type`, but integers of 8 or 16 bits.
 
     LLVM puts halves that it loads, or that branches carry, into vectors, and where a CPU has no
     instructions for those it calls a run-time library that we do not bring. It leaves integers be.
     """
-    if element_type is PRED:
+    if element_type.bits <= 8:
         return _integer_type(8)
     return _integer_type(16) if _is_half(element_type) else mlir_type(element_type)
 
@@ -255,6 +250,8 @@ def _is_half(element_type: ElementType) -> bool:
 
 def from_memory(value: Any, element_type: ElementType) -> Scalar:
     """A loaded `ir.Value` as a Scalar; a pred in memory is true if it is not 0."""
+    if element_type.bits == 4:
+        return Scalar(emit("arith.trunci", mlir_type(element_type), [value]), element_type)
     if _is_half(element_type):
         return Scalar(emit("arith.bitcast", mlir_type(element_type), [value]), element_type)
     if element_type is not PRED:
@@ -268,7 +265,7 @@ def to_memory(x: Scalar) -> Any:
     """The `ir.Value` to store for a Scalar; the inverse of `from_memory`."""
     if _is_half(x.element_type):
         return emit("arith.bitcast", _integer_type(16), [x.value])
-    if x.element_type is not PRED:
+    if x.element_type is not PRED and x.element_type.bits != 4:
         return x.value
     return emit("arith.extui", _integer_type(8), [x.value])
 
@@ -281,6 +278,8 @@ def _attribute(element_type: ElementType, mlir: Any, number: Number) -> Any:
         return ir.ArrayAttr.get([_attribute(part, mlir_type(part), x) for x in parts])
     if isinstance(number, complex | np.complexfloating):
         raise InternalError(f"the complex {number} is no constant of type {element_type}")
+    if element_type.is_float and element_type.bits == 8:
+        return ir.IntegerAttr.get(mlir, int(np.asarray(number, element_type.dtype).view(np.int8)))
     if element_type.is_float:
         if number != number and isinstance(number, np.generic):
             # Only the text form carries the payload of a NaN.
@@ -314,6 +313,29 @@ def constant(element_type: ElementType, python_value: Number) -> Scalar:
     A NumPy scalar of the type itself keeps its exact bits, the payload of a NaN included.
     """
     return _make_constant(element_type, mlir_type(element_type), python_value)
+
+
+def bitcast(x: Scalar, element_type: ElementType) -> Scalar:
+    """The bits of `x` read as another type of the same width; pred only to itself."""
+    source = x.element_type
+    if source == element_type:
+        return x
+    if source.bits != element_type.bits or PRED in (source, element_type):
+        raise InternalError(f"the bits of {source} cannot be read as {element_type}")
+    target = mlir_type(element_type)
+    if x.value.type == target:
+        return Scalar(x.value, element_type)
+    return Scalar(emit("arith.bitcast", target, [x.value]), element_type)
+
+
+def resize(x: Scalar, element_type: ElementType) -> Scalar:
+    """An integer or pred as an integer of any width: wrapped, or extended by its sign or by 0."""
+    source, target = x.value.type.width, mlir_type(element_type)
+    if source == target.width:
+        return Scalar(x.value, element_type)
+    extension = "arith.extsi" if x.element_type.kind == "signed" else "arith.extui"
+    name = "arith.trunci" if source > target.width else extension
+    return Scalar(emit(name, target, [x.value]), element_type)
 
 
 def select(condition: Scalar, a: Scalar | Number, b: Scalar | Number) -> Scalar:
