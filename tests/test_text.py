@@ -60,6 +60,8 @@ def annotated(module: Module, seed: int) -> Module:
     def relaid(shape: AnyShape) -> AnyShape:
         if isinstance(shape, TupleShape):
             return TupleShape(tuple(map(relaid, shape.elements)))
+        if not isinstance(shape, Shape):
+            return shape  # a token
         order = tuple(int(d) for d in rng.permutation(shape.rank))
         return shape.with_layout(Layout(order, properties=str(rng.choice(properties))))
 

@@ -27,7 +27,7 @@ from tfc.frontend.trace import Trace
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.control import branches
 from tfc.hlo.ir import Computation
-from tfc.hlo.shape import Shape, TupleShape
+from tfc.hlo.shape import AnyShape, Shape, TupleShape
 
 
 def derivative(opcode: str, slope: Callable[[Tensor, Tensor], Any]) -> None:
@@ -409,7 +409,7 @@ def _pull(branch: Computation, operand: Tensor, cotangent: Cotangent) -> Cotange
     return backward(flat, values, cotangent, flat.parameters)[0]
 
 
-def _float_leaves(cotangent: Cotangent, shape: Shape | TupleShape) -> list[Tensor]:
+def _float_leaves(cotangent: Cotangent, shape: AnyShape) -> list[Tensor]:
     """The cotangent of each float in a value, zeros where nothing flows."""
     if isinstance(shape, Shape):
         if not shape.element_type.is_float:
@@ -419,7 +419,7 @@ def _float_leaves(cotangent: Cotangent, shape: Shape | TupleShape) -> list[Tenso
     return [leaf for part, s in zip(parts, shape.elements) for leaf in _float_leaves(part, s)]
 
 
-def _from_leaves(made: Any, shape: Shape | TupleShape) -> Cotangent:
+def _from_leaves(made: Any, shape: AnyShape) -> Cotangent:
     if isinstance(shape, Shape):
         return next(made) if is_differentiable(shape) else None
     return [_from_leaves(made, element) for element in shape.elements]

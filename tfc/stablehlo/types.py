@@ -63,5 +63,7 @@ def mlir_type(shape: AnyShape) -> str:
     """MLIR's notation of a shape."""
     if isinstance(shape, TupleShape):
         return f"tuple<{', '.join(map(mlir_type, shape.elements))}>"
+    if not isinstance(shape, Shape):
+        return "!stablehlo.token"
     sizes = "".join(f"{size}x" for size in shape.dims)
     return f"tensor<{sizes}{mlir_element_type(shape.element_type)}>"
