@@ -11,6 +11,7 @@ from tfc.frontend import (  # noqa: F401
     reductions,
     sorting,
     vjp,
+    vjp_complex,
     vjp_convolution,
     vjp_fft,
     vjp_indexed,

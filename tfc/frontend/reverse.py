@@ -120,8 +120,8 @@ def backward(
 
 
 def is_differentiable(shape: AnyShape) -> bool:
-    """True if a value of the shape holds floats."""
-    return any(leaf.element_type.is_float for leaf in leaves(shape))
+    """True if a value of the shape holds floats, real or complex."""
+    return any(leaf.element_type.kind in ("float", "complex") for leaf in leaves(shape))
 
 
 def _active(computation: Computation, wanted: Sequence[Instruction]) -> set[Instruction]:

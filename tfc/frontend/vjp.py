@@ -40,8 +40,8 @@ def partials(opcode: str, *slopes: Callable[[Tensor, Tensor, Tensor], Any]) -> N
     vjp(opcode)(lambda g, y, x1, x2: [g * slope(x1, x2, y) for slope in slopes])
 
 
-_cos, _exp, _log, _rsqrt, _sign, _sin = (
-    partial(operation, name) for name in ("cosine", "exponential", "log", "rsqrt", "sign", "sine")
+_cos, _exp, _log, _rsqrt, _sin = (
+    partial(operation, name) for name in ("cosine", "exponential", "log", "rsqrt", "sine")
 )
 _cosh, _sinh, _negate = (partial(operation, name) for name in ("cosh", "sinh", "negate"))
 
@@ -56,7 +56,6 @@ def _is(direction: str, x: Tensor, y: Tensor | float) -> Tensor:
 
 
 # fmt: off
-derivative("abs",                   lambda x, y: _sign(x))
 derivative("acos",                  lambda x, y: -_rsqrt(1 - x * x))
 derivative("acosh",                 lambda x, y: _rsqrt((x - 1) * (x + 1)))
 derivative("asin",                  lambda x, y: _rsqrt(1 - x * x))
@@ -116,7 +115,9 @@ def _power_by_base(x: Tensor, exponent: Tensor) -> Tensor:
 
 def _power_by_exponent(x: Tensor, exponent: Tensor, y: Tensor) -> Tensor:
     # Where x is 0 the power does not change with a positive exponent.
-    flat = operation("and", _is("EQ", x, 0), _is("GT", exponent, 0))
+    flat = _is("EQ", x, 0)
+    if not x.array_shape.element_type.is_complex:
+        flat = operation("and", flat, _is("GT", exponent, 0))
     return _where(flat, full_like(0, x), _log(_where(flat, full_like(1, x), x)) * y)
 
 
@@ -145,11 +146,6 @@ def _clamp(g: Tensor, _: Tensor, low: Tensor, x: Tensor, high: Tensor) -> list[C
         part if b.ndim or not x.ndim else reduce_sum(part, range(x.ndim)) for b, part in bounds
     )
     return [to_low, _where(inside, g, 0), to_high]
-
-
-@vjp("convert")
-def _convert(g: Tensor, _: Tensor, x: Tensor) -> list[Cotangent]:
-    return [ops.convert(g, x.array_shape.element_type)]
 
 
 nondifferentiable("bitcast-convert")
@@ -412,7 +408,7 @@ def _pull(branch: Computation, operand: Tensor, cotangent: Cotangent) -> Cotange
 def _float_leaves(cotangent: Cotangent, shape: AnyShape) -> list[Tensor]:
     """The cotangent of each float in a value, zeros where nothing flows."""
     if isinstance(shape, Shape):
-        if not shape.element_type.is_float:
+        if not is_differentiable(shape):
             return []
         return [cotangent if isinstance(cotangent, Tensor) else zeros(shape)]
     parts = cotangent if isinstance(cotangent, list) else [None] * len(shape.elements)
