@@ -269,6 +269,21 @@ def test_power_is_accurate(compute: Callable):
     assert np.max(power_error(x, y, compute("power", x, y))) < 2.0**-23
 
 
+@pytest.mark.parametrize("element_type", [C64, C128], ids=str)
+def test_the_angle_of_two_complex_numbers(element_type: ElementType):
+    random = np.random.default_rng(4)
+    parts = random.normal(size=(4, 500)).astype(element_type.component.dtype)
+    parts[1, :50] = parts[3, :50] = 0  # as that of two real numbers
+    y, x = join(*parts[:2]), join(*parts[2:])
+    got, want = on_cpu("atan2", y, x), meaning("atan2", y, x)
+    unit = np.finfo(got.dtype).eps
+    np.testing.assert_allclose(got, want, rtol=20 * unit)
+    np.testing.assert_allclose(got.real[:50], np.arctan2(y.real, x.real)[:50], rtol=2 * unit)
+    np.testing.assert_allclose(on_cpu("atan2", y * 2.0**80, x * 2.0**80), got)
+    xla = run_hlo_text_apart(str(module_of("atan2", element_type, x.size, 2)), y, x)
+    np.testing.assert_allclose(got, xla, rtol=1000 * unit, atol=100 * unit)
+
+
 @pytest.mark.parametrize("opcode", UNDEFINED)
 def test_what_xla_has_for_real_numbers_only_is_refused(opcode: str):
     with pytest.raises(ShapeError, match="operands of type"):

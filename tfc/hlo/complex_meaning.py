@@ -177,6 +177,16 @@ def rsqrt(x: Array) -> Array:
 
 
 @in_c128
+def atan2(y: Array, x: Array) -> Array:
+    """-i·log((x + iy)/√(x² + y²)); NaN at the origin."""
+    scale = -np.maximum(_exponent(x), _exponent(y))
+    (a, b), (c, d) = (tuple(np.ldexp(part, scale) for part in parts(v)) for v in (y, x))
+    turned, other = join(c - b, d + a), join(c + b, d - a)
+    real, imaginary = parts(np.log(divide(turned, np.sqrt(multiply(turned, other)))))
+    return join(imaginary, -real)
+
+
+@in_c128
 def sign(x: Array) -> Array:
     """x/|x|, and zero for zero; NaN for the infinite part."""
     scale = -_exponent(x)

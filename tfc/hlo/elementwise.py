@@ -328,7 +328,7 @@ unary("tanh",                  INEXACT,     _or_complex(np.tanh, complex_meaning
 
 binary("add",                    NUMBER,      np.add)
 binary("and",                    BITS,        np.bitwise_and)
-binary("atan2",                  FLOAT,       np.arctan2)
+binary("atan2",                  INEXACT,     _or_complex(np.arctan2, complex_meaning.atan2))
 binary("divide",                 NUMBER,      _or_complex(_divide, complex_meaning.divide))
 binary("maximum",                ORDERED,     maximum)
 binary("minimum",                ORDERED,     minimum)

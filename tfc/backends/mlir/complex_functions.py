@@ -31,7 +31,7 @@ from tfc.backends.mlir.floating import (
     two_sum,
 )
 from tfc.backends.mlir.logarithm import log_of_pair
-from tfc.backends.mlir.value import Scalar, constant, fma, select
+from tfc.backends.mlir.value import Scalar, constant, fma, maximum, select
 from tfc.hlo.shape import F64
 
 ONE = 1.0
@@ -164,11 +164,15 @@ def _unless_zero(x: Scalar, other: Scalar) -> Scalar:
 
 
 def atan2_parts(a: Scalar, b: Scalar, c: Scalar, d: Scalar) -> Parts:
-    """atan2(y, x) = -i·log((x + iy)/√(x² + y²)) with y = a + bi, x = c + di."""
-    # x + iy = (c - b) + (d + a)i, and (x + iy)·(x - iy) = x² + y²: half the log of the quotient.
-    numerator, denominator = (c - b, d + a), (c + b, d - a)
-    real, imaginary = log_parts(*divide_parts(*numerator, *denominator))
-    return imaginary * 0.5, real * -0.5
+    """atan2(y, x) = -i·log((x + iy)/√(x² + y²)) with y = a + bi, x = c + di; NaN at the origin."""
+    largest = [maximum(absolute(p), absolute(q)) for p, q in ((a, b), (c, d))]
+    factor = power_of_two(scale_exponent(*largest), F64)
+    a, b, c, d = (part * factor for part in (a, b, c, d))
+    # x² + y² is the product of these.
+    (p, q), (r, s) = (c - b, d + a), (c + b, d - a)
+    root = sqrt_parts(sum_of_products(p, r, -q, s), sum_of_products(p, s, q, r))
+    real, imaginary = log_parts(*divide_parts(p, q, *root))
+    return imaginary, -real
 
 
 def sign_parts(a: Scalar, b: Scalar) -> Parts:
@@ -258,6 +262,7 @@ def logistic_parts(a: Scalar, b: Scalar) -> Parts:
 
 
 COMPLEX_FUNCTIONS: dict[str, Callable[..., Scalar]] = COMPLEX_ARITHMETIC | {
+    "atan2": in_f64(atan2_parts),
     "cosh": in_f64(cosh_parts),
     "cosine": in_f64(cos_parts),
     "exponential": in_f64(exp_parts),
