@@ -40,6 +40,27 @@ CASES = {
 }  # fmt: skip
 
 
+HOLOMORPHIC = {
+    "atan2": (jnp.arctan2, [Z, Z * (1 + 2j)]),
+    "cosh": (jnp.cosh, [Z]),
+    "cosine": (jnp.cos, [Z]),
+    "exponential": (jnp.exp, [Z]),
+    "exponential-minus-one": (jnp.expm1, [Z]),
+    "log": (jnp.log, [Z]),
+    "log-plus-one": (jnp.log1p, [Z]),
+    "logistic": (lax.logistic, [Z]),
+    "power": (lax.pow, [Z, Z * (1 + 2j)]),
+    "rsqrt": (lax.rsqrt, [Z]),
+    "sign": (jnp.sign, [Z]),
+    "sine": (jnp.sin, [Z]),
+    "sinh": (jnp.sinh, [Z]),
+    "sqrt": (jnp.sqrt, [Z]),
+    "tan": (jnp.tan, [Z]),
+    "tanh": (jnp.tanh, [Z]),
+}
+CASES |= {name: (op(name), *case) for name, case in HOLOMORPHIC.items()}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_pullbacks_are_those_of_jax(name: str):
     ours, theirs, arguments = CASES[name]
@@ -52,6 +73,19 @@ def test_pullbacks_are_those_of_jax(name: str):
     np.testing.assert_allclose(got, value, rtol=1e-5, atol=1e-6)
     for mine, his in zip(pull(cotangent), pullback(cotangent), strict=True):
         np.testing.assert_allclose(mine, his, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", HOLOMORPHIC)
+def test_pullbacks_of_double_precision_are_those_of_jax(name: str):
+    theirs, arguments = HOLOMORPHIC[name]
+    with jax.enable_x64(True):
+        arguments = [z.astype(np.complex128) for z in arguments]
+        value, pullback = jax.vjp(theirs, *arguments)
+        want = [np.asarray(c) for c in pullback(value)]
+    _, pull = tfc.vjp(op(name), *arguments)
+    for mine, his in zip(pull(np.asarray(value)), want, strict=True):
+        assert mine.dtype == his.dtype
+        np.testing.assert_allclose(mine, his, rtol=1e-11, atol=1e-12)
 
 
 def test_a_narrower_complex_type_and_back():

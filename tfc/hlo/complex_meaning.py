@@ -93,11 +93,16 @@ def _sum_of_products(a: Array, b: Array, c: Array, d: Array) -> Array:
     """ab + cd with an error below 2 units in the last place, cancellation or not."""
     first, first_error = _product(a, b)
     second, second_error = _product(c, d)
-    total = first + second
-    part = total - first
-    error = (first - (total - part)) + (second - part)
+    total, error = _sum(first, second)
     corrected = total + (error + (first_error + second_error))
     return np.where(np.isfinite(corrected), corrected, a * b + c * d)
+
+
+def _sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b as an exact sum of two numbers (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
 
 
 def _product(a: Array, b: Array) -> tuple[Array, Array]:
@@ -115,4 +120,82 @@ def _split(a: Array) -> tuple[Array, Array]:
     return high, a - high
 
 
-absolute = in_c128(np.abs)
+@in_c128
+def expm1(x: Array) -> Array:
+    """e^x - 1, the real part as expm1(a)·cos b - 2·sin²(b/2)."""
+    a, b = parts(x)
+    power, half = np.exp(x), np.sin(b / 2)
+    real = _sum_of_products(np.expm1(a), np.cos(b), -2 * half, half)
+    real = np.where(np.isneginf(a), -1.0, np.where(a > 600, np.real(power), real))
+    real = np.where(b == 0, np.expm1(a), real)
+    return join(real, np.imag(power))
+
+
+@in_c128
+def log1p(x: Array) -> Array:
+    """log(1 + x), the real part from |1 + x|² - 1 = a·(a + 2) + b² where that is small."""
+    a, b = parts(x)
+    shifted, lost = _sum(a, np.full_like(a, 2.0))
+    excess = _sum_of_products(a, shifted, b, b) + a * lost
+    logarithm = np.log(join(a + 1, b))
+    near = np.abs(excess) < 0.5
+    real = np.where(near, np.log1p(np.where(near, excess, 0.0)) / 2, np.real(logarithm))
+    return join(real, np.imag(logarithm))
+
+
+@in_c128
+def logistic(x: Array) -> Array:
+    """1/(1 + e^-x) = (e^a + cos b + i·sin b) / (2·cosh a + 2·cos b)."""
+    a, b = parts(x)
+    sine, cosine = np.sin(b / 2), np.cos(b / 2)
+    norm = 4 * (np.sinh(a / 2) ** 2 + cosine**2)
+    middle = join((np.expm1(a) + 2 * cosine**2) / norm, 2 * sine * cosine / norm)
+    left, decayed = np.exp(x), -np.imag(np.exp(-x))
+    right = join(1 + 0 * decayed, decayed)
+    result = np.where(a > 80, right, np.where(a < -80, left, middle))
+    return join(np.real(result), np.where(b == 0, b, np.imag(result)))
+
+
+@in_c128
+def power(x: Array, y: Array) -> Array:
+    """exp(y·log x), where zero times infinity or NaN counts as zero."""
+    (c, d), (size, angle) = parts(y), parts(np.log(x))
+
+    def term(p: Array, q: Array) -> tuple[Array, Array]:
+        zero = (p == 0) | (q == 0)
+        return np.where(zero, 0.0, p), np.where(zero, 0.0, q)
+
+    real = _sum_of_products(*term(c, size), *term(-d, angle))
+    return np.exp(join(real, _sum_of_products(*term(c, angle), *term(d, size))))
+
+
+@in_c128
+def rsqrt(x: Array) -> Array:
+    """1/√x; 0 at infinity."""
+    inverse = np.where(np.isinf(x), 0, divide(np.ones_like(x), np.sqrt(x)))
+    return join(np.real(inverse), np.copysign(np.imag(inverse), -np.imag(x)))
+
+
+@in_c128
+def atan2(y: Array, x: Array) -> Array:
+    """-i·log((x + iy)/√(x² + y²)); NaN at the origin."""
+    scale = -np.maximum(_exponent(x), _exponent(y))
+    (a, b), (c, d) = (tuple(np.ldexp(part, scale) for part in parts(v)) for v in (y, x))
+    turned, other = join(c - b, d + a), join(c + b, d - a)
+    real, imaginary = parts(np.log(divide(turned, np.sqrt(multiply(turned, other)))))
+    return join(imaginary, -real)
+
+
+@in_c128
+def sign(x: Array) -> Array:
+    """x/|x|, and zero for zero; NaN for the infinite part."""
+    scale = -_exponent(x)
+    a, b = (np.ldexp(part, scale) for part in parts(x))
+    size = np.hypot(a, b)
+    return np.where(x == 0, x, join(a / size, b / size))
+
+
+absolute, cos, cosh, exp, log, sin, sinh, sqrt, tan, tanh = map(
+    in_c128,
+    (np.abs, np.cos, np.cosh, np.exp, np.log, np.sin, np.sinh, np.sqrt, np.tan, np.tanh),
+)

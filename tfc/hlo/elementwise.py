@@ -34,7 +34,8 @@ INT = frozenset({"signed", "unsigned"})
 FLOAT = frozenset({"float"})
 COMPLEX = frozenset({"complex"})
 BITS = INT | {"pred"}
-NUMBER = INT | FLOAT | COMPLEX
+INEXACT = FLOAT | COMPLEX
+NUMBER = INT | INEXACT
 ORDERED = INT | FLOAT | {"pred"}
 ANY = NUMBER | {"pred"}
 
@@ -161,7 +162,15 @@ def _round_half_away(x: Array) -> Array:
 
 
 def _sign(x: Array) -> Array:
-    return np.sign(x) if x.dtype.kind in "iuc" else np.where((x == 0) | np.isnan(x), x, np.sign(x))
+    return np.sign(x) if x.dtype.kind in "iu" else np.where((x == 0) | np.isnan(x), x, np.sign(x))
+
+
+def _logistic(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def _rsqrt(x: Array) -> Array:
+    return 1 / np.sqrt(x)
 
 
 def _divide(x: Array, y: Array) -> Array:
@@ -291,41 +300,41 @@ unary("asinh",                 FLOAT,       np.arcsinh)
 unary("atanh",                 FLOAT,       np.arctanh)
 unary("cbrt",                  FLOAT,       np.cbrt)
 unary("ceil",                  FLOAT,       np.ceil)
-unary("cosh",                  FLOAT,       np.cosh)
-unary("cosine",                FLOAT,       np.cos)
+unary("cosh",                  INEXACT,     _or_complex(np.cosh, complex_meaning.cosh))
+unary("cosine",                INEXACT,     _or_complex(np.cos, complex_meaning.cos))
 of_bits("count-leading-zeros", 1,           _count_leading_zeros)
 unary("erf",                   FLOAT,       _real(math.erf))
-unary("exponential",           FLOAT,       np.exp)
-unary("exponential-minus-one", FLOAT,       np.expm1)
+unary("exponential",           INEXACT,     _or_complex(np.exp, complex_meaning.exp))
+unary("exponential-minus-one", INEXACT,     _or_complex(np.expm1, complex_meaning.expm1))
 unary("floor",                 FLOAT,       np.floor)
-unary("imag",                  FLOAT | COMPLEX, np.imag, _component)
+unary("imag",                  INEXACT,     np.imag, _component)
 unary("is-finite",             FLOAT,       np.isfinite, lambda _: PRED)
-unary("log",                   FLOAT,       np.log)
-unary("log-plus-one",          FLOAT,       np.log1p)
-unary("logistic",              FLOAT,       lambda x: 1 / (1 + np.exp(-x)))
+unary("log",                   INEXACT,     _or_complex(np.log, complex_meaning.log))
+unary("log-plus-one",          INEXACT,     _or_complex(np.log1p, complex_meaning.log1p))
+unary("logistic",              INEXACT,     _or_complex(_logistic, complex_meaning.logistic))
 unary("negate",                NUMBER,      np.negative)
 unary("not",                   BITS,        _logical_or_bitwise(np.logical_not, np.invert))
 of_bits("popcnt",              1,           lambda x, _: np.bitwise_count(x).astype(np.uint64))
-unary("real",                  FLOAT | COMPLEX, np.real, _component)
+unary("real",                  INEXACT,     np.real, _component)
 unary("round-nearest-afz",     FLOAT,       _round_half_away)
 unary("round-nearest-even",    FLOAT,       np.rint)
-unary("rsqrt",                 FLOAT,       lambda x: 1 / np.sqrt(x))
-unary("sign",                  INT | FLOAT, _sign)
-unary("sine",                  FLOAT,       np.sin)
-unary("sinh",                  FLOAT,       np.sinh)
-unary("sqrt",                  FLOAT,       np.sqrt)
-unary("tan",                   FLOAT,       np.tan)
-unary("tanh",                  FLOAT,       np.tanh)
+unary("rsqrt",                 INEXACT,     _or_complex(_rsqrt, complex_meaning.rsqrt))
+unary("sign",                  NUMBER,      _or_complex(_sign, complex_meaning.sign))
+unary("sine",                  INEXACT,     _or_complex(np.sin, complex_meaning.sin))
+unary("sinh",                  INEXACT,     _or_complex(np.sinh, complex_meaning.sinh))
+unary("sqrt",                  INEXACT,     _or_complex(np.sqrt, complex_meaning.sqrt))
+unary("tan",                   INEXACT,     _or_complex(np.tan, complex_meaning.tan))
+unary("tanh",                  INEXACT,     _or_complex(np.tanh, complex_meaning.tanh))
 
 binary("add",                    NUMBER,      np.add)
 binary("and",                    BITS,        np.bitwise_and)
-binary("atan2",                  FLOAT,       np.arctan2)
+binary("atan2",                  INEXACT,     _or_complex(np.arctan2, complex_meaning.atan2))
 binary("divide",                 NUMBER,      _or_complex(_divide, complex_meaning.divide))
 binary("maximum",                ORDERED,     maximum)
 binary("minimum",                ORDERED,     minimum)
 binary("multiply",               NUMBER,      _or_complex(np.multiply, complex_meaning.multiply))
 binary("or",                     BITS,        np.bitwise_or)
-binary("power",                  INT | FLOAT, _power)
+binary("power",                  NUMBER,      _or_complex(_power, complex_meaning.power))
 binary("remainder",              INT | FLOAT, _remainder)
 of_bits("shift-left",             2,           _shift_left)
 of_bits("shift-right-arithmetic", 2,           _shift_right_arithmetic)

@@ -133,7 +133,7 @@ def absolute_value(a: Scalar, b: Scalar) -> Scalar:
     return select(is_infinite(a) | is_infinite(b), INFINITY, size)
 
 
-COMPLEX_FUNCTIONS: dict[str, Callable[..., Scalar]] = {
+COMPLEX_ARITHMETIC: dict[str, Callable[..., Scalar]] = {
     "abs": in_f64(absolute_value),
     "divide": in_f64(divide_parts),
     "imag": imaginary_part,

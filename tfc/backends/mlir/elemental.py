@@ -9,7 +9,7 @@ once; so do the 8-bit floats.
 from collections.abc import Callable
 
 from tfc.backends.mlir import math_functions as functions
-from tfc.backends.mlir.complex_arithmetic import COMPLEX_FUNCTIONS
+from tfc.backends.mlir.complex_functions import COMPLEX_FUNCTIONS
 from tfc.backends.mlir.conversions import (
     emit_bitcast,
     emit_convert,

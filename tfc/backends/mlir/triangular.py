@@ -9,7 +9,7 @@ f16 and bf16 compute in f32.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfc.backends.mlir.complex_arithmetic import COMPLEX_FUNCTIONS
+from tfc.backends.mlir.complex_arithmetic import COMPLEX_ARITHMETIC
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.floating import sqrt
 from tfc.backends.mlir.kernels import Kernel, add_freely, multiply_freely, sources
@@ -57,7 +57,7 @@ def _by_real(x: Scalar, divisor: Scalar) -> Scalar:
 
 
 def _quotient(x: Scalar, y: Scalar) -> Scalar:
-    return COMPLEX_FUNCTIONS["divide"](x, y) if x.element_type.is_complex else x / y
+    return COMPLEX_ARITHMETIC["divide"](x, y) if x.element_type.is_complex else x / y
 
 
 def _each(low: Any, high: Any, body: Callable[[Any], None]) -> None:
