@@ -166,7 +166,7 @@ def _unless_zero(x: Scalar, other: Scalar) -> Scalar:
 def atan2_parts(a: Scalar, b: Scalar, c: Scalar, d: Scalar) -> Parts:
     """atan2(y, x) = -i·log((x + iy)/√(x² + y²)) with y = a + bi, x = c + di; NaN at the origin."""
     largest = [maximum(absolute(p), absolute(q)) for p, q in ((a, b), (c, d))]
-    factor = power_of_two(scale_exponent(*largest), F64)
+    factor = power_of_two(scale_exponent(largest[0], largest[1]), F64)
     a, b, c, d = (part * factor for part in (a, b, c, d))
     # x² + y² is the product of these.
     (p, q), (r, s) = (c - b, d + a), (c + b, d - a)
