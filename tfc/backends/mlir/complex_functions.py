@@ -75,8 +75,11 @@ def _square_of_size(a: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     exponent = scale_exponent(a, b)
     factor = power_of_two(exponent, F64)
     (p, p_low), (q, q_low) = (two_product(x * factor, x * factor) for x in (a, b))
-    total, low = two_sum(p, q)
-    total, low = fast_two_sum(total, low + (p_low + q_low))
+    # Beside a sum of one, the low parts may cancel once more.
+    total, lost = two_sum(p, q)
+    low, lowest = two_sum(p_low, q_low)
+    low, lower = two_sum(lost, low)
+    total, low = fast_two_sum(total, low + (lower + lowest))
     return total, low, small_integer_to_float((1023 - exponent) * 2, F64)
 
 
@@ -248,7 +251,7 @@ def tan_parts(a: Scalar, b: Scalar) -> Parts:
 
 
 def logistic_parts(a: Scalar, b: Scalar) -> Parts:
-    """1/(1 + e^-z) from E = e^-|a| and the half angle, so that every sum is one of like signs."""
+    """1/(1 + e^-z) from E = e^-|a| and the half angle, so that few sums cancel."""
     decay = functions.exp(-absolute(a))
     rest = -functions.expm1(-absolute(a))
     wild = _is_wild(a, b)
@@ -256,7 +259,9 @@ def logistic_parts(a: Scalar, b: Scalar) -> Parts:
     sine = select(wild, copy_sign(constant(F64, 0.0), b), functions.sin(b * 0.5))
     lift = cosine * cosine * 2.0  # 1 + cos b
     norm = fma(rest, rest, decay * lift * 2.0)
-    real = select(a < 0.0, decay * (lift - rest), fma(decay, lift, rest)) / norm
+    # cos b + E, the larger of whose terms must not be rounded.
+    left = select(decay < 0.5, functions.cos(b) + decay, lift - rest)
+    real = select(a < 0.0, decay * left, fma(decay, lift, rest)) / norm
     imaginary = decay * (sine * cosine * 2.0) / norm
     return real, select(b.eq(0.0), b, imaginary)
 
