@@ -260,7 +260,7 @@ def logistic_parts(a: Scalar, b: Scalar) -> Parts:
     lift = cosine * cosine * 2.0  # 1 + cos b
     norm = fma(rest, rest, decay * lift * 2.0)
     # cos b + E, the larger of whose terms must not be rounded.
-    left = select(decay < 0.5, functions.cos(b) + decay, lift - rest)
+    left = select(decay < 0.5, select(wild, ONE, functions.cos(b)) + decay, lift - rest)
     real = select(a < 0.0, decay * left, fma(decay, lift, rest)) / norm
     imaginary = decay * (sine * cosine * 2.0) / norm
     return real, select(b.eq(0.0), b, imaginary)
