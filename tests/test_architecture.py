@@ -26,7 +26,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "frontend": LOW,
     "passes": LOW,
     "backends": (*LOW, "passes"),
-    "stablehlo": (*LOW, "backends"),
+    "stablehlo": (*LOW, "passes", "backends"),
     "compiler": (*LOW, "passes", "backends", "stablehlo"),
     "jit": (*LOW, "frontend", "passes", "backends", "compiler"),
     "testing": (*LOW, "passes", "backends", "compiler"),

@@ -8,9 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from jax import lax
 
 import tfc
+from tfc import cli
 from tfc.errors import ParseError, TfcError, UnsupportedError
 from tfc.hlo.evaluator import evaluate
 from tfc.hlo.verifier import verify
@@ -255,3 +257,24 @@ def test_damaged_bytecode_never_ends_the_process():
             damaged[place] = generator.integers(256)
         with suppress(TfcError):
             tfc.from_stablehlo(bytes(damaged))
+
+
+# --- the command line ---------------------------------------------------------------------------
+
+
+def test_commands_take_stablehlo_by_name_and_by_content(tmp_path: Path):
+    artifact = exported(lambda x: x * 2, X[0])
+    bytecode, text = tmp_path / "program.bin", tmp_path / "program.txt"
+    bytecode.write_bytes(artifact.mlir_module_serialized)
+    text.write_text("// a comment\n" + artifact.mlir_module())
+    for path in (bytecode, text):
+        ran = CliRunner().invoke(cli.tfc, ["run", str(path), "--arg", "{1, 2, 3, 4}"])
+        assert ran.exit_code == 0, ran.output
+        assert "[2. 4. 6. 8.]" in ran.output
+    shown = CliRunner().invoke(cli.tfc, ["emit", str(text), "--stage", "stablehlo"])
+    assert "stablehlo.multiply" in shown.output
+    wrong = tmp_path / "wrong.mlir"
+    wrong.write_text("HloModule m")
+    refused = CliRunner().invoke(cli.tfc, ["run", str(wrong)])
+    assert refused.exit_code == 1
+    assert f"{wrong}:1:1: " in refused.output
