@@ -16,7 +16,7 @@ import tfc
 from tfc.backends.mlir.convolution_spec import convolution_spec
 from tfc.backends.target import Target
 from tfc.errors import ParseError
-from tfc.frontend.convolutions import same_padding
+from tfc.frontend.window_arguments import same_padding
 from tfc.hlo import builder, evaluate, parse
 from tfc.hlo.convolution_dimensions import ConvolutionDimensionNumbers, default_dimensions
 from tfc.hlo.ir import Computation, Instruction, Module

@@ -5,6 +5,8 @@ import pytest
 from special_values import same_sign_of_zero, special_values, ulps
 
 import tfc
+from tfc.backends.mlir.complex_arithmetic import COMPLEX_ARITHMETIC
+from tfc.backends.mlir.complex_functions import COMPLEX_FUNCTIONS
 from tfc.backends.mlir.elemental import EMISSION
 from tfc.hlo import builder
 from tfc.hlo.evaluator import evaluate
@@ -109,7 +111,14 @@ def test_elementwise_ops_agree_with_the_evaluator(element_type: ElementType):
     shape = Shape(element_type, x.shape)
     operands = [builder.parameter(0, shape), builder.parameter(1, shape)]
     results = [
-        r for op in ELEMENTWISE if element_type.kind in op.domain for r in results_of(op, operands)
+        r
+        for op in ELEMENTWISE
+        if element_type.kind in op.domain
+        # Complex functions have tests of their own.
+        and not (
+            element_type.is_complex and op.name in COMPLEX_FUNCTIONS.keys() - COMPLEX_ARITHMETIC
+        )
+        for r in results_of(op, operands)
     ]
     root = builder.instruction("tuple", results)
     module = Module("ops", Computation.make("main", operands, root))

@@ -57,7 +57,7 @@ ERRORS = [
     ("x = f32[] parameter(99999999999999999999)", 1, 21,
      "99999999999999999999 does not fit 64 bits"),
     ("x = f31[] parameter(0)", 1, 5, "unknown element type 'f31'; did you mean 'f32'?"),
-    ("x = token[] parameter(0)", 1, 5, "values of type token are not supported"),
+    ("x = opaque[] parameter(0)", 1, 5, "values of type opaque are not supported"),
     ("x = f32[2,a] parameter(0)", 1, 5, "expected dimension sizes such as [2,3], got [2,a]"),
     ("x = f32[<=2] parameter(0)", 1, 5, "the sizes [<=2] are dynamic, which is not supported: "
      "write a number for each dimension, such as the largest that is needed"),

@@ -17,7 +17,7 @@ from tfc.hlo.printer import clean_name, unique_names
 from tfc.hlo.shape import ELEMENT_TYPES as ALL_TYPES
 from tfc.hlo.shape import F32, AnyShape, Layout, Shape, TupleShape
 from tfc.passes import Pipeline, parse_passes
-from tfc.testing import ELEMENT_TYPES, modules
+from tfc.testing import ELEMENT_TYPES, OPCODES, modules
 
 NAMED_TYPES = tuple(ALL_TYPES.values())
 X = "x = f32[2,3] parameter(0)\n"
@@ -60,6 +60,8 @@ def annotated(module: Module, seed: int) -> Module:
     def relaid(shape: AnyShape) -> AnyShape:
         if isinstance(shape, TupleShape):
             return TupleShape(tuple(map(relaid, shape.elements)))
+        if not isinstance(shape, Shape):
+            return shape  # a token
         order = tuple(int(d) for d in rng.permutation(shape.rank))
         return shape.with_layout(Layout(order, properties=str(rng.choice(properties))))
 
@@ -85,8 +87,12 @@ def annotated(module: Module, seed: int) -> Module:
     return module.with_entry(rebuild(whole, change))
 
 
+# The parts of an asynchronous call must have the same layouts.
+ALONE = [o for o in OPCODES if not o.startswith("async")]
+
+
 @settings(max_examples=80)
-@given(modules(element_types=NAMED_TYPES, max_instructions=8), st.integers(0, 99))
+@given(modules(element_types=NAMED_TYPES, max_instructions=8, opcodes=ALONE), st.integers(0, 99))
 def test_annotated_modules_of_every_type_survive_the_text(module: Module, seed: int):
     text = str(annotated(module, seed))
     again = parse(text)

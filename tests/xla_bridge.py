@@ -3,6 +3,7 @@
 import atexit
 import multiprocessing
 import os
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -81,9 +82,23 @@ def run_hlo_text_apart(text: str, *arrays: Any) -> Any:
         XlaCrash: it did, or an internal check of it failed.
         RuntimeError: XLA refused the program.
     """
+    return _apart(run_hlo_text, text, arrays)
+
+
+def run_stablehlo_text_apart(text: str, *arrays: Any) -> list[np.ndarray]:
+    """As `run_stablehlo_text`, in another process.
+
+    Raises:
+        XlaCrash: XLA aborted, or an internal check of it failed.
+        RuntimeError: XLA refused the program.
+    """
+    return _apart(run_stablehlo_text, text, arrays)
+
+
+def _apart(run: Callable[..., Any], text: str, arrays: Sequence[Any]) -> Any:
     process, connection = _worker()
     try:
-        connection.send((text, arrays))
+        connection.send((run, text, arrays))
         result, error = connection.recv()
     except (EOFError, BrokenPipeError, ConnectionResetError) as gone:
         process.join()
@@ -111,10 +126,10 @@ def _serve(connection: Any) -> None:
     os.dup2(quiet, 2)  # an abort of XLA prints its stack
     while True:
         try:
-            text, arrays = connection.recv()
+            run, text, arrays = connection.recv()
         except EOFError:
             return
         try:
-            connection.send((run_hlo_text(text, *arrays), None))
+            connection.send((run(text, *arrays), None))
         except Exception as error:
             connection.send((None, f"{type(error).__name__}: {error}"))

@@ -16,6 +16,13 @@ from tfc.frontend.tensor import Tensor
 from tfc.imported import ImportedFunction, from_stablehlo
 from tfc.jit import Compiled, JitFunction, Lowered, jit
 from tfc.options import Options
+from tfc.runtime.functions import register_custom_call
+from tfc.transfers import (
+    transfer_from_channel,
+    transfer_from_outfeed,
+    transfer_to_channel,
+    transfer_to_infeed,
+)
 
 __version__ = "0.1.0"
 
@@ -38,6 +45,11 @@ __all__ = [
     "nn",
     "numpy",
     "random",
+    "register_custom_call",
+    "transfer_from_channel",
+    "transfer_from_outfeed",
+    "transfer_to_channel",
+    "transfer_to_infeed",
     "value_and_grad",
     "vjp",
     "while_loop",

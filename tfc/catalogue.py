@@ -32,10 +32,38 @@ _PROGRAM = {
     "tuple": "buffers",
     "get-tuple-element": "buffers",
     "parameter": "buffers",
+    "after-all": "buffers",
+    "opt-barrier": "buffers",
 }
 
 # Why the results of an operation are not compared with XLA's, op by op.
+_OUTSIDE = "it talks to the host; compared with what the host gave and got"
+_REPLICAS = "XLA's CPU backend runs it on many devices only; compared with NumPy's formulas"
+_APART = "XLA's CPU backend has no code for it; compared with what it begins"
 NOT_COMPARED = {
+    **dict.fromkeys(
+        ("custom-call", "infeed", "outfeed", "send", "send-done", "recv", "recv-done"), _OUTSIDE
+    ),
+    **dict.fromkeys(
+        (
+            "all-gather",
+            "all-gather-start",
+            "all-gather-done",
+            "all-reduce",
+            "all-reduce-start",
+            "all-reduce-done",
+            "all-to-all",
+            "collective-broadcast",
+            "collective-permute",
+            "collective-permute-start",
+            "collective-permute-done",
+            "reduce-scatter",
+        ),
+        _REPLICAS,
+    ),
+    **dict.fromkeys(
+        ("async-start", "async-update", "async-done", "copy-start", "copy-done"), _APART
+    ),
     "parameter": "it is what the others are applied to",
     "get-tuple-element": "compared with tuple",
     "mulhi": "StableHLO, through which XLA takes programs, has no such operation",
@@ -78,6 +106,8 @@ def cpu_form(op: Op) -> str:
         return "expanded"
     if op.name in _PROGRAM:
         return _PROGRAM[op.name]
+    if op.on_host:
+        return "host"
     if op.name in SEQUENTIAL or op.name in BODIES:
         return "kernel"
     return "element" if op.elementwise or op.is_movement else ""

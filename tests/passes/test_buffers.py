@@ -22,6 +22,7 @@ from tfc.passes.copies import Copies
 from tfc.passes.inline import Flatten, Inline
 from tfc.passes.packing import Block, aligned, pack
 from tfc.passes.packing import _pack_by_time as pack_by_time
+from tfc.runtime.arrays import copied
 from tfc.testing import arguments_for, modules
 
 POISON = 0x5A
@@ -80,7 +81,7 @@ class Machine:
 
     def kernel(self, instruction: Instruction) -> None:
         operands = [self.value(o) for o in instruction.operands]
-        copies = [np.array(o) for o in operands]
+        copies = [copied(o) for o in operands]
         scratch = self.plan.workspace.get(instruction)
         if scratch is not None:
             self.bytes(scratch)[:] = POISON
@@ -88,8 +89,9 @@ class Machine:
         parts = zip(flatten(result), self.plan.slices[instruction], leaves(instruction.shape))
         for array, at, shape in parts:
             self.bytes(at)[:] = to_memory(array, shape).view(np.uint8)
-        for before, after in zip(copies, operands):  # writing the result leaves operands alone
-            assert before.tobytes() == np.array(after).tobytes()
+        # Writing the result leaves the operands alone.
+        for before, after in zip(flatten(tuple(copies)), flatten(tuple(operands))):
+            assert before.tobytes() == after.tobytes()
 
     def copy_leaves(self, source: Instruction, target: Instruction) -> None:
         for a, b in zip(self.plan.slices[source], self.plan.slices[target]):

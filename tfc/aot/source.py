@@ -22,7 +22,7 @@ from tfc.frontend.trace import locate
 from tfc.hlo.entry_layout import apply_entry_layout
 from tfc.hlo.ir import Module
 from tfc.hlo.lexer import Lexer
-from tfc.hlo.shape import AnyShape, Shape, TupleShape, element_type_of, leaves
+from tfc.hlo.shape import Shape, element_type_of, leaves, row_major
 from tfc.hlo.value_text import parse_shape
 
 
@@ -59,26 +59,20 @@ def module_of(source: Any, args: Sequence[Any]) -> Module:
     examples = [tree.map_leaves(_example, arg) for arg in args]
     if isinstance(source, Module):
         _check_shapes(source, examples)
-        return row_major(source)
+        return with_row_major_entry(source)
     if not callable(source):
         raise TfcError(f"expected a function or a module to compile, got {type(source).__name__}")
     parameters = _bound_names(source, args)
     if isinstance(source, Lowerable):
-        return row_major(source.lower(*examples).hlo)
+        return with_row_major_entry(source.lower(*examples).hlo)
     return _traced(source, examples, parameters)
 
 
-def row_major(module: Module) -> Module:
+def with_row_major_entry(module: Module) -> Module:
     """The module with arguments and results laid out row-major, as callers in C++ see them."""
     entry = module.entry
-    parameters = [_row_major(p.shape) for p in entry.parameters]
-    return module.with_entry(apply_entry_layout(entry, parameters, _row_major(entry.root.shape)))
-
-
-def _row_major(shape: AnyShape) -> AnyShape:
-    if isinstance(shape, TupleShape):
-        return TupleShape(tuple(_row_major(e) for e in shape.elements))
-    return shape.with_layout(None)
+    parameters = [row_major(p.shape) for p in entry.parameters]
+    return module.with_entry(apply_entry_layout(entry, parameters, row_major(entry.root.shape)))
 
 
 def _example(leaf: Any) -> Any:
@@ -100,7 +94,7 @@ def _parsed(text: str) -> Shape:
     shape = parse_shape(lexer)
     if lexer.kind != "end":
         lexer.expected("nothing more")
-    if isinstance(shape, TupleShape):
+    if not isinstance(shape, Shape):
         raise TfcError(f"an argument must be an array such as f32[2,3], got {text}")
     return shape
 

@@ -14,10 +14,12 @@ import numpy as np
 
 from tfc.backends.target import Target
 from tfc.errors import ShapeError, UnsupportedError
+from tfc.hlo.devices import device_counts, require_devices
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import Shape, from_memory, leaves, to_memory
 from tfc.options import Options
 from tfc.passes.cost import CostAnalysis, cost_analysis
+from tfc.runtime.replicas import run_devices
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ class Executable(ABC):
         self.hlo = optimized
         self.parameter_shapes = [s for p in module.entry.parameters for s in leaves(p.shape)]
         self.result_shapes = list(leaves(module.entry.root.shape))
+        self.device_counts = device_counts(module)
 
     @abstractmethod
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
@@ -86,6 +89,23 @@ class Executable(ABC):
         Raises:
             ShapeError: the arguments do not fit the parameters.
         """
+
+    def run_replicas(self, arguments: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
+        """Run on all devices of the module at the same time, each in a thread of its own.
+
+        Args:
+            arguments: for each device, replica by replica, what a call takes.
+
+        Returns:
+            For each device, the leaves of its result.
+
+        Raises:
+            ShapeError: there are not as many as the module has devices, or they do not fit.
+            TfcError: the devices wait for each other in vain.
+            Exception: what the first device to fail raised; the others are stopped.
+        """
+        counts = require_devices(self.source, len(arguments))
+        return run_devices(*counts, lambda device: self(*arguments[device]))
 
     def as_text(self, stage: str = "hlo") -> str:
         """The program at a stage of its compilation; `stages` lists what there is.

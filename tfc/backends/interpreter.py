@@ -14,7 +14,7 @@ from tfc.backends.interfaces import (
     MemoryAnalysis,
 )
 from tfc.backends.target import Target
-from tfc.hlo.evaluator import evaluate_computation
+from tfc.hlo.evaluator import evaluate
 from tfc.hlo.ir import Module
 from tfc.hlo.op import Value
 from tfc.hlo.shape import AnyShape, Shape
@@ -28,7 +28,7 @@ class InterpreterExecutable(Executable):
         self.check_arguments(arguments)
         remaining = iter(arguments)
         values = [_nested(p.shape, remaining) for p in self.hlo.entry.parameters]
-        return list(_flat(evaluate_computation(self.hlo.entry, values)))
+        return list(_flat(evaluate(self.hlo, *values)))
 
     def memory_analysis(self) -> MemoryAnalysis:
         """Arguments and results; what NumPy allocates between is not planned, so not counted."""

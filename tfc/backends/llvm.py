@@ -11,7 +11,8 @@ import ctypes.util
 import itertools
 import re
 import threading
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from typing import Any
 
@@ -223,15 +224,18 @@ class CompiledModule:
         """A position-independent object file for the target."""
         return self._machine.emit_object(self._module.clone())
 
-    def load(self) -> LoadedCode:
+    def load(self, symbols: Mapping[str, int] | None = None) -> LoadedCode:
         """Put the code into this process's memory.
+
+        Args:
+            symbols: the addresses of functions that it calls.
 
         Raises:
             UnsupportedError: the code is for another architecture than this process.
         """
         if self.target.architecture != Target.host().architecture:
             raise UnsupportedError(f"this process cannot run code for the target {self.target}")
-        return load_object_code(self.object_code)
+        return load_object_code(self.object_code, symbols or {})
 
 
 def compile_ir(text: str, target: Target, opt_level: int = 3) -> CompiledModule:
@@ -271,16 +275,19 @@ def compile_ptx(text: str, target: Target) -> str:
     return compile_ir(text, target).assembly
 
 
-def load_object_code(code: bytes) -> LoadedCode:
+def load_object_code(code: bytes, symbols: Mapping[str, int] | None = None) -> LoadedCode:
     """Put an object file, made for this machine, into this process's memory.
 
-    What it leaves undefined (the C library's functions) is looked for in this process.
+    What it leaves undefined is at the address that `symbols` gives, or looked for in this process,
+    as the C library's functions are.
 
     Raises:
         InternalError: the object file cannot be linked.
     """
     name = f"tfc.{next(_library_numbers)}"
     library = llvmlite.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for symbol, address in (symbols or {}).items():
+        library.import_symbol(symbol, address)
     try:
         return LoadedCode(name, library.link(_jit(), name))
     except RuntimeError as error:
@@ -306,9 +313,17 @@ def _make_jit() -> llvmlite.LLJIT:
     return llvmlite.create_lljit_compiler(use_jit_link=True, suppress_errors=False)
 
 
+# LLVM must free a module before its context. Where both are garbage of one reference cycle, Python
+# finalises them in any order; so a context is held here until its module is about to go.
+_contexts: dict[int, llvmlite.ContextRef] = {}
+
+
 def _parse(text: str) -> llvmlite.ModuleRef:
+    context = llvmlite.create_context()
     try:
-        module = llvmlite.parse_assembly(text, llvmlite.create_context())
+        module = llvmlite.parse_assembly(text, context)
+        _contexts[id(context)] = context
+        weakref.finalize(module, _contexts.pop, id(context)).atexit = False
         module.verify()
     except RuntimeError as error:
         position = re.search(r"<string>:(\d+):\d+", str(error))

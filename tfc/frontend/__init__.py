@@ -17,6 +17,7 @@ from tfc.frontend import (  # noqa: F401
     vjp_indexed,
     vjp_normalization,
     vjp_ragged,
+    vjp_runtime,
     vjp_sorting,
     vjp_triangular,
     vjp_windows,

@@ -18,7 +18,14 @@ from tfc.frontend import operations as ops
 from tfc.frontend import tree
 from tfc.frontend.program import Abstract, Program, trace_function
 from tfc.frontend.promotion import as_tensor, cast
-from tfc.frontend.reverse import Values, backward, forward, inline_calls, is_differentiable, zeros
+from tfc.frontend.reverse import (
+    Values,
+    backward,
+    forward,
+    inline_calls,
+    is_differentiable,
+    zeros,
+)
 from tfc.frontend.tensor import Tensor, evaluable
 from tfc.frontend.trace import current_trace
 from tfc.hlo.ir import Computation
@@ -34,8 +41,7 @@ class _Pulled:
         leaves, self.structure = tree.flatten(arguments)
         self.tensors = [as_tensor(leaf) for leaf in leaves]
         for tensor, path in zip(self.tensors, tree.paths(self.structure, "argument ")):
-            allowed = ("float", "complex") if name == "vjp" else ("float",)
-            if tensor.array_shape.element_type.kind not in allowed:
+            if not is_differentiable(tensor.array_shape):
                 shape = tensor.array_shape.without_layout()
                 raise TraceError(
                     f"{name} requires floating-point arguments, got {shape} for {path}; convert "

@@ -7,7 +7,7 @@ a tuple is a list with one entry for each element; None stands for zero everywhe
 
 from collections.abc import Callable, Sequence
 
-from tfc.errors import UnsupportedError
+from tfc.errors import TraceError, UnsupportedError
 from tfc.frontend import operations as ops
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import blame
@@ -40,6 +40,15 @@ def nondifferentiable(*opcodes: str) -> None:
     """List ops whose derivative is zero or does not exist: nothing flows back through them."""
     NONDIFFERENTIABLE.update(opcodes)
     vjp(*opcodes)(lambda _, __, *operands: [None] * len(operands))
+
+
+def refused(advice: str, *opcodes: str) -> None:
+    """List ops that cannot be differentiated, with what to do instead."""
+
+    def refuse(_: Tensor, y: Tensor, *__: Tensor) -> list[Cotangent]:
+        raise TraceError(f"{y.instruction.opcode} has no gradient: {advice}")
+
+    vjp(*opcodes)(refuse)
 
 
 def missing_rules() -> list[str]:

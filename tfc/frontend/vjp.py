@@ -27,7 +27,7 @@ from tfc.frontend.trace import Trace
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.control import branches
 from tfc.hlo.ir import Computation
-from tfc.hlo.shape import Shape, TupleShape
+from tfc.hlo.shape import AnyShape, Shape, TupleShape
 
 
 def derivative(opcode: str, slope: Callable[[Tensor, Tensor], Any]) -> None:
@@ -40,8 +40,8 @@ def partials(opcode: str, *slopes: Callable[[Tensor, Tensor, Tensor], Any]) -> N
     vjp(opcode)(lambda g, y, x1, x2: [g * slope(x1, x2, y) for slope in slopes])
 
 
-_cos, _exp, _log, _rsqrt, _sign, _sin = (
-    partial(operation, name) for name in ("cosine", "exponential", "log", "rsqrt", "sign", "sine")
+_cos, _exp, _log, _rsqrt, _sin = (
+    partial(operation, name) for name in ("cosine", "exponential", "log", "rsqrt", "sine")
 )
 _cosh, _sinh, _negate = (partial(operation, name) for name in ("cosh", "sinh", "negate"))
 
@@ -146,11 +146,6 @@ def _clamp(g: Tensor, _: Tensor, low: Tensor, x: Tensor, high: Tensor) -> list[C
         part if b.ndim or not x.ndim else reduce_sum(part, range(x.ndim)) for b, part in bounds
     )
     return [to_low, _where(inside, g, 0), to_high]
-
-
-@vjp("convert")
-def _convert(g: Tensor, _: Tensor, x: Tensor) -> list[Cotangent]:
-    return [ops.convert(g, x.array_shape.element_type)]
 
 
 nondifferentiable("bitcast-convert")
@@ -410,7 +405,7 @@ def _pull(branch: Computation, operand: Tensor, cotangent: Cotangent) -> Cotange
     return backward(flat, values, cotangent, flat.parameters)[0]
 
 
-def _float_leaves(cotangent: Cotangent, shape: Shape | TupleShape) -> list[Tensor]:
+def _float_leaves(cotangent: Cotangent, shape: AnyShape) -> list[Tensor]:
     """The cotangent of each float in a value, zeros where nothing flows."""
     if isinstance(shape, Shape):
         if not is_differentiable(shape):
@@ -420,7 +415,7 @@ def _float_leaves(cotangent: Cotangent, shape: Shape | TupleShape) -> list[Tenso
     return [leaf for part, s in zip(parts, shape.elements) for leaf in _float_leaves(part, s)]
 
 
-def _from_leaves(made: Any, shape: Shape | TupleShape) -> Cotangent:
+def _from_leaves(made: Any, shape: AnyShape) -> Cotangent:
     if isinstance(shape, Shape):
         return next(made) if is_differentiable(shape) else None
     return [_from_leaves(made, element) for element in shape.elements]

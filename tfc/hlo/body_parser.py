@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from tfc.errors import ShapeError, did_you_mean
 from tfc.hlo.absent import ABSENT
 from tfc.hlo.annotations import ANNOTATIONS, MetadataReader, Notes, carry, check_place
+from tfc.hlo.asynchronous import unsugared, wrapped
 from tfc.hlo.constant_parser import ConstantParser
 from tfc.hlo.fill import Fill
 from tfc.hlo.ir import NO_ATTRIBUTES, Attributes, Computation, Instruction
@@ -123,9 +124,12 @@ class BodyParser:
         """`opcode(operands), attributes`; a nested one has no attributes."""
         lexer, start = self.lexer, self.lexer.start
         opcode = lexer.name("an operation")
-        op = OPS.get(opcode)
+        op, inner = OPS.get(opcode), None
         if op is None:
-            self.refuse_operation(opcode, start)
+            found = unsugared(opcode)
+            if found is None:
+                self.refuse_operation(opcode, start)
+            (op, inner), opcode = found, found[0].name
         if op.needs_shape and shape is None:
             lexer.error(f"{opcode} requires its result shape to be stated", start)
         attributes: dict[str, Any] = {}
@@ -142,7 +146,10 @@ class BodyParser:
                         start)  # fmt: skip
         notes = Notes() if nested else self.attributes(op, shape, attributes)
         self.complete(op, attributes, start)
-        made = Attributes(attributes)
+        try:
+            made = wrapped(inner, operands, shape, attributes) if inner else Attributes(attributes)
+        except ShapeError as error:
+            lexer.error(str(error), start)
         shape = self.check_shape(op, operands, shape, made, start)
         return self.define(notes.make(opcode, operands, shape, made, name), start)
 

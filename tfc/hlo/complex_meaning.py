@@ -93,11 +93,16 @@ def _sum_of_products(a: Array, b: Array, c: Array, d: Array) -> Array:
     """ab + cd with an error below 2 units in the last place, cancellation or not."""
     first, first_error = _product(a, b)
     second, second_error = _product(c, d)
-    total = first + second
-    part = total - first
-    error = (first - (total - part)) + (second - part)
+    total, error = _sum(first, second)
     corrected = total + (error + (first_error + second_error))
     return np.where(np.isfinite(corrected), corrected, a * b + c * d)
+
+
+def _sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b as an exact sum of two numbers (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
 
 
 def _product(a: Array, b: Array) -> tuple[Array, Array]:
@@ -115,79 +120,83 @@ def _split(a: Array) -> tuple[Array, Array]:
     return high, a - high
 
 
-absolute = in_c128(np.abs)
-
-
 @in_c128
-def exponential_minus_one(x: Array) -> Array:
-    """e^x - 1, its real part without the cancellation near zero."""
+def expm1(x: Array) -> Array:
+    """e^x - 1, the real part as expm1(a)·cos b - 2·sin²(b/2)."""
     a, b = parts(x)
-    near = np.expm1(a) * np.cos(b) - 2 * np.sin(b / 2) ** 2
-    far = parts(np.exp(x))
-    return join(np.where(np.isfinite(x) & (a < 700), near, far[0] - 1), far[1])
+    power, half = np.exp(x), np.sin(b / 2)
+    real = _sum_of_products(np.expm1(a), np.cos(b), -2 * half, half)
+    real = np.where(np.isneginf(a), -1.0, np.where(a > 600, np.real(power), real))
+    real = np.where(b == 0, np.expm1(a), real)
+    return join(real, np.imag(power))
 
 
 @in_c128
-def log_plus_one(x: Array) -> Array:
-    """log(1 + x), its real part from |1 + x|² - 1 = 2a + a² + b² where x is small."""
+def log1p(x: Array) -> Array:
+    """log(1 + x), the real part from |1 + x|² - 1 = a·(a + 2) + b² where that is small."""
     a, b = parts(x)
-    excess = _sum_of_products(a, a + 2, b, b)
-    near = np.log1p(excess) / 2
-    real, _ = parts(np.log(join(a + 1, b)))
-    return join(np.where(np.abs(x) < 0.5, near, real), np.arctan2(b, a + 1))
-
-
-@in_c128
-def rsqrt(x: Array) -> Array:
-    """One over the square root."""
-    return divide(np.ones_like(x), np.sqrt(x))
+    shifted, lost = _sum(a, np.full_like(a, 2.0))
+    excess = _sum_of_products(a, shifted, b, b) + a * lost
+    logarithm = np.log(join(a + 1, b))
+    near = np.abs(excess) < 0.5
+    real = np.where(near, np.log1p(np.where(near, excess, 0.0)) / 2, np.real(logarithm))
+    return join(real, np.imag(logarithm))
 
 
 @in_c128
 def logistic(x: Array) -> Array:
-    """1 / (1 + e^-x); with E = e^-|a| and t = 2 cos²(b/2), |1 + e^-x|² is (1 - E)² + 2Et."""
+    """1/(1 + e^-x) = (e^a + cos b + i·sin b) / (2·cosh a + 2·cos b)."""
     a, b = parts(x)
-    small, below_one, t = np.exp(-np.abs(a)), np.expm1(-np.abs(a)), 2 * np.cos(b / 2) ** 2
-    norm = below_one**2 + 2 * small * t
-    odd = np.where(t < 0.5, t + below_one, small + np.cos(b))
-    real = np.where(a < 0, small * odd, small * t - below_one) / norm
-    turned = np.where(np.isfinite(b), np.sin(b), b)
-    result = join(real, np.where(b == 0, b, small * turned / norm))
-    edge = join(np.where(a < 0, 0.0, 1.0), np.copysign(0.0, turned))
-    return np.where(np.isinf(a), edge, result)
-
-
-@in_c128
-def sign(x: Array) -> Array:
-    """x / |x|, and zeros as they are."""
-    scale = _exponent(x)
-    a, b = (np.ldexp(part, -scale) for part in parts(x))
-    size = np.hypot(a, b)
-    return np.where(x == 0, x, join(a / size, b / size))
+    sine, cosine = np.sin(b / 2), np.cos(b / 2)
+    norm = 4 * (np.sinh(a / 2) ** 2 + cosine**2)
+    real = np.where(a < -0.7, np.exp(a) + np.cos(b), np.expm1(a) + 2 * cosine**2)
+    middle = join(real / norm, 2 * sine * cosine / norm)
+    left, decayed = np.exp(x), -np.imag(np.exp(-x))
+    right = join(1 + 0 * decayed, decayed)
+    result = np.where(a > 80, right, np.where(a < -80, left, middle))
+    return join(np.real(result), np.where(b == 0, b, np.imag(result)))
 
 
 @in_c128
 def power(x: Array, y: Array) -> Array:
-    """|x|^c e^(-d arg x), turned by c arg x + d log|x|, for y = c + di."""
-    (a, b), (c, d) = parts(x), parts(y)
-    size, angle = np.abs(x), np.arctan2(b, a)
-    length = np.power(size, c) * np.exp(-d * angle)
-    turn = c * angle + np.where(d == 0, 0.0, d * np.real(np.log(x)))
-    result = join(length * np.cos(turn), np.where(turn == 0, turn, length * np.sin(turn)))
-    result = np.where((x == 0) & (c > 0), 0, result)
-    return np.where(y == 0, 1, result)
+    """exp(y·log x), where zero times infinity or NaN counts as zero."""
+    (c, d), (size, angle) = parts(y), parts(np.log(x))
+
+    def term(p: Array, q: Array) -> tuple[Array, Array]:
+        zero = (p == 0) | (q == 0)
+        return np.where(zero, 0.0, p), np.where(zero, 0.0, q)
+
+    real = _sum_of_products(*term(c, size), *term(-d, angle))
+    return np.exp(join(real, _sum_of_products(*term(c, angle), *term(d, size))))
+
+
+@in_c128
+def rsqrt(x: Array) -> Array:
+    """1/√x; 0 at infinity."""
+    inverse = np.where(np.isinf(x), 0, divide(np.ones_like(x), np.sqrt(x)))
+    return join(np.real(inverse), np.copysign(np.imag(inverse), -np.imag(x)))
 
 
 @in_c128
 def atan2(y: Array, x: Array) -> Array:
-    """-i log((x + iy) / sqrt(x² + y²))."""
-    (a, b), (c, d) = parts(y), parts(x)
-    square = join((c * c - d * d) + (a * a - b * b), 2 * (c * d + a * b))
-    angle = np.log(divide(join(c - b, d + a), np.sqrt(square)))
-    return join(np.imag(angle), -np.real(angle))
+    """-i·log((x + iy)/√(x² + y²)); NaN at the origin."""
+    scale = -np.maximum(_exponent(x), _exponent(y))
+    (a, b), (c, d) = (tuple(np.ldexp(part, scale) for part in parts(v)) for v in (y, x))
+    turned, other = join(c - b, d + a), join(c + b, d - a)
+    real, imaginary = parts(np.log(divide(turned, np.sqrt(multiply(turned, other)))))
+    return join(imaginary, -real)
 
 
-# NumPy's own, which are C's and as accurate as those of real numbers.
-exponential, log, sqrt, sine, cosine, tan, sinh, cosh, tanh = map(
-    in_c128, (np.exp, np.log, np.sqrt, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh)
+@in_c128
+def sign(x: Array) -> Array:
+    """x/|x|, and zero for zero; NaN for the infinite part."""
+    scale = -_exponent(x)
+    a, b = (np.ldexp(part, scale) for part in parts(x))
+    size = np.hypot(a, b)
+    return np.where(x == 0, x, join(a / size, b / size))
+
+
+absolute, cos, cosh, exp, log, sin, sinh, sqrt, tan, tanh = map(
+    in_c128,
+    (np.abs, np.cos, np.cosh, np.exp, np.log, np.sin, np.sinh, np.sqrt, np.tan, np.tanh),
 )

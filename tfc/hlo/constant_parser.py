@@ -7,7 +7,7 @@ from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.lexer import Lexer
 from tfc.hlo.literal import Literal
 from tfc.hlo.literal_text import parse_literal
-from tfc.hlo.shape import Shape, TupleShape
+from tfc.hlo.shape import Shape, TokenShape, TupleShape
 
 
 class ConstantParser:
@@ -52,6 +52,8 @@ class ConstantParser:
             if isinstance(element, TupleShape):
                 inner = self.parts(element, name, add)
                 made.append(add(Instruction("tuple", inner, element, name="tuple")))
+            elif isinstance(element, TokenShape):
+                lexer.error("a constant cannot hold a token")
             else:
                 literal = Attributes(literal=self.literal(element, name))
                 made.append(add(Instruction("constant", (), element, literal, "constant")))

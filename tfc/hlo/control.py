@@ -18,11 +18,13 @@ from tfc.hlo.op import (
     require_array,
     require_stated,
 )
-from tfc.hlo.shape import PRED, S32, AnyShape, TupleShape
+from tfc.hlo.shape import PRED, S32, AnyShape, TokenShape, TupleShape
 
 
 def _infer_parameter(_: Sequence[AnyShape], __: Attributes, stated: AnyShape | None) -> AnyShape:
-    return stated if isinstance(stated, TupleShape) else require_stated("parameter", stated)
+    if isinstance(stated, (TupleShape, TokenShape)):
+        return stated
+    return require_stated("parameter", stated)
 
 
 def _evaluate_parameter(x: Instruction, _: Sequence[Value], __: Call) -> Value:

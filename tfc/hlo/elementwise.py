@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from tfc.hlo import complex_meaning as of_complex
+from tfc.hlo import complex_meaning
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import (
     Attribute,
@@ -162,7 +162,15 @@ def _round_half_away(x: Array) -> Array:
 
 
 def _sign(x: Array) -> Array:
-    return np.sign(x) if x.dtype.kind in "iuc" else np.where((x == 0) | np.isnan(x), x, np.sign(x))
+    return np.sign(x) if x.dtype.kind in "iu" else np.where((x == 0) | np.isnan(x), x, np.sign(x))
+
+
+def _logistic(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def _rsqrt(x: Array) -> Array:
+    return 1 / np.sqrt(x)
 
 
 def _divide(x: Array, y: Array) -> Array:
@@ -268,13 +276,9 @@ def _logical_or_bitwise(logical: Callable[..., Array], bitwise: Callable[..., Ar
     return lambda x, *rest: (logical if x.dtype == np.bool_ else bitwise)(x, *rest)
 
 
-def _or_complex(real: Callable[..., Array], complex_: Callable[..., Array]):
+def _or_complex(real: Callable[..., Array], of_complex: Callable[..., Array]):
     """A meaning for real numbers and another for complex ones."""
-    return lambda *values: (complex_ if values[0].dtype.kind == "c" else real)(*values)
-
-
-def _logistic(x: Array) -> Array:
-    return 1 / (1 + np.exp(-x))
+    return lambda *values: (of_complex if values[0].dtype.kind == "c" else real)(*values)
 
 
 def _component(element_type: ElementType) -> ElementType:
@@ -287,7 +291,7 @@ def _real(function: Callable[[float], float]) -> Callable[[Array], Array]:
 
 
 # fmt: off
-unary("abs",                   NUMBER,      _or_complex(np.abs, of_complex.absolute),
+unary("abs",                   NUMBER,      _or_complex(np.abs, complex_meaning.absolute),
                                             _component)
 unary("acos",                  FLOAT,       np.arccos)
 unary("acosh",                 FLOAT,       np.arccosh)
@@ -296,41 +300,41 @@ unary("asinh",                 FLOAT,       np.arcsinh)
 unary("atanh",                 FLOAT,       np.arctanh)
 unary("cbrt",                  FLOAT,       np.cbrt)
 unary("ceil",                  FLOAT,       np.ceil)
-unary("cosh",                  INEXACT,     _or_complex(np.cosh, of_complex.cosh))
-unary("cosine",                INEXACT,     _or_complex(np.cos, of_complex.cosine))
+unary("cosh",                  INEXACT,     _or_complex(np.cosh, complex_meaning.cosh))
+unary("cosine",                INEXACT,     _or_complex(np.cos, complex_meaning.cos))
 of_bits("count-leading-zeros", 1,           _count_leading_zeros)
 unary("erf",                   FLOAT,       _real(math.erf))
-unary("exponential",           INEXACT,     _or_complex(np.exp, of_complex.exponential))
-unary("exponential-minus-one", INEXACT,     _or_complex(np.expm1, of_complex.exponential_minus_one))
+unary("exponential",           INEXACT,     _or_complex(np.exp, complex_meaning.exp))
+unary("exponential-minus-one", INEXACT,     _or_complex(np.expm1, complex_meaning.expm1))
 unary("floor",                 FLOAT,       np.floor)
 unary("imag",                  INEXACT,     np.imag, _component)
 unary("is-finite",             FLOAT,       np.isfinite, lambda _: PRED)
-unary("log",                   INEXACT,     _or_complex(np.log, of_complex.log))
-unary("log-plus-one",          INEXACT,     _or_complex(np.log1p, of_complex.log_plus_one))
-unary("logistic",              INEXACT,     _or_complex(_logistic, of_complex.logistic))
+unary("log",                   INEXACT,     _or_complex(np.log, complex_meaning.log))
+unary("log-plus-one",          INEXACT,     _or_complex(np.log1p, complex_meaning.log1p))
+unary("logistic",              INEXACT,     _or_complex(_logistic, complex_meaning.logistic))
 unary("negate",                NUMBER,      np.negative)
 unary("not",                   BITS,        _logical_or_bitwise(np.logical_not, np.invert))
 of_bits("popcnt",              1,           lambda x, _: np.bitwise_count(x).astype(np.uint64))
 unary("real",                  INEXACT,     np.real, _component)
 unary("round-nearest-afz",     FLOAT,       _round_half_away)
 unary("round-nearest-even",    FLOAT,       np.rint)
-unary("rsqrt",                 INEXACT,     _or_complex(lambda x: 1 / np.sqrt(x), of_complex.rsqrt))
-unary("sign",                  NUMBER,      _or_complex(_sign, of_complex.sign))
-unary("sine",                  INEXACT,     _or_complex(np.sin, of_complex.sine))
-unary("sinh",                  INEXACT,     _or_complex(np.sinh, of_complex.sinh))
-unary("sqrt",                  INEXACT,     _or_complex(np.sqrt, of_complex.sqrt))
-unary("tan",                   INEXACT,     _or_complex(np.tan, of_complex.tan))
-unary("tanh",                  INEXACT,     _or_complex(np.tanh, of_complex.tanh))
+unary("rsqrt",                 INEXACT,     _or_complex(_rsqrt, complex_meaning.rsqrt))
+unary("sign",                  NUMBER,      _or_complex(_sign, complex_meaning.sign))
+unary("sine",                  INEXACT,     _or_complex(np.sin, complex_meaning.sin))
+unary("sinh",                  INEXACT,     _or_complex(np.sinh, complex_meaning.sinh))
+unary("sqrt",                  INEXACT,     _or_complex(np.sqrt, complex_meaning.sqrt))
+unary("tan",                   INEXACT,     _or_complex(np.tan, complex_meaning.tan))
+unary("tanh",                  INEXACT,     _or_complex(np.tanh, complex_meaning.tanh))
 
 binary("add",                    NUMBER,      np.add)
 binary("and",                    BITS,        np.bitwise_and)
-binary("atan2",                  INEXACT,     _or_complex(np.arctan2, of_complex.atan2))
-binary("divide",                 NUMBER,      _or_complex(_divide, of_complex.divide))
+binary("atan2",                  INEXACT,     _or_complex(np.arctan2, complex_meaning.atan2))
+binary("divide",                 NUMBER,      _or_complex(_divide, complex_meaning.divide))
 binary("maximum",                ORDERED,     maximum)
 binary("minimum",                ORDERED,     minimum)
-binary("multiply",               NUMBER,      _or_complex(np.multiply, of_complex.multiply))
+binary("multiply",               NUMBER,      _or_complex(np.multiply, complex_meaning.multiply))
 binary("or",                     BITS,        np.bitwise_or)
-binary("power",                  NUMBER,      _or_complex(_power, of_complex.power))
+binary("power",                  NUMBER,      _or_complex(_power, complex_meaning.power))
 binary("remainder",              INT | FLOAT, _remainder)
 of_bits("shift-left",             2,           _shift_left)
 of_bits("shift-right-arithmetic", 2,           _shift_right_arithmetic)

@@ -35,14 +35,14 @@ def apply_entry_layout(
         entry = rebuild(
             entry, lambda i: i.with_(shape=shapes[i]) if shapes.get(i, i.shape) != i.shape else i
         )
-    root = _laid_out(entry.root, result)
+    root = laid_out(entry.root, result)
     if root is entry.root:
         return entry
     added = [i for i in postorder([root]) if i not in set(entry.instructions)]
     return replace(entry, instructions=(*entry.instructions, *added), root=root)
 
 
-def _laid_out(value: Instruction, shape: AnyShape) -> Instruction:
+def laid_out(value: Instruction, shape: AnyShape) -> Instruction:
     """The same value in another layout, through copies of its arrays."""
     if value.shape == shape:
         return value
@@ -56,5 +56,5 @@ def _laid_out(value: Instruction, shape: AnyShape) -> Instruction:
             Instruction("get-tuple-element", (value,), s, Attributes(index=i), f"{value.name}.{i}")
             for i, s in enumerate(value.shape.elements)
         )
-    parts = tuple(_laid_out(e, s) for e, s in zip(elements, shape.elements))
+    parts = tuple(laid_out(e, s) for e, s in zip(elements, shape.elements))
     return Instruction("tuple", parts, shape, name="tuple")

@@ -5,9 +5,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tfc.errors import ShapeError
+from tfc.hlo.devices import device_counts, require_devices
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import Call, Value, op_named
 from tfc.hlo.shape import AnyShape, Shape
+from tfc.runtime.replicas import run_devices, running_one_of
 
 # (instruction, operand values, how to evaluate a called computation) -> its value
 Step = Callable[[Instruction, Sequence[Value], Call], Value]
@@ -30,7 +32,22 @@ def evaluate(module: Module, *arrays: object) -> Value:
     if len(arrays) != len(parameters):
         raise ShapeError(f"{module.name} takes {len(parameters)} arguments, got {len(arrays)}")
     values = [_argument(a, p.shape, p.name) for a, p in zip(arrays, parameters)]
-    return evaluate_computation(module.entry, values)
+    with running_one_of(*device_counts(module)):
+        return evaluate_computation(module.entry, values)
+
+
+def evaluate_replicas(module: Module, *arrays: Sequence[object]) -> list[Value]:
+    """The value for each device of a module that runs on several, each a thread.
+
+    Args:
+        arrays: for each device, replica by replica, its arguments, as `evaluate` takes them.
+
+    Raises:
+        ShapeError: there are not as many as the module has devices, or they do not fit.
+        TfcError: a device fails, or the devices wait for each other in vain.
+    """
+    replicas, partitions = require_devices(module, len(arrays))
+    return run_devices(replicas, partitions, lambda device: evaluate(module, *arrays[device]))
 
 
 def evaluate_computation(computation: Computation, arguments: Sequence[Value]) -> Value:

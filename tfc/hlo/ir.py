@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
 from typing import Any
 
-from tfc.hlo.shape import AnyShape, Shape
+from tfc.hlo.shape import AnyShape, Shape, TupleShape
 
 
 @singledispatch
@@ -74,6 +74,9 @@ class Attributes(Mapping[str, Any]):
 
 
 NO_ATTRIBUTES = Attributes()
+
+# The ops that may do more than compute a value, and with which attributes; filled by op.register.
+SIDE_EFFECTS: dict[str, Callable[[Attributes], bool]] = {}
 
 
 @dataclass(frozen=True)
@@ -194,9 +197,33 @@ class Computation(Printable):
     annotations: tuple[tuple[str, str], ...] = ()
 
     @staticmethod
-    def make(name: str, parameters: Sequence[Instruction], root: Instruction) -> "Computation":
-        """The computation of `root`, its instructions in post-order after the parameters."""
-        return Computation(name, tuple(parameters), tuple(postorder([*parameters, root])), root)
+    def make(
+        name: str,
+        parameters: Sequence[Instruction],
+        root: Instruction,
+        effects: Iterable[Instruction] = (),
+    ) -> "Computation":
+        """The computation of `root`, its instructions in post-order after the parameters.
+
+        Args:
+            effects: instructions to keep though the root need not depend on them, in their order.
+        """
+        order = postorder([*parameters, *effects, root])
+        return Computation(name, tuple(parameters), tuple(order), root)
+
+    @property
+    def effects(self) -> tuple[Instruction, ...]:
+        """The instructions that do more than compute their value, in the order of the text.
+
+        They run once each, in this order, whoever uses their values. One that calls a computation
+        with effects is among them.
+        """
+        if "_effects" not in self.__dict__:
+            # A search for callees rather than recursion: computations nest as deep as they like.
+            for callee in callees_first(self):
+                found = tuple(i for i in callee.instructions if has_side_effect(i))
+                callee.__dict__["_effects"] = found
+        return self.__dict__["_effects"]
 
     @cached_property
     def users(self) -> dict[Instruction, tuple[Instruction, ...]]:
@@ -209,6 +236,33 @@ class Computation(Printable):
 
     def __repr__(self) -> str:
         return f"<Computation {self.name}: {len(self.instructions)} instructions>"
+
+
+def has_side_effect(instruction: Instruction) -> bool:
+    """True if the instruction does more than compute its value, or calls what does."""
+    trait = SIDE_EFFECTS.get(instruction.opcode)
+    if trait is not None and trait(instruction.attributes):
+        return True
+    return any(c.effects for c in instruction.called_computations)
+
+
+def callees_first(entry: Computation) -> list[Computation]:
+    """A computation and every one that it calls, callees before callers. Any depth works."""
+    order: list[Computation] = []
+    begun: set[int] = set()
+    stack: list[tuple[Computation, bool]] = [(entry, False)]
+    while stack:
+        computation, expanded = stack.pop()
+        if expanded:
+            order.append(computation)
+            continue
+        if id(computation) in begun:
+            continue
+        begun.add(id(computation))
+        stack.append((computation, True))
+        called = [c for i in computation.instructions for c in i.called_computations]
+        stack.extend((c, False) for c in reversed(called))
+    return order
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,21 +279,7 @@ class Module(Printable):
     @cached_property
     def computations(self) -> tuple[Computation, ...]:
         """Every computation, callees before callers, the entry last."""
-        order: list[Computation] = []
-        begun: set[int] = set()
-        stack: list[tuple[Computation, bool]] = [(self.entry, False)]
-        while stack:
-            computation, expanded = stack.pop()
-            if expanded:
-                order.append(computation)
-                continue
-            if id(computation) in begun:
-                continue
-            begun.add(id(computation))
-            stack.append((computation, True))
-            called = [c for i in computation.instructions for c in i.called_computations]
-            stack.extend((c, False) for c in reversed(called))
-        return tuple(order)
+        return tuple(callees_first(self.entry))
 
     def with_entry(self, entry: Computation) -> "Module":
         """The module with another entry; itself if the entry is the same object."""
@@ -263,8 +303,16 @@ def rebuild(computation: Computation, rewrite: Rewrite) -> Computation:
         new[old] = rewrite(old.renewed(new))
     if all(a is b for a, b in new.items()):
         return computation
-    parameters = [new[p] for p in computation.parameters]
-    made = Computation.make(computation.name, parameters, new[computation.root])
+    return remake(computation, new)
+
+
+def remake(computation: Computation, new: Mapping[Instruction, Instruction]) -> Computation:
+    """The computation with `new[i]` in place of i, effects included, and nothing unused."""
+    parameters, root = [new[p] for p in computation.parameters], new[computation.root]
+    # What replaces an effect may contain several: those of a body put in the place of its call.
+    kept = [new[i] for i in computation.effects]
+    effects = [i for i in postorder([*parameters, *kept]) if has_side_effect(i)] if kept else []
+    made = Computation.make(computation.name, parameters, root, effects)
     return replace(made, annotations=computation.annotations)
 
 
@@ -289,10 +337,19 @@ def map_computations(module: Module, change: Callable[[Computation], Computation
 
 
 def inline(computation: Computation, arguments: Sequence[Instruction]) -> Instruction:
-    """The root of `computation` with its parameters replaced by `arguments`."""
+    """The root of `computation` with its parameters replaced by `arguments`.
+
+    If the computation has effects, the result is an element of a tuple that holds them too.
+    """
     new = dict(zip(computation.parameters, arguments))
     for old in computation.instructions:
         if old not in new:
             made = old.renewed(new)
             new[old] = old.with_() if made is old else made
-    return new[computation.root]
+    root = new[computation.root]
+    if not computation.effects:
+        return root
+    parts = (*(new[e] for e in computation.effects), root)
+    packed = Instruction("tuple", parts, TupleShape(tuple(p.shape for p in parts)), name="tuple")
+    index = Attributes(index=len(parts) - 1)
+    return Instruction("get-tuple-element", (packed,), root.shape, index, root.name)

@@ -24,7 +24,7 @@ _TOKEN = re.compile(
     | (?P<padding> -?\d++_-?\d++(?:_\d++)?+(?:x-?\d++_-?\d++(?:_\d++)?+)*+ (?!\w) )
     | (?P<number> -inf\b | {_NUMBER} )
     | (?P<string> "(?:[^"\\\n]|\\.)*+" | '(?:[^'\\\n]|\\.)*+' )
-    | (?P<symbol> -> | [=,:\#*?+~\[\]{{}}()] )
+    | (?P<symbol> -> | <= | [=,:\#*?+~\[\]{{}}()] )
     | (?P<end>    \Z )
     | (?P<wrong>  (?s:.) )
     )""",
@@ -33,7 +33,7 @@ _TOKEN = re.compile(
 _RAW = re.compile(r'"(?:[^"\\]|\\.)*+"|//[^\n]*+|/\*(?s:.*?)\*/|[{}]|\s++|[^"{}\s/]++|.')
 _FLAT = re.compile(r'\{[^{}"]*+(?:"(?:[^"\\]|\\.)*+"[^{}"]*+)*+\}')
 _NAMES = re.compile(r"\((%?[A-Za-z_][\w.\-]*+(?:, ?%?[A-Za-z_][\w.\-]*+)*+)\)", re.ASCII)
-_ATOM = re.compile(rf"{_SPACE}([\w.+%\-]++)", re.ASCII)
+_ATOM = re.compile(rf"{_SPACE}([\w.+%\->]++)", re.ASCII)
 _INTEGER = re.compile(r"-?\d{1,19}", re.ASCII)
 _ELIDED = re.compile(rf"\{{{_SPACE}\.\.\.{_SPACE}\}}")
 

@@ -12,14 +12,25 @@ from typing import Any
 from tfc.errors import ShapeError, UnsupportedError
 from tfc.hlo.absent import ABSENT
 from tfc.hlo.indexing import Index, Piece
-from tfc.hlo.ir import Attributes, Computation, Instruction
-from tfc.hlo.shape import AnyShape, Shape, TupleShape
+from tfc.hlo.ir import SIDE_EFFECTS, Attributes, Computation, Instruction
+from tfc.hlo.shape import AnyShape, Shape, TokenShape, TupleShape
 
-Value = Any  # an np.ndarray, or a tuple of Values
+Value = Any  # an np.ndarray, or a tuple of Values; a token is the empty tuple
 Call = Callable[[Computation, Sequence[Value]], Value]
 Infer = Callable[[Sequence[AnyShape], Attributes, AnyShape | None], AnyShape]
 Evaluate = Callable[[Instruction, Sequence[Value], Call], Value]
 IndexMap = Callable[[Instruction, Sequence[Index]], Sequence[Piece]]
+Trait = Callable[[Attributes], bool]
+
+
+def never(_: Attributes) -> bool:
+    """The trait that no occurrence of an op has."""
+    return False
+
+
+def always(_: Attributes) -> bool:
+    """The trait that every occurrence of an op has."""
+    return True
 
 
 @dataclass(frozen=True)
@@ -27,10 +38,11 @@ class Attribute:
     """One attribute of an op.
 
     `kind` names its text form, a row of value_text.FORMS: "ints", "int", "float", "bool", "name",
-    "string", "raw", "precisions", "slice", "padding", "window", "labels", "computation" or
-    "computations"; or "operand", what stands between the parentheses. `default` is what text that
-    leaves the attribute out means. Instructions always have a required attribute; another that
-    equals its default is not printed. `choices` are the values of an attribute that is one word.
+    "string", "raw", "precisions", "slice", "padding", "window", "labels", "computation",
+    "computations", "known", "shape", "shapes", "literal", "groups", "pairs"; or "operand", what
+    stands between the parentheses. `default` is what text that leaves the attribute out means.
+    Instructions always have a required attribute; another that equals its default is not printed.
+    `choices` are the values of an attribute that is one word.
     """
 
     name: str
@@ -53,7 +65,10 @@ class Op:
     index_map: for data movement, which operand element each result element is.
     needs_shape: the text form must state the result shape, since nothing else gives it.
     domain: the kinds of element type allowed for the operands; empty for ops that take any.
-    stateful: each execution counts, so that two equal instructions are not one.
+    side_effect: whether an occurrence with these attributes does more than compute its value: it is
+        kept, and runs once, in the order of the text (ir.Computation.effects).
+    on_host: its meaning is in what surrounds the program (queues, other replicas), so backends
+        call `evaluate` for it, while the program runs.
     """
 
     name: str
@@ -65,7 +80,8 @@ class Op:
     index_map: IndexMap | None = None
     needs_shape: bool = False
     domain: frozenset[str] = frozenset()
-    stateful: bool = False
+    side_effect: Trait = never
+    on_host: bool = False
 
     @property
     def is_movement(self) -> bool:
@@ -84,6 +100,8 @@ def register(op: Op) -> Op:
     """Add an op to the registry; each name is defined once."""
     assert op.name not in OPS, f"op {op.name} is defined twice"
     OPS[op.name] = op
+    if op.side_effect is not never:
+        SIDE_EFFECTS[op.name] = op.side_effect
     return op
 
 
@@ -109,7 +127,7 @@ def require(condition: bool, op: str, requirement: str, got: object, rule: str =
     """
     if not condition:
         cited = f" ({rule})" if rule else ""
-        shown = got.without_layout() if isinstance(got, (Shape, TupleShape)) else got
+        shown = got.without_layout() if isinstance(got, (Shape, TupleShape, TokenShape)) else got
         raise ShapeError(f"{op} requires {requirement}, got {shown}{cited}")
 
 
@@ -117,10 +135,11 @@ def require_array(op: str, shape: AnyShape) -> Shape:
     """The shape, known to be an array.
 
     Raises:
-        ShapeError: it is a tuple.
+        ShapeError: it is a tuple or a token.
     """
     if not isinstance(shape, Shape):
-        raise ShapeError(f"{op} requires an array operand, got the tuple {shape.without_layout()}")
+        kind = "tuple" if isinstance(shape, TupleShape) else "token"
+        raise ShapeError(f"{op} requires an array operand, got the {kind} {shape.without_layout()}")
     return shape
 
 

@@ -18,6 +18,7 @@ from tfc.hlo.op import (
     Call,
     Op,
     Value,
+    always,
     describe,
     register,
     require,
@@ -221,7 +222,7 @@ def _evaluate_rng(x: Instruction, values: Sequence[Value], _: Call) -> Array:
 register(Op("rng-bit-generator", 1, _infer_bits, _evaluate_bits,
             (Attribute("algorithm", "name"),), needs_shape=True))
 register(Op("rng-get-and-update-state", 0, _infer_state, _evaluate_state,
-            (Attribute("delta", "int"),), needs_shape=True, stateful=True))
+            (Attribute("delta", "int"),), needs_shape=True, side_effect=always))
 register(Op("rng", 2, _infer_rng, _evaluate_rng,
-            (Attribute("distribution", "name"),), needs_shape=True, stateful=True))
+            (Attribute("distribution", "name"),), needs_shape=True, side_effect=always))
 # fmt: on

@@ -21,7 +21,7 @@ from tfc.hlo.elementwise import (
 )
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import Attribute, Call, Value, describe, require, require_array
-from tfc.hlo.shape import PRED, AnyShape, Shape, TupleShape
+from tfc.hlo.shape import PRED, AnyShape, Shape
 
 COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
     "EQ": np.equal,
@@ -86,7 +86,7 @@ def _infer_select(shapes: Sequence[AnyShape], _: Attributes, __: AnyShape | None
         describe(shapes[1:]),
         "SEL-1",
     )
-    if isinstance(shapes[1], TupleShape):
+    if not isinstance(shapes[1], Shape):
         require(pred.rank == 0, "select", "a scalar pred to choose between tuples", pred, "SEL-3")
     else:
         require(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
+from typing import ClassVar
 
 import ml_dtypes
 import numpy as np
@@ -280,7 +281,29 @@ class TupleShape:
         return "(" + ", ".join(marked) + ")"
 
 
-AnyShape = Shape | TupleShape
+@dataclass(frozen=True)
+class TokenShape:
+    """The shape of a token: a value without bytes, passed along to order what talks to the world.
+
+    It has no `elements`, so what walks over the arrays of a value finds none in it.
+    """
+
+    elements: ClassVar[tuple["AnyShape", ...]] = ()
+
+    def is_compatible(self, other: "AnyShape") -> bool:
+        """True for another token."""
+        return self == other
+
+    def __str__(self) -> str:
+        return "token[]"
+
+    def without_layout(self) -> str:
+        """Notation: token[]."""
+        return str(self)
+
+
+TOKEN = TokenShape()
+AnyShape = Shape | TupleShape | TokenShape
 
 
 def leaves(shape: AnyShape) -> Iterator[Shape]:
@@ -290,6 +313,13 @@ def leaves(shape: AnyShape) -> Iterator[Shape]:
     else:
         for element in shape.elements:
             yield from leaves(element)
+
+
+def row_major(shape: AnyShape) -> AnyShape:
+    """The same shape with every array row-major and unpadded."""
+    if isinstance(shape, TupleShape):
+        return TupleShape(tuple(row_major(e) for e in shape.elements))
+    return shape.with_layout(None) if isinstance(shape, Shape) else shape
 
 
 def linear_index(shape: Shape, index: Sequence[int]) -> int:

@@ -2,7 +2,8 @@
 
 ints {0,1} · int 3 · float 0.001 · bool true · name kLoop · string "s" · raw {…} left alone
 slice {[0:4:2]} · padding 0_1x2_3_1 · window {size=3x3 stride=2x2} · labels b0f_0io->b0f
-precisions {highest,default} · computation %f · computations {%f, %g}
+precisions {highest,default} · computation %f · computations {%f, %g} · shape f32[2]{0}
+shapes {f32[2]{0}} · literal s32[] 3 · groups {{0,1},{2,3}} or [2,2]<=[4] · pairs {{0,1},{1,0}}
 """
 
 import re
@@ -17,7 +18,10 @@ from tfc.errors import ShapeError, did_you_mean
 from tfc.hlo.convolution_dimensions import parse_labels
 from tfc.hlo.ir import Computation
 from tfc.hlo.lexer import TYPE_NAMES, Lexer, quote
-from tfc.hlo.shape import ELEMENT_TYPES, AnyShape, Layout, Shape, TupleShape
+from tfc.hlo.literal import Literal
+from tfc.hlo.literal_text import parse_literal, print_literal
+from tfc.hlo.replica_groups import ReplicaGroups, parse_groups, parse_replica_groups
+from tfc.hlo.shape import ELEMENT_TYPES, TOKEN, AnyShape, Layout, Shape, TokenShape, TupleShape
 from tfc.hlo.window import parse_window, print_window
 
 NameOf = Callable[[Computation], str]
@@ -57,11 +61,13 @@ def parse_shape(lexer: Lexer) -> AnyShape:
 
 
 @lru_cache(maxsize=4096)
-def _array_shape(text: str) -> Shape:
+def _array_shape(text: str) -> Shape | TokenShape:
     """The shape that a shape token describes; a module repeats few of them very often."""
     match = _SHAPE.fullmatch(text)
     assert match is not None
     name, sizes, layout = match.groups()
+    if name == "token" and not sizes.strip() and layout is None:
+        return TOKEN
     if name not in ELEMENT_TYPES:
         if name in TYPE_NAMES:
             raise ShapeError(f"values of type {name} are not supported")
@@ -176,6 +182,13 @@ def _print_padding(value: Sequence[tuple[int, int, int]], _: NameOf) -> str:
     return "x".join(f"{a}_{b}" if plain else f"{a}_{b}_{c}" for a, b, c in value)
 
 
+def _parse_shaped_literal(lexer: Lexer, _: Called) -> Literal:
+    shape = parse_shape(lexer)
+    if not isinstance(shape, Shape):
+        lexer.error("a literal must be an array here")
+    return parse_literal(lexer, shape)
+
+
 @dataclass(frozen=True)
 class Form:
     """How one kind of attribute value is printed and parsed."""
@@ -202,6 +215,14 @@ FORMS: dict[str, Form] = {
     "window":       Form(lambda v, _: print_window(v), lambda lexer, _: parse_window(lexer)),
     "labels":       Form(lambda v, _: str(v), lambda lexer, _: parse_labels(lexer)),
     "computation":  Form(lambda v, name_of: "%" + name_of(v), lambda _, called: called()),
+    "shape":        Form(lambda v, _: str(v), lambda lexer, _: parse_shape(lexer)),
+    "shapes":       Form(lambda v, _: "{" + ", ".join(map(str, v)) + "}",
+                         lambda lexer, _: parse_list(lexer, "{", "}", lambda: parse_shape(lexer))),
+    "literal":      Form(lambda v, _: f"{v.shape} {print_literal(v)}", _parse_shaped_literal),
+    "groups":       Form(lambda v, _: str(v), lambda lexer, _: parse_replica_groups(lexer)),
+    "pairs":        Form(lambda v, _: str(ReplicaGroups(v)), lambda lexer, _: parse_groups(lexer)),
+    # A computation that another attribute has already: read, and not kept.
+    "known":        Form(lambda v, name_of: "", lambda _, called: called() and None),
     "computations": Form(lambda v, name_of: "{" + ", ".join("%" + name_of(c) for c in v) + "}",
                          lambda lexer, called: parse_list(lexer, "{", "}", called)),
 }

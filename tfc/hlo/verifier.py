@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tfc.errors import ShapeError, VerificationError
+from tfc.hlo.devices import device_counts
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import Attribute, op_named
 from tfc.hlo.shape import leaves
@@ -30,6 +31,7 @@ def verify(module: Module) -> None:
     Raises:
         VerificationError: names the check, the instruction, what is required and what was got.
     """
+    verify_devices(module)
     computations = module.computations
     verify_calls(computations)
     for computation in computations:
@@ -50,6 +52,17 @@ def verify_calls(computations: Sequence[Computation]) -> None:
                     requirement = "must call computations that do not call back"
                     _refuse("calls", instruction, requirement, called.name, "IR-8")
         seen.add(computation)
+
+
+def verify_devices(module: Module) -> None:
+    """The header's numbers of replicas and partitions are numbers.
+
+    Text may leave them out; whether collectives are among the devices is asked when it is run.
+    """
+    try:
+        device_counts(module)
+    except ShapeError as error:
+        raise VerificationError(f"devices: {error}") from None
 
 
 def verify_order(computation: Computation) -> None:

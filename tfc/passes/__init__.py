@@ -9,6 +9,7 @@ from tfc.passes.convolutions import Convolutions
 from tfc.passes.copies import Copies
 from tfc.passes.cse import Cse
 from tfc.passes.dce import Dce
+from tfc.passes.devices import Devices
 from tfc.passes.dots import Dots
 from tfc.passes.expand import Expand
 from tfc.passes.fold import Fold
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 _MADE = (
-    Inline, Expand, Convolutions, Dots, Simplify, Fold, Cse, Dce, Fusion, Flatten, Copies,
+    Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, Fusion, Flatten, Copies,
 )  # fmt: skip
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
@@ -39,6 +40,7 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("expand", "convolutions", "expansions may contain convolutions"),
     ("convolutions", "dots", "some convolutions are dots"),
     ("expand", "dots", "expansions may contain dots"),
+    ("expand", "devices", "an asynchronous collective becomes a plain one"),
     ("dots", "fusion", "the transposes of operands fuse with what makes them"),
     ("simplify", "fusion", "rules see only the parts of a computation that was fused apart"),
     ("cse", "fusion", "fusion counts users, and equal values have too few each"),
@@ -60,6 +62,7 @@ def default_pipeline(exact: bool = True, max_instructions: int = 128) -> Pipelin
         (
             Inline(),
             Expand(),
+            Devices(),
             Convolutions(),
             Dots(),
             Repeat((Simplify(exact=exact), Fold(), Cse(), Dce())),

@@ -1,8 +1,8 @@
 """Which instruction's storage a value lives in.
 
-A leaf is one array of an instruction's shape. tuple and get-tuple-element only rename leaves, and a
-reshape between row-major arrays leaves every byte where it is: their leaves are their operands'.
-Everything else owns its leaves, except that a parameter's are bound by whoever runs it.
+A leaf is one array of an instruction's shape. tuple, get-tuple-element and opt-barrier only rename
+leaves, and a reshape between row-major arrays leaves every byte where it is: their leaves are their
+operands'. Everything else owns its leaves, except that a parameter's are bound by whoever runs it.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ Leaf = tuple[Instruction, int]  # (the owner, which array of its shape)
 def is_alias(instruction: Instruction) -> bool:
     """True if no code runs for the instruction: its value is where an operand's is."""
     match instruction.opcode:
-        case "tuple" | "get-tuple-element":
+        case "tuple" | "get-tuple-element" | "opt-barrier":
             return True
         case "reshape":
             return is_bitcast(instruction)

@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Module, map_computations, rebuild
-from tfc.hlo.shape import AnyShape, Shape, TupleShape
+from tfc.hlo.shape import AnyShape, Shape, TokenShape, TupleShape
 from tfc.passes.aliases import Leaf, Sources
 from tfc.passes.called import map_some
 
@@ -52,7 +52,7 @@ def _protect(body: Computation) -> Computation:
     parts = _elements(body.root)
     copied = [builder.unary("copy", p) if w else p for p, w in zip(parts, wanted)]
     root = _pack(body.root.shape, iter(copied)).with_(name=body.root.name)
-    made = Computation.make(body.name, body.parameters, root)
+    made = Computation.make(body.name, body.parameters, root, body.effects)
     return replace(made, annotations=body.annotations)
 
 
@@ -102,4 +102,6 @@ def _pack(shape: AnyShape, leaves) -> Instruction:
     """A value of the shape from its leaves."""
     if isinstance(shape, TupleShape):
         return builder.instruction("tuple", [_pack(e, leaves) for e in shape.elements])
+    if isinstance(shape, TokenShape):
+        return builder.instruction("after-all", [])
     return next(leaves)

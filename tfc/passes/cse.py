@@ -7,16 +7,15 @@
 Instructions are the same if opcode, operands, attributes and shape are. Called computations count
 as the same if their bodies are; those that are part of a kernel (a reduce's to_apply) are merged.
 
-Does nothing when no two instructions of one computation are the same, nor to those of a stateful op
-(each draws random numbers of its own). Loop parts and branches keep their one caller each.
+Does nothing when no two instructions of one computation are the same; those with side effects
+never are. Loop parts and branches keep their one caller each.
 """
 
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tfc.hlo.ir import Computation, Instruction, Module, rebuild
-from tfc.hlo.op import op_named
+from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, rebuild
 from tfc.passes.called import CONTROL, retarget
 
 
@@ -77,7 +76,7 @@ def _merge(computation: Computation, classes: _Classes) -> Computation:
     known: dict[Hashable, Instruction] = {}
 
     def first(instruction: Instruction) -> Instruction:
-        if op_named(instruction.opcode).stateful:
+        if has_side_effect(instruction):
             return instruction
         return known.setdefault(classes.key(instruction, instruction.operands), instruction)
 

@@ -4,7 +4,7 @@
     u = f32[8] exponential(x)      -->     ROOT n = f32[8] negate(x)
     ROOT n = f32[8] negate(x)
 
-Does nothing when the root needs every instruction; parameters always stay.
+Does nothing when the root needs every instruction; parameters and effects always stay.
 """
 
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ class Dce:
 
 
 def _remove_unused(computation: Computation) -> Computation:
-    needed = set(postorder([*computation.parameters, computation.root]))
+    needed = set(postorder([*computation.parameters, *computation.effects, computation.root]))
     if len(needed) == len(computation.instructions):
         return computation
     kept = tuple(i for i in computation.instructions if i in needed)

@@ -17,6 +17,7 @@ from tfc.hlo.ragged_expansion import expand_ragged_dot
 from tfc.passes import expand_fft, expand_normalization, expand_random
 from tfc.passes.expand_bitcast import expand_bitcast
 from tfc.passes.expand_mapped import expand_map, expand_scan
+from tfc.passes.expand_runtime import RUNTIME
 from tfc.passes.expand_sorting import expand_topk
 
 Expansion = Callable[[Instruction], Instruction]
@@ -33,6 +34,7 @@ EXPANSIONS: dict[str, Expansion] = {
     "scan": expand_scan,
     "ragged-dot": expand_ragged_dot,
     "topk": expand_topk,
+    **RUNTIME,
 }
 
 

@@ -35,11 +35,16 @@ def expand_map(x: Instruction) -> Instruction:
 
 def expand_scan(x: Instruction) -> Instruction:
     """A scan as a while loop; itself if its step is simple enough for code of its own."""
+    _, _, dimension = scan_parts(x)
+    simple = x.operands[0].array_shape.dims[dimension] and is_pointwise_scan(x)
+    return x if simple else scan_loop(x)
+
+
+def scan_loop(x: Instruction) -> Instruction:
+    """A scan as a while loop."""
     count, outputs, dimension = scan_parts(x)
     inputs, inits = x.operands[:count], x.operands[count:]
     length = inputs[0].array_shape.dims[dimension]
-    if length and is_pointwise_scan(x):
-        return x
     parts = x.shape.elements if isinstance(x.shape, TupleShape) else (x.shape,)
     stacked = [builder.full(0, s) for s in parts[:outputs] if isinstance(s, Shape)]
     if not length:

@@ -18,13 +18,13 @@ may go into a consumer.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 from typing import ClassVar
 
 from tfc.hlo import builder
 from tfc.hlo.indexing import Index, variable
-from tfc.hlo.ir import Attributes, Computation, Instruction, Module
+from tfc.hlo.ir import Attributes, Computation, Instruction, Module, remake
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape
 from tfc.hlo.windows import window_of
@@ -227,10 +227,7 @@ class _Plan:
                 new[old] = _make_fusion(group, new)
             else:
                 new[old] = old.renewed(new)
-        parameters = [new[p] for p in self.computation.parameters]
-        root = new[self.computation.root]
-        made = Computation.make(self.computation.name, parameters, root)
-        return replace(made, annotations=self.computation.annotations)
+        return remake(self.computation, new)
 
 
 def loop_count(root: Instruction) -> int:

@@ -21,7 +21,7 @@ import numpy as np
 
 from tfc.errors import InternalError
 from tfc.hlo import builder
-from tfc.hlo.ir import Attributes, Instruction, Module, map_computations, rebuild
+from tfc.hlo.ir import Attributes, Instruction, Module, has_side_effect, map_computations, rebuild
 from tfc.hlo.shape import PRED, ElementType, Shape
 
 COMMUTATIVE = frozenset({"add", "and", "maximum", "minimum", "multiply", "or", "xor"})
@@ -311,9 +311,11 @@ class Rewriter:
             found = self._apply_one(instruction)
             if found is None:
                 return instruction
-            name, instruction = found
+            before, (name, instruction) = instruction, found
             used.append(name)
             self.counts[name] += 1
+            if has_side_effect(before):
+                return instruction  # the effects hang on all of it until they are among the steps
         cycle = ", ".join(sorted(set(used[_MOST_AT_ONE // 2 :])))
         raise InternalError(f"rewriting does not settle at {instruction.name}: {cycle}")
 

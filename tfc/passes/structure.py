@@ -323,7 +323,8 @@ def conditional_on_constant(x: Instruction) -> Instruction | None:
 def while_never(x: Instruction) -> Instruction | None:
     """while(a), condition={ROOT f = constant(false)} --> a"""
     runs = constant_value(x["condition"].root)
-    return x.operands[0] if runs is not None and not runs else None
+    never = runs is not None and not runs and not x["condition"].effects
+    return x.operands[0] if never else None
 
 
 _BY_OPCODE: dict[str, tuple[Function, ...]] = {

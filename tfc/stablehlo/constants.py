@@ -13,7 +13,7 @@ import numpy as np
 from tfc.backends.mlir.provider import ir
 from tfc.errors import UnsupportedError
 from tfc.hlo.shape import Shape
-from tfc.stablehlo.types import mlir_element_type, mlir_type, shape_from
+from tfc.stablehlo.types import mlir_element_type, shape_from
 
 _DENSE = re.compile(r'value = (dense|dense_resource)<(.*?)> : tensor<[^"]*?>(?:[,}]|$)', re.DOTALL)
 _NUMBER = re.compile(r"true|false|0x[0-9A-Fa-f]+|[-+\d.][-+\d.eE]*")
@@ -84,8 +84,6 @@ def _resource(constant: Any, shape: Shape) -> np.ndarray:
 
 def dense_attribute(array: np.ndarray, shape: Shape) -> Any:
     """The attribute that holds an array's elements; needs a current MLIR context."""
-    if array.size == 0:
-        return ir.Attribute.parse(f"dense<> : {mlir_type(shape)}")
     raw = array if array.dtype == np.bool_ else np.ascontiguousarray(array)
     if array.dtype.kind == "V" or "float" in array.dtype.name or "int" in array.dtype.name:
         raw = raw.view(f"u{array.dtype.itemsize}")

@@ -4,7 +4,7 @@ from typing import Any
 
 from tfc.backends.mlir.provider import ir
 from tfc.errors import UnsupportedError
-from tfc.hlo.shape import ELEMENT_TYPES, AnyShape, ElementType, Shape, TupleShape
+from tfc.hlo.shape import ELEMENT_TYPES, TOKEN, AnyShape, ElementType, Shape, TupleShape
 
 _FROM_MLIR = {"i1": "pred", "complex<f32>": "c64", "complex<f64>": "c128"}
 _TO_MLIR = {name: mlir for mlir, name in _FROM_MLIR.items()}
@@ -34,6 +34,8 @@ def shape_from(mlir_type: Any) -> AnyShape:
     if isinstance(mlir_type, ir.TupleType):
         types = (mlir_type.get_type(n) for n in range(mlir_type.num_types))
         return TupleShape(tuple(map(shape_from, types)))
+    if str(mlir_type) == "!stablehlo.token":
+        return TOKEN
     if not isinstance(mlir_type, ir.RankedTensorType):
         raise UnsupportedError(f"values of the type {mlir_type} are not supported")
     if not mlir_type.has_static_shape:
@@ -63,5 +65,7 @@ def mlir_type(shape: AnyShape) -> str:
     """MLIR's notation of a shape."""
     if isinstance(shape, TupleShape):
         return f"tuple<{', '.join(map(mlir_type, shape.elements))}>"
+    if not isinstance(shape, Shape):
+        return "!stablehlo.token"
     sizes = "".join(f"{size}x" for size in shape.dims)
     return f"tensor<{sizes}{mlir_element_type(shape.element_type)}>"

@@ -13,6 +13,7 @@ import tfc.testing.indexed
 import tfc.testing.movement
 import tfc.testing.normalization
 import tfc.testing.random
+import tfc.testing.runtime
 import tfc.testing.sorting
 import tfc.testing.triangular
 import tfc.testing.windows  # noqa: F401

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Module, postorder
-from tfc.hlo.op import OPS
+from tfc.hlo.op import OPS, never
 from tfc.hlo.shape import (
     BF16,
     C64,
@@ -36,7 +36,7 @@ from tfc.testing.values import Draw
 ELEMENT_TYPES = (F32, S32, PRED, F64, BF16, F16, S8, U8, U32, S64, C64, S4, U4,
                  F8E5M2, F8E4M3FN, F8E4M3FNUZ)  # fmt: skip
 # Random modules are compared between backends, which draw random numbers of their own.
-STATEFUL = frozenset(op.name for op in OPS.values() if op.stateful)
+STATEFUL = frozenset(op.name for op in OPS.values() if op.side_effect is not never)
 ELEMENTWISE = tuple(op.name for op in OPS.values() if op.elementwise)
 OPCODES = tuple(dict.fromkeys(o for o in (*GENERATORS, *ELEMENTWISE) if o not in STATEFUL))
 

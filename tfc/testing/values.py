@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tfc.hlo.complex_meaning import join
 from tfc.hlo.ir import Module
-from tfc.hlo.shape import F32, AnyShape, ElementType, Shape, TupleShape
+from tfc.hlo.shape import F32, AnyShape, ElementType, Shape
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -51,8 +51,8 @@ def arguments_for(module: Module, rng: np.random.Generator, kind: str = "normal"
     """One value for each of the entry's parameters; see `random_array` for the kinds."""
 
     def value(shape: AnyShape) -> Any:
-        if isinstance(shape, TupleShape):
-            return tuple(value(s) for s in shape.elements)
-        return random_array(shape, rng, kind)
+        if isinstance(shape, Shape):
+            return random_array(shape, rng, kind)
+        return tuple(value(s) for s in shape.elements)
 
     return [value(p.shape) for p in module.entry.parameters]

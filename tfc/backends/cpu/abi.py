@@ -5,7 +5,8 @@
 args[i] and results[i] point to the leaves of the parameters and of the result, laid out as their
 shapes say; arena has the bytes that the buffer plan asks for, aligned to 64. Code loaded into this
 process gets its constants as a fourth argument, so that weights are never copied through text; an
-object file carries them as read-only data. The function returns 0.
+object file carries them as read-only data. The function returns 0, or another number if a function
+that it calls in this process has failed.
 """
 
 ALIGNMENT = 64
@@ -33,7 +34,7 @@ def entry_point(name: str, argument_count: int, result_count: int, constants: by
     loaded = _load_pointers("args", argument_count, lines)
     loaded += _load_pointers("results", result_count, lines)
     passed = ", ".join(f"ptr {p}" for p in (*loaded, "%arena", pool))
-    lines += [f'  call void @"{name}.body"({passed})', "  ret i32 0", "}", ""]
+    lines += [f'  %status = call i32 @"{name}.body"({passed})', "  ret i32 %status", "}", ""]
     return "\n".join(lines)
 
 

@@ -1,10 +1,12 @@
 """The CPU compiler: HLO passes, buffer plan, MLIR, LLVM, machine code."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from tfc.backends.cpu.abi import entry_point
+from tfc.backends.cpu.calls import Callee, Place, callees
 from tfc.backends.cpu.executable import CpuExecutable
 from tfc.backends.cpu.kernels import workspace_shape
 from tfc.backends.cpu.program import Program, emit_program
@@ -30,10 +32,11 @@ class Compilation:
     module: Module
     assignment: BufferAssignment
     target: Target
+    callees: Mapping[Instruction, Callee]
 
     def emit(self) -> Program:
         """The MLIR program, made anew at each call."""
-        return emit_program(self.module, self.assignment, self.name, self.target)
+        return emit_program(self.module, self.assignment, self.name, self.target, self.callees)
 
     def to_llvm(self, constants: bytes | None) -> CompiledModule:
         """Optimised LLVM IR and machine code; see `entry_point` for the constants."""
@@ -65,7 +68,7 @@ class CpuCompiler(Compiler):
         Raises:
             UnsupportedError: some op has no CPU code, or the target is another machine.
         """
-        compilation = self.prepare(module, JIT_NAME, target or Target.host(), options)
+        compilation = self.prepare(module, JIT_NAME, target or Target.host(), options, "process")
         return CpuExecutable(module, compilation, JIT_NAME)
 
     def emit_text(self, module: Module, stage: str, options: Options, target: Target | None) -> str:
@@ -80,7 +83,7 @@ class CpuCompiler(Compiler):
             )
         if stage == "hlo":
             return str(module)
-        compilation = self.prepare(module, JIT_NAME, target or Target.host(), options)
+        compilation = self.prepare(module, JIT_NAME, target or Target.host(), options, "text")
         match stage:
             case "mlir":
                 return str(compilation.emit().module)
@@ -99,20 +102,22 @@ class CpuCompiler(Compiler):
         Raises:
             UnsupportedError: some op has no CPU code, or the target is no CPU.
         """
-        compilation = self.prepare(module, name, target, options)
+        compilation = self.prepare(module, name, target, options, "object")
         code = compilation.to_llvm(compilation.constant_pool().tobytes()).object_code
         plan = compilation.assignment
         return ObjectCode(
             name, code, compilation.module, plan.arena_size, plan.constant_size, target
         )
 
-    def prepare(self, module: Module, name: str, target: Target, options: Options) -> Compilation:
-        """Optimise a module and plan its memory."""
+    def prepare(
+        self, module: Module, name: str, target: Target, options: Options, place: Place
+    ) -> Compilation:
+        """Optimise a module, plan its memory, and find what it calls outside of its code."""
         if target.is_gpu:
             raise UnsupportedError(f"the CPU backend makes no code for {target}; use backend='gpu'")
         optimized = self.optimize(module, options)
         assignment = assign_buffers(optimized, lambda i: _workspace_bytes(i, target))
-        return Compilation(name, optimized, assignment, target)
+        return Compilation(name, optimized, assignment, target, callees(optimized, place))
 
 
 def _workspace_bytes(instruction: Instruction, target: Target) -> int:

@@ -1,20 +1,25 @@
 """Running compiled code in this process: argument passing, results and temporaries."""
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Protocol
 
 import numpy as np
 
 from tfc.backends.cpu.abi import ALIGNMENT
+from tfc.backends.cpu.calls import Callee, symbols
 from tfc.backends.cpu.program import Program
 from tfc.backends.interfaces import Executable, HostTransferManager, MemoryAnalysis
 from tfc.backends.llvm import CompiledModule
-from tfc.hlo.ir import Module
+from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.shape import Shape
 from tfc.passes.buffers import BufferAssignment
+from tfc.runtime.functions import reraise
+from tfc.runtime.replicas import running_one_of
 
 _TRANSFERS = HostTransferManager()
+_NOTHING = nullcontext()
 
 
 class Compilation(Protocol):
@@ -28,6 +33,11 @@ class Compilation(Protocol):
     @property
     def assignment(self) -> BufferAssignment:
         """Its memory plan."""
+        ...
+
+    @property
+    def callees(self) -> Mapping[Instruction, Callee]:
+        """What it calls outside of its code."""
         ...
 
     def emit(self) -> Program:
@@ -50,7 +60,7 @@ class CpuExecutable(Executable):
         super().__init__(source, compilation.module)
         self._compilation = compilation
         self._compiled = compilation.to_llvm(None)
-        self._code = self._compiled.load()
+        self._code = self._compiled.load(symbols(compilation.callees))
         plan = compilation.assignment
         self._constants = aligned_bytes(plan.constant_size)
         self._constants[:] = compilation.constant_pool()
@@ -70,19 +80,25 @@ class CpuExecutable(Executable):
 
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
         self.check_arguments(arguments)
+        # A NumPy scalar has no memory that lasts: its address is that of a temporary array.
         passed = [
-            a if plain and a.flags.c_contiguous else _TRANSFERS.to_device(a, s)
+            a
+            if plain and type(a) is np.ndarray and a.flags.c_contiguous
+            else _TRANSFERS.to_device(a, s)
             for a, plain, s in zip(arguments, self._plain, self.parameter_shapes)
         ]
         results = [np.empty(dims, dtype) for dims, dtype in self._results]
         arena = self._arenas.pop() if self._arenas else self._new_arena()
-        self._entry(
-            self._argument_pointers(*map(_address, passed)),
-            self._result_pointers(*map(_address, results)),
-            arena[1],
-            self._constant_address,
-        )
+        with running_one_of(*self.device_counts) if self._compilation.callees else _NOTHING:
+            status = self._entry(
+                self._argument_pointers(*map(_address, passed)),
+                self._result_pointers(*map(_address, results)),
+                arena[1],
+                self._constant_address,
+            )
         self._arenas.append(arena)
+        if status:
+            reraise()
         if self._all_results_plain:
             return results
         return [_TRANSFERS.from_device(r, s) for r, s in zip(results, self.result_shapes)]

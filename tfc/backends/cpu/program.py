@@ -4,16 +4,18 @@ One private function a kernel (equal kernels are emitted once), and one entry th
 computations and calls them over the planned buffers:
 
     func @NAME.body(%arg0: memref<Bxi8> …, %result0: memref<Bxi8> …,
-                    %arena: memref<Bxi8>, %constants: memref<Bxi8>)
+                    %arena: memref<Bxi8>, %constants: memref<Bxi8>) -> i32
 
 Every buffer is a view of one of these. Loops and conditionals of HLO become scf.while and scf.if
-around the calls.
+around the calls. The result is 0, or what a function outside of the code returned that failed: then
+loops end and nothing outside is called any more.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tfc.backends.cpu.calls import Callee, call_shapes, declare, emit_call
 from tfc.backends.cpu.kernels import emit_kernel, make_internal, workspace_shape
 from tfc.backends.mlir.kernels import buffer_types, is_silent, kernel_of, memref_type
 from tfc.backends.mlir.loops import index_constant
@@ -37,26 +39,42 @@ class Program:
 
 
 def emit_program(
-    module: Module, assignment: BufferAssignment, name: str, target: Target
+    module: Module,
+    assignment: BufferAssignment,
+    name: str,
+    target: Target,
+    callees: Mapping[Instruction, Callee],
 ) -> Program:
     """Emit a module whose buffers are assigned; a new MLIR context belongs to the result.
+
+    Args:
+        callees: what the instructions call that functions outside of the code run.
 
     Raises:
         UnsupportedError: some instruction has no code on CPU.
     """
     with ir.Context(), ir.Location.unknown():
-        emitter = _ProgramEmitter(module, assignment, name, target)
+        emitter = _ProgramEmitter(module, assignment, name, target, callees)
         emitter.emit()
         return Program(emitter.mlir, tuple(emitter.kernels.values()), emitter.calls)
 
 
 class _ProgramEmitter:
-    def __init__(self, module: Module, assignment: BufferAssignment, name: str, target: Target):
+    def __init__(
+        self,
+        module: Module,
+        assignment: BufferAssignment,
+        name: str,
+        target: Target,
+        callees: Mapping[Instruction, Callee],
+    ):
         self.hlo, self.assignment, self.name, self.target = module, assignment, name, target
+        self.callees = callees
         self.mlir = ir.Module.create()
         self.kernels: dict[Hashable, str] = {}
         self.calls = 0
         self.spaces: dict[tuple[str, int], Any] = {}
+        self.status: Any = None  # where the status is, if something may fail
 
     def emit(self) -> None:
         entry = self.hlo.entry
@@ -66,7 +84,7 @@ class _ProgramEmitter:
         sizes += [self.assignment.arena_size, self.assignment.constant_size]
         types = [ir.MemRefType.get([n], ir.IntegerType.get_signless(8)) for n in sizes]
         with ir.InsertionPoint(self.mlir.body):
-            function = func.FuncOp(f"{self.name}.body", (types, []))
+            function = func.FuncOp(f"{self.name}.body", (types, [_i32()]))
             make_internal(function)
         block = function.add_entry_block()
         keys = [("parameter", n) for n in range(len(parameters))]
@@ -75,9 +93,12 @@ class _ProgramEmitter:
             zip([*keys, ("arena", 0), ("constant", 0)], block.arguments, strict=True)
         )
         with ir.InsertionPoint(block):
+            if any(c.can_fail for c in self.callees.values()):
+                self.status = memref.alloca(ir.MemRefType.get([1], _i32()), [], [])
+                self._set_status(arith.constant(_i32(), 0))
             self._computation(entry)
             self._copy_leaves(entry.root, self.assignment.result_slices)
-            func.return_([])
+            func.return_([self._get_status()])
 
     def _computation(self, computation: Computation) -> None:
         for instruction in computation.instructions:
@@ -85,8 +106,46 @@ class _ProgramEmitter:
                 self._while(instruction)
             elif instruction.opcode == "conditional":
                 self._conditional(instruction)
+            elif instruction in self.callees:
+                self._call(instruction)
             elif not is_silent(instruction):
                 self._kernel(instruction)
+
+    def _call(self, instruction: Instruction) -> None:
+        """Call a function outside of the code, unless one has failed before."""
+        callee = self.callees[instruction]
+        key = callee, tuple(str(o.shape) for o in (*instruction.operands, instruction))
+        if key not in self.kernels:
+            with ir.InsertionPoint(self.mlir.body):
+                if not any(isinstance(k, tuple) and k[0] == callee for k in self.kernels):
+                    declare(callee)
+                self.kernels[key] = f"{self.name}.call.{len(self.kernels)}"
+                make_internal(emit_call(self.kernels[key], instruction, callee))
+        slices = [
+            s for i in (*instruction.operands, instruction) for s in self.assignment.slices[i]
+        ]
+        shapes = call_shapes(instruction)
+        arguments = [self._view(s, memref_type(t)) for s, t in zip(slices, shapes, strict=True)]
+        self.calls += 1
+        if self.status is None:
+            func.CallOp([_i32()], self.kernels[key], arguments)
+            return
+        guarded = scf.IfOp(self._is_well())
+        with ir.InsertionPoint(guarded.then_block):
+            self._set_status(func.CallOp([_i32()], self.kernels[key], arguments).result)
+            scf.yield_([])
+
+    def _set_status(self, value: Any) -> None:
+        memref.store(value, self.status, [index_constant(0)])
+
+    def _get_status(self) -> Any:
+        if self.status is None:
+            return arith.constant(_i32(), 0)
+        return memref.load(self.status, [index_constant(0)])
+
+    def _is_well(self) -> Any:
+        zero = arith.constant(_i32(), 0)
+        return arith.cmpi(arith.CmpIPredicate.eq, self._get_status(), zero)
 
     def _kernel(self, instruction: Instruction) -> None:
         """Call the function of an instruction's kernel, emitting it the first time."""
@@ -135,7 +194,10 @@ class _ProgramEmitter:
         made = scf.WhileOp([], [])
         with ir.InsertionPoint(made.before.blocks.append()):
             self._computation(condition)
-            scf.condition(self._scalar(condition.root, Shape(PRED)), [])
+            goes_on = self._scalar(condition.root, Shape(PRED))
+            if self.status is not None:
+                goes_on = arith.andi(goes_on, self._is_well())
+            scf.condition(goes_on, [])
         with ir.InsertionPoint(made.after.blocks.append()):
             self._computation(body)
             self._copy_leaves(body.root, state)
@@ -179,6 +241,10 @@ class _ProgramEmitter:
         """Run a branch and put its result where the conditional's is."""
         self._computation(branch)
         self._copy_leaves(branch.root, self.assignment.slices[instruction])
+
+
+def _i32() -> Any:
+    return ir.IntegerType.get_signless(32)
 
 
 def _require_same_layouts(instruction: Instruction, *sources: Instruction) -> None:

@@ -12,6 +12,7 @@ from tfc.backends.mlir.loops import index_constant
 from tfc.backends.mlir.provider import arith, gpu, ir, scf
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction, Module
+from tfc.hlo.op import op_named
 
 THREADS = 256
 
@@ -72,7 +73,8 @@ def emit_gpu_program(module: Module) -> GpuProgram:
         for instruction in module.entry.instructions:
             if is_silent(instruction):
                 continue
-            if instruction.opcode in ("while", "conditional"):
+            on_host = op_named(instruction.opcode).on_host
+            if on_host or instruction.opcode in ("while", "conditional", "custom-call"):
                 raise UnsupportedError(
                     f"the GPU backend does not support '{instruction.opcode}'; use backend='cpu'"
                 )

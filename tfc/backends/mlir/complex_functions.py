@@ -1,8 +1,8 @@
-"""The mathematical functions of complex numbers, made from those of their parts.
+"""Complex functions, made from real ones of the parts: the names that the emission table uses.
 
-Each takes the parts of its operands as f64 Scalars and gives the parts of its result; c64 is
-rounded once at the end. Formulas are those that lose nothing to overflow or cancellation; values at
-infinities, zeros and NaN are those of C99's Annex G.
+Each computes in f64, from formulas in which no part is lost to cancellation or to overflow of what
+is between; results of c64 are rounded once. Special values, signs of zeros and branch cuts are
+those of C99's Annex G. Wherever C leaves a sign open it is arbitrary.
 """
 
 import math
@@ -13,266 +13,297 @@ from tfc.backends.mlir.complex_arithmetic import (
     COMPLEX_ARITHMETIC,
     INFINITY,
     Parts,
-    absolute_value,
-    both_finite,
     divide_parts,
     in_f64,
     is_infinite,
-    is_nan,
-    scale_by,
     scale_exponent,
+    sum_of_products,
 )
 from tfc.backends.mlir.floating import (
+    Pair,
     absolute,
+    clamp,
     copy_sign,
     fast_two_sum,
     power_of_two,
+    small_integer_to_float,
     sqrt,
     two_product,
     two_sum,
 )
+from tfc.backends.mlir.inverse_trigonometry import atan2_pair
 from tfc.backends.mlir.logarithm import log_of_pair
-from tfc.backends.mlir.value import Scalar, constant, convert, fma, maximum, minimum, select
+from tfc.backends.mlir.power import log_pair
+from tfc.backends.mlir.value import Scalar, constant, fma, maximum, select
 from tfc.hlo.shape import F64
 
-# Above it, e^x is computed as e^(x - LARGE) · e^LARGE: the product with a sine may be in range.
-LARGE = 700.0
+ONE = 1.0
+_STEP = 700.0  # e^700 is finite, and so is e^-700
 
 
-def number(value: float) -> Scalar:
-    """An f64 constant."""
-    return constant(F64, value)
+def _is_wild(size: Scalar, angle: Scalar) -> Scalar:
+    """pred: infinite, in no direction."""
+    return is_infinite(size) & ~(absolute(angle) < INFINITY)
 
 
-def is_finite(x: Scalar) -> Scalar:
-    """pred: neither infinite nor NaN."""
-    return absolute(x) < INFINITY
+def _times_exp(part: Scalar, exponent: Scalar) -> Scalar:
+    """part · e^exponent, finite wherever the product is and for any part up to 1."""
+    for _ in range(2):  # what is left is below 700, or the product is infinite
+        large = exponent > _STEP
+        part = part * select(large, constant(F64, math.exp(_STEP)), ONE)
+        exponent = select(large, exponent - _STEP, exponent)
+    return part * functions.exp(exponent)
 
 
-def _shifted(x: Scalar) -> tuple[Scalar, Scalar]:
-    """(x or x - LARGE, 1 or e^LARGE)."""
-    large = x > LARGE
-    return select(large, x - LARGE, x), select(large, math.exp(LARGE), number(1.0))
+def exp_parts(a: Scalar, b: Scalar) -> Parts:
+    """e^(a + bi)."""
+    wild = _is_wild(a, b)
+    cosine = select(wild, ONE, functions.cos(b))
+    sine = select(wild & (a < 0.0), copy_sign(constant(F64, 0.0), b), functions.sin(b))
+    return _times_exp(cosine, a), select(b.eq(0.0), b, _times_exp(sine, a))
 
 
-def exp(a: Scalar, b: Scalar) -> Parts:
-    """e^a·(cos b + i·sin b)."""
-    below, factor = _shifted(a)
-    size = functions.exp(below)
-    real, imaginary = size * functions.cos(b) * factor, size * functions.sin(b) * factor
-    # e^-inf is zero in every direction, e^inf infinite; on the real axis nothing turns.
-    vanishes, grows = a.eq(-INFINITY) & ~is_finite(b), a.eq(INFINITY) & ~is_finite(b)
-    real = select(vanishes, 0.0, select(grows, INFINITY, real))
-    imaginary = select(vanishes, copy_sign(number(0.0), b), imaginary)
-    return real, select(b.eq(0.0), b, imaginary)
-
-
-def expm1(a: Scalar, b: Scalar) -> Parts:
-    """e^z - 1: e^a·cos b - 1 is (e^a - 1)·cos b - 2·sin²(b/2)."""
+def expm1_parts(a: Scalar, b: Scalar) -> Parts:
+    """e^(a + bi) - 1; the real part is expm1(a)·cos b - 2·sin²(b/2)."""
+    real, imaginary = exp_parts(a, b)
     half = functions.sin(b * 0.5)
-    real, imaginary = exp(a, b)
-    near = functions.expm1(a) * functions.cos(b) - half * half * 2.0
-    return select(both_finite(a, b) & (a < LARGE), near, real - 1.0), imaginary
+    shrunk = functions.expm1(a)
+    near = sum_of_products(shrunk, functions.cos(b), half * -2.0, half)
+    near = select(b.eq(0.0), shrunk, select(_is_wild(a, b), -ONE, near))
+    return select(a > _STEP, real, near), imaginary
 
 
-def _log_of_square_sum(a: Scalar, b: Scalar) -> Scalar:
-    """log(sqrt(a² + b²)), accurate where the modulus is near one."""
-    extreme = (maximum(absolute(a), absolute(b)) > 2.0**500) | (
-        maximum(absolute(a), absolute(b)) < 2.0**-480
-    )
-    scale = select(extreme, scale_exponent(a, b), 1023)
-    factor = power_of_two(scale, F64)
-    (p, p_low), (q, q_low) = (two_product(x, x) for x in (a * factor, b * factor))
-    total, low = two_sum(maximum(p, q), minimum(p, q))
-    total, low = fast_two_sum(total, low + (p_low + q_low))
-    exponent = convert(2046 - 2 * scale, F64)
-    return log_of_pair(total, low, exponent) * 0.5
+def _square_of_size(a: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """(total, low, e): |a + bi|² = 2^e · (total + low), accurate near one."""
+    exponent = scale_exponent(a, b)
+    factor = power_of_two(exponent, F64)
+    (p, p_low), (q, q_low) = (two_product(x * factor, x * factor) for x in (a, b))
+    # Beside a sum of one, the low parts may cancel once more.
+    total, lost = two_sum(p, q)
+    low, lowest = two_sum(p_low, q_low)
+    low, lower = two_sum(lost, low)
+    total, low = fast_two_sum(total, low + (lower + lowest))
+    return total, low, small_integer_to_float((1023 - exponent) * 2, F64)
 
 
-def _log_modulus(a: Scalar, b: Scalar) -> Scalar:
-    """log|a + bi|; -inf at zero, inf if a part is infinite."""
-    result = select(both_finite(a, b), _log_of_square_sum(a, b), a + b)
-    result = select(a.eq(0.0) & b.eq(0.0), -INFINITY, result)
+def _log_of_size(a: Scalar, b: Scalar, total: Scalar, result: Scalar) -> Scalar:
+    """The logarithm of a magnitude, at poles and beyond numbers too."""
+    result = select(total > 0.0, result, select(total.eq(0.0), -INFINITY, total))
     return select(is_infinite(a) | is_infinite(b), INFINITY, result)
 
 
-def log(a: Scalar, b: Scalar) -> Parts:
-    """(log|z|, arg z), the argument in -π … π: the cut lies along the negative real axis."""
-    return _log_modulus(a, b), functions.atan2(b, a)
+def log_parts(a: Scalar, b: Scalar) -> Parts:
+    """The principal logarithm."""
+    total, low, exponent = _square_of_size(a, b)
+    real = _log_of_size(a, b, total, log_of_pair(total, low, exponent) * 0.5)
+    return real, functions.atan2(b, a)
 
 
-def log1p(a: Scalar, b: Scalar) -> Parts:
-    """log(1 + z), accurate where |1 + z| is near one: from 2a + a² + b² in twice the precision."""
-    shifted = a + 1.0
-    limit = number(2.0**500)
-    (p, p_low), (q, q_low) = (two_product(x, x) for x in (a, b))
-    squares, squares_low = two_sum(maximum(p, q), minimum(p, q))
-    excess, excess_low = two_sum(a * 2.0, squares)
-    excess, excess_low = fast_two_sum(excess, excess_low + (squares_low + (p_low + q_low)))
-    total, low = two_sum(number(1.0), excess)
-    near = log_of_pair(total, low + excess_low) * 0.5
-    tiny = absolute(excess) < 2.0**-60
-    near = select(tiny, excess * 0.5, near)
-    usable = (maximum(absolute(a), absolute(b)) < limit) & (total > 0.0)
-    return select(usable, near, _log_modulus(shifted, b)), functions.atan2(b, shifted)
+def log1p_parts(a: Scalar, b: Scalar) -> Parts:
+    """log(1 + a + bi); near |1 + a + bi| = 1 from what the square has beyond one."""
+    shifted, lost = two_sum(a, constant(F64, 2.0))
+    excess = fma(a, lost, sum_of_products(a, shifted, b, b))
+    sum_ = a + 1.0
+    total, low, exponent = _square_of_size(sum_, b)
+    near = absolute(excess) < 0.5
+    near_total, near_low = two_sum(constant(F64, ONE), excess)
+    real = log_of_pair(
+        select(near, near_total, total), select(near, near_low, low), select(near, 0.0, exponent)
+    )
+    real = select(absolute(excess) < 2.0**-54, excess, real) * 0.5
+    return _log_of_size(a, b, total, real), functions.atan2(b, sum_)
+
+
+def _scaled_root(a: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    """(t, size, q, factor): |z|·factor² is size, near one, as is t = √((size + |a|·factor²)/2);
+    q is |b|·factor²."""
+    exponent = (scale_exponent(a, b) - 1) | 1
+    factor = power_of_two((exponent + 1023) >> 1, F64)
+    square = factor * factor
+    p, q = absolute(a) * square, absolute(b) * square
+    size = sqrt(fma(p, p, q * q))
+    size = select(is_infinite(a) | is_infinite(b), INFINITY, size)
+    return sqrt((size + p) * 0.5), size, q, factor
 
 
 def sqrt_parts(a: Scalar, b: Scalar) -> Parts:
-    """The root with a real part that is not negative."""
-    scale = scale_exponent(a, b, 400)  # so that small parts keep their bits
-    scale = scale - ((scale - 1023) & 1)  # an even power of two has a root
-    factor = power_of_two(scale, F64)
-    x, y = absolute(a) * factor, b * factor
-    size = sqrt(fma(x, x, y * y))
-    half_back = (1023 - scale) >> 1
-    root = sqrt((x + size) * 0.5)
-    larger, smaller = scale_by(root, half_back), scale_by(absolute(y) / (root * 2.0), half_back)
-    real, imaginary = select(a < 0.0, smaller, larger), select(a < 0.0, larger, smaller)
-    imaginary = copy_sign(imaginary, b)
-    zero = a.eq(0.0) & b.eq(0.0)
-    real, imaginary = select(zero, 0.0, real), select(zero, b, imaginary)
-    # inf + bi has the root inf ± 0i, -inf + bi has 0 ± inf i, and a ± inf i has inf ± inf i.
-    unsigned_zero = select(is_nan(b), b, number(0.0))
-    positive, negative = a.eq(INFINITY), a.eq(-INFINITY)
-    real = select(positive, a, select(negative, unsigned_zero, real))
-    imaginary = select(positive, copy_sign(unsigned_zero, b), imaginary)
-    imaginary = select(negative, copy_sign(number(INFINITY), b), imaginary)
-    endless = is_infinite(b)
-    return select(endless, INFINITY, real), select(endless, b, imaginary)
+    """The principal square root; its real part is not negative."""
+    t, _, _, factor = _scaled_root(a, b)
+    larger = t / factor
+    smaller = select(larger.eq(0.0), 0.0, absolute(b) / larger * 0.5)
+    right = a >= 0.0
+    real, imaginary = select(right, larger, smaller), select(right, smaller, larger)
+    infinite = is_infinite(b)
+    return (
+        select(infinite, INFINITY, real),
+        copy_sign(select(infinite, INFINITY, imaginary), b),
+    )
 
 
-def rsqrt(a: Scalar, b: Scalar) -> Parts:
-    """One over the root."""
-    return divide_parts(number(1.0), number(0.0), *sqrt_parts(a, b))
+def rsqrt_parts(a: Scalar, b: Scalar) -> Parts:
+    """1/√z = conj(√z)/|z|; 0 at infinity, and inf + NaN·i at zero."""
+    t, size, q, factor = _scaled_root(a, b)
+    larger, smaller = t / size * factor, q / (t * size * 2.0) * factor
+    right = a >= 0.0
+    real, imaginary = select(right, larger, smaller), select(right, smaller, larger)
+    infinite = size.eq(INFINITY)
+    real = select(infinite, 0.0, select(size.eq(0.0), INFINITY, real))
+    return real, copy_sign(select(infinite, 0.0, imaginary), -b)
 
 
-def _cosh_sinh(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """(cosh x, sinh x), both divided by a factor that keeps them in range, and the factor."""
-    below, factor = _shifted(absolute(x))
-    half = functions.exp(below) * 0.5
-    large = absolute(x) > LARGE
-    cosh, sinh = functions.cosh(x), functions.sinh(x)
-    return select(large, half, cosh), select(large, copy_sign(half, x), sinh), factor
+def power_parts(a: Scalar, b: Scalar, c: Scalar, d: Scalar) -> Parts:
+    """(a + bi)^(c + di) = exp((c + di)·log(a + bi)).
+
+    Zero times infinity or NaN counts as zero in that product: x^0 and 1^y are one for every x and
+    y, as in C's real power. The product is held as a pair, since its error is magnified.
+    """
+    total, low, exponent = _square_of_size(a, b)
+    size, size_low = log_pair(total, exponent)
+    size = _log_of_size(a, b, total, size * 0.5), (size_low + low / total) * 0.5
+    angle = atan2_pair(b, a)
+    (p, p_low), (q, q_low) = _sum_of_pairs(c, size, -d, angle), _sum_of_pairs(c, angle, d, size)
+    real, imaginary = exp_parts(p, q)
+    return (
+        _corrected(real, real * p_low - imaginary * q_low),
+        _corrected(imaginary, real * q_low + imaginary * p_low),
+    )
 
 
-def sinh(a: Scalar, b: Scalar) -> Parts:
-    """sinh a·cos b + i·cosh a·sin b."""
-    high, odd, factor = _cosh_sinh(a)
-    real, imaginary = odd * functions.cos(b) * factor, high * functions.sin(b) * factor
-    real = select(a.eq(0.0) & ~is_finite(b), a, real)
-    real = select(is_infinite(a) & ~is_finite(b), INFINITY, real)
-    return real, select(b.eq(0.0), b, imaginary)
+def _sum_of_pairs(a: Scalar, b: Pair, c: Scalar, d: Pair) -> Pair:
+    """ab + cd as a pair, where zero times anything is zero."""
+    (first, first_low), (second, second_low) = (
+        two_product(_unless_zero(x, y[0]), _unless_zero(y[0], x)) for x, y in ((a, b), (c, d))
+    )
+    total, low = two_sum(first, second)
+    low = low + (first_low + second_low) + fma(a, b[1], c * d[1])
+    return total, select((absolute(total) < INFINITY) & (absolute(low) < INFINITY), low, 0.0)
 
 
-def cosh(a: Scalar, b: Scalar) -> Parts:
-    """cosh a·cos b + i·sinh a·sin b."""
-    high, odd, factor = _cosh_sinh(a)
-    real, imaginary = high * functions.cos(b) * factor, odd * functions.sin(b) * factor
-    real = select(is_infinite(a) & ~is_finite(b), INFINITY, real)
-    on_axis = select(is_nan(a), b, copy_sign(number(1.0), a) * b)
-    imaginary = select(b.eq(0.0), on_axis, imaginary)
-    return real, select(a.eq(0.0) & ~is_finite(b), 0.0, imaginary)
+def _unless_zero(x: Scalar, other: Scalar) -> Scalar:
+    """x, but zero where the other factor is."""
+    return select(other.eq(0.0), 0.0, x)
 
 
-def tanh(a: Scalar, b: Scalar) -> Parts:
-    """(sinh a·cosh a + i·sin b·cos b) / (sinh² a + cos² b)."""
-    size = minimum(absolute(a), 30.0)
-    sinh_a, cosh_a = functions.sinh(size), functions.cosh(size)
-    sin_b, cos_b = functions.sin(b), functions.cos(b)
-    norm = fma(sinh_a, sinh_a, cos_b * cos_b)
-    # From 30 on the real part is one, and the imaginary one falls as e^-2|a| does.
-    far = absolute(a) > 30.0
-    fall = functions.exp((absolute(a) - 30.0) * -2.0)
-    imaginary = select(far, sin_b * cos_b / norm * fall, sin_b * cos_b / norm)
-    real = select(far, sin_b * 0.0 + 1.0, sinh_a * cosh_a / norm)  # NaN for infinite b
-    endless = is_infinite(a)
-    direction = select(is_finite(b), sin_b * cos_b, b)
-    real = select(endless, 1.0, real)
-    imaginary = select(endless, copy_sign(number(0.0), direction), imaginary)
-    real = copy_sign(real, a)
-    return select(a.eq(0.0), a, real), select(b.eq(0.0), b, imaginary)
+def _corrected(x: Scalar, error: Scalar) -> Scalar:
+    """x and its error, unless that is unknown."""
+    return select(absolute(error) < INFINITY, x + error, x)
 
 
-def sin(a: Scalar, b: Scalar) -> Parts:
-    """-i·sinh(iz)."""
-    real, imaginary = sinh(b, a)
-    return imaginary, real
-
-
-def cos(a: Scalar, b: Scalar) -> Parts:
-    """cosh(iz)."""
-    return cosh(-b, a)
-
-
-def tan(a: Scalar, b: Scalar) -> Parts:
-    """-i·tanh(iz)."""
-    real, imaginary = tanh(b, a)
-    return imaginary, real
-
-
-def logistic(a: Scalar, b: Scalar) -> Parts:
-    """1 / (1 + e^-z). With E = e^-|a| and t = 2 cos²(b/2), |1 + e^-|a|-bi|² is (1 - E)² + 2Et."""
-    small, below_one = functions.exp(-absolute(a)), functions.expm1(-absolute(a))
-    half = functions.cos(b * 0.5)
-    t = half * half * 2.0
-    norm = fma(below_one, below_one, small * t * 2.0)
-    # E + cos b, which has zeros: near the poles it is t - (1 - E), elsewhere better as it is.
-    odd = select(t < 0.5, t + below_one, small + functions.cos(b))
-    top = select(a < 0.0, small * odd, small * t - below_one)
-    far = is_infinite(a)
-    turned = select(is_finite(b), functions.sin(b), b)
-    edge = select(a < 0.0, number(0.0), 1.0)
-    real, imaginary = top / norm, small * turned / norm
-    imaginary = select(far, copy_sign(number(0.0), turned), imaginary)
-    return select(far, edge, real), select(b.eq(0.0), b, imaginary)
-
-
-def sign(a: Scalar, b: Scalar) -> Parts:
-    """z / |z|, and zeros as they are."""
-    factor = power_of_two(scale_exponent(a, b, 400), F64)
-    x, y = a * factor, b * factor
-    size, zero = absolute_value(x, y), a.eq(0.0) & b.eq(0.0)
-    return select(zero, a, x / size), select(zero, b, y / size)
-
-
-def power(a: Scalar, b: Scalar, c: Scalar, d: Scalar) -> Parts:
-    """|x|^c·e^(-d·arg x) turned by c·arg x + d·log|x|; 1 for the power zero, 0 of the base zero."""
-    size, angle = absolute_value(a, b), functions.atan2(b, a)
-    length = functions.pow(size, c) * functions.exp(-(d * angle))
-    turn = c * angle + select(d.eq(0.0), 0.0, d * _log_modulus(a, b))
-    real, imaginary = length * functions.cos(turn), length * functions.sin(turn)
-    imaginary = select(turn.eq(0.0), turn, imaginary)
-    zero = a.eq(0.0) & b.eq(0.0) & (c > 0.0)
-    one = c.eq(0.0) & d.eq(0.0)
-    real = select(one, 1.0, select(zero, 0.0, real))
-    return real, select(one | zero, 0.0, imaginary)
-
-
-def atan2(a: Scalar, b: Scalar, c: Scalar, d: Scalar) -> Parts:
-    """-i·log((x + iy) / sqrt(x² + y²)) of y = a + bi and x = c + di."""
-    square_real = (c * c - d * d) + (a * a - b * b)
-    square_imaginary = (c * d + a * b) * 2.0
-    root = sqrt_parts(square_real, square_imaginary)
-    real, imaginary = log(*divide_parts(c - b, d + a, *root))
+def atan2_parts(a: Scalar, b: Scalar, c: Scalar, d: Scalar) -> Parts:
+    """atan2(y, x) = -i·log((x + iy)/√(x² + y²)) with y = a + bi, x = c + di; NaN at the origin."""
+    y_size, x_size = maximum(absolute(a), absolute(b)), maximum(absolute(c), absolute(d))
+    factor = power_of_two(scale_exponent(y_size, x_size), F64)
+    a, b, c, d = (part * factor for part in (a, b, c, d))
+    # x² + y² is the product of these.
+    (p, q), (r, s) = (c - b, d + a), (c + b, d - a)
+    root = sqrt_parts(sum_of_products(p, r, -q, s), sum_of_products(p, s, q, r))
+    real, imaginary = log_parts(*divide_parts(p, q, *root))
     return imaginary, -real
 
 
-COMPLEX_FUNCTIONS: dict[str, Callable[..., Scalar]] = {
-    **COMPLEX_ARITHMETIC,
-    "atan2": in_f64(atan2),
-    "cosh": in_f64(cosh),
-    "cosine": in_f64(cos),
-    "exponential": in_f64(exp),
-    "exponential-minus-one": in_f64(expm1),
-    "log": in_f64(log),
-    "log-plus-one": in_f64(log1p),
-    "logistic": in_f64(logistic),
-    "power": in_f64(power),
-    "rsqrt": in_f64(rsqrt),
-    "sign": in_f64(sign),
-    "sine": in_f64(sin),
-    "sinh": in_f64(sinh),
+def sign_parts(a: Scalar, b: Scalar) -> Parts:
+    """z/|z|, and zero for zero; NaN for the infinite part."""
+    factor = power_of_two(scale_exponent(a, b), F64)
+    p, q = a * factor, b * factor
+    size = sqrt(fma(p, p, q * q))
+    size = select(is_infinite(a) | is_infinite(b), INFINITY, size)
+    zero = size.eq(0.0)
+    return select(zero, a, p / size), select(zero, b, q / size)
+
+
+def _product(circular: Scalar, hyperbolic: Scalar, size: Scalar) -> Scalar:
+    """circular · hyperbolic, the second being sinh(size) or cosh(size); zero if either is."""
+    result = circular * hyperbolic
+    far = absolute(circular) * (math.exp(_STEP) / 2)
+    far = copy_sign(_times_exp(far, absolute(size) - _STEP), circular)
+    result = select(absolute(size) > _STEP, far * copy_sign(constant(F64, ONE), hyperbolic), result)
+    for zero, other in ((circular, hyperbolic), (hyperbolic, circular)):
+        result = select(zero.eq(0.0), zero * copy_sign(constant(F64, ONE), other), result)
+    return result
+
+
+def sinh_parts(a: Scalar, b: Scalar) -> Parts:
+    """The hyperbolic sine: sinh a·cos b + i·cosh a·sin b."""
+    cosine = select(_is_wild(a, b), ONE, functions.cos(b))
+    return (
+        _product(cosine, functions.sinh(a), a),
+        _product(functions.sin(b), functions.cosh(a), a),
+    )
+
+
+def cosh_parts(a: Scalar, b: Scalar) -> Parts:
+    """The hyperbolic cosine: cosh a·cos b + i·sinh a·sin b."""
+    cosine = select(_is_wild(a, b), ONE, functions.cos(b))
+    return (
+        _product(cosine, functions.cosh(a), a),
+        _product(functions.sin(b), functions.sinh(a), a),
+    )
+
+
+def sin_parts(a: Scalar, b: Scalar) -> Parts:
+    """The sine: i·sin(a + bi) = sinh(-b + ai)."""
+    imaginary, real = sinh_parts(b, a)
+    return real, imaginary
+
+
+def cos_parts(a: Scalar, b: Scalar) -> Parts:
+    """The cosine: cos(a + bi) = cosh(b - ai)."""
+    return cosh_parts(b, -a)
+
+
+def tanh_parts(a: Scalar, b: Scalar) -> Parts:
+    """The hyperbolic tangent: (sinh a·cosh a + i·sin b·cos b) / (cos² b + sinh² a)."""
+    sine, cosine = functions.sin(b), functions.cos(b)
+    near = clamp(a, -20.0, 20.0)
+    hyperbolic = functions.sinh(near)
+    norm = fma(cosine, cosine, hyperbolic * hyperbolic)
+    product = select(_is_wild(a, b), copy_sign(constant(F64, 0.0), b), sine * cosine)
+    real = hyperbolic * functions.cosh(near) / norm
+    # Beyond, the real part is one and the norm e^2|a|/4.
+    far = absolute(a) > 20.0
+    decay = functions.exp(absolute(a) * -2.0)
+    imaginary = select(far, product * 4.0 * decay, product / norm)
+    real = select(far, fma(product, 0.0, copy_sign(constant(F64, ONE), a)), real)
+    return select(a.eq(0.0), a, real), select(b.eq(0.0), b, imaginary)
+
+
+def tan_parts(a: Scalar, b: Scalar) -> Parts:
+    """The tangent: i·tan(a + bi) = tanh(-b + ai)."""
+    imaginary, real = tanh_parts(b, a)
+    return real, imaginary
+
+
+def logistic_parts(a: Scalar, b: Scalar) -> Parts:
+    """1/(1 + e^-z) from E = e^-|a| and the half angle, so that few sums cancel."""
+    decay = functions.exp(-absolute(a))
+    rest = -functions.expm1(-absolute(a))
+    wild = _is_wild(a, b)
+    cosine = select(wild, ONE, functions.cos(b * 0.5))
+    sine = select(wild, copy_sign(constant(F64, 0.0), b), functions.sin(b * 0.5))
+    lift = cosine * cosine * 2.0  # 1 + cos b
+    norm = fma(rest, rest, decay * lift * 2.0)
+    # cos b + E, the larger of whose terms must not be rounded.
+    left = select(decay < 0.5, select(wild, ONE, functions.cos(b)) + decay, lift - rest)
+    real = select(a < 0.0, decay * left, fma(decay, lift, rest)) / norm
+    imaginary = decay * (sine * cosine * 2.0) / norm
+    return real, select(b.eq(0.0), b, imaginary)
+
+
+COMPLEX_FUNCTIONS: dict[str, Callable[..., Scalar]] = COMPLEX_ARITHMETIC | {
+    "atan2": in_f64(atan2_parts),
+    "cosh": in_f64(cosh_parts),
+    "cosine": in_f64(cos_parts),
+    "exponential": in_f64(exp_parts),
+    "exponential-minus-one": in_f64(expm1_parts),
+    "log": in_f64(log_parts),
+    "log-plus-one": in_f64(log1p_parts),
+    "logistic": in_f64(logistic_parts),
+    "power": in_f64(power_parts),
+    "rsqrt": in_f64(rsqrt_parts),
+    "sign": in_f64(sign_parts),
+    "sine": in_f64(sin_parts),
+    "sinh": in_f64(sinh_parts),
     "sqrt": in_f64(sqrt_parts),
-    "tan": in_f64(tan),
-    "tanh": in_f64(tanh),
+    "tan": in_f64(tan_parts),
+    "tanh": in_f64(tanh_parts),
 }

@@ -106,7 +106,7 @@ def is_inline_constant(instruction: Instruction) -> bool:
 
 def is_silent(instruction: Instruction) -> bool:
     """True for instructions without code of their own: their values lie in buffers already."""
-    return instruction.opcode in ("parameter", "constant") or is_alias(instruction)
+    return instruction.opcode in ("parameter", "constant", "after-all") or is_alias(instruction)
 
 
 def buffer_types(kernel: Kernel) -> list[Any]:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfc.backends.mlir.provider import arith, ir, scf
-from tfc.backends.mlir.value import Scalar
+from tfc.backends.mlir.value import Scalar, bitcast
+from tfc.hlo.shape import BF16, F16, U16, ElementType
 
 # (loop variable, carried scalars) -> the scalars for the next iteration
 LoopBody = Callable[[Any, Sequence[Scalar]], Sequence[Scalar]]
@@ -24,6 +25,9 @@ def for_loop(
 ) -> Sequence[Scalar]:
     """`for i in range(lower, upper, step)`, carrying scalars from one iteration to the next.
 
+    A float of 16 bits is carried as an integer: LLVM would carry it as an f32, and call a function
+    of the compiler's library to make one of 16 bits again.
+
     Args:
         lower, upper, step: Python integers or values of type `index`.
 
@@ -31,12 +35,23 @@ def for_loop(
         The scalars after the last iteration; `carried` if there is none.
     """
     bounds = [index_constant(b) if isinstance(b, int) else b for b in (lower, upper, step)]
-    loop = scf.ForOp(*bounds, [c.value for c in carried])
+    types = [c.element_type for c in carried]
+    loop = scf.ForOp(*bounds, _carriers(carried))
     with ir.InsertionPoint(loop.body):
-        types = [c.element_type for c in carried]
-        state = [Scalar(v, t) for v, t in zip(loop.inner_iter_args, types)]
-        scf.yield_([s.value for s in body(loop.induction_variable, state)])
-    return [Scalar(v, c.element_type) for v, c in zip(loop.results, carried)]
+        state = _carried(loop.inner_iter_args, types)
+        scf.yield_(_carriers(body(loop.induction_variable, state)))
+    return _carried(loop.results, types)
+
+
+def _carriers(scalars: Sequence[Scalar]) -> list[Any]:
+    """The values that carry scalars through a loop."""
+    return [(bitcast(s, U16) if s.element_type in (F16, BF16) else s).value for s in scalars]
+
+
+def _carried(values: Sequence[Any], types: Sequence[ElementType]) -> list[Scalar]:
+    """The scalars of these types that the values carry."""
+    return [bitcast(Scalar(v, U16), t) if t in (F16, BF16) else Scalar(v, t)
+            for v, t in zip(values, types)]  # fmt: skip
 
 
 class LoopNest:

@@ -6,8 +6,10 @@ comparison, and so on; a Python number beside a Scalar becomes a constant of its
 sets fast-math or overflow flags, so every operation means what IEEE 754 and two's complement say.
 
 pred is `i1` in registers and `i8` (0 or 1) in memory. s4 and u4 are `i4` in registers and the low
-half of an `i8` in memory, as ml_dtypes has them. The 8-bit floats are their bits, `i8`: they move
-and convert, and compute as f32. c64 and c128 are complex<f32> and complex<f64>, with `+`, `-`, `*`,
+half of an `i8` in memory, as ml_dtypes has them. The floats of 8 and 16 bits are their bits, `i8`
+and `i16`: they move and convert, and compute as f32. (LLVM widens halves of its own that outlive a
+block, and where a CPU has no instructions for it calls a run-time library that we do not bring.)
+c64 and c128 are complex<f32> and complex<f64>, with `+`, `-`, `*`,
 `-x`, `eq` and `ne`; the rest of their arithmetic is made from the parts (complex_arithmetic.py).
 
 Operations go through `Operation.create`, which takes a third of the time of the generated builders.
@@ -20,7 +22,7 @@ import numpy as np
 
 from tfc.backends.mlir.provider import ir
 from tfc.errors import InternalError
-from tfc.hlo.shape import PRED, ElementType, complex_of
+from tfc.hlo.shape import ELEMENT_TYPES, PRED, ElementType, complex_of
 
 Number: TypeAlias = bool | int | float | complex | np.generic
 
@@ -134,6 +136,9 @@ class Scalar:
 
     def __neg__(self) -> "Scalar":
         """The negative; for floats the sign bit flips, NaN and zero included."""
+        if _is_narrow(self.element_type):
+            bits = ELEMENT_TYPES[f"u{self.element_type.bits}"]
+            return bitcast(bitcast(self, bits) ^ (1 << (bits.bits - 1)), self.element_type)
         if self.element_type.is_float:
             return Scalar(emit("arith.negf", self.value.type, [self.value]), self.element_type)
         if self.element_type.is_complex:
@@ -224,36 +229,25 @@ def mlir_type(element_type: ElementType) -> Any:
             return ir.F32Type.get()
         case "f64":
             return ir.F64Type.get()
-        case "f16":
-            return ir.F16Type.get()
-        case "bf16":
-            return ir.BF16Type.get()
         case "c64" | "c128":
             return ir.ComplexType.get(mlir_type(element_type.component))
-    return _integer_type(element_type.bits)  # the 8-bit floats are their bits
+    return _integer_type(element_type.bits)  # narrow floats are their bits
 
 
 def memory_type(element_type: ElementType) -> Any:
-    """The `ir.Type` of an element in memory: as `mlir_type`, but integers of 8 or 16 bits.
-
-    LLVM puts halves that it loads, or that branches carry, into vectors, and where a CPU has no
-    instructions for those it calls a run-time library that we do not bring. It leaves integers be.
-    """
-    if element_type.bits <= 8:
-        return _integer_type(8)
-    return _integer_type(16) if _is_half(element_type) else mlir_type(element_type)
+    """The `ir.Type` of an element in memory: as `mlir_type`, but never less than a byte."""
+    return _integer_type(8) if element_type.bits <= 8 else mlir_type(element_type)
 
 
-def _is_half(element_type: ElementType) -> bool:
-    return element_type.is_float and element_type.bits == 16
+def _is_narrow(element_type: ElementType) -> bool:
+    """True for the floats of 8 and 16 bits."""
+    return element_type.is_float and element_type.bits <= 16
 
 
 def from_memory(value: Any, element_type: ElementType) -> Scalar:
     """A loaded `ir.Value` as a Scalar; a pred in memory is true if it is not 0."""
     if element_type.bits == 4:
         return Scalar(emit("arith.trunci", mlir_type(element_type), [value]), element_type)
-    if _is_half(element_type):
-        return Scalar(emit("arith.bitcast", mlir_type(element_type), [value]), element_type)
     if element_type is not PRED:
         return Scalar(value, element_type)
     zero = emit("arith.constant", value.type, [], value=ir.IntegerAttr.get(value.type, 0))
@@ -263,8 +257,6 @@ def from_memory(value: Any, element_type: ElementType) -> Scalar:
 
 def to_memory(x: Scalar) -> Any:
     """The `ir.Value` to store for a Scalar; the inverse of `from_memory`."""
-    if _is_half(x.element_type):
-        return emit("arith.bitcast", _integer_type(16), [x.value])
     if x.element_type is not PRED and x.element_type.bits != 4:
         return x.value
     return emit("arith.extui", _integer_type(8), [x.value])
@@ -278,8 +270,9 @@ def _attribute(element_type: ElementType, mlir: Any, number: Number) -> Any:
         return ir.ArrayAttr.get([_attribute(part, mlir_type(part), x) for x in parts])
     if isinstance(number, complex | np.complexfloating):
         raise InternalError(f"the complex {number} is no constant of type {element_type}")
-    if element_type.is_float and element_type.bits == 8:
-        return ir.IntegerAttr.get(mlir, int(np.asarray(number, element_type.dtype).view(np.int8)))
+    if _is_narrow(element_type):
+        bits = np.asarray(number, element_type.dtype).view(f"i{element_type.bytes}")
+        return ir.IntegerAttr.get(mlir, int(bits))
     if element_type.is_float:
         if number != number and isinstance(number, np.generic):
             # Only the text form carries the payload of a NaN.

@@ -15,10 +15,10 @@ from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant, while_lo
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.scratch import load_at, scratch_arrays, scratch_shape, store_at
 from tfc.backends.mlir.spaces import bind, make_space
-from tfc.backends.mlir.value import Scalar, bitcast, constant
+from tfc.backends.mlir.value import Scalar, constant
 from tfc.hlo.indexing import variable
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import ELEMENT_TYPES, PRED, ElementType, Shape
+from tfc.hlo.shape import PRED, Shape
 
 # Elements sorted by insertion at a time: few enough that moving them costs less than a merge.
 RUN = 16
@@ -34,18 +34,7 @@ def sort_workspace(root: Instruction) -> Shape:
 def _rows(root: Instruction) -> list[Shape]:
     (dimension,) = root["dimensions"]
     shapes = [o.array_shape for o in root.operands]
-    return [Shape(_moved(s.element_type), (2 * s.dims[dimension],)) for s in shapes]
-
-
-def _moved(element_type: ElementType) -> ElementType:
-    """The type that elements have while they are moved: narrow floats are integers then.
-
-    LLVM widens narrow floats that live longer than a block, and calls the compiler's run-time
-    library to round them again.
-    """
-    if element_type.is_float and element_type.bits <= 16:
-        return ELEMENT_TYPES[f"u{element_type.bits}"]
-    return element_type
+    return [Shape(s.element_type, (2 * s.dims[dimension],)) for s in shapes]
 
 
 def emit_sort(kernel: Kernel, buffers: Sequence[Buffer], scratch: Any) -> None:
@@ -79,13 +68,13 @@ class _Sort:
                 here = at(position)
                 for run, operand in zip(self.rows, self.root.operands):
                     element = here.element(operand, index)
-                    store_at(bitcast(element, run.shape.element_type), run, position)
+                    store_at(element, run, position)
                 return []
 
             def finish(position: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
                 here, found = at(position), arith.addi(half, position)
                 for run, result in zip(self.rows, self.results):
-                    element = bitcast(load_at(run, found), result.shape.element_type)
+                    element = load_at(run, found)
                     here.store(element, result, index)
                 return []
 
@@ -200,6 +189,5 @@ class _Sort:
             store_at(load_at(run, source), run, target)
 
     def _comes_before(self, left: Sequence[Scalar], right: Sequence[Scalar]) -> Any:
-        pairs = zip(self.root.operands, left, right)
-        sides = [bitcast(s, o.array_shape.element_type) for o, *pair in pairs for s in pair]
+        sides = [side for pair in zip(left, right) for side in pair]
         return emit_scalar_computation(self.root["to_apply"], sides)[0].value

@@ -16,9 +16,9 @@ from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.reductions import STRETCH, combination
 from tfc.backends.mlir.scans import emit_cumulative
 from tfc.backends.mlir.spaces import bind, make_space
-from tfc.backends.mlir.value import Scalar, bitcast, constant, mlir_type, select
+from tfc.backends.mlir.value import Scalar, constant, mlir_type, select
 from tfc.hlo.indexing import Condition, Index, variable
-from tfc.hlo.shape import PRED, S64, U16, Shape
+from tfc.hlo.shape import PRED, S64, Shape
 from tfc.hlo.window import Window, WindowDimension
 from tfc.hlo.windows import window_of
 
@@ -189,8 +189,6 @@ def emit_select_and_scatter(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
     inside = [c for _, conditions in places for c in conditions]
 
     element_type = result.shape.element_type
-    # Halves travel as bits, as they lie in memory.
-    carried = U16 if element_type.is_float and element_type.bits == 16 else element_type
 
     def look(scope: Elements, best: Scalars) -> Scalars:
         """(found, value, position) with one more element of the window seen."""
@@ -198,13 +196,12 @@ def emit_select_and_scatter(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
         def seen(inner: Elements) -> Scalars:
             found, old, position = best
             new = inner.element(operand, index)
-            compared = [bitcast(old, new.element_type), new]
-            (wins,) = emit_scalar_computation(root["select"], compared)
+            (wins,) = emit_scalar_computation(root["select"], [old, new])
             keeps = found & wins
             here = arith.index_cast(mlir_type(S64), inner.index_value(result.position(index)))
             return [
                 constant(PRED, True),
-                select(keeps, old, bitcast(new, carried)),
+                select(keeps, old, new),
                 select(keeps, position, Scalar(here, S64)),
             ]
 
@@ -212,7 +209,7 @@ def emit_select_and_scatter(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
 
     def visit(points: Sequence[Any]) -> None:
         scope = Elements(sources(kernel, buffers), space.bind(points))
-        nothing = [constant(PRED, False), constant(carried, 0), constant(S64, 0)]
+        nothing = [constant(PRED, False), constant(element_type, 0), constant(S64, 0)]
         found, _, position = nest(scope, offsets, window.size, nothing, look)
         guard = scf.IfOp(found.value)
         with ir.InsertionPoint(guard.then_block):

@@ -3,7 +3,7 @@
 The value of an instruction is an MLIR value; of one with a tuple shape, a tuple of such.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from tfc.backends.mlir.provider import ir
 from tfc.hlo.ir import Computation, Instruction
-from tfc.hlo.shape import S64, AnyShape, Shape, TupleShape, leaves
+from tfc.hlo.shape import S64, AnyShape, Shape, TupleShape
 from tfc.stablehlo.constants import dense_attribute
 from tfc.stablehlo.types import mlir_type
 
@@ -34,6 +34,8 @@ def row(*opcodes: str) -> Callable[[Row], Row]:
 
 class Functions(Protocol):
     """What a row may ask of the module that is being made; module.py has it."""
+
+    replicas: int
 
     def symbol(self, computation: Computation) -> str:
         """The name of the function that is this computation."""
@@ -80,7 +82,7 @@ class Emission:
         shape = self.instruction.shape if shape is None else shape
         operation = ir.Operation.create(
             name,
-            results=[ir.Type.parse(mlir_type(s)) for s in leaves(shape)],
+            results=[ir.Type.parse(mlir_type(s)) for s in parts(shape)],
             operands=flat(self.operands if operands is None else operands),
             attributes={k: attribute(v) for k, v in attributes.items() if v is not None},
             regions=len(regions),
@@ -94,6 +96,15 @@ class Emission:
         """The value of an array that has this element everywhere."""
         array = np.full(shape.dims, value, shape.element_type.dtype)
         return self.create("stablehlo.constant", [], shape, value=dense_attribute(array, shape))
+
+
+def parts(shape: AnyShape) -> Iterator[AnyShape]:
+    """The shapes of the arrays and tokens in a value, in order."""
+    if isinstance(shape, TupleShape):
+        for element in shape.elements:
+            yield from parts(element)
+    else:
+        yield shape
 
 
 def flat(value: Any) -> list[Any]:

@@ -5,10 +5,12 @@ from typing import Any
 
 from tfc.backends.mlir.provider import ir
 from tfc.errors import InternalError, TfcError, UnsupportedError
-from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.ir import Computation, Instruction, Module, map_computations, rebuild
 from tfc.hlo.printer import clean_name, unique_names
-from tfc.hlo.shape import leaves
-from tfc.stablehlo.exporter.emission import ROWS, Emission, flat, nested
+from tfc.passes.expand import expand
+from tfc.passes.expand_mapped import scan_loop
+from tfc.stablehlo.exporter.emission import ROWS, Emission, flat, i32, nested, parts
+from tfc.stablehlo.importer.module import DEVICES
 from tfc.stablehlo.source import new_context
 from tfc.stablehlo.types import mlir_type
 
@@ -19,9 +21,14 @@ def export_text(module: Module) -> str:
     Raises:
         UnsupportedError: StableHLO has no counterpart of some operation.
     """
+    module = map_computations(module, lambda c: rebuild(c, _with_counterpart))
     with new_context() as context, ir.Location.unknown(context):
         made = ir.Module.create()
         made.operation.attributes["sym_name"] = ir.StringAttr.get(clean_name(module.name))
+        for name, key in DEVICES.items():
+            count = int(dict(module.attributes).get(name, 1))
+            if count != 1:
+                made.operation.attributes[key] = i32(count)
         with ir.InsertionPoint(made.body):
             exported = ExportedFunctions(module)
             for computation in reversed(exported.wanted()):
@@ -33,11 +40,20 @@ def export_text(module: Module) -> str:
         return made.operation.get_asm(enable_debug_info=False)
 
 
+def _with_counterpart(instruction: Instruction) -> Instruction:
+    """The instruction, in plain operations if StableHLO has none like it (scan, ragged-dot …)."""
+    if instruction.opcode == "scan":
+        return scan_loop(instruction)
+    smallest = instruction.opcode == "topk" and not instruction.attributes.get("largest", True)
+    return expand(instruction) if smallest or instruction.opcode not in ROWS else instruction
+
+
 class ExportedFunctions:
     """The functions of the module that is made: the entry, and each computation that is called."""
 
     def __init__(self, module: Module):
         self.entry = module.entry
+        self.replicas = int(dict(module.attributes).get("replica_count", 1))
         called = [i["calls" if i.opcode == "fusion" else "to_apply"]
                   for c in module.computations for i in c.instructions
                   if i.opcode in ("call", "fusion")]  # fmt: skip
@@ -55,8 +71,8 @@ class ExportedFunctions:
 
     def define(self, computation: Computation) -> None:
         """Add the function of a computation, in front of those that are there."""
-        parameters = [mlir_type(s) for p in computation.parameters for s in leaves(p.shape)]
-        results = [mlir_type(s) for s in leaves(computation.root.shape)]
+        parameters = [mlir_type(s) for p in computation.parameters for s in parts(p.shape)]
+        results = [mlir_type(s) for s in parts(computation.root.shape)]
         signature = f"({', '.join(parameters)}) -> ({', '.join(results)})"
         visible = "public" if computation is self.entry else "private"
         function = ir.Operation.create(
@@ -83,7 +99,7 @@ class ExportedFunctions:
             given: values from outside for the parameters, where the region has no arguments.
         """
         types = [ir.Type.parse(mlir_type(s)) for p in computation.parameters
-                 for s in leaves(p.shape)]  # fmt: skip
+                 for s in parts(p.shape)]  # fmt: skip
         block = region.blocks.append(*([] if given is not None else types))
         arguments = iter(block.arguments)
         values: dict[Instruction, Any] = {}

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from tfc.errors import UnsupportedError
 from tfc.hlo.window import Window
 from tfc.stablehlo.exporter.emission import Emission, matrix, row
 
@@ -61,6 +60,5 @@ def _sort(e: Emission) -> Any:
 
 @row("topk")
 def _top_k(e: Emission) -> Any:
-    if not e.get("largest", True):
-        raise UnsupportedError("topk of the smallest elements has no counterpart in StableHLO")
+    # That of the smallest elements is expanded (module.py).
     return e.create("chlo.top_k", k=e["k"])

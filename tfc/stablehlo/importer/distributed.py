@@ -173,6 +173,9 @@ def _all_to_all(operation: Operation) -> list[Instruction]:
     count, results = operation.integer("split_count"), []
     for operand, shape in zip(operation.operands, operation.shapes):
         made = _collective(operation, "all-to-all", [operand], operand.shape, dimensions=(split,))
+        if split == joined:
+            results.append(made)
+            continue
         dims = list(operand.array_shape.dims)
         blocks = builder.reshape(
             made, [*dims[:split], count, dims[split] // count, *dims[split + 1 :]]

@@ -7,7 +7,7 @@ from typing import Any
 from tfc.backends.mlir.provider import ir
 from tfc.errors import TfcError, UnsupportedError
 from tfc.hlo import builder
-from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, postorder
 from tfc.hlo.shape import TupleShape
 from tfc.stablehlo.importer.location import metadata_of
 from tfc.stablehlo.importer.operation import ROWS, Operation
@@ -15,6 +15,8 @@ from tfc.stablehlo.types import shape_from
 
 RETURNS = ("func.return", "stablehlo.return")
 MAX_REGIONS = 50
+# The attributes of a module that say for how many devices it is, in HLO and in MLIR.
+DEVICES = {"replica_count": "mhlo.num_replicas", "num_partitions": "mhlo.num_partitions"}
 
 
 def import_module(module: Any) -> Module:
@@ -29,13 +31,14 @@ def import_module(module: Any) -> Module:
     name = module.operation.attributes
     entry = functions.computation(functions.entry)
     title = name["sym_name"].value if "sym_name" in name else "stablehlo"
-    return Module(title, entry, functions.aliases())
+    return Module(title, entry, functions.header())
 
 
 class Functions:
     """The functions of a module, each imported when it is first called."""
 
     def __init__(self, module: Any):
+        self._module = module.operation.attributes
         self.mlir: dict[str, Any] = {}
         for operation in module.body.operations:
             if operation.operation.name == "func.func":
@@ -77,14 +80,20 @@ class Functions:
         self._done[name] = made
         return made
 
-    def aliases(self) -> tuple[tuple[str, str], ...]:
-        """The module's attribute for arguments whose memory may be reused, in XLA's notation."""
+    def header(self) -> tuple[tuple[str, str], ...]:
+        """The module's attributes, in XLA's notation: devices, and arguments that may be reused."""
+        found = [
+            (name, str(self._module[key].value))
+            for name, key in DEVICES.items()
+            if key in self._module and self._module[key].value != 1
+        ]
         function = self.mlir[self.entry].attributes
-        if "arg_attrs" not in function:
-            return ()
-        donors = [n for n, a in enumerate(function["arg_attrs"]) if "jax.buffer_donor" in a]
-        listed = ", ".join(f"({n}, {{}})" for n in donors)
-        return (("buffer_donor", f"{{ {listed} }}"),) if donors else ()
+        arguments = function["arg_attrs"] if "arg_attrs" in function else ()  # noqa: SIM401
+        donors = [n for n, a in enumerate(arguments) if "jax.buffer_donor" in a]
+        if donors:
+            listed = ", ".join(f"({n}, {{}})" for n in donors)
+            found.append(("buffer_donor", f"{{ {listed} }}"))
+        return tuple(found)
 
 
 def _is_private(function: Any) -> bool:
@@ -100,6 +109,7 @@ class Body:
             raise UnsupportedError(f"regions nest deeper than {MAX_REGIONS}")
         self.functions, self.depth = functions, depth
         self.values: dict[Any, Instruction] = {}
+        self.made: list[Instruction] = []
 
     def block(self, region: Any, name: str) -> Computation:
         """The computation of a function's or a region's only block."""
@@ -109,7 +119,8 @@ class Body:
             for n, a in enumerate(arguments)
         ]
         self.values.update(zip(arguments, parameters))
-        return Computation.make(name, parameters, as_one(self.run(region)))
+        root = as_one(self.run(region))
+        return Computation.make(name, parameters, root, self.effects(parameters))
 
     def region(self, region: Any, name: str) -> Computation:
         """The computation of a region that uses nothing from outside but constants."""
@@ -132,7 +143,7 @@ class Body:
         results = inner.run(region)
         if carried:
             results = [*results, *(inner.values[c] for c in captures)]
-        return Computation.make(name, [parameter], as_one(results))
+        return Computation.make(name, [parameter], as_one(results), inner.effects([parameter]))
 
     def function(self, name: str) -> Computation:
         """The computation of a function of the module."""
@@ -141,8 +152,13 @@ class Body:
     def inline(self, region: Any, operands: Sequence[Instruction]) -> list[Instruction]:
         """The results of a region on these operands, in this computation."""
         inner = Body(self.functions, self.depth + 1)
+        inner.made = self.made
         inner.values.update(zip(_only_block(region).arguments, operands))
         return inner.run(region)
+
+    def effects(self, parameters: Sequence[Instruction]) -> list[Instruction]:
+        """What is to be kept though nothing may need its value, in the order of the program."""
+        return [i for i in postorder([*parameters, *self.made]) if has_side_effect(i)]
 
     def run(self, region: Any) -> list[Instruction]:
         """Import the operations of a region's block; what it returns."""
@@ -166,6 +182,7 @@ class Body:
                 error.add_note(f"{mlir.name} at {_where(operation)}")
             raise
         count = len(mlir.results)
+        self.made += [made] if isinstance(made, Instruction) else made
         if isinstance(made, Instruction):
             made = [made] if count == 1 else elements(made, count, always=True)
         self.values.update(zip(mlir.results, made))

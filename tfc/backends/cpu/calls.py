@@ -1,0 +1,164 @@
+"""Calls of functions outside of the code: custom calls, and operations that the host runs.
+
+    y = f32[3] custom-call(x, t), custom_call_target="f"
+
+    func @NAME.call.0(%x: memref<2xf32>, %y: memref<3xf32>) -> i32 {
+      in = [address of x, null]                        pointer tables on the stack
+      call @"custom_call.f"(address of y, in)
+      return 0 }
+
+What is called has the form void target(void* out, void** in), or returns an int32 that is not 0
+after a failure; see tfc.runtime.functions. Code loaded into this process gets the addresses when it
+is loaded; an object file refers to the target's own name, which the user links.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from typing import Literal as OneOf
+
+from tfc.backends.mlir.kernels import memref_type
+from tfc.backends.mlir.provider import arith, func, ir, llvm, memref
+from tfc.errors import UnsupportedError
+from tfc.hlo.evaluator import evaluate_computation
+from tfc.hlo.ir import Instruction, Module
+from tfc.hlo.op import op_named
+from tfc.hlo.shape import AnyShape, Shape, leaves
+from tfc.hlo.specs import spec_of
+from tfc.passes.called import control_computations
+from tfc.runtime.functions import address_of_callback, callback, custom_call_target
+
+# Where the code will be: in this process, in an object file, or nowhere but on the screen.
+Place = OneOf["process", "object", "text"]
+_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Callee:
+    """A function that the code calls.
+
+    can_fail: it returns an int32, 0 if all is well; otherwise nothing.
+    address: where it is, for code in this process; `kept` is what must live as long as the code.
+    """
+
+    symbol: str
+    can_fail: bool = False
+    address: int = 0
+    kept: Any = field(default=None, compare=False)
+
+
+def is_call(instruction: Instruction) -> bool:
+    """True if an instruction is run by a function outside of the code."""
+    return instruction.opcode == "custom-call" or op_named(instruction.opcode).on_host
+
+
+def callees(module: Module, place: Place) -> dict[Instruction, Callee]:
+    """What each call among the steps of a module calls.
+
+    Raises:
+        UnsupportedError: a target is not registered, or cannot be reached from an object file.
+    """
+    control = control_computations(module)
+    steps = [i for c in module.computations if c in control for i in c.instructions]
+    calls = [i for i in steps if is_call(i)]
+    make = {"process": _in_process, "object": _in_object, "text": _in_text}[place]
+    return {instruction: make(instruction, number) for number, instruction in enumerate(calls)}
+
+
+def _in_process(instruction: Instruction, number: int) -> Callee:
+    operands = tuple(spec_of(o.shape) for o in instruction.operands)
+    result = spec_of(instruction.shape)
+    if instruction.opcode == "custom-call":
+        target = custom_call_target(instruction["custom_call_target"])
+        if target.function is None:
+            return Callee(f"custom_call.{target.name}", False, target.address, target)
+        run = callback(lambda values: target(values, result), operands, result)
+    else:
+        op = op_named(instruction.opcode)
+        run = callback(
+            lambda values: op.evaluate(instruction, values, evaluate_computation), operands, result
+        )
+    return Callee(_host_symbol(instruction, number), True, address_of_callback(run), run)
+
+
+def _in_object(instruction: Instruction, number: int) -> Callee:
+    if instruction.opcode != "custom-call":
+        raise UnsupportedError(
+            f"{instruction.opcode} needs the Python process that runs the program, so it cannot be "
+            "compiled ahead of time; pass what it reads and writes as arguments and results"
+        )
+    target = instruction["custom_call_target"]
+    if not _SYMBOL.fullmatch(target):
+        raise UnsupportedError(
+            f"the custom call target '{target}' must be the name of a C function to be linked"
+        )
+    return Callee(target)
+
+
+def _in_text(instruction: Instruction, number: int) -> Callee:
+    if instruction.opcode == "custom-call":
+        return Callee(f"custom_call.{instruction['custom_call_target']}")
+    return Callee(_host_symbol(instruction, number), True)
+
+
+def _host_symbol(instruction: Instruction, number: int) -> str:
+    return f"host.{number}.{instruction.opcode}".replace("-", "_")
+
+
+def emit_call(name: str, instruction: Instruction, callee: Callee) -> Any:
+    """Emit a function of the arrays of the operands and of the result; it returns the status."""
+    types = [memref_type(s) for s in call_shapes(instruction)]
+    status = ir.IntegerType.get_signless(32)
+    function = func.FuncOp(name, (types, [status]), visibility="private")
+    block = function.add_entry_block()
+    with ir.InsertionPoint(block):
+        buffers = iter(block.arguments)
+        operands = [_pointer(o.shape, buffers) for o in instruction.operands]
+        passed = [_pointer(instruction.shape, buffers), _table(operands)]
+        made = func.CallOp([status] if callee.can_fail else [], callee.symbol, passed)
+        func.return_([made.result if callee.can_fail else arith.constant(status, 0)])
+    return function
+
+
+def declare(callee: Callee) -> None:
+    """Declare the function that a call calls."""
+    pointer, status = _pointer_type(), ir.IntegerType.get_signless(32)
+    kind = ([pointer, pointer], [status] if callee.can_fail else [])
+    func.FuncOp(callee.symbol, kind, visibility="private")
+
+
+def call_shapes(instruction: Instruction) -> list[Shape]:
+    """The arrays that a call reads and writes, in order."""
+    return [s for o in (*instruction.operands, instruction) for s in leaves(o.shape)]
+
+
+def _pointer_type() -> Any:
+    return ir.Type.parse("!llvm.ptr")
+
+
+def _pointer(shape: AnyShape, buffers: Iterator[Any]) -> Any:
+    """The address of a value: of an array's memory, or of a table for a tuple's elements."""
+    if not isinstance(shape, Shape):
+        return _table([_pointer(e, buffers) for e in shape.elements])
+    index = memref.extract_aligned_pointer_as_index(next(buffers))
+    number = arith.index_cast(ir.IntegerType.get_signless(64), index)
+    return llvm.inttoptr(_pointer_type(), number)
+
+
+def _table(pointers: Sequence[Any]) -> Any:
+    """An array of pointers on the stack; null if there are none."""
+    pointer = _pointer_type()
+    if not pointers:
+        return llvm.mlir_zero(pointer)
+    count = arith.constant(ir.IntegerType.get_signless(64), len(pointers))
+    table = llvm.alloca(pointer, count, ir.TypeAttr.get(pointer))
+    for number, value in enumerate(pointers):
+        place = llvm.getelementptr(pointer, table, [], [number], ir.TypeAttr.get(pointer), 0)
+        llvm.store(value, place)
+    return table
+
+
+def symbols(found: Mapping[Instruction, Callee]) -> dict[str, int]:
+    """The addresses of what is called, by symbol."""
+    return {c.symbol: c.address for c in found.values()}

@@ -1,0 +1,174 @@
+"""Functions outside of a program that its code calls: void target(void* out, void** in).
+
+in[i] points to operand i and out to the result; a tuple is an array of pointers to its elements,
+and a token the null pointer. A program calls a Python function through a callback of this form that
+returns 0, or 1 after an exception, which `reraise` raises once the code has come to its end.
+"""
+
+import ctypes
+import importlib
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfc.errors import TfcError, UnsupportedError
+from tfc.runtime.arrays import Spec, Value, address, check, copied, empty, store, view
+
+_NATIVE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+
+_FUNCTION_POINTER: type = _NATIVE.__bases__[0]  # what every ctypes function pointer is
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a custom call runs: a Python function, or else the machine code at an address.
+
+    `kept` is whatever must live as long as the code may be called.
+    """
+
+    name: str
+    function: Callable[..., Any] | None = None
+    address: int = 0
+    kept: Any = None
+
+    def __call__(self, values: Sequence[Value], result: Spec) -> Value:
+        """The result for row-major operands.
+
+        Raises:
+            ShapeError: a Python function returned something else than `result`.
+            Exception: whatever a Python function raises.
+        """
+        if self.function is not None:
+            made = as_value(self.function(*(copied(v) for v in values)))
+            check(made, result, f"the result of the custom call '{self.name}'")
+            return made
+        keep: list[Any] = []
+        arguments = address(tuple(map(copied, values)), keep)
+        made = empty(result)
+        _NATIVE(self.address)(address(made, keep), arguments)
+        return made
+
+
+def as_value(value: Any) -> Value:
+    """What a Python function returned, as arrays and tuples; None is the empty tuple."""
+    if value is None:
+        return ()
+    return tuple(map(as_value, value)) if isinstance(value, (tuple, list)) else np.asarray(value)
+
+
+_targets: dict[str, Target] = {}
+
+
+def register_custom_call(name: str, target: Any, platform: str = "cpu") -> None:
+    """Say which function custom calls of a name run, from now on; code compiled before keeps its.
+
+    Args:
+        name: the `custom_call_target` of the instructions.
+        target: void target(void* out, void** in) as an address, a ctypes or cffi function pointer,
+            a numba cfunc or a capsule; or a Python function of arrays that returns an array, or a
+            tuple of them for a tuple, of the dtypes and dimensions that the instruction states.
+            An exception that it raises reaches whoever runs the program.
+        platform: where the program runs: "cpu".
+
+    Raises:
+        UnsupportedError: another platform.
+        TfcError: the target is none of these.
+    """
+    if platform != "cpu":
+        raise UnsupportedError(f"custom calls run on the platform 'cpu' only, got '{platform}'")
+    if not isinstance(name, str) or not name:
+        raise TfcError(f"a custom call must be named by a text that is not empty, got {name!r}")
+    found = _address_of(target)
+    if found is None and callable(target):
+        _targets[name] = Target(name, function=target)
+    elif found:
+        _targets[name] = Target(name, address=found, kept=target)
+    else:
+        raise TfcError(
+            f"the target of the custom call '{name}' must be an address, a function pointer, a "
+            f"capsule or a Python function, got {target!r}"
+        )
+
+
+def custom_call_target(name: str) -> Target:
+    """The function registered under a name.
+
+    Raises:
+        UnsupportedError: there is none.
+    """
+    if name not in _targets:
+        raise UnsupportedError(
+            f"the custom call target '{name}' is not registered; "
+            f"call tfc.register_custom_call('{name}', function) before compiling"
+        )
+    return _targets[name]
+
+
+def _address_of(target: Any) -> int | None:
+    """The address that an object stands for; 0 for a null pointer, None if it is no pointer."""
+    if isinstance(target, bool):
+        return None
+    if isinstance(target, int):
+        return target
+    if isinstance(target, ctypes.c_void_p):
+        return target.value or 0
+    if isinstance(target, _FUNCTION_POINTER):
+        return ctypes.cast(target, ctypes.c_void_p).value or 0
+    if type(target).__name__ == "PyCapsule":
+        return _capsule_pointer(target)
+    if type(target).__module__ == "_cffi_backend":
+        return int(importlib.import_module("cffi").FFI().cast("uintptr_t", target))
+    found = getattr(target, "address", None)  # numba's cfunc
+    return found if isinstance(found, int) else None
+
+
+def _capsule_pointer(capsule: Any) -> int:
+    api = ctypes.pythonapi
+    name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
+    kind = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    return kind(("PyCapsule_GetPointer", api))(capsule, name(capsule)) or 0
+
+
+_failures = threading.local()
+
+
+def callback(
+    function: Callable[[Sequence[Value]], Value], operands: tuple[Spec, ...], result: Spec
+) -> Any:
+    """A C function that runs a Python function on copies of the operands; it has an address.
+
+    The specs have the strides that the operands and the result have in memory.
+    """
+
+    def call(out: int | None, arguments: int | None) -> int:
+        try:
+            values = [copied(v) for v in view(arguments, operands)]
+            store(function(values), view(out, result))
+        except BaseException as error:
+            _failures.error = error
+            return 1
+        return 0
+
+    return _CALLBACK(call)
+
+
+def address_of_callback(made: Any) -> int:
+    """The address of what `callback` made."""
+    return ctypes.cast(made, ctypes.c_void_p).value or 0
+
+
+def reraise() -> None:
+    """Raise what a callback of this thread left behind; its code has said that there is something.
+
+    Raises:
+        BaseException: what the Python function raised.
+    """
+    error, _failures.error = _failures.error, None
+    try:
+        raise error
+    finally:
+        del error  # else it would hold this frame, which holds it
