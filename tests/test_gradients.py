@@ -240,8 +240,8 @@ def test_every_rule_is_of_an_op():
 def test_differentiable_rules_are_tested():
     """Each op with a rule that lets something flow has a row above (its name starts the row's)."""
     flat = {"tuple", "get-tuple-element", "fusion", "while", "reduce"}
-    flat |= {"real", "imag", "complex"}  # test_complex_gradients.py
     flat |= {"reduce-window", "select-and-scatter", "map", "scan"}  # test_gradients_windows.py
+    flat |= {"real", "imag", "complex", "reduce-precision"}  # test_complex.py
     flat |= {"batch-norm-training", "batch-norm-inference", "batch-norm-grad", "rng", "fft"}
     for opcode, rule in reverse.RULES.items():
         none = opcode in reverse.NONDIFFERENTIABLE or "refused" in rule.__qualname__

@@ -71,6 +71,8 @@ from tfc.frontend.arithmetic import (
 from tfc.frontend.arithmetic import (
     right_shift as bitwise_right_shift,
 )
+from tfc.frontend.complex_numbers import angle, conj, imag, iscomplexobj, real
+from tfc.frontend.complex_numbers import conj as conjugate
 from tfc.frontend.creation import (
     arange,
     diag,
@@ -250,6 +252,7 @@ __all__ = [
     "all",
     "amax",
     "amin",
+    "angle",
     "any",
     "arange",
     "arccos",
@@ -286,6 +289,8 @@ __all__ = [
     "ceil",
     "clip",
     "concatenate",
+    "conj",
+    "conjugate",
     "copysign",
     "cos",
     "cosh",
@@ -324,10 +329,12 @@ __all__ = [
     "hstack",
     "hypot",
     "identity",
+    "imag",
     "inf",
     "inner",
     "invert",
     "isclose",
+    "iscomplexobj",
     "isfinite",
     "isinf",
     "isnan",
@@ -377,6 +384,7 @@ __all__ = [
     "ptp",
     "quantile",
     "ravel",
+    "real",
     "reciprocal",
     "remainder",
     "repeat",

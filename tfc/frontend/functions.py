@@ -175,6 +175,8 @@ def isnan(x: ArrayLike, /) -> Tensor:
 def isinf(x: ArrayLike, /) -> Tensor:
     """True where x is plus or minus infinity."""
     tensor = as_tensor(x)
+    if tensor.array_shape.element_type.is_complex:
+        return operation("or", *(isinf(operation(part, tensor)) for part in ("real", "imag")))
     if not tensor.array_shape.element_type.is_float:
         return compare("NE", tensor, tensor)
     return compare("EQ", operation("abs", tensor), full_like(np.inf, tensor))
@@ -184,6 +186,8 @@ def isinf(x: ArrayLike, /) -> Tensor:
 def isfinite(x: ArrayLike, /) -> Tensor:
     """True where x is neither infinite nor NaN (UN-1)."""
     tensor = as_tensor(x)
+    if tensor.array_shape.element_type.is_complex:
+        return operation("and", *(isfinite(operation(part, tensor)) for part in ("real", "imag")))
     if not tensor.array_shape.element_type.is_float:
         return compare("EQ", tensor, tensor)
     return operation("is-finite", tensor)

@@ -70,6 +70,8 @@ def _evaluate_compare(instruction: Instruction, values: Sequence[Value], _: Call
 
 def _total_order(x: Array) -> Array:
     """Integers ordered as the bits of floats are: -NaN, -inf … -0, 0 … inf, NaN."""
+    if x.dtype.name.endswith("fnuz"):  # their NaN, a negative one, has the pattern of -0
+        x = np.where(np.isnan(x), -np.float32(np.nan), x.astype(np.float32))
     bits = x.view(f"i{x.dtype.itemsize}")
     return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 

@@ -244,7 +244,7 @@ ARITHMETIC: tuple[Rule, ...] = (
     Rule(op("exponential", x) - 1,  op("exponential-minus-one", x), exact=False),
     Rule(op("log", x + 1),          op("log-plus-one", x), exact=False),
     Rule(1 / (op("exponential", -x) + 1), op("logistic", x), exact=False),
-    Rule(op("log", op("exponential", x)), x, exact=False),
+    Rule(op("log", op("exponential", x)), x, FLOAT, exact=False),
 )
 # fmt: on
 

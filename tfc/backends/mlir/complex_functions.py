@@ -20,6 +20,7 @@ from tfc.backends.mlir.complex_arithmetic import (
     sum_of_products,
 )
 from tfc.backends.mlir.floating import (
+    Pair,
     absolute,
     clamp,
     copy_sign,
@@ -30,7 +31,9 @@ from tfc.backends.mlir.floating import (
     two_product,
     two_sum,
 )
+from tfc.backends.mlir.inverse_trigonometry import atan2_pair
 from tfc.backends.mlir.logarithm import log_of_pair
+from tfc.backends.mlir.power import log_pair
 from tfc.backends.mlir.value import Scalar, constant, fma, maximum, select
 from tfc.hlo.shape import F64
 
@@ -75,8 +78,11 @@ def _square_of_size(a: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     exponent = scale_exponent(a, b)
     factor = power_of_two(exponent, F64)
     (p, p_low), (q, q_low) = (two_product(x * factor, x * factor) for x in (a, b))
-    total, low = two_sum(p, q)
-    total, low = fast_two_sum(total, low + (p_low + q_low))
+    # Beside a sum of one, the low parts may cancel once more.
+    total, lost = two_sum(p, q)
+    low, lowest = two_sum(p_low, q_low)
+    low, lower = two_sum(lost, low)
+    total, low = fast_two_sum(total, low + (lower + lowest))
     return total, low, small_integer_to_float((1023 - exponent) * 2, F64)
 
 
@@ -149,13 +155,28 @@ def power_parts(a: Scalar, b: Scalar, c: Scalar, d: Scalar) -> Parts:
     """(a + bi)^(c + di) = exp((c + di)·log(a + bi)).
 
     Zero times infinity or NaN counts as zero in that product: x^0 and 1^y are one for every x and
-    y, as in C's real power.
+    y, as in C's real power. The product is held as a pair, since its error is magnified.
     """
-    size, angle = log_parts(a, b)
-    factors = [(_unless_zero(x, y), _unless_zero(y, x))
-               for x, y in ((c, size), (d, angle), (c, angle), (d, size))]  # fmt: skip
-    (p, q), (r, s), (t, u), (v, w) = factors
-    return exp_parts(sum_of_products(p, q, -r, s), sum_of_products(t, u, v, w))
+    total, low, exponent = _square_of_size(a, b)
+    size, size_low = log_pair(total, exponent)
+    size = _log_of_size(a, b, total, size * 0.5), (size_low + low / total) * 0.5
+    angle = atan2_pair(b, a)
+    (p, p_low), (q, q_low) = _sum_of_pairs(c, size, -d, angle), _sum_of_pairs(c, angle, d, size)
+    real, imaginary = exp_parts(p, q)
+    return (
+        _corrected(real, real * p_low - imaginary * q_low),
+        _corrected(imaginary, real * q_low + imaginary * p_low),
+    )
+
+
+def _sum_of_pairs(a: Scalar, b: Pair, c: Scalar, d: Pair) -> Pair:
+    """ab + cd as a pair, where zero times anything is zero."""
+    (first, first_low), (second, second_low) = (
+        two_product(_unless_zero(x, y[0]), _unless_zero(y[0], x)) for x, y in ((a, b), (c, d))
+    )
+    total, low = two_sum(first, second)
+    low = low + (first_low + second_low) + fma(a, b[1], c * d[1])
+    return total, select((absolute(total) < INFINITY) & (absolute(low) < INFINITY), low, 0.0)
 
 
 def _unless_zero(x: Scalar, other: Scalar) -> Scalar:
@@ -163,10 +184,15 @@ def _unless_zero(x: Scalar, other: Scalar) -> Scalar:
     return select(other.eq(0.0), 0.0, x)
 
 
+def _corrected(x: Scalar, error: Scalar) -> Scalar:
+    """x and its error, unless that is unknown."""
+    return select(absolute(error) < INFINITY, x + error, x)
+
+
 def atan2_parts(a: Scalar, b: Scalar, c: Scalar, d: Scalar) -> Parts:
     """atan2(y, x) = -i·log((x + iy)/√(x² + y²)) with y = a + bi, x = c + di; NaN at the origin."""
-    largest = [maximum(absolute(p), absolute(q)) for p, q in ((a, b), (c, d))]
-    factor = power_of_two(scale_exponent(*largest), F64)
+    y_size, x_size = maximum(absolute(a), absolute(b)), maximum(absolute(c), absolute(d))
+    factor = power_of_two(scale_exponent(y_size, x_size), F64)
     a, b, c, d = (part * factor for part in (a, b, c, d))
     # x² + y² is the product of these.
     (p, q), (r, s) = (c - b, d + a), (c + b, d - a)
@@ -248,7 +274,7 @@ def tan_parts(a: Scalar, b: Scalar) -> Parts:
 
 
 def logistic_parts(a: Scalar, b: Scalar) -> Parts:
-    """1/(1 + e^-z) from E = e^-|a| and the half angle, so that every sum is one of like signs."""
+    """1/(1 + e^-z) from E = e^-|a| and the half angle, so that few sums cancel."""
     decay = functions.exp(-absolute(a))
     rest = -functions.expm1(-absolute(a))
     wild = _is_wild(a, b)
@@ -256,7 +282,9 @@ def logistic_parts(a: Scalar, b: Scalar) -> Parts:
     sine = select(wild, copy_sign(constant(F64, 0.0), b), functions.sin(b * 0.5))
     lift = cosine * cosine * 2.0  # 1 + cos b
     norm = fma(rest, rest, decay * lift * 2.0)
-    real = select(a < 0.0, decay * (lift - rest), fma(decay, lift, rest)) / norm
+    # cos b + E, the larger of whose terms must not be rounded.
+    left = select(decay < 0.5, select(wild, ONE, functions.cos(b)) + decay, lift - rest)
+    real = select(a < 0.0, decay * left, fma(decay, lift, rest)) / norm
     imaginary = decay * (sine * cosine * 2.0) / norm
     return real, select(b.eq(0.0), b, imaginary)
 

@@ -201,6 +201,8 @@ def _is_finite(_: Instruction, x: Scalar) -> Scalar:
 
 def _total_order(x: Scalar) -> Scalar:
     """An integer ordered as the bits of floats are: -NaN, -inf … -0, 0 … inf, NaN."""
+    if x.element_type.bits == 8:  # the NaN of some formats has the pattern of -0
+        x = widened(x)
     bits = bitcast(x, ELEMENT_TYPES[f"s{x.element_type.bits}"])
     return select(bits < 0, bits ^ limits(bits.element_type)[1], bits)
 

@@ -18,7 +18,7 @@ class NarrowFormat:
     mantissa_bits, bias: as in IEEE 754.
     overflow: the pattern of what is too large: of infinity, or of NaN where there is none.
     nan: the pattern of a NaN.
-    signed_zero: zero and NaN have a sign; otherwise -0's pattern is the one NaN.
+    signed_zero: zero and NaN have a sign; otherwise -0's pattern is the one NaN, a negative one.
     """
 
     mantissa_bits: int

@@ -103,9 +103,10 @@ def _power_f32(x: Scalar, y: Scalar) -> Scalar:
     return convert(fma(fma(q, r, 1.0), r, 1.0) * scale, F32)
 
 
-def _log_pair(x: Scalar) -> Pair:
-    """log x for 0 < x < inf as a pair with a relative error below 2^-64; f64."""
+def log_pair(x: Scalar, exponent: Scalar | float = 0.0) -> Pair:
+    """log(2^exponent·x) for 0 < x < inf as a pair with a relative error below 2^-64; f64."""
     e, m = split_exponent(x)
+    e = e + exponent
     f = m - 1.0
     # s = f / (1 + m) as a pair, the denominator being one too.
     denominator, lost = fast_two_sum(constant(F64, 2.0), f)
@@ -129,7 +130,7 @@ def _log_pair(x: Scalar) -> Pair:
 
 def _power_f64(x: Scalar, y: Scalar) -> Scalar:
     """x^y for x ≥ 0 but for the cases `power` handles."""
-    logarithm, low = _log_pair(x)
+    logarithm, low = log_pair(x)
     logarithm = select(x < math.inf, logarithm, x)
     logarithm = select(x.eq(0.0), -math.inf, logarithm)
     product, error = two_product(y, logarithm)

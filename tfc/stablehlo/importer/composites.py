@@ -12,7 +12,7 @@ from tfc.errors import UnsupportedError
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
 from tfc.hlo.lexer import quote
-from tfc.hlo.op import op_named
+from tfc.hlo.op import OPS
 from tfc.hlo.shape import Shape
 from tfc.stablehlo.importer.operation import Operation, row
 
@@ -55,19 +55,18 @@ def _short(operation: Operation) -> str:
     return name.partition(".")[2]
 
 
-def _has_operation(operation: Operation) -> bool:
-    """Whether HLO's operation, if there is one, has a meaning for the first operand's type."""
+def _is_defined(operation: Operation) -> bool:
+    """Whether HLO's operation is defined for the type of the first operand."""
     shape = operation.operands[0].shape if operation.operands else None
-    if not isinstance(shape, Shape):
-        return False
-    kind, name = shape.element_type.kind, _short(operation)
-    return kind == "float" or (name in PLAIN and kind in op_named(name).domain)
+    opcode = _short(operation).replace("_", "-")
+    kinds = OPS[opcode].domain if opcode in PLAIN else {"float"}
+    return isinstance(shape, Shape) and shape.element_type.kind in kinds
 
 
 @row("stablehlo.composite")
 def _composite(operation: Operation) -> Instruction:
     known = KNOWN.get(operation.text("name"))
-    if known is not None and _has_operation(operation):
+    if known is not None and _is_defined(operation):
         return known(operation)
     called = operation.scope.function(operation.text("decomposition"))
     call = operation.make("call", to_apply=called, is_composite=True)
@@ -85,7 +84,7 @@ def _composite(operation: Operation) -> Instruction:
 @row("chlo.*")
 def _chlo(operation: Operation) -> Instruction | list[Instruction]:
     known = KNOWN.get(operation.name)
-    if known is not None and _has_operation(operation):
+    if known is not None and _is_defined(operation):
         return known(operation)
     module = _decompose(operation.mlir)
     return operation.scope.inline(module.body.operations[0].regions[0], operation.operands)
