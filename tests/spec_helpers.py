@@ -10,15 +10,23 @@ from tfc.hlo import evaluate
 from tfc.hlo.builder import constant
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.shape import F32, S32
+from tfc.testing.fuzz import problem
 
 MATRIX = [[1, 2, 3], [4, 5, 6]]
 
 
 def value_of(result: Instruction, *arguments: Any) -> Any:
-    """What an instruction over constants (and parameters, given) evaluates to."""
+    """What an instruction over constants (and parameters, given) evaluates to.
+
+    The CPU must compute the same.
+    """
     reached = Computation.make("e", [], result).instructions
     parameters = sorted((i for i in reached if i.opcode == "parameter"), key=lambda p: p["number"])
-    return evaluate(Module("m", Computation.make("e", parameters, result)), *arguments)
+    module = Module("m", Computation.make("e", parameters, result))
+    value = evaluate(module, *arguments)
+    given = [np.asarray(a, p.array_shape.element_type.dtype) for a, p in zip(arguments, parameters)]
+    assert problem(module, given, "cpu") is None
+    return value
 
 
 def gives(result: Instruction, expected: Any, *arguments: Any) -> None:

@@ -12,6 +12,7 @@ from tfc.errors import UnsupportedError
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
 from tfc.hlo.lexer import quote
+from tfc.hlo.op import OPS
 from tfc.hlo.shape import Shape
 from tfc.stablehlo.importer.operation import Operation, row
 
@@ -54,16 +55,18 @@ def _short(operation: Operation) -> str:
     return name.partition(".")[2]
 
 
-def _is_real(operation: Operation) -> bool:
-    """Whether the first operand is an array of real floats, on which HLO's operations are sure."""
+def _is_defined(operation: Operation) -> bool:
+    """Whether HLO's operation is defined for the type of the first operand."""
     shape = operation.operands[0].shape if operation.operands else None
-    return isinstance(shape, Shape) and shape.element_type.is_float
+    opcode = _short(operation).replace("_", "-")
+    kinds = OPS[opcode].domain if opcode in PLAIN else {"float"}
+    return isinstance(shape, Shape) and shape.element_type.kind in kinds
 
 
 @row("stablehlo.composite")
 def _composite(operation: Operation) -> Instruction:
     known = KNOWN.get(operation.text("name"))
-    if known is not None and _is_real(operation):
+    if known is not None and _is_defined(operation):
         return known(operation)
     called = operation.scope.function(operation.text("decomposition"))
     call = operation.make("call", to_apply=called, is_composite=True)
@@ -81,7 +84,7 @@ def _composite(operation: Operation) -> Instruction:
 @row("chlo.*")
 def _chlo(operation: Operation) -> Instruction | list[Instruction]:
     known = KNOWN.get(operation.name)
-    if known is not None and _is_real(operation):
+    if known is not None and _is_defined(operation):
         return known(operation)
     module = _decompose(operation.mlir)
     return operation.scope.inline(module.body.operations[0].regions[0], operation.operands)
