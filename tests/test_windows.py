@@ -379,6 +379,43 @@ def test_reductions_by_computations_that_are_not_elementwise_evaluate():
     gives(made, [-1, 3])
 
 
+def test_reductions_by_computations_with_loops_compile():
+    """Control flow among the scalars of a kernel: a loop, and a branch chosen out of range."""
+    module = parse("""
+    HloModule m
+    body { t = (f32[], s32[]) parameter(0)
+           x = f32[] get-tuple-element(t), index=0
+           i = s32[] get-tuple-element(t), index=1
+           one = s32[] constant(1)
+           ROOT r = (f32[], s32[]) tuple(f32[] multiply(x, x), s32[] add(i, one)) }
+    again { t = (f32[], s32[]) parameter(0)
+            i = s32[] get-tuple-element(t), index=1
+            two = s32[] constant(2)
+            ROOT l = pred[] compare(i, two), direction=LT }
+    same { ROOT x = bf16[] parameter(0) }
+    minus { x = bf16[] parameter(0)
+            ROOT y = bf16[] negate(x) }
+    square { x = bf16[] parameter(0)
+             ROOT y = bf16[] multiply(x, x) }
+    step { x = f32[] parameter(0)
+           y = f32[] parameter(1)
+           start = (f32[], s32[]) tuple(y, s32[] constant(0))
+           looped = (f32[], s32[]) while(start), condition=again, body=body
+           fourth = f32[] get-tuple-element(looped), index=0
+           half = bf16[] convert(y)
+           chosen = bf16[] conditional(s32[] convert(y), half, half, half),
+               branch_computations={same, minus, square}
+           ROOT s = f32[] add(x, f32[] add(fourth, f32[] convert(chosen))) }
+    ENTRY e { a = f32[3] parameter(0)
+              ROOT r = f32[2] reduce-window(a, f32[] constant(3)), window={size=2}, to_apply=step }
+    """)
+    x = np.array([-1, 5, 1], np.float32)
+    # -1 and 5 are no branches: the last one, the square, runs. 1^4 - 1 is 0.
+    expected = [3 + (1 + 1) + (625 + 25), 3 + (625 + 25) + 0]
+    np.testing.assert_array_equal(tfc.hlo.evaluate(module, x), expected)
+    np.testing.assert_array_equal(tfc.compile(module)(x)[0], expected)
+
+
 # The functions.
 
 

@@ -27,7 +27,7 @@ from tfc.backends.mlir.value import (
 from tfc.errors import InternalError, UnsupportedError
 from tfc.hlo.indexing import Condition, Index, Piece
 from tfc.hlo.indexing import constant as constant_index
-from tfc.hlo.ir import Computation, Instruction
+from tfc.hlo.ir import Instruction
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import S64, Shape
 
@@ -201,13 +201,3 @@ class Elements:
         """Set an element of an array in memory."""
         position = self.index_value(buffer.position(index))
         ir.Operation.create("memref.store", [], [to_memory(value), buffer.memref, position])
-
-
-def emit_scalar_computation(
-    computation: Computation, arguments: Sequence[Scalar]
-) -> tuple[Scalar, ...]:
-    """The results of a computation on scalars, such as a reduction's `to_apply`."""
-    scope = Elements(dict(zip(computation.parameters, arguments)), {})
-    root = computation.root
-    results = root.operands if root.opcode == "tuple" else (root,)
-    return tuple(scope.element(r, ()) for r in results)

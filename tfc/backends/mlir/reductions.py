@@ -8,7 +8,7 @@ side by side in the result buffer (columns). On a grid each point makes one resu
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfc.backends.mlir.elements import Buffer, Elements, emit_scalar_computation
+from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import (
     Kernel,
     Loops,
@@ -20,6 +20,7 @@ from tfc.backends.mlir.kernels import (
 )
 from tfc.backends.mlir.loops import LoopBody, LoopNest, for_loop, index_constant
 from tfc.backends.mlir.provider import arith
+from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.spaces import Space, bind, make_space, merge_loops
 from tfc.backends.mlir.value import Scalar, constant
 from tfc.hlo.contraction import free_dimensions

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.mlir.elements import Buffer, Elements, Indices, emit_scalar_computation
+from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant
 from tfc.backends.mlir.reductions import combination
+from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.spaces import bind, merge_loops
 from tfc.backends.mlir.value import Scalar
 from tfc.errors import UnsupportedError

@@ -9,10 +9,11 @@ which goes to the results. Every loop is bounded by its run: a comparator that c
 from collections.abc import Sequence
 from typing import Any
 
-from tfc.backends.mlir.elements import Buffer, Elements, emit_scalar_computation
+from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant, while_loop
 from tfc.backends.mlir.provider import arith, ir, scf
+from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.scratch import load_at, scratch_arrays, scratch_shape, store_at
 from tfc.backends.mlir.spaces import bind, make_space
 from tfc.backends.mlir.value import Scalar, constant

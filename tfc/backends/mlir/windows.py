@@ -9,11 +9,12 @@ windows in order, since several may choose one place.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfc.backends.mlir.elements import Buffer, Elements, emit_scalar_computation
+from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, nest, sources, store_elements
 from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.reductions import STRETCH, combination
+from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.scans import emit_cumulative
 from tfc.backends.mlir.spaces import bind, make_space
 from tfc.backends.mlir.value import Scalar, constant, mlir_type, select
