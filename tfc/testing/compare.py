@@ -151,9 +151,38 @@ def _disturbed(module: Module, arguments: Sequence[Value], seed: int) -> Value:
             return op.evaluate(instruction, operands, call)
         # Sums and products may be taken in another order: that is as if the terms were off.
         terms = operands if op.elementwise else [disturb(o) for o in operands]
-        return disturb(op.evaluate(instruction, terms, call))
+        value = disturb(op.evaluate(instruction, terms, call))
+        return _overflowed(instruction, operands, value, call)
 
     return walk(module.entry, list(arguments), step)
+
+
+_SUMS = frozenset({"convolution", "dot", "fft", "reduce", "reduce-window"})
+
+
+def _overflowed(
+    instruction: Instruction, operands: Sequence[Value], value: Value, call: Call
+) -> Value:
+    """A result of sums, but not the same where a partial sum in some order is too large.
+
+    That is where the sum of the terms' magnitudes is.
+    """
+    if instruction.opcode not in _SUMS or isinstance(value, tuple):
+        return value
+    value = np.asarray(value)
+    if not _is_inexact(value):
+        return value
+    with np.errstate(all="ignore"):
+        terms = [np.abs(np.asarray(o)).astype(np.asarray(o).dtype) for o in operands]
+        if instruction.opcode == "fft":
+            # Each element is a sum of all, before the inverse transforms divide it by their count.
+            axes = tuple(range(-len(instruction["fft_length"]), 0))
+            largest = np.sum(np.abs(_wide(terms[0])), axes, keepdims=True)
+            bound = np.broadcast_to(largest, value.shape).astype(value.dtype)
+        else:
+            bound = np.asarray(op_named(instruction.opcode).evaluate(instruction, terms, call))
+        changed = np.where(np.isnan(_wide(value)), np.inf, np.nan)
+        return np.where(np.isfinite(_wide(bound)), value, changed).astype(value.dtype)
 
 
 def _is_complex_product(instruction: Instruction) -> bool:
