@@ -8,6 +8,7 @@
 Weights are arguments, or with `constant_weights` part of the program. Data is f32 and NHWC.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -135,7 +136,7 @@ def cross_entropy(logits: Array, labels: Array) -> Array:
 def mlp(batch: int = 64, sizes: Sequence[int] = (784, 512, 512, 10)) -> Model:
     """Dense layers with relu between them."""
     make = Maker()
-    weights = [make.dense(a, b) for a, b in zip(sizes, sizes[1:])]
+    weights = [make.dense(a, b) for a, b in itertools.pairwise(sizes)]
     return Model("mlp", _mlp, (weights, make.normal(batch, sizes[0])))
 
 

@@ -15,12 +15,14 @@ from tfc.passes.expand import Expand
 from tfc.passes.fold import Fold
 from tfc.passes.fusion import Fusion
 from tfc.passes.inline import Flatten, Inline
+from tfc.passes.kernel_kinds import LOOPS_ONLY, KernelKinds
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
 from tfc.passes.simplify import Simplify
 
 __all__ = [
     "ORDERINGS",
     "PASSES",
+    "KernelKinds",
     "Pass",
     "Pipeline",
     "PipelineReport",
@@ -50,10 +52,13 @@ ORDERINGS: tuple[Ordering, ...] = (
 )
 
 
-def default_pipeline(exact: bool = True, max_instructions: int = 128) -> Pipeline:
+def default_pipeline(
+    exact: bool = True, max_instructions: int = 128, kinds: KernelKinds = LOOPS_ONLY
+) -> Pipeline:
     """The passes that make a module ready for a backend.
 
     Args:
+        kinds: what the backend has code for.
         exact: keep every bit of the module's meaning.
         max_instructions: how much code a fusion may become.
     """

@@ -17,10 +17,11 @@ from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.shape import leaves
 from tfc.options import Options
-from tfc.passes import default_pipeline
+from tfc.passes import KernelKinds, default_pipeline
 from tfc.passes.buffers import BufferAssignment, assign_buffers
 
 JIT_NAME = "tfc_entry"
+KERNEL_KINDS = KernelKinds()
 STAGES = ("hlo", "optimized", "mlir", "llvm", "asm")
 
 
@@ -60,7 +61,7 @@ class CpuCompiler(Compiler):
 
     def optimize(self, module: Module, options: Options) -> Module:
         """The HLO passes that every backend that makes code shares."""
-        return default_pipeline().run(module, options)
+        return default_pipeline(kinds=KERNEL_KINDS).run(module, options)
 
     def compile(self, module: Module, options: Options, target: Target | None) -> CpuExecutable:
         """Compile for this process and load the code.

@@ -1,0 +1,24 @@
+"""What kinds of kernels a backend has code for: how fusion asks its target.
+
+A pass that forms one of them runs only for backends that have it, so the HLO after the passes is
+what the backend emits.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class KernelKinds:
+    """Kinds of kernels beyond one loop that makes one array from elements of others.
+
+    rows: reductions along rows together with what is computed from them (softmax), a row at a time.
+    epilogues: a dot or convolution together with the elementwise operations on its result.
+    several_results: one loop that stores more than one array.
+    """
+
+    rows: bool = False
+    epilogues: bool = False
+    several_results: bool = False
+
+
+LOOPS_ONLY = KernelKinds()
