@@ -179,7 +179,7 @@ def _overflowed(
         if is_fft:
             # Each element is a sum of all, before the inverse transforms divide it by their count.
             axes = tuple(range(-len(instruction["fft_length"]), 0))
-            largest = np.sum(_wide(terms[0]), axes, keepdims=True)
+            largest = np.sum(np.abs(_wide(terms[0])), axes, keepdims=True)
             bound = np.broadcast_to(largest, value.shape).astype(value.dtype)
         else:
             bound = np.asarray(op.evaluate(instruction, terms, call))
