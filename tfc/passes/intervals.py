@@ -112,7 +112,8 @@ def _absolute(_: Instruction, given: Sequence[Interval]) -> Interval:
 
 def _clamped(_: Instruction, given: Sequence[Interval]) -> Interval:
     # An element is min(max(x, low), high), and each is monotonous in all three.
-    return tuple(min(max(x, low), high) for low, x, high in zip(*given))  # type: ignore[return-value]
+    least, most = (min(max(x, low), high) for low, x, high in zip(*given))
+    return least, most
 
 
 def _selected(_: Instruction, given: Sequence[Interval]) -> Interval:
