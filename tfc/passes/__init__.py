@@ -5,6 +5,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from tfc.errors import TfcError
+from tfc.passes.conditionals import Conditionals
 from tfc.passes.convolutions import Convolutions
 from tfc.passes.copies import Copies
 from tfc.passes.cse import Cse
@@ -15,9 +16,15 @@ from tfc.passes.expand import Expand
 from tfc.passes.fold import Fold
 from tfc.passes.fusion import Fusion
 from tfc.passes.inline import Flatten, Inline
+from tfc.passes.input_projections import InputProjections
 from tfc.passes.kernel_kinds import LOOPS_ONLY, KernelKinds
+from tfc.passes.loop_invariants import Invariants
+from tfc.passes.loop_simplify import Loops
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
+from tfc.passes.ranges import Ranges
 from tfc.passes.simplify import Simplify
+from tfc.passes.trip_counts import TripCounts
+from tfc.passes.unroll import Unroll
 
 __all__ = [
     "ORDERINGS",
@@ -32,7 +39,9 @@ __all__ = [
 ]
 
 _MADE = (
-    Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, Fusion, Flatten, Copies,
+    Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce,
+    Conditionals, Loops, Ranges, Invariants, Unroll, InputProjections, TripCounts, Fusion, Flatten,
+    Copies,
 )  # fmt: skip
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
@@ -44,6 +53,9 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("expand", "dots", "expansions may contain dots"),
     ("expand", "devices", "an asynchronous collective becomes a plain one"),
     ("dots", "fusion", "the transposes of operands fuse with what makes them"),
+    ("loops", "fusion", "loops are understood from the parts of their conditions and bodies"),
+    ("unroll", "input-projections", "a short loop's iterations need no dot in advance"),
+    ("trip-counts", "fusion", "conditions are counted before they are fused apart"),
     ("simplify", "fusion", "rules see only the parts of a computation that was fused apart"),
     ("cse", "fusion", "fusion counts users, and equal values have too few each"),
     ("simplify", "copies", "simplify removes copies"),
@@ -62,6 +74,8 @@ def default_pipeline(
         exact: keep every bit of the module's meaning.
         max_instructions: how much code a fusion may become.
     """
+    simple = (Simplify(exact=exact), Fold(), Cse(), Dce())
+    control = (Conditionals(), Loops(), Ranges(), Invariants(), Unroll(), InputProjections())
     return Pipeline(
         "default",
         (
@@ -70,7 +84,8 @@ def default_pipeline(
             Devices(),
             Convolutions(),
             Dots(),
-            Repeat((Simplify(exact=exact), Fold(), Cse(), Dce())),
+            Repeat((*simple, *control)),
+            TripCounts(),
             Fusion(max_instructions),
             Flatten(),
             Copies(),

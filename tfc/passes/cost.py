@@ -3,8 +3,8 @@
 A dot or convolution is two operations for each product; a reduction one application of its
 computation for each element; an elementwise op one for each result element, or one transcendental
 where it is a function such as exp. Bytes are those that each kernel reads and writes, so fusion
-lowers them. The body of a loop is counted once, since trip counts are not known; of a conditional,
-every branch.
+lowers them. A loop counts as often as it is known to run, or once if that is not known; of a
+conditional, every branch.
 """
 
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import leaves
 from tfc.hlo.windows import window_of
+from tfc.passes.trip_counts import trip_count
 
 TRANSCENDENTAL = frozenset({
     "acos", "acosh", "asin", "asinh", "atan2", "atanh", "cbrt", "cosh", "cosine", "erf",
@@ -41,6 +42,11 @@ class CostAnalysis:
             self.bytes_accessed + other.bytes_accessed,
         )
 
+    def __mul__(self, times: int) -> "CostAnalysis":
+        return CostAnalysis(
+            self.flops * times, self.transcendentals * times, self.bytes_accessed * times
+        )
+
 
 def cost_analysis(module: Module) -> CostAnalysis:
     """The cost of one run of a module."""
@@ -52,13 +58,21 @@ def _computation_cost(computation: Computation) -> CostAnalysis:
     for instruction in computation.instructions:
         total += _arithmetic(instruction)
         if instruction.opcode in _FREE:
-            for called in instruction.called_computations:
-                total += _computation_cost(called)
+            total += _called_cost(instruction)
         else:
             arrays = [s for o in instruction.operands for s in leaves(o.shape)]
             arrays += leaves(instruction.shape)
             total += CostAnalysis(bytes_accessed=sum(s.byte_size for s in arrays))
     return total
+
+
+def _called_cost(instruction: Instruction) -> CostAnalysis:
+    """What the computations of control flow cost, a loop's as often as they run."""
+    if instruction.opcode == "while":
+        count = trip_count(instruction)
+        body, test = (_computation_cost(instruction[name]) for name in ("body", "condition"))
+        return body + test if count is None else body * count + test * (count + 1)
+    return sum(map(_computation_cost, instruction.called_computations), CostAnalysis())
 
 
 def _arithmetic(instruction: Instruction) -> CostAnalysis:
@@ -101,5 +115,4 @@ def _window_work(instruction: Instruction) -> int:
 
 def _repeated(computation: Computation, times: int) -> CostAnalysis:
     """The operations of a computation that runs several times."""
-    once = sum((_arithmetic(i) for i in computation.instructions), CostAnalysis())
-    return CostAnalysis(once.flops * times, once.transcendentals * times)
+    return sum((_arithmetic(i) for i in computation.instructions), CostAnalysis()) * times
