@@ -17,6 +17,7 @@ from tfc.passes.fusion import Fusion
 from tfc.passes.inline import Flatten, Inline
 from tfc.passes.kernel_kinds import LOOPS_ONLY, KernelKinds
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
+from tfc.passes.row_fusion import RowFusion
 from tfc.passes.simplify import Simplify
 
 __all__ = [
@@ -32,7 +33,8 @@ __all__ = [
 ]
 
 _MADE = (
-    Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, Fusion, Flatten, Copies,
+    Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, RowFusion, Fusion,
+    Flatten, Copies,
 )  # fmt: skip
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
@@ -46,6 +48,9 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("dots", "fusion", "the transposes of operands fuse with what makes them"),
     ("simplify", "fusion", "rules see only the parts of a computation that was fused apart"),
     ("cse", "fusion", "fusion counts users, and equal values have too few each"),
+    ("simplify", "rows", "rules see only the parts of a computation that was fused apart"),
+    ("cse", "rows", "equal values have too few users each"),
+    ("rows", "fusion", "reductions fused with their producers are no part of larger kernels"),
     ("simplify", "copies", "simplify removes copies"),
     ("cse", "copies", "cse merges copies of one value"),
     ("fusion", "copies", "a copy must stay the last thing that happens to a loop's state"),
@@ -71,6 +76,7 @@ def default_pipeline(
             Convolutions(),
             Dots(),
             Repeat((Simplify(exact=exact), Fold(), Cse(), Dce())),
+            *((RowFusion(max_instructions),) if kinds.rows else ()),
             Fusion(max_instructions),
             Flatten(),
             Copies(),
