@@ -22,6 +22,7 @@ from tfc.passes.loop_invariants import Invariants
 from tfc.passes.loop_simplify import Loops
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
 from tfc.passes.ranges import Ranges
+from tfc.passes.row_fusion import RowFusion
 from tfc.passes.simplify import Simplify
 from tfc.passes.trip_counts import TripCounts
 from tfc.passes.unroll import Unroll
@@ -39,10 +40,27 @@ __all__ = [
 ]
 
 _MADE = (
-    Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce,
-    Conditionals, Loops, Ranges, Invariants, Unroll, InputProjections, TripCounts, Fusion, Flatten,
+    Inline,
+    Expand,
+    Devices,
+    Convolutions,
+    Dots,
+    Simplify,
+    Fold,
+    Cse,
+    Dce,
+    Conditionals,
+    Loops,
+    Ranges,
+    Invariants,
+    Unroll,
+    InputProjections,
+    TripCounts,
+    RowFusion,
+    Fusion,
+    Flatten,
     Copies,
-)  # fmt: skip
+)
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
 ORDERINGS: tuple[Ordering, ...] = (
@@ -58,6 +76,9 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("trip-counts", "fusion", "conditions are counted before they are fused apart"),
     ("simplify", "fusion", "rules see only the parts of a computation that was fused apart"),
     ("cse", "fusion", "fusion counts users, and equal values have too few each"),
+    ("simplify", "rows", "rules see only the parts of a computation that was fused apart"),
+    ("cse", "rows", "equal values have too few users each"),
+    ("rows", "fusion", "reductions fused with their producers are no part of larger kernels"),
     ("simplify", "copies", "simplify removes copies"),
     ("cse", "copies", "cse merges copies of one value"),
     ("fusion", "copies", "a copy must stay the last thing that happens to a loop's state"),
@@ -86,6 +107,7 @@ def default_pipeline(
             Dots(),
             Repeat((*simple, *control)),
             TripCounts(),
+            *((RowFusion(max_instructions),) if kinds.rows else ()),
             Fusion(max_instructions),
             Flatten(),
             Copies(),

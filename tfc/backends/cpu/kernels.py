@@ -13,6 +13,8 @@ from tfc.backends.mlir.loops import LoopNest
 from tfc.backends.mlir.matmul import MatmulSpec, emit_matmul
 from tfc.backends.mlir.program_state import emit_state_update
 from tfc.backends.mlir.provider import func, ir
+from tfc.backends.mlir.row_plan import row_plan
+from tfc.backends.mlir.rows import emit_rows, row_workspace
 from tfc.backends.mlir.scans import emit_scan
 from tfc.backends.mlir.scatters import emit_scatter
 from tfc.backends.mlir.sorts import emit_sort, sort_workspace
@@ -80,7 +82,11 @@ def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
         buffers = [Buffer(m, s) for m, s in zip(block.arguments, shapes)]
         sequential = SEQUENTIAL.get(kernel.root.opcode)
         convolution = convolution_spec(kernel.root)
-        if convolution is not None:
+        rows = row_plan(kernel.root)
+        if rows is not None:
+            memory = block.arguments[len(shapes)] if scratch is not None else None
+            emit_rows(rows, kernel, buffers, memory, LoopNest())
+        elif convolution is not None:
             emit_direct_convolution(convolution, target, block.arguments)
         elif sequential is not None:
             sequential.emit(kernel, buffers, *block.arguments[len(shapes) :])
@@ -134,13 +140,17 @@ def matmul_spec(root: Instruction) -> MatmulSpec | None:
 
 
 def workspace_shape(root: Instruction, target: Target) -> Shape | None:
-    """The array of scratch memory that the kernel of a root needs, if any."""
+    """The array of scratch memory that the kernel of a root, or a fusion, needs, if any."""
+    root = root["calls"].root if root.opcode == "fusion" else root
     spec = matmul_spec(root)
     if spec is not None:
         return Shape(spec.element_type, (spec.workspace_size(target),))
     convolution = convolution_spec(root)
     if convolution is not None:
         return Shape(root.array_shape.element_type, (convolution.workspace_size(target),))
+    rows = row_plan(root)
+    if rows is not None:
+        return row_workspace(rows)
     sequential = SEQUENTIAL.get(root.opcode)
     return sequential.workspace(root) if sequential and sequential.workspace else None
 

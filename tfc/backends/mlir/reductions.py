@@ -5,7 +5,7 @@ over vector lanes (rows). Where it is kept, the results of a stretch of neighbou
 side by side in the result buffer (columns). On a grid each point makes one result.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements
@@ -21,9 +21,17 @@ from tfc.backends.mlir.kernels import (
 from tfc.backends.mlir.loops import LoopBody, LoopNest, for_loop, index_constant
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
-from tfc.backends.mlir.spaces import Space, bind, make_space, merge_loops
+from tfc.backends.mlir.spaces import (
+    Indices,
+    Space,
+    access_positions,
+    bind,
+    make_space,
+    merge_loops,
+)
 from tfc.backends.mlir.value import Scalar, constant
 from tfc.hlo.contraction import free_dimensions
+from tfc.hlo.indexing import Index
 from tfc.hlo.ir import Computation
 
 # Sums longer than this are taken in pieces: the error then grows with the root of the length.
@@ -51,9 +59,15 @@ def emit_reduce(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: b
         _emit_columns(kernel, buffers, results, kept, loops)
     else:
         rows = [d for d in order if d in kept] + [d for d in order if d not in kept]
-        space = merge_loops(operand.dims, rows, [len(kept)], (kernel.computation, root.operands[0]))
+        space = merge_loops(operand.dims, rows, [len(kept)], _reads(kernel))
         outer = sum(1 for g in space.groups if g[0] in kept)
         _emit_rows(kernel, buffers, results, space, outer, loops)
+
+
+def _reads(kernel: Kernel) -> Callable[[Indices], Iterator[Index]]:
+    """The positions in memory that are read for an element of the first operand."""
+    parameters, operand = kernel.computation.parameters, kernel.root.operands[0]
+    return lambda index: access_positions(parameters, operand, index)
 
 
 def combination(to_apply: Computation) -> tuple[Combine, float | complex | None]:
@@ -90,10 +104,7 @@ def _emit_rows(
         return combine(totals, [scope.element(o, space.index) for o in root.operands[:count]])
 
     def innermost(size: int, body: LoopBody, carried: Sequence[Scalar]) -> Sequence[Scalar]:
-        if size <= CHUNK or identity is None:
-            return plain_loop(size, body, carried)
-        start = [constant(carried[0].element_type, identity)]
-        return _chunked(size, body, carried, start, combine)
+        return chunked_loop(size, body, carried, [identity] * count)
 
     def body(points: Sequence[Any]) -> None:
         scope = Elements(sources(kernel, buffers), space.bind(points))
@@ -106,18 +117,25 @@ def _emit_rows(
     loops.each(space.sizes[:outer], body)
 
 
-def _chunked(
+def chunked_loop(
     size: int,
     body: LoopBody,
     carried: Sequence[Scalar],
-    start: Sequence[Scalar],
-    combine: Combine,
+    identities: Sequence[float | complex | None],
 ) -> Sequence[Scalar]:
-    """A loop in pieces, each accumulated by itself from `start` first."""
+    """A loop, in pieces if it is long, each of which accumulates the plain sums by itself first.
+
+    Args:
+        identities: for each carried scalar that of its sum, or None if it is something else.
+    """
+    if size <= CHUNK or all(i is None for i in identities):
+        return plain_loop(size, body, carried)
 
     def chunk(low: Any, state: Sequence[Scalar]) -> Sequence[Scalar]:
         high = arith.minsi(arith.addi(low, index_constant(CHUNK)), index_constant(size))
-        return combine(state, for_loop(low, high, 1, body, start))
+        start = [s if i is None else constant(s.element_type, i) for s, i in zip(state, identities)]
+        parts = zip(state, for_loop(low, high, 1, body, start), identities)
+        return [p if i is None else add_freely(s, p) for s, p, i in parts]
 
     return for_loop(0, size, CHUNK, chunk, carried)
 
@@ -143,7 +161,7 @@ def _emit_columns(
     reduced = [d for d in order if d not in kept]
     space = merge_loops(
         operand.dims, [*outer, *reduced, *inner], [len(outer), len(outer) + len(reduced)],
-        (kernel.computation, root.operands[0]),
+        _reads(kernel),
     )  # fmt: skip
     split = [sum(1 for g in space.groups if g[0] in part) for part in (outer, reduced)]
     _Columns(kernel, buffers, results, space, split, kept).emit(loops)

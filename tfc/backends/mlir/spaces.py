@@ -5,7 +5,7 @@ variables: adding two f32[64,64] is one loop of 4096, adding a row to each row i
 longer loops vectorise better.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +76,8 @@ def loop_space(
     dims, order = result.shape.dims, result.shape.layout.minor_to_major[::-1]
     if flat:
         return make_space(dims, [order])
-    reads = (computation, root) if elements else None
+    parameters = computation.parameters
+    reads = (lambda index: access_positions(parameters, root, index)) if elements else None
     return merge_loops(dims, order, [], reads, result)
 
 
@@ -84,7 +85,7 @@ def merge_loops(
     dims: Sequence[int],
     order: Sequence[int],
     barriers: Sequence[int],
-    reads: tuple[Computation, Instruction] | None,
+    reads: Callable[[Indices], Iterable[Index]] | None,
     result: Buffer | None = None,
 ) -> Space:
     """Join neighbouring loops, from the innermost outwards, while all accesses stay linear.
@@ -92,7 +93,7 @@ def merge_loops(
     Args:
         order: the dimensions, outermost first.
         barriers: positions in `order` that must begin a new loop.
-        reads: the computation and the instruction in it whose elements the loops visit.
+        reads: the positions in memory that are read where the loops visit an index.
         result: a buffer that is stored to at the same index.
     """
     groups: list[list[int]] = [[d] for d in order]
@@ -103,7 +104,7 @@ def merge_loops(
             at = _group_at(groups, position)
             joined = groups[: at - 1] + [groups[at - 1] + groups[at]] + groups[at + 1 :]
             space = make_space(dims, joined)
-            positions = list(access_positions(*reads, space.index)) if reads else []
+            positions = list(reads(space.index)) if reads else []
             if result is not None:
                 positions.append(result.position(space.index))
             if all(is_linear(p) for p in positions):
@@ -123,15 +124,21 @@ def _group_at(groups: list[list[int]], position: int) -> int:
 
 
 def access_positions(
-    computation: Computation, root: Instruction, index: Indices
+    parameters: Container[Instruction],
+    root: Instruction,
+    index: Indices,
+    known: Container[Instruction] = (),
 ) -> Iterator[Index]:
-    """The positions, in elements, that the value of `root` at `index` is read from."""
-    parameters = set(computation.parameters)
+    """The positions, in elements, that the value of `root` at `index` is read from.
+
+    Args:
+        known: instructions whose values need no reading.
+    """
     seen: set[tuple[Instruction, Indices]] = set()
     stack = [(root, index)]
     while stack:
         instruction, at = stack.pop()
-        if (instruction, at) in seen or not instruction.array_shape.rank:
+        if (instruction, at) in seen or instruction in known or not instruction.array_shape.rank:
             continue
         seen.add((instruction, at))
         if instruction in parameters:
