@@ -5,7 +5,7 @@ variables: adding two f32[64,64] is one loop of 4096, adding a row to each row i
 longer loops vectorise better.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,7 +77,7 @@ def loop_space(
     if flat:
         return make_space(dims, [order])
     reads = (computation, root) if elements else None
-    return merge_loops(dims, order, [], reads, result)
+    return merge_loops(dims, order, [], reads, result.position)
 
 
 def merge_loops(
@@ -85,7 +85,7 @@ def merge_loops(
     order: Sequence[int],
     barriers: Sequence[int],
     reads: tuple[Computation, Instruction] | None,
-    result: Buffer | None = None,
+    written: Callable[[Indices], Index] | None = None,
 ) -> Space:
     """Join neighbouring loops, from the innermost outwards, while all accesses stay linear.
 
@@ -93,7 +93,7 @@ def merge_loops(
         order: the dimensions, outermost first.
         barriers: positions in `order` that must begin a new loop.
         reads: the computation and the instruction in it whose elements the loops visit.
-        result: a buffer that is stored to at the same index.
+        written: the position that is stored to at an index.
     """
     groups: list[list[int]] = [[d] for d in order]
     starts = set(barriers)
@@ -104,8 +104,8 @@ def merge_loops(
             joined = groups[: at - 1] + [groups[at - 1] + groups[at]] + groups[at + 1 :]
             space = make_space(dims, joined)
             positions = list(access_positions(*reads, space.index)) if reads else []
-            if result is not None:
-                positions.append(result.position(space.index))
+            if written is not None:
+                positions.append(written(space.index))
             if all(is_linear(p) for p in positions):
                 groups = joined
         position -= 1
