@@ -17,6 +17,7 @@ from tfc.passes.fusion import Fusion
 from tfc.passes.inline import Flatten, Inline
 from tfc.passes.kernel_kinds import LOOPS_ONLY, KernelKinds
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
+from tfc.passes.schedule import Schedule
 from tfc.passes.simplify import Simplify
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
 
 _MADE = (
     Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, Fusion, Flatten, Copies,
+    Schedule,
 )  # fmt: skip
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
@@ -48,6 +50,8 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("cse", "fusion", "fusion counts users, and equal values have too few each"),
     ("simplify", "copies", "simplify removes copies"),
     ("cse", "copies", "cse merges copies of one value"),
+    ("copies", "schedule", "copies makes computations anew, in an order of its own"),
+    ("flatten", "schedule", "flatten makes computations anew, in an order of its own"),
     ("fusion", "copies", "a copy must stay the last thing that happens to a loop's state"),
 )
 
@@ -74,6 +78,7 @@ def default_pipeline(
             Fusion(max_instructions),
             Flatten(),
             Copies(),
+            Schedule(),
         ),
         ORDERINGS,
     )

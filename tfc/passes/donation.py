@@ -7,10 +7,11 @@ anything. Arguments are what XLA names them: a parameter's number and the place 
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tfc.errors import UnsupportedError
-from tfc.hlo.ir import Module
+from tfc.hlo.ir import Computation, Module
 from tfc.hlo.shape import AnyShape, Shape, TupleShape, leaves
 
 _PLACE = r"\(\s*(\d+)\s*,\s*\{([\d,\s]*)\}"
@@ -67,13 +68,26 @@ def donation_of(module: Module) -> Donation:
     return Donation(aliases, frozenset(donors - set(aliases.values())))
 
 
-def alias_text(aliases: dict[int, int], is_tuple: bool = True) -> str:
-    """The attribute input_output_alias of a module whose leaves are not nested."""
-    listed = ", ".join(
-        f"{{{result if is_tuple else ''}}}: ({argument}, {{}}, may-alias)"
-        for result, argument in aliases.items()
-    )
-    return f"{{ {listed} }}"
+def donation_attributes(entry: Computation, donated: Sequence[int]) -> tuple[tuple[str, str], ...]:
+    """The attributes of a module whose entry has arrays as parameters, some of them donated.
+
+    Each goes to the first result of its shape that is not taken, as JAX has it; those for which
+    there is none may be used for anything.
+    """
+    is_tuple = not isinstance(entry.root.shape, Shape)
+    free = list(enumerate(leaves(entry.root.shape)))
+    aliases, donors = [], []
+    for argument in donated:
+        shape = entry.parameters[argument].shape
+        found = next((pair for pair in free if pair[1] == shape), None)
+        if found is None:
+            donors.append(f"({argument}, {{}})")
+        else:
+            free.remove(found)
+            where = f"{{{found[0] if is_tuple else ''}}}"
+            aliases.append(f"{where}: ({argument}, {{}}, may-alias)")
+    stated = (("input_output_alias", aliases), ("buffer_donor", donors))
+    return tuple((name, f"{{ {', '.join(texts)} }}") for name, texts in stated if texts)
 
 
 def _leaf(shape: AnyShape, index: str, attribute: str) -> int:

@@ -19,7 +19,7 @@ from tfc.hlo.indexing import Index, constant, variable
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape
-from tfc.passes.fusible import is_loop
+from tfc.passes.fusible import is_elementwise, is_loop
 
 Indices = tuple[Index, ...]
 Read = tuple[Instruction, Indices]
@@ -47,10 +47,12 @@ def overwritable(instruction: Instruction) -> list[tuple[int, int]]:
 def _of_loop(root: Instruction, operands: Sequence[Instruction]) -> list[tuple[int, int]]:
     if not isinstance(root.shape, Shape) or not is_loop(root):
         return []
-    wanted = [o for o in dict.fromkeys(operands) if o.shape == root.shape]
+    wanted = {o for o in operands if o.shape == root.shape}
     if not wanted:
         return []
-    found = _untouched(root, set(operands), set(wanted))
+    if is_elementwise(root) and set(operands) == set(root.operands):
+        return [(n, 0) for n, o in enumerate(operands) if o in wanted]
+    found = _untouched(root, set(operands), wanted)
     return [(n, 0) for n, o in enumerate(operands) if o in found]
 
 
