@@ -32,6 +32,7 @@ from tfc.hlo.ir import Computation, Module
 from tfc.hlo.shape import Shape, element_type_of
 from tfc.options import Options
 from tfc.passes.cost import CostAnalysis
+from tfc.passes.donation import donation_attributes
 
 Leaf = tuple[np.dtype, tuple[int, ...], bool]  # of an argument: dtype, dimensions, weak
 
@@ -248,9 +249,7 @@ class JitFunction:
         positions = [i for i in range(len(self._parameters) + len(key.structure.children[0].keys))
                      if i not in self.static_argnums]  # fmt: skip
         donated = _leaves_of(key.structure.children[0], positions, self.donate_argnums)
-        # XLA's notation for arguments whose memory may be reused.
-        donors = ", ".join(f"({n}, {{}})" for n in donated)
-        attributes = (("buffer_donor", f"{{ {donors} }}"),) if donated else ()
+        attributes = donation_attributes(computation, donated)
         module = Module(f"jit_{self.name}", computation, attributes)
         return Lowered(module, key, program.structure, self.backend)
 
@@ -389,7 +388,10 @@ def jit(
     Args:
         static_argnums: arguments that are Python values to the function, not arrays: hashable;
             the function is compiled again for each value.
-        donate_argnums: arguments whose memory the caller gives up, a hint to reuse it.
+        donate_argnums: arguments whose memory the caller gives up: results of their shape and dtype
+            are written there, and what is returned is that very array where it is writable, row-
+            major and no part of another argument (else a copy of it). A donated array must not be
+            used after the call, as in JAX, which leaves it deleted; here its values are undefined.
         backend: "cpu", "gpu", "interpreter", or one that another package offers.
         options: how to compile; taken from the environment when left out.
 

@@ -18,6 +18,7 @@ from tfc.hlo.devices import device_counts, require_devices
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import Shape, from_memory, leaves, to_memory
 from tfc.options import Options
+from tfc.passes.buffers import Placement
 from tfc.passes.cost import CostAnalysis, cost_analysis
 from tfc.runtime.replicas import run_devices
 
@@ -27,17 +28,25 @@ class MemoryAnalysis:
     """Bytes of memory that one call of an executable uses.
 
     `peak` is what is held at once: arguments, results and temporaries.
+
+    aliased_bytes: of the results, those that are written into the memory of donated arguments.
+    lower_bound: the most bytes of temporaries that are needed at one time.
+    placements: where the temporaries lie, and when they are needed.
     """
 
     argument_bytes: int
     result_bytes: int
     temporary_bytes: int
     constant_bytes: int
+    aliased_bytes: int = 0
+    lower_bound: int = 0
+    placements: tuple[Placement, ...] = ()
 
     @property
     def peak(self) -> int:
         """Arguments, results, temporaries and constants together."""
-        return self.argument_bytes + self.result_bytes + self.temporary_bytes + self.constant_bytes
+        own = self.result_bytes - self.aliased_bytes
+        return self.argument_bytes + own + self.temporary_bytes + self.constant_bytes
 
 
 class TransferManager(Protocol):

@@ -90,6 +90,13 @@ def _evaluate_update(_: Instruction, values: Sequence[Value], __: Call) -> Array
     return result
 
 
+def update_index(x: Instruction, index: Indices) -> tuple[Index, ...]:
+    """Where a dynamic-update-slice puts an element of its update."""
+    dims, sizes = x.array_shape.dims, x.operands[1].array_shape.dims
+    starts = _starts(x.operands[2:], [n - s for n, s in zip(dims, sizes)])
+    return tuple(i + start for i, start in zip(index, starts))
+
+
 def _index_update(x: Instruction, index: Indices) -> list[Piece]:
     dims, sizes = x.array_shape.dims, x.operands[1].array_shape.dims
     if not x.operands[1].array_shape.size:

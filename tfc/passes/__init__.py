@@ -23,6 +23,7 @@ from tfc.passes.loop_simplify import Loops
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
 from tfc.passes.ranges import Ranges
 from tfc.passes.row_fusion import RowFusion
+from tfc.passes.schedule import Schedule
 from tfc.passes.simplify import Simplify
 from tfc.passes.trip_counts import TripCounts
 from tfc.passes.unroll import Unroll
@@ -60,6 +61,7 @@ _MADE = (
     Fusion,
     Flatten,
     Copies,
+    Schedule,
 )
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
@@ -81,6 +83,8 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("rows", "fusion", "reductions fused with their producers are no part of larger kernels"),
     ("simplify", "copies", "simplify removes copies"),
     ("cse", "copies", "cse merges copies of one value"),
+    ("copies", "schedule", "copies makes computations anew, in an order of its own"),
+    ("flatten", "schedule", "flatten makes computations anew, in an order of its own"),
     ("fusion", "copies", "a copy must stay the last thing that happens to a loop's state"),
 )
 
@@ -111,6 +115,7 @@ def default_pipeline(
             Fusion(max_instructions),
             Flatten(),
             Copies(),
+            Schedule(),
         ),
         ORDERINGS,
     )

@@ -9,12 +9,14 @@ import numpy as np
 
 from tfc.backends.cpu.abi import ALIGNMENT
 from tfc.backends.cpu.calls import Callee, symbols
+from tfc.backends.cpu.donated import address, make_writable
 from tfc.backends.cpu.program import Program
 from tfc.backends.interfaces import Executable, HostTransferManager, MemoryAnalysis
 from tfc.backends.llvm import CompiledModule
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.shape import Shape
 from tfc.passes.buffers import BufferAssignment
+from tfc.passes.donation import donation_of
 from tfc.runtime.functions import reraise
 from tfc.runtime.replicas import running_one_of
 
@@ -69,9 +71,10 @@ class CpuExecutable(Executable):
         self._arenas: list[tuple[np.ndarray, int]] = []
         kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 4)
         self._entry: Callable[..., int] = kind(self._code.address(name))
+        self._donation = donation_of(compilation.module)
         self._argument_pointers = ctypes.c_void_p * len(self.parameter_shapes)
         self._result_pointers = ctypes.c_void_p * len(self.result_shapes)
-        self._constant_address = _address(self._constants)
+        self._constant_address = address(self._constants)
         # Whether each array can be used where it lies, looked up once: a call of small arrays
         # takes no longer than its bookkeeping.
         self._plain = [s.has_default_layout for s in self.parameter_shapes]
@@ -88,11 +91,15 @@ class CpuExecutable(Executable):
             for a, plain, s in zip(arguments, self._plain, self.parameter_shapes)
         ]
         results = [np.empty(dims, dtype) for dims, dtype in self._results]
+        if self._donation.arguments:
+            make_writable(passed, self._donation.arguments)
+            for result, argument in self._donation.aliases.items():
+                results[result] = passed[argument].reshape(results[result].shape)
         arena = self._arenas.pop() if self._arenas else self._new_arena()
         with running_one_of(*self.device_counts) if self._compilation.callees else _NOTHING:
             status = self._entry(
-                self._argument_pointers(*map(_address, passed)),
-                self._result_pointers(*map(_address, results)),
+                self._argument_pointers(*map(address, passed)),
+                self._result_pointers(*map(address, results)),
                 arena[1],
                 self._constant_address,
             )
@@ -105,7 +112,7 @@ class CpuExecutable(Executable):
 
     def _new_arena(self) -> tuple[np.ndarray, int]:
         arena = aligned_bytes(self._arena_size)
-        return arena, _address(arena)
+        return arena, address(arena)
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -124,18 +131,17 @@ class CpuExecutable(Executable):
                 return str(self.hlo)
 
     def memory_analysis(self) -> MemoryAnalysis:
-        """Bytes of arguments, results, the arena and the constant pool."""
+        """Bytes of arguments, results, the arena and the constant pool, and what lies where."""
+        plan = self._compilation.assignment
         return MemoryAnalysis(
             _total(self.parameter_shapes),
             _total(self.result_shapes),
             self._arena_size,
             self._constants.size,
+            _total([self.result_shapes[n] for n in self._donation.aliases]),
+            plan.lower_bound,
+            plan.placements,
         )
-
-
-def _address(array: np.ndarray) -> int:
-    """Where the array's memory begins; a third of the time of `array.ctypes.data`."""
-    return array.__array_interface__["data"][0]
 
 
 def aligned_bytes(size: int) -> np.ndarray:

@@ -7,7 +7,6 @@ from typing import Any
 from tfc.backends.mlir.bodies import emit_body
 from tfc.backends.mlir.convolution_spec import convolution_spec
 from tfc.backends.mlir.direct_convolution import emit_direct_convolution
-from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
 from tfc.backends.mlir.loops import LoopNest
 from tfc.backends.mlir.matmul import MatmulSpec, emit_matmul
@@ -24,6 +23,7 @@ from tfc.backends.mlir.triangular import (
     emit_solve,
     solve_workspace,
 )
+from tfc.backends.mlir.updates import emit_update
 from tfc.backends.mlir.windows import emit_reduce_window, emit_select_and_scatter
 from tfc.backends.target import Target
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
@@ -53,6 +53,7 @@ SEQUENTIAL: dict[str, Sequential] = {
     "reduce-window": Sequential(emit_reduce_window),
     "select-and-scatter": Sequential(emit_select_and_scatter),
     "scan": Sequential(emit_scan),
+    "dynamic-update-slice": Sequential(emit_update),
 }
 
 
@@ -78,8 +79,7 @@ def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
     make_internal(function)
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
-        shapes = (*kernel.operand_shapes, *kernel.results)
-        buffers = [Buffer(m, s) for m, s in zip(block.arguments, shapes)]
+        buffers = kernel.buffers(list(block.arguments))
         sequential = SEQUENTIAL.get(kernel.root.opcode)
         convolution = convolution_spec(kernel.root)
         rows = row_plan(kernel.root)
@@ -89,7 +89,8 @@ def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
         elif convolution is not None:
             emit_direct_convolution(convolution, target, block.arguments)
         elif sequential is not None:
-            sequential.emit(kernel, buffers, *block.arguments[len(shapes) :])
+            extra = [block.arguments[-1]] if scratch is not None else []
+            sequential.emit(kernel, buffers, *extra)
         else:
             emit_body(kernel, buffers, LoopNest(), flat=False)
         func.return_([])

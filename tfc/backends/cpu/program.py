@@ -12,7 +12,7 @@ loops end and nothing outside is called any more.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tfc.backends.cpu.calls import Callee, call_shapes, declare, emit_call
@@ -149,16 +149,22 @@ class _ProgramEmitter:
 
     def _kernel(self, instruction: Instruction) -> None:
         """Call the function of an instruction's kernel, emitting it the first time."""
+        results = self.assignment.slices[instruction]
         kernel = kernel_of(instruction)
         if all(s.size == 0 for s in kernel.results):
             return
+        places = {piece: n for n, piece in enumerate(results) if piece.size}
+        operands = [self.assignment.slices[o][0] for o in kernel.operands]
+        in_place = tuple((n, places[s]) for n, s in enumerate(operands) if s in places)
+        if in_place and instruction.opcode == "copy":
+            return  # it is there already
+        kernel = replace(kernel, in_place=in_place)
         if kernel.key not in self.kernels:
             name = f"{self.name}.{len(self.kernels)}.{kernel.root.opcode}".replace("-", "_")
             self.kernels[kernel.key] = name
             with ir.InsertionPoint(self.mlir.body):
                 emit_kernel(name, kernel, self.target)
-        slices = [s for o in kernel.operands for s in self.assignment.slices[o]]
-        slices += self.assignment.slices[instruction]
+        slices = [*(operands[n] for n in kernel.arguments), *results]
         arguments = [self._view(s, t) for s, t in zip(slices, buffer_types(kernel), strict=True)]
         scratch = workspace_shape(kernel.root, self.target)
         if scratch is not None:
@@ -174,11 +180,10 @@ class _ProgramEmitter:
 
     def _copy_leaves(self, source: Instruction, targets: Sequence[Slice]) -> None:
         """Copy each leaf of a value to its target, unless it is there already."""
-        shapes = leaves(source.shape)
-        for piece, target, shape in zip(self.assignment.slices[source], targets, shapes):
-            if piece != target and shape.size:
-                kind = memref_type(shape)
-                memref.CopyOp(self._view(piece, kind), self._view(target, kind))
+        shapes, pieces = list(leaves(source.shape)), self.assignment.slices[source]
+        for number in self.assignment.moves(source, targets):
+            kind = memref_type(shapes[number])
+            memref.CopyOp(self._view(pieces[number], kind), self._view(targets[number], kind))
 
     def _scalar(self, instruction: Instruction, shape: Shape) -> Any:
         """The value of a scalar in memory."""

@@ -39,12 +39,15 @@ class Kernel:
     """What one kernel computes: a computation from operand arrays to result arrays.
 
     `operands` are the instructions whose values it reads, in the order of the computation's
-    parameters; `key` is equal for kernels whose code is the same.
+    parameters; `key` is equal for kernels whose code is the same. `in_place` says which operands
+    lie where a result does, as pairs of their numbers: these are no arguments of the kernel, since
+    the result's buffer stands for both.
     """
 
     computation: Computation
     operands: tuple[Instruction, ...]
     results: tuple[Shape, ...]
+    in_place: tuple[tuple[int, int], ...] = ()
 
     @property
     def root(self) -> Instruction:
@@ -59,7 +62,26 @@ class Kernel:
     @cached_property
     def key(self) -> Hashable:
         """Structure without names and metadata."""
-        return structure(self.computation), self.operand_shapes, self.results
+        return structure(self.computation), self.operand_shapes, self.results, self.in_place
+
+    @property
+    def arguments(self) -> list[int]:
+        """The numbers of the operands that are arguments."""
+        inside = {operand for operand, _ in self.in_place}
+        return [n for n in range(len(self.operands)) if n not in inside]
+
+    def buffers(self, memrefs: Sequence[Any]) -> list[Buffer]:
+        """The buffers of the operands and then the results, of a function's arguments."""
+        arguments = self.arguments
+        held = dict(zip(arguments, memrefs))
+        results = memrefs[len(arguments) :]
+        held.update((operand, results[result]) for operand, result in self.in_place)
+        operands = [Buffer(held[n], shape) for n, shape in enumerate(self.operand_shapes)]
+        return operands + [Buffer(m, shape) for m, shape in zip(results, self.results)]
+
+    def overwrites(self, operand: Instruction) -> bool:
+        """True if a parameter of the computation lies where a result does."""
+        return any(self.computation.parameters[n] is operand for n, _ in self.in_place)
 
 
 def structure(computation: Computation) -> Hashable:
@@ -110,8 +132,9 @@ def is_silent(instruction: Instruction) -> bool:
 
 
 def buffer_types(kernel: Kernel) -> list[Any]:
-    """The memref types of a kernel's operands and results: flat, with static sizes."""
-    return [memref_type(s) for s in (*kernel.operand_shapes, *kernel.results)]
+    """The memref types of a kernel's arguments and results: flat, with static sizes."""
+    shapes = [kernel.operands[n].array_shape for n in kernel.arguments]
+    return [memref_type(s) for s in (*shapes, *kernel.results)]
 
 
 def memref_type(shape: Shape) -> Any:

@@ -78,7 +78,7 @@ def loop_space(
         return make_space(dims, [order])
     parameters = computation.parameters
     reads = (lambda index: access_positions(parameters, root, index)) if elements else None
-    return merge_loops(dims, order, [], reads, result)
+    return merge_loops(dims, order, [], reads, result.position)
 
 
 def merge_loops(
@@ -86,7 +86,7 @@ def merge_loops(
     order: Sequence[int],
     barriers: Sequence[int],
     reads: Callable[[Indices], Iterable[Index]] | None,
-    result: Buffer | None = None,
+    written: Callable[[Indices], Index] | None = None,
 ) -> Space:
     """Join neighbouring loops, from the innermost outwards, while all accesses stay linear.
 
@@ -94,7 +94,7 @@ def merge_loops(
         order: the dimensions, outermost first.
         barriers: positions in `order` that must begin a new loop.
         reads: the positions in memory that are read where the loops visit an index.
-        result: a buffer that is stored to at the same index.
+        written: the position that is stored to at an index.
     """
     groups: list[list[int]] = [[d] for d in order]
     starts = set(barriers)
@@ -105,8 +105,8 @@ def merge_loops(
             joined = groups[: at - 1] + [groups[at - 1] + groups[at]] + groups[at + 1 :]
             space = make_space(dims, joined)
             positions = list(reads(space.index)) if reads else []
-            if result is not None:
-                positions.append(result.position(space.index))
+            if written is not None:
+                positions.append(written(space.index))
             if all(is_linear(p) for p in positions):
                 groups = joined
         position -= 1
