@@ -84,7 +84,7 @@ def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
         convolution = convolution_spec(kernel.root)
         rows = row_plan(kernel.root)
         if rows is not None:
-            memory = block.arguments[len(shapes)] if scratch is not None else None
+            memory = block.arguments[-1] if scratch is not None else None
             emit_rows(rows, kernel, buffers, memory, LoopNest())
         elif convolution is not None:
             emit_direct_convolution(convolution, target, block.arguments)
