@@ -16,6 +16,7 @@ from tfc.passes.fold import Fold
 from tfc.passes.fusion import Fusion
 from tfc.passes.inline import Flatten, Inline
 from tfc.passes.kernel_kinds import LOOPS_ONLY, KernelKinds
+from tfc.passes.multi_output import MultiOutput
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
 from tfc.passes.simplify import Simplify
 
@@ -32,7 +33,8 @@ __all__ = [
 ]
 
 _MADE = (
-    Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, Fusion, Flatten, Copies,
+    Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, Fusion, MultiOutput,
+    Flatten, Copies,
 )  # fmt: skip
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
@@ -48,6 +50,8 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("cse", "fusion", "fusion counts users, and equal values have too few each"),
     ("simplify", "copies", "simplify removes copies"),
     ("cse", "copies", "cse merges copies of one value"),
+    ("fusion", "multi-output", "only kernels are merged, not their parts"),
+    ("multi-output", "copies", "a copy must stay the last thing that happens to a loop's state"),
     ("fusion", "copies", "a copy must stay the last thing that happens to a loop's state"),
 )
 
@@ -72,6 +76,7 @@ def default_pipeline(
             Dots(),
             Repeat((Simplify(exact=exact), Fold(), Cse(), Dce())),
             Fusion(max_instructions),
+            *((MultiOutput(),) if kinds.several_results else ()),
             Flatten(),
             Copies(),
         ),

@@ -14,12 +14,12 @@ from typing import Any, Protocol
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.loops import LoopBody, for_loop
 from tfc.backends.mlir.provider import ir
-from tfc.backends.mlir.spaces import bind, loop_space
+from tfc.backends.mlir.spaces import Space, bind, boxes, loop_space
 from tfc.backends.mlir.value import Scalar, constant, convert, memory_type
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.indexing import Index, variable
 from tfc.hlo.ir import Attributes, Computation, Instruction
-from tfc.hlo.shape import PRED, Shape, leaves
+from tfc.hlo.shape import PRED, Shape, TupleShape, leaves
 from tfc.hlo.sums import kernel_sum_type
 from tfc.passes.aliases import is_alias
 
@@ -133,13 +133,40 @@ def store_elements(
     flat: bool,
 ) -> None:
     """Store every element of an instruction of the kernel's computation into a buffer."""
-    space = loop_space(kernel.computation, value, result, flat=flat)
+    store_together(kernel, buffers, [value], [result], loops, flat)
 
-    def body(points: Sequence[Any]) -> None:
-        elements = Elements(sources(kernel, buffers), space.bind(points))
-        elements.store(elements.element(value, space.index), result, space.index)
 
-    loops.each(space.sizes, body)
+def store_together(
+    kernel: Kernel,
+    buffers: Sequence[Buffer],
+    values: Sequence[Instruction],
+    results: Sequence[Buffer],
+    loops: Loops,
+    flat: bool,
+) -> None:
+    """Store several instructions of the same dimensions and layout, an element of each at a time.
+
+    Loops without conditions run fastest: each piece of a concatenate, and the edges of a pad, have
+    loops of their own.
+    """
+    first, root = results[0], several(values)
+    parts = [None] if flat else boxes(kernel.computation, root, first.shape.dims)
+    for box in parts:
+        space = loop_space(kernel.computation, root, first, flat=flat, box=box)
+
+        def body(points: Sequence[Any], space: Space = space) -> None:
+            scope = Elements(sources(kernel, buffers), space.bind(points))
+            # All are computed before any is stored: a result may lie where an operand does.
+            made = [scope.element(value, space.index) for value in values]
+            for element, result in zip(made, results):
+                scope.store(element, result, space.index)
+
+        loops.each(space.sizes, body)
+
+
+def several(values: Sequence[Instruction]) -> Instruction:
+    """A tuple of instructions."""
+    return Instruction("tuple", tuple(values), TupleShape(tuple(v.shape for v in values)))
 
 
 def sources(kernel: Kernel, buffers: Sequence[Buffer]) -> dict[Instruction, Buffer | Scalar]:

@@ -7,14 +7,18 @@ longer loops vectorise better.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise, product
+from math import prod
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer
 from tfc.hlo.indexing import Index, constant, delinearize, variable
 from tfc.hlo.ir import Computation, Instruction
-from tfc.hlo.op import op_named
+from tfc.passes.loop_spaces import visits
 
 Indices = tuple[Index, ...]
+_MOST_BOXES = 128  # parts of one loop
+_MORE_CODE = 4  # how many times the code of one loop its parts may have
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,19 @@ def bind(variables: Sequence[Index], points: Sequence[Any]) -> dict[str, Any]:
     return {v.name: p for v, p in zip(variables, points) if v.kind == "variable"}
 
 
-def make_space(dims: Sequence[int], groups: Sequence[Sequence[int]], prefix: str = "i") -> Space:
-    """The space of given groups of dimensions."""
+@dataclass(frozen=True)
+class Box:
+    """A part of an array: `sizes` elements from `origin` in each dimension."""
+
+    origin: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+
+def make_space(
+    dims: Sequence[int], groups: Sequence[Sequence[int]], prefix: str = "i", box: Box | None = None
+) -> Space:
+    """The space of given groups of dimensions, or of the part in a box."""
+    dims = box.sizes if box else dims
     variables, sizes = [], []
     index = [constant(0)] * len(dims)
     for number, group in enumerate(groups):
@@ -52,7 +67,7 @@ def make_space(dims: Sequence[int], groups: Sequence[Sequence[int]], prefix: str
             size *= width
         loop = variable(f"{prefix}{number}", size)
         for d, i in zip(group, delinearize(loop, widths)):
-            index[d] = i
+            index[d] = i + box.origin[d] if box else i
         variables.append(loop)
         sizes.append(size)
     frozen = tuple(tuple(g) for g in groups)
@@ -66,18 +81,21 @@ def loop_space(
     *,
     flat: bool = False,
     elements: bool = True,
+    box: Box | None = None,
 ) -> Space:
     """The space of a kernel that stores each element of `result`, in the order of its memory.
 
     Args:
+        root: the instruction stored, or a tuple of several of one shape.
         flat: one loop over everything, whatever the accesses (a GPU grid).
         elements: look at what `root` reads to choose the loops; else only at the result.
+        box: the part that is stored; all of it by default.
     """
     dims, order = result.shape.dims, result.shape.layout.minor_to_major[::-1]
     if flat:
         return make_space(dims, [order])
     reads = (computation, root) if elements else None
-    return merge_loops(dims, order, [], reads, result)
+    return merge_loops(dims, order, [], reads, result, box)
 
 
 def merge_loops(
@@ -86,14 +104,17 @@ def merge_loops(
     barriers: Sequence[int],
     reads: tuple[Computation, Instruction] | None,
     result: Buffer | None = None,
+    box: Box | None = None,
 ) -> Space:
     """Join neighbouring loops, from the innermost outwards, while all accesses stay linear.
 
     Args:
         order: the dimensions, outermost first.
         barriers: positions in `order` that must begin a new loop.
-        reads: the computation and the instruction in it whose elements the loops visit.
+        reads: the computation and the instruction in it whose elements the loops visit, or a tuple
+            of several of one shape.
         result: a buffer that is stored to at the same index.
+        box: the part that the loops visit; all of it by default.
     """
     groups: list[list[int]] = [[d] for d in order]
     starts = set(barriers)
@@ -102,14 +123,14 @@ def merge_loops(
         if position not in starts:
             at = _group_at(groups, position)
             joined = groups[: at - 1] + [groups[at - 1] + groups[at]] + groups[at + 1 :]
-            space = make_space(dims, joined)
+            space = make_space(dims, joined, box=box)
             positions = list(access_positions(*reads, space.index)) if reads else []
             if result is not None:
                 positions.append(result.position(space.index))
             if all(is_linear(p) for p in positions):
                 groups = joined
         position -= 1
-    return make_space(dims, groups)
+    return make_space(dims, groups, box=box)
 
 
 def _group_at(groups: list[list[int]], position: int) -> int:
@@ -127,26 +148,13 @@ def access_positions(
 ) -> Iterator[Index]:
     """The positions, in elements, that the value of `root` at `index` is read from."""
     parameters = set(computation.parameters)
-    seen: set[tuple[Instruction, Indices]] = set()
-    stack = [(root, index)]
-    while stack:
-        instruction, at = stack.pop()
-        if (instruction, at) in seen or not instruction.array_shape.rank:
-            continue
-        seen.add((instruction, at))
+    for instruction, at, pieces in visits(computation, root, index):
         if instruction in parameters:
             yield Buffer(None, instruction.array_shape).position(at)
-            continue
-        op = op_named(instruction.opcode)
-        if op.index_map is not None:
-            for piece in op.index_map(instruction, at):
-                stack.append((instruction.operands[piece.operand], piece.index))
-                yield from (c.index for c in piece.conditions if not c.always)
-                stack.extend(piece.sources())
         elif instruction.opcode == "iota":
             yield at[instruction["iota_dimension"]]
-        else:
-            stack.extend((o, at) for o in instruction.operands)
+        for piece in pieces:
+            yield from (c.index for c in piece.conditions)
 
 
 def is_linear(index: Index) -> bool:
@@ -162,3 +170,40 @@ def is_linear(index: Index) -> bool:
             return index.left is not None and is_linear(index.left)
         case _:
             return False
+
+
+def boxes(computation: Computation, root: Instruction, dims: Sequence[int]) -> list[Box]:
+    """Parts of an array in which elements come from one piece of each concatenate and pad.
+
+    Loops over them have no branch in them. Where that is too much code, there is one part.
+
+    Args:
+        root: the instruction in the computation that is the array, or a tuple of several like it.
+    """
+    variables = tuple(variable(f"i{d}", size) for d, size in enumerate(dims))
+    cuts = [{0, size} for size in dims]
+    code = 0
+    for _, _, pieces in visits(computation, root, variables):
+        code += 1
+        for condition in (c for p in pieces for c in p.conditions):
+            for d, i in enumerate(variables):
+                rest = condition.index - i
+                if rest.kind == "constant":
+                    ends = (condition.low - rest.value, condition.high - rest.value)
+                    cuts[d].update(e for e in ends if 0 < e < dims[d])
+    whole = Box((0,) * len(dims), tuple(dims))
+    if prod(len(c) - 1 for c in cuts) > _MOST_BOXES:
+        return [whole]
+    ranges = [list(pairwise(sorted(c))) if dims[d] else [(0, 0)] for d, c in enumerate(cuts)]
+    found = [Box(*_corners(ends)) for ends in product(*ranges)]
+    if len(found) > 1:
+        whole_groups = [[d] for d in range(len(dims))]
+        inside = (make_space(dims, whole_groups, box=b).index for b in found)
+        if sum(1 for index in inside for _ in visits(computation, root, index)) > _MORE_CODE * code:
+            return [whole]
+    return found
+
+
+def _corners(ends: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The origin and the sizes of the box between these ends."""
+    return tuple(low for low, _ in ends), tuple(high - low for low, high in ends)
