@@ -48,9 +48,9 @@ class Levels:
         if raised is None:
             return False
         self._level.update(raised)
-        joined = [*self._group[lower], *self._group[higher]]
-        for member in joined:
-            self._group[member] = joined
+        small, large = sorted((self._group[lower], self._group[higher]), key=len)
+        large += small
+        self._group.update((member, large) for member in small)
         return True
 
     def ordered(self, some: Iterable[Instruction]) -> list[Instruction]:
@@ -59,23 +59,23 @@ class Levels:
 
     def _raise(self, lower: Instruction, higher: Instruction) -> dict[Instruction, int] | None:
         """The new levels with which `lower` is at the level of `higher`; None if it cannot be."""
-        ends, raised = set(self._group[higher]), {}
-        inner = set(self._group[lower])
+        ends, inner = self._group[higher], self._group[lower]
+        raised: dict[Instruction, int] = {}
         pending = [(lower, self._level[higher])]
         looked = 0
         while pending:
             instruction, level = pending.pop()
             if raised.get(instruction, self._level[instruction]) >= level:
                 continue
-            for member in self._group[instruction]:
+            reached_from = self._group[instruction]
+            for member in reached_from:
                 raised[member] = level
                 looked += 1 + len(self._after[member])
                 for user in self._after[member]:
-                    if user in ends:
-                        if member in inner:
-                            continue  # a direct edge
+                    reached = self._group[user]
+                    if reached is ends and reached_from is not inner:
                         return None
-                    if user not in inner:
+                    if reached is not ends and reached is not reached_from:
                         pending.append((user, level + 1))
             if looked > _FARTHEST:
                 return None

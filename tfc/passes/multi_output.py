@@ -16,7 +16,7 @@ loops cannot part) and what other passes formed stay as they are.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.indexing import variable
@@ -61,20 +61,32 @@ class _Cluster:
     """Kernels merged so far.
 
     reads: for operands of the kernels, the indices at which they are read, in terms of i0, i1 …
-    made: the values that are there at each point of the loops, and where (a reduce's is not).
+    made: at which index the kernels' values are there while the loops run; a reduction's never.
+    moved: the bytes that the kernels read and write.
     """
 
     bodies: list[Body]
     space: LoopSpace
     reads: dict[Instruction, frozenset[Indices]]
-    made: dict[Instruction, Indices]
+    made: dict[Instruction, Indices | None]
     code: int
-    arrays: set[Instruction] = field(default_factory=set)
+    moved: int
 
     @property
-    def moved(self) -> int:
-        """The bytes that the kernels read and write."""
-        return sum(byte_size(i) for i in self.arrays)
+    def arrays(self) -> int:
+        """How many operands and results there are."""
+        return len(self.reads) + len(self.made)
+
+    def absorb(self, other: "_Cluster", space: LoopSpace) -> None:
+        """Take in the kernels of another cluster."""
+        both = self.reads.keys() & other.reads.keys()
+        self.bodies += other.bodies
+        self.space = space
+        for operand, indices in other.reads.items():
+            self.reads[operand] = self.reads.get(operand, frozenset()) | indices
+        self.made.update(other.made)
+        self.code += other.code
+        self.moved += other.moved - sum(byte_size(i) for i in both)
 
 
 class _Plan:
@@ -119,28 +131,24 @@ class _Plan:
         if reason is not None:
             self.refusals.append(Refusal(second, first, reason))
             return False
-        merged = _Cluster(
-            [*one.bodies, *other.bodies],
-            space,
-            _union(one.reads, other.reads),
-            {**one.made, **other.made},
-            one.code + other.code,
-            one.arrays | other.arrays,
-        )
-        self.clusters.update((b.instruction, merged) for b in merged.bodies)
+        large, small = (one, other) if len(one.bodies) >= len(other.bodies) else (other, one)
+        large.absorb(small, space)
+        self.clusters.update((b.instruction, large) for b in small.bodies)
         return True
 
     def _refuse(self, one: _Cluster, other: _Cluster) -> str | None:
         """Why two clusters over one space are not merged; None if they may be."""
         limits = self.limits
         for maker, reader in ((one, other), (other, one)):
-            for body in maker.bodies:
-                made = maker.made.get(body.instruction)
-                if not reader.reads.get(body.instruction, frozenset({made})) <= {made}:
+            for made in maker.made.keys() & reader.reads.keys():
+                if not reader.reads[made] <= {maker.made[made]}:
                     return "it reads other elements than those that are just made"
         if one.code + other.code > limits.max_instructions:
             return f"the kernel would exceed {limits.max_instructions} instructions"
-        if len(one.arrays | other.arrays) > limits.max_arrays:
+        if (
+            one.arrays + other.arrays - len(one.reads.keys() & other.reads.keys())
+            > limits.max_arrays
+        ):
             return f"the kernel would have more than {limits.max_arrays} arrays"
         saved = sum(byte_size(i) for i in _shared(one, other))
         smaller = min(one.moved, other.moved)
@@ -174,8 +182,9 @@ def _cluster_of(instruction: Instruction) -> _Cluster | None:
         if inner in outer:
             reads[outer[inner]].add(at)
     frozen = {operand: frozenset(indices) for operand, indices in reads.items()}
-    made = {instruction: index} if space.reduced is None else {}
-    return _Cluster([body], space, frozen, made, code, {instruction, *body.operands})
+    made = {instruction: index if space.reduced is None else None}
+    moved = byte_size(instruction) + sum(byte_size(o) for o in frozen)
+    return _Cluster([body], space, frozen, made, code, moved)
 
 
 def _elements(root: Instruction) -> Instruction:
@@ -188,12 +197,6 @@ def _elements(root: Instruction) -> Instruction:
 def _shared(one: _Cluster, other: _Cluster) -> Iterator[Instruction]:
     """The arrays that both clusters read at the same place, or one makes and the other reads."""
     for maker, reader in ((one, other), (other, one)):
-        yield from (i for i in maker.made if i in reader.reads)
-    yield from (i for i, at in one.reads.items() if at & other.reads.get(i, frozenset()))
-
-
-def _union(
-    one: dict[Instruction, frozenset[Indices]], other: dict[Instruction, frozenset[Indices]]
-) -> dict[Instruction, frozenset[Indices]]:
-    empty: frozenset[Indices] = frozenset()
-    return {i: one.get(i, empty) | other.get(i, empty) for i in {**one, **other}}
+        yield from maker.made.keys() & reader.reads.keys()
+    both = one.reads.keys() & other.reads.keys()
+    yield from (i for i in both if one.reads[i] & other.reads[i])

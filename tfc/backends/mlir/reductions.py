@@ -28,12 +28,15 @@ from tfc.backends.mlir.spaces import Space, bind, make_space, merge_loops
 from tfc.backends.mlir.value import Scalar, constant
 from tfc.hlo.contraction import free_dimensions
 from tfc.hlo.ir import Computation, Instruction
+from tfc.passes.loop_spaces import visits
 
 # Sums longer than this are taken in pieces: the error then grows with the root of the length.
 CHUNK = 4096
 # Neighbouring results accumulated at a time: 8 KiB of f32 stays in the first-level cache.
 STRETCH = 2048
 LEAST_STRETCH = 256  # of each result, where there are many
+ROWS = 4  # rows that go into loaded accumulators, if their elements take little code
+MOST_UNROLLED = 16  # (instruction, index) pairs
 
 Combine = Callable[[Sequence[Scalar], Sequence[Scalar]], Sequence[Scalar]]
 
@@ -72,13 +75,17 @@ class Reductions:
         combinations = [combination(r["to_apply"]) for r, _ in reduces]
         self.combines = [combine for combine, _ in combinations]
         self.identities = [identity for _, identity in combinations]
+        self.values = several([*(i for some in self.inputs for i in some), *(v for v, _ in stored)])
 
     def space(self, order: Sequence[int], barriers: Sequence[int]) -> Space:
         """Loops over the dimensions in this order."""
-        values = [*(i for inputs in self.inputs for i in inputs), *(v for v, _ in self.stored)]
-        reads = (self.kernel.computation, several(values))
+        reads = (self.kernel.computation, self.values)
         stored = self.stored[0][1] if self.stored else None
         return merge_loops(self.operand.dims, order, barriers, reads, stored)
+
+    def code(self, space: Space) -> int:
+        """How many instructions a point's elements are computed from."""
+        return sum(1 for _ in visits(self.kernel.computation, self.values, space.index))
 
     def inits(self, scope: Elements) -> list[Scalar]:
         """What the accumulators begin with."""
@@ -197,6 +204,7 @@ class _Columns:
         self.outer, self.reduced = split
         self.at = tuple(space.index[d] for d in work.kept)
         self.stretch = max(STRETCH // len(work.results), LEAST_STRETCH)
+        self.together = ROWS if work.code(space) <= MOST_UNROLLED else 1
 
     def emit(self, loops: Loops) -> None:
         """Emit the kernel's body."""
@@ -218,13 +226,22 @@ class _Columns:
         )
         for_loop(low, high, 1, lambda point, _: self._start(scope, point))
         middle = slice(self.outer, self.outer + self.reduced)
-        variables = self.space.variables[middle]
+        *variables, last = self.space.variables[middle]
+        *sizes, size = self.space.sizes[middle]
+        whole = size - size % self.together
 
         def accumulate(points: Sequence[Any]) -> None:
-            inner = scope.with_variables(**bind(variables, points))
-            for_loop(low, high, 1, lambda point, _: self._step(inner, point))
+            around = scope.with_variables(**bind(variables, points))
 
-        LoopNest().each(self.space.sizes[middle], accumulate)
+            def rows(first: Any, count: int) -> Sequence[Scalar]:
+                numbers = [arith.addi(first, index_constant(k)) for k in range(count)]
+                inner = [around.with_variables(**bind([last], [n])) for n in numbers]
+                return for_loop(low, high, 1, lambda point, _: self._step(inner, point))
+
+            for_loop(0, whole, self.together, lambda first, _: rows(first, self.together))
+            for_loop(whole, size, 1, lambda first, _: rows(first, 1))
+
+        LoopNest().each(sizes, accumulate)
         return []
 
     def _at_point(self, scope: Elements, point: Any) -> Elements:
@@ -236,9 +253,11 @@ class _Columns:
             inner.store(init, result, self.at)
         return []
 
-    def _step(self, scope: Elements, point: Any) -> Sequence[Scalar]:
-        inner = self._at_point(scope, point)
-        totals = [inner.load(r, self.at) for r in self.work.results]
-        for total, result in zip(self.work.step(inner, self.space, totals), self.work.results):
-            inner.store(total, result, self.at)
+    def _step(self, rows: Sequence[Elements], point: Any) -> Sequence[Scalar]:
+        scopes = [self._at_point(row, point) for row in rows]
+        totals = [scopes[0].load(r, self.at) for r in self.work.results]
+        for scope in scopes:
+            totals = self.work.step(scope, self.space, totals)
+        for total, result in zip(totals, self.work.results):
+            scopes[0].store(total, result, self.at)
         return []
