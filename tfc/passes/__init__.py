@@ -14,6 +14,7 @@ from tfc.passes.dots import Dots
 from tfc.passes.expand import Expand
 from tfc.passes.fold import Fold
 from tfc.passes.fusion import Fusion
+from tfc.passes.horizontal import Horizontal
 from tfc.passes.inline import Flatten, Inline
 from tfc.passes.kernel_kinds import LOOPS_ONLY, KernelKinds
 from tfc.passes.multi_output import MultiOutput
@@ -34,7 +35,7 @@ __all__ = [
 
 _MADE = (
     Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, Fusion, MultiOutput,
-    Flatten, Copies,
+    Horizontal, Flatten, Copies,
 )  # fmt: skip
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
@@ -51,6 +52,8 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("simplify", "copies", "simplify removes copies"),
     ("cse", "copies", "cse merges copies of one value"),
     ("fusion", "multi-output", "only kernels are merged, not their parts"),
+    ("multi-output", "horizontal", "what shares elements is merged first"),
+    ("horizontal", "copies", "a copy must stay the last thing that happens to a loop's state"),
     ("multi-output", "copies", "a copy must stay the last thing that happens to a loop's state"),
     ("fusion", "copies", "a copy must stay the last thing that happens to a loop's state"),
 )
@@ -77,6 +80,7 @@ def default_pipeline(
             Repeat((Simplify(exact=exact), Fold(), Cse(), Dce())),
             Fusion(max_instructions),
             *((MultiOutput(),) if kinds.several_results else ()),
+            *((Horizontal(),) if kinds.dear_calls else ()),
             Flatten(),
             Copies(),
         ),
