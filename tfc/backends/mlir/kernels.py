@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.loops import LoopBody, for_loop
 from tfc.backends.mlir.provider import ir
-from tfc.backends.mlir.spaces import Space, bind, boxes, loop_space
+from tfc.backends.mlir.spaces import bind, loop_space, make_space, merge_loops, pieces
 from tfc.backends.mlir.value import Scalar, constant, convert, memory_type
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.indexing import Index, variable
@@ -147,21 +147,46 @@ def store_together(
     """Store several instructions of the same dimensions and layout, an element of each at a time.
 
     Loops without conditions run fastest: each piece of a concatenate, and the edges of a pad, have
-    loops of their own.
+    loops of their own, inside those over the dimensions that are outer to them.
     """
     first, root = results[0], several(values)
-    parts = [None] if flat else boxes(kernel.computation, root, first.shape.dims)
-    for box in parts:
-        space = loop_space(kernel.computation, root, first, flat=flat, box=box)
+    dims, order = first.shape.dims, first.shape.layout.minor_to_major[::-1]
+    reads = (kernel.computation, root)
+    whole = [[(0, size)] for size in dims]
+    ranges = whole if flat else pieces(*reads, dims)
+    # The last dimension in pieces: the loops from here on belong to one piece.
+    last = max((p for p, d in enumerate(order) if len(ranges[d]) > 1), default=0)
 
-        def body(points: Sequence[Any], space: Space = space) -> None:
-            scope = Elements(sources(kernel, buffers), space.bind(points))
+    def outer(position: int, box: dict[int, tuple[int, int]], points: list[Any]) -> None:
+        for low, high in ranges[order[position]]:
+            inner = {**box, order[position]: (low, high)}
+            if position < last:
+                loops.each(
+                    [high - low], lambda p, inner=inner: outer(position + 1, inner, [*points, *p])
+                )
+            else:
+                leaf(inner, points)
+
+    def leaf(box: dict[int, tuple[int, int]], points: list[Any]) -> None:
+        part = [box.get(d, (0, size)) for d, size in enumerate(dims)]
+        if flat:
+            space = make_space(dims, [order])
+        else:
+            space = merge_loops(dims, order, range(1, last + 1), reads, first, part)
+
+        def body(rest: Sequence[Any]) -> None:
+            scope = Elements(sources(kernel, buffers), space.bind([*points, *rest]))
             # All are computed before any is stored: a result may lie where an operand does.
             made = [scope.element(value, space.index) for value in values]
             for element, result in zip(made, results):
                 scope.store(element, result, space.index)
 
-        loops.each(space.sizes, body)
+        loops.each(space.sizes[last:], body)
+
+    if order:
+        outer(0, {}, [])
+    else:
+        leaf({}, [])
 
 
 def several(values: Sequence[Instruction]) -> Instruction:

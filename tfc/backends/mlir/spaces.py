@@ -14,11 +14,14 @@ from typing import Any
 from tfc.backends.mlir.elements import Buffer
 from tfc.hlo.indexing import Index, constant, delinearize, variable
 from tfc.hlo.ir import Computation, Instruction
+from tfc.passes.fusible import is_cheap
 from tfc.passes.loop_spaces import visits
 
 Indices = tuple[Index, ...]
-_MOST_BOXES = 128  # parts of one loop
+Box = Sequence[tuple[int, int]]  # for each dimension the range of a part of an array
+_MOST_PIECES = 128  # parts of one array
 _MORE_CODE = 4  # how many times the code of one loop its parts may have
+_EXPENSIVE = 16  # how many small operations an exponential and the like count as
 
 
 @dataclass(frozen=True)
@@ -45,19 +48,11 @@ def bind(variables: Sequence[Index], points: Sequence[Any]) -> dict[str, Any]:
     return {v.name: p for v, p in zip(variables, points) if v.kind == "variable"}
 
 
-@dataclass(frozen=True)
-class Box:
-    """A part of an array: `sizes` elements from `origin` in each dimension."""
-
-    origin: tuple[int, ...]
-    sizes: tuple[int, ...]
-
-
 def make_space(
     dims: Sequence[int], groups: Sequence[Sequence[int]], prefix: str = "i", box: Box | None = None
 ) -> Space:
-    """The space of given groups of dimensions, or of the part in a box."""
-    dims = box.sizes if box else dims
+    """The space of given groups of dimensions, or of the part of it in a box."""
+    origin, dims = zip(*((low, high - low) for low, high in box)) if box else ((), dims)
     variables, sizes = [], []
     index = [constant(0)] * len(dims)
     for number, group in enumerate(groups):
@@ -67,7 +62,7 @@ def make_space(
             size *= width
         loop = variable(f"{prefix}{number}", size)
         for d, i in zip(group, delinearize(loop, widths)):
-            index[d] = i + box.origin[d] if box else i
+            index[d] = i + origin[d] if origin else i
         variables.append(loop)
         sizes.append(size)
     frozen = tuple(tuple(g) for g in groups)
@@ -81,7 +76,6 @@ def loop_space(
     *,
     flat: bool = False,
     elements: bool = True,
-    box: Box | None = None,
 ) -> Space:
     """The space of a kernel that stores each element of `result`, in the order of its memory.
 
@@ -89,13 +83,12 @@ def loop_space(
         root: the instruction stored, or a tuple of several of one shape.
         flat: one loop over everything, whatever the accesses (a GPU grid).
         elements: look at what `root` reads to choose the loops; else only at the result.
-        box: the part that is stored; all of it by default.
     """
     dims, order = result.shape.dims, result.shape.layout.minor_to_major[::-1]
     if flat:
         return make_space(dims, [order])
     reads = (computation, root) if elements else None
-    return merge_loops(dims, order, [], reads, result, box)
+    return merge_loops(dims, order, [], reads, result)
 
 
 def merge_loops(
@@ -172,38 +165,36 @@ def is_linear(index: Index) -> bool:
             return False
 
 
-def boxes(computation: Computation, root: Instruction, dims: Sequence[int]) -> list[Box]:
-    """Parts of an array in which elements come from one piece of each concatenate and pad.
+def pieces(
+    computation: Computation, root: Instruction, dims: Sequence[int]
+) -> list[list[tuple[int, int]]]:
+    """For each dimension the ranges in which elements come from one piece of a concatenate or pad.
 
-    Loops over them have no branch in them. Where that is too much code, there is one part.
+    Loops over them have no branch in them. Where that is too much code, each has one range.
 
     Args:
         root: the instruction in the computation that is the array, or a tuple of several like it.
     """
     variables = tuple(variable(f"i{d}", size) for d, size in enumerate(dims))
     cuts = [{0, size} for size in dims]
-    code = 0
-    for _, _, pieces in visits(computation, root, variables):
-        code += 1
-        for condition in (c for p in pieces for c in p.conditions):
+    for _, _, parts in visits(computation, root, variables):
+        for condition in (c for p in parts for c in p.conditions):
             for d, i in enumerate(variables):
                 rest = condition.index - i
                 if rest.kind == "constant":
                     ends = (condition.low - rest.value, condition.high - rest.value)
                     cuts[d].update(e for e in ends if 0 < e < dims[d])
-    whole = Box((0,) * len(dims), tuple(dims))
-    if prod(len(c) - 1 for c in cuts) > _MOST_BOXES:
-        return [whole]
-    ranges = [list(pairwise(sorted(c))) if dims[d] else [(0, 0)] for d, c in enumerate(cuts)]
-    found = [Box(*_corners(ends)) for ends in product(*ranges)]
-    if len(found) > 1:
-        whole_groups = [[d] for d in range(len(dims))]
-        inside = (make_space(dims, whole_groups, box=b).index for b in found)
-        if sum(1 for index in inside for _ in visits(computation, root, index)) > _MORE_CODE * code:
-            return [whole]
-    return found
+    whole = [[(0, size)] for size in dims]
+    ranges = [list(pairwise(sorted(c))) or [(0, 0)] for c in cuts]
+    if ranges == whole or prod(map(len, ranges)) > _MOST_PIECES:
+        return whole
+    groups = [[d] for d in range(len(dims))]
+    spaces = (make_space(dims, groups, box=box) for box in product(*ranges))
+    code = sum(_code(computation, root, space.index) for space in spaces)
+    return ranges if code <= _MORE_CODE * _code(computation, root, variables) else whole
 
 
-def _corners(ends: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The origin and the sizes of the box between these ends."""
-    return tuple(low for low, _ in ends), tuple(high - low for low, high in ends)
+def _code(computation: Computation, root: Instruction, index: Indices) -> int:
+    """How much code computes the value at an index, in small operations."""
+    visited = (i for i, _, _ in visits(computation, root, index))
+    return sum(1 if is_cheap(i) else _EXPENSIVE for i in visited)
