@@ -14,14 +14,14 @@ from typing import Any
 from tfc.backends.mlir.elements import Buffer
 from tfc.hlo.indexing import Index, constant, delinearize, variable
 from tfc.hlo.ir import Computation, Instruction
-from tfc.passes.fusible import is_cheap
+from tfc.passes.fusible import price
 from tfc.passes.loop_spaces import visits
 
 Indices = tuple[Index, ...]
 Box = Sequence[tuple[int, int]]  # for each dimension the range of a part of an array
 _MOST_PIECES = 128  # parts of one array
-_MORE_CODE = 4  # how many times the code of one loop its parts may have
-_EXPENSIVE = 16  # how many small operations an exponential and the like count as
+_MORE_CODE = 4  # how many times the code of one loop its parts may have …
+_LITTLE_CODE = 64  # … unless it is less than this
 
 
 @dataclass(frozen=True)
@@ -191,10 +191,10 @@ def pieces(
     groups = [[d] for d in range(len(dims))]
     spaces = (make_space(dims, groups, box=box) for box in product(*ranges))
     code = sum(_code(computation, root, space.index) for space in spaces)
-    return ranges if code <= _MORE_CODE * _code(computation, root, variables) else whole
+    most = max(_MORE_CODE * _code(computation, root, variables), _LITTLE_CODE)
+    return ranges if code <= most else whole
 
 
 def _code(computation: Computation, root: Instruction, index: Indices) -> int:
     """How much code computes the value at an index, in small operations."""
-    visited = (i for i, _, _ in visits(computation, root, index))
-    return sum(1 if is_cheap(i) else _EXPENSIVE for i in visited)
+    return sum(max(price(i), 1) for i, _, _ in visits(computation, root, index))
