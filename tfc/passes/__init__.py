@@ -69,6 +69,7 @@ def default_pipeline(
         exact: keep every bit of the module's meaning.
         max_instructions: how much code a fusion may become.
     """
+    several = MultiOutput(reducing_stores=kinds.reducing_stores)
     return Pipeline(
         "default",
         (
@@ -79,7 +80,7 @@ def default_pipeline(
             Dots(),
             Repeat((Simplify(exact=exact), Fold(), Cse(), Dce())),
             Fusion(max_instructions),
-            *((MultiOutput(),) if kinds.several_results else ()),
+            *((several,) if kinds.several_results else ()),
             *((Horizontal(),) if kinds.dear_calls else ()),
             Flatten(),
             Copies(),

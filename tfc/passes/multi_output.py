@@ -6,8 +6,8 @@
 
 Two kinds of kernels are merged: siblings, which read an array at the same places, and a producer
 with a consumer that reads just the element that the producer stores. Both must run over one space
-(loop_spaces.py); a reduction takes in what its pass can store on the way. What only the merged
-kernels use is no longer stored.
+(loop_spaces.py); a reduction takes in what its pass can store on the way, where a thread makes more
+than one result. What only the merged kernels use is no longer stored.
 
 It stays apart, with a Refusal that says why, if a path leads from one to the other through others
 (levels.py), if too little is saved of what the smaller one moves, or if the merged kernel would
@@ -38,12 +38,14 @@ class MultiOutput:
     max_instructions: the most (instruction, index) pairs of a merged kernel.
     max_arrays: the most operands and results of a merged kernel.
     least_saved: what part of the smaller kernel's bytes must be saved, in percent.
+    reducing_stores: whether a reduction takes in what its pass can store on the way.
     """
 
     name: ClassVar[str] = "multi-output"
     max_instructions: int = 256
     max_arrays: int = 96
     least_saved: int = 20
+    reducing_stores: bool = True
 
     def __call__(self, module: Module) -> Module:
         """The module with merged kernels."""
@@ -122,7 +124,8 @@ class _Plan:
     def _try(self, one: _Cluster, other: _Cluster) -> bool:
         """Merge two clusters if that may be and pays."""
         space = one.space.joined(other.space)
-        if space is None:
+        mixed = (one.space.reduced is None) != (other.space.reduced is None)
+        if space is None or (mixed and not self.limits.reducing_stores):
             return False
         reason = self._refuse(one, other)
         first, second = one.bodies[-1].instruction, other.bodies[-1].instruction
