@@ -15,11 +15,13 @@ from tfc.passes.dots import Dots
 from tfc.passes.expand import Expand
 from tfc.passes.fold import Fold
 from tfc.passes.fusion import Fusion
+from tfc.passes.horizontal import Horizontal
 from tfc.passes.inline import Flatten, Inline
 from tfc.passes.input_projections import InputProjections
 from tfc.passes.kernel_kinds import LOOPS_ONLY, KernelKinds
 from tfc.passes.loop_invariants import Invariants
 from tfc.passes.loop_simplify import Loops
+from tfc.passes.multi_output import MultiOutput
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
 from tfc.passes.ranges import Ranges
 from tfc.passes.row_fusion import RowFusion
@@ -59,6 +61,8 @@ _MADE = (
     TripCounts,
     RowFusion,
     Fusion,
+    MultiOutput,
+    Horizontal,
     Flatten,
     Copies,
     Schedule,
@@ -85,6 +89,10 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("cse", "copies", "cse merges copies of one value"),
     ("copies", "schedule", "copies makes computations anew, in an order of its own"),
     ("flatten", "schedule", "flatten makes computations anew, in an order of its own"),
+    ("fusion", "multi-output", "only kernels are merged, not their parts"),
+    ("multi-output", "horizontal", "what shares elements is merged first"),
+    ("horizontal", "copies", "a copy must stay the last thing that happens to a loop's state"),
+    ("multi-output", "copies", "a copy must stay the last thing that happens to a loop's state"),
     ("fusion", "copies", "a copy must stay the last thing that happens to a loop's state"),
 )
 
@@ -101,6 +109,7 @@ def default_pipeline(
     """
     simple = (Simplify(exact=exact), Fold(), Cse(), Dce())
     control = (Conditionals(), Loops(), Ranges(), Invariants(), Unroll(), InputProjections())
+    several = MultiOutput(reducing_stores=kinds.reducing_stores)
     return Pipeline(
         "default",
         (
@@ -113,6 +122,8 @@ def default_pipeline(
             TripCounts(),
             *((RowFusion(max_instructions),) if kinds.rows else ()),
             Fusion(max_instructions),
+            *((several,) if kinds.several_results else ()),
+            *((Horizontal(),) if kinds.dear_calls else ()),
             Flatten(),
             Copies(),
             Schedule(),

@@ -13,12 +13,16 @@ class KernelKinds:
 
     rows: reductions along rows together with what is computed from them (softmax), a row at a time.
     epilogues: a dot or convolution together with the elementwise operations on its result.
-    several_results: one loop that stores more than one array.
+    several_results: one loop that stores more than one array, and one pass of several reductions.
+    reducing_stores: reductions whose pass stores what it goes through, too.
+    dear_calls: loops in sequence; starting a kernel takes so long that small ones are merged.
     """
 
     rows: bool = False
     epilogues: bool = False
     several_results: bool = False
+    reducing_stores: bool = False
+    dear_calls: bool = False
 
 
 LOOPS_ONLY = KernelKinds()

@@ -155,7 +155,7 @@ class _Plan:
         if not isinstance(x.shape, Shape):
             return None
         made_of = sum(s.byte_size for o in x.operands for s in leaves(o.shape))
-        read = self.sources.bytes[x] if is_producer(x) else made_of
+        read = self.sources.read[x] if is_producer(x) else made_of
         more = x.shape.byte_size - read
         if more > self.max_bytes:
             return f"it takes {more} bytes more than what it is made of"

@@ -21,7 +21,7 @@ from tfc.passes import KernelKinds, default_pipeline
 from tfc.passes.buffers import BufferAssignment, assign_buffers
 
 JIT_NAME = "tfc_entry"
-KERNEL_KINDS = KernelKinds(rows=True)
+KERNEL_KINDS = KernelKinds(rows=True, several_results=True, reducing_stores=True)
 STAGES = ("hlo", "optimized", "mlir", "llvm", "asm")
 
 
