@@ -77,6 +77,8 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("expand", "dots", "expansions may contain dots"),
     ("expand", "devices", "an asynchronous collective becomes a plain one"),
     ("dots", "fusion", "the transposes of operands fuse with what makes them"),
+    ("inline", "loops", "a call in a body hides what it does to the state"),
+    ("dots", "input-projections", "only dots of matrices in canonical form are taken out of loops"),
     ("loops", "fusion", "loops are understood from the parts of their conditions and bodies"),
     ("unroll", "input-projections", "a short loop's iterations need no dot in advance"),
     ("trip-counts", "fusion", "conditions are counted before they are fused apart"),
