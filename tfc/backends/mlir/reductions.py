@@ -6,6 +6,8 @@ side by side in the result buffer (columns). On a grid each point makes one resu
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements
@@ -29,10 +31,11 @@ from tfc.backends.mlir.spaces import (
     make_space,
     merge_loops,
 )
-from tfc.backends.mlir.value import Scalar, constant
+from tfc.backends.mlir.value import Scalar, constant, convert, maximum, minimum
 from tfc.hlo.contraction import free_dimensions
 from tfc.hlo.indexing import Index
 from tfc.hlo.ir import Computation
+from tfc.hlo.shape import F32, ElementType, Shape
 
 # Sums longer than this are taken in pieces: the error then grows with the root of the length.
 CHUNK = 4096
@@ -85,6 +88,39 @@ def combination(to_apply: Computation) -> tuple[Combine, float | complex | None]
     return lambda x, y: emit_scalar_computation(to_apply, [*x, *y]), None
 
 
+@dataclass(frozen=True)
+class Accumulation:
+    """How a loop accumulates a reduction in registers.
+
+    identities: for each scalar that of its sum, if it is a plain sum of floats.
+    wide: the type that narrow floats are carried in, if that changes nothing but the speed.
+    """
+
+    combine: Combine
+    identities: tuple[float | complex | None, ...]
+    wide: ElementType | None = None
+
+    def widen(self, scalars: Sequence[Scalar]) -> list[Scalar]:
+        """Elements or initial values as `combine` takes them."""
+        return [convert(s, self.wide or s.element_type) for s in scalars]
+
+    def narrow(self, totals: Sequence[Scalar], shapes: Sequence[Shape]) -> list[Scalar]:
+        """The totals in the types of the results."""
+        return [convert(t, s.element_type) for t, s in zip(totals, shapes)]
+
+
+def accumulation(to_apply: Computation) -> Accumulation:
+    """The accumulation of a reduction."""
+    root, count = to_apply.root, len(to_apply.parameters) // 2
+    function = {"maximum": maximum, "minimum": minimum}.get(root.opcode)
+    if function and count == 1 and set(root.operands) == set(to_apply.parameters):
+        element_type = root.array_shape.element_type
+        if element_type.is_float and element_type.bits <= 16:
+            return Accumulation(lambda x, y: [function(x[0], y[0])], (None,), F32)
+    combine, identity = combination(to_apply)
+    return Accumulation(combine, (identity,) * count)
+
+
 def _emit_rows(
     kernel: Kernel,
     buffers: Sequence[Buffer],
@@ -98,20 +134,22 @@ def _emit_rows(
     count = len(results)
     kept = free_dimensions(root.operands[0].array_shape.rank, root["dimensions"])
     at = tuple(space.index[d] for d in kept)
-    combine, identity = combination(root["to_apply"])
+    sums = accumulation(root["to_apply"])
 
     def step(scope: Elements, totals: Sequence[Scalar]) -> Sequence[Scalar]:
-        return combine(totals, [scope.element(o, space.index) for o in root.operands[:count]])
+        elements = [scope.element(o, space.index) for o in root.operands[:count]]
+        return sums.combine(totals, sums.widen(elements))
+
+    variables, sizes = space.variables[outer:], space.sizes[outer:]
 
     def innermost(size: int, body: LoopBody, carried: Sequence[Scalar]) -> Sequence[Scalar]:
-        return chunked_loop(size, body, carried, [identity] * count)
+        return chunked_loop(size, body, carried, sums.identities, prod(sizes))
 
     def body(points: Sequence[Any]) -> None:
         scope = Elements(sources(kernel, buffers), space.bind(points))
-        inits = [scope.element(i, ()) for i in root.operands[count:]]
-        variables, sizes = space.variables[outer:], space.sizes[outer:]
+        inits = sums.widen([scope.element(i, ()) for i in root.operands[count:]])
         totals = nest(scope, variables, sizes, inits, step, innermost)
-        for total, result in zip(totals, results):
+        for total, result in zip(sums.narrow(totals, [r.shape for r in results]), results):
             scope.store(total, result, at)
 
     loops.each(space.sizes[:outer], body)
@@ -122,13 +160,15 @@ def chunked_loop(
     body: LoopBody,
     carried: Sequence[Scalar],
     identities: Sequence[float | complex | None],
+    total: int,
 ) -> Sequence[Scalar]:
-    """A loop, in pieces if it is long, each of which accumulates the plain sums by itself first.
+    """A loop, in pieces if the sum is long, each of which accumulates the plain sums by itself.
 
     Args:
         identities: for each carried scalar that of its sum, or None if it is something else.
+        total: how many elements are accumulated by this loop and those around it.
     """
-    if size <= CHUNK or all(i is None for i in identities):
+    if total <= CHUNK or all(i is None for i in identities):
         return plain_loop(size, body, carried)
 
     def chunk(low: Any, state: Sequence[Scalar]) -> Sequence[Scalar]:

@@ -87,14 +87,16 @@ def merge_loops(
     barriers: Sequence[int],
     reads: Callable[[Indices], Iterable[Index]] | None,
     result: Buffer | None = None,
+    prefix: str = "i",
 ) -> Space:
     """Join neighbouring loops, from the innermost outwards, while all accesses stay linear.
 
     Args:
-        order: the dimensions, outermost first.
+        order: the dimensions that the loops run over, outermost first; others stay at 0.
         barriers: positions in `order` that must begin a new loop.
         reads: the positions in memory that are read where the loops visit an index.
         result: a buffer that is stored to at the same index.
+        prefix: what the names of the variables begin with.
     """
     groups: list[list[int]] = [[d] for d in order]
     starts = set(barriers)
@@ -103,14 +105,14 @@ def merge_loops(
         if position not in starts:
             at = _group_at(groups, position)
             joined = groups[: at - 1] + [groups[at - 1] + groups[at]] + groups[at + 1 :]
-            space = make_space(dims, joined)
+            space = make_space(dims, joined, prefix)
             positions = list(reads(space.index)) if reads else []
             if result is not None:
                 positions.append(result.position(space.index))
             if all(is_linear(p) for p in positions):
                 groups = joined
         position -= 1
-    return make_space(dims, groups)
+    return make_space(dims, groups, prefix)
 
 
 def _group_at(groups: list[list[int]], position: int) -> int:
