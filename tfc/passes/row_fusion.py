@@ -188,7 +188,7 @@ class _Plan:
         reason = None
         if any(r.stamp < stamp and r.exit <= stamp for r in regions):
             reason = "it needs a value that needs the region's results"
-        elif len(inside) >= self.max_instructions:
+        elif len(inside) >= self.max_instructions and instruction.opcode != "get-tuple-element":
             reason = f"the kernel would exceed {self.max_instructions} instructions"
         if reason:
             self._refuse(first, instruction, reason)
@@ -212,6 +212,8 @@ class _Plan:
             role: Role | None = "row"
             if own != space:
                 return own if isinstance(own, str) else "it goes along other rows"
+        elif instruction.opcode == "get-tuple-element":
+            role = "row"
         elif not isinstance(shape, Shape) or not shape.has_default_layout:
             return "it does not lie in row-major order"
         else:
@@ -278,12 +280,12 @@ class _Plan:
             if producer in seen or producer in self.region_of:
                 continue
             seen.add(producer)
-            taken = self._taken(region, producer)
-            if taken is None:
-                continue
-            if len(region.members) >= self.max_instructions and producer.operands:
+            full = len(region.members) >= self.max_instructions and bool(producer.operands)
+            if full and is_loop(producer):
                 reason = f"the kernel would exceed {self.max_instructions} instructions"
                 self._refuse(producer, next(iter(region.members)), reason)
+            taken = None if full else self._taken(region, producer)
+            if taken is None:
                 continue
             region.add(producer, *taken)
             for operand in producer.operands:

@@ -119,8 +119,11 @@ def wants(instruction: Instruction, role: Role, place: Place) -> list[Want] | st
     moved = moves(instruction, at)
     if moved is None:
         return f"{instruction.opcode} has elements of several kinds"
-    found = [(o, place.role(o.array_shape.dims, index), index) for o, index in moved]
-    return [Want(o, r, () if r else index) for o, r, index in found]
+    found: list[Want] = []
+    for operand, index in moved:
+        own = place.role(operand.array_shape.dims, index)
+        found.append(Want(operand, own, () if own else index))
+    return found
 
 
 def moves(movement: Instruction, index: Indices) -> list[tuple[Instruction, Indices]] | None:
@@ -163,7 +166,7 @@ class Elsewhere:
             return []
         if not is_movement(instruction) and instruction.operands:
             role = self.place.role(instruction.array_shape.dims, index)
-            if role == "row" or role == "scalar":
+            if role and role != "full":
                 return [Want(instruction, role)]
             if not is_elementwise(instruction):
                 return None

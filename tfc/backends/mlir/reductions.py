@@ -7,8 +7,10 @@ side by side in the result buffer (columns). On a grid each point makes one resu
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from math import prod
+from typing import Any, TypeVar
 
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import (
@@ -32,10 +34,11 @@ from tfc.backends.mlir.spaces import (
     make_space,
     merge_loops,
 )
-from tfc.backends.mlir.value import Scalar, constant
+from tfc.backends.mlir.value import Scalar, constant, convert, maximum, minimum
 from tfc.hlo.contraction import free_dimensions
 from tfc.hlo.indexing import Index
 from tfc.hlo.ir import Computation, Instruction
+from tfc.hlo.shape import F32, ElementType, Shape
 from tfc.passes.loop_spaces import visits
 
 # Sums longer than this are taken in pieces: the error then grows with the root of the length.
@@ -46,6 +49,7 @@ LEAST_STRETCH = 256  # of each result, where there are many
 ROWS = 4  # rows that go into loaded accumulators, if their elements take little code
 MOST_UNROLLED = 16  # (instruction, index) pairs
 
+T = TypeVar("T")
 Combine = Callable[[Sequence[Scalar], Sequence[Scalar]], Sequence[Scalar]]
 
 
@@ -80,11 +84,8 @@ class Reductions:
         self.counts = [len(results) for _, results in reduces]
         self.inputs = [r.operands[:n] for (r, _), n in zip(reduces, self.counts)]
         self.init_values = [i for (r, _), n in zip(reduces, self.counts) for i in r.operands[n:]]
-        combinations = [combination(r["to_apply"]) for r, _ in reduces]
-        self.combines = [combine for combine, _ in combinations]
-        self.identities = [
-            identity for (_, identity), n in zip(combinations, self.counts) for _ in range(n)
-        ]
+        self.sums = [accumulation(r["to_apply"]) for r, _ in reduces]
+        self.identities = [identity for some in self.sums for identity in some.identities]
         self.values = several([*(i for some in self.inputs for i in some), *(v for v, _ in stored)])
 
     def space(self, order: Sequence[int], barriers: Sequence[int]) -> Space:
@@ -101,7 +102,18 @@ class Reductions:
 
     def inits(self, scope: Elements) -> list[Scalar]:
         """What the accumulators begin with."""
-        return [scope.element(i, ()) for i in self.init_values]
+        return self.widen([scope.element(i, ()) for i in self.init_values])
+
+    def widen(self, scalars: Sequence[Scalar]) -> list[Scalar]:
+        """Accumulators from scalars of the results' types."""
+        parts = zip(self.sums, self.split(scalars))
+        return [wide for some, part in parts for wide in some.widen(part)]
+
+    def narrow(self, totals: Sequence[Scalar]) -> list[Scalar]:
+        """The accumulators in the results' types."""
+        shapes = self.split([r.shape for r in self.results])
+        parts = zip(self.sums, self.split(totals), shapes)
+        return [total for some, part, own in parts for total in some.narrow(part, own)]
 
     def step(self, scope: Elements, space: Space, totals: Sequence[Scalar]) -> list[Scalar]:
         """The accumulators with the elements at a point, where the arrays besides are stored."""
@@ -109,11 +121,11 @@ class Reductions:
         values = [scope.element(value, space.index) for value, _ in self.stored]
         for value, (_, buffer) in zip(values, self.stored):
             scope.store(value, buffer, space.index)
-        parts = zip(self.combines, self.split(totals), inputs)
-        return [total for combine, old, new in parts for total in combine(old, new)]
+        parts = zip(self.sums, self.split(totals), inputs)
+        return [total for some, old, new in parts for total in some.combine(old, some.widen(new))]
 
-    def split(self, totals: Sequence[Scalar]) -> list[Sequence[Scalar]]:
-        """The accumulators of each reduction."""
+    def split(self, totals: Sequence[T]) -> list[Sequence[T]]:
+        """What belongs to each reduction, of what there is one of for each accumulator."""
         ends = list(accumulate(self.counts))
         return [totals[end - count : end] for end, count in zip(ends, self.counts)]
 
@@ -149,6 +161,39 @@ def combination(to_apply: Computation) -> tuple[Combine, float | complex | None]
     return lambda x, y: emit_scalar_computation(to_apply, [*x, *y]), None
 
 
+@dataclass(frozen=True)
+class Accumulation:
+    """How a loop accumulates a reduction in registers.
+
+    identities: for each scalar that of its sum, if it is a plain sum of floats.
+    wide: the type that narrow floats are carried in, if that changes nothing but the speed.
+    """
+
+    combine: Combine
+    identities: tuple[float | complex | None, ...]
+    wide: ElementType | None = None
+
+    def widen(self, scalars: Sequence[Scalar]) -> list[Scalar]:
+        """Elements or initial values as `combine` takes them."""
+        return [convert(s, self.wide or s.element_type) for s in scalars]
+
+    def narrow(self, totals: Sequence[Scalar], shapes: Sequence[Shape]) -> list[Scalar]:
+        """The totals in the types of the results."""
+        return [convert(t, s.element_type) for t, s in zip(totals, shapes)]
+
+
+def accumulation(to_apply: Computation) -> Accumulation:
+    """The accumulation of a reduction."""
+    root, count = to_apply.root, len(to_apply.parameters) // 2
+    function = {"maximum": maximum, "minimum": minimum}.get(root.opcode)
+    if function and count == 1 and set(root.operands) == set(to_apply.parameters):
+        element_type = root.array_shape.element_type
+        if element_type.is_float and element_type.bits <= 16:
+            return Accumulation(lambda x, y: [function(x[0], y[0])], (None,), F32)
+    combine, identity = combination(to_apply)
+    return Accumulation(combine, (identity,) * count)
+
+
 def _emit_rows(work: Reductions, space: Space, outer: int, loops: Loops) -> None:
     """The first `outer` loops visit the results; the others run inside with accumulators."""
     at = tuple(space.index[d] for d in work.kept)
@@ -157,13 +202,14 @@ def _emit_rows(work: Reductions, space: Space, outer: int, loops: Loops) -> None
         return work.step(scope, space, totals)
 
     def innermost(size: int, body: LoopBody, carried: Sequence[Scalar]) -> Sequence[Scalar]:
-        return chunked_loop(size, body, carried, work.identities)
+        return chunked_loop(size, body, carried, work.identities, prod(sizes))
+
+    variables, sizes = space.variables[outer:], space.sizes[outer:]
 
     def body(points: Sequence[Any]) -> None:
         scope = Elements(sources(work.kernel, work.buffers), space.bind(points))
-        variables, sizes = space.variables[outer:], space.sizes[outer:]
         totals = nest(scope, variables, sizes, work.inits(scope), step, innermost)
-        for total, result in zip(totals, work.results):
+        for total, result in zip(work.narrow(totals), work.results):
             scope.store(total, result, at)
 
     loops.each(space.sizes[:outer], body)
@@ -174,13 +220,15 @@ def chunked_loop(
     body: LoopBody,
     carried: Sequence[Scalar],
     identities: Sequence[float | complex | None],
+    total: int,
 ) -> Sequence[Scalar]:
-    """A loop, in pieces if it is long, each of which accumulates the plain sums by itself first.
+    """A loop, in pieces if the sum is long, each of which accumulates the plain sums by itself.
 
     Args:
         identities: for each carried scalar that of its sum, or None if it is something else.
+        total: how many elements are accumulated by this loop and those around it.
     """
-    if size <= CHUNK or all(i is None for i in identities):
+    if total <= CHUNK or all(i is None for i in identities):
         return plain_loop(size, body, carried)
 
     def chunk(low: Any, state: Sequence[Scalar]) -> Sequence[Scalar]:
@@ -262,15 +310,16 @@ class _Columns:
 
     def _start(self, scope: Elements, point: Any) -> Sequence[Scalar]:
         inner = self._at_point(scope, point)
-        for init, result in zip(self.work.inits(inner), self.work.results):
+        inits = self.work.narrow(self.work.inits(inner))
+        for init, result in zip(inits, self.work.results):
             inner.store(init, result, self.at)
         return []
 
     def _step(self, rows: Sequence[Elements], point: Any) -> Sequence[Scalar]:
         scopes = [self._at_point(row, point) for row in rows]
-        totals = [scopes[0].load(r, self.at) for r in self.work.results]
+        totals = self.work.widen([scopes[0].load(r, self.at) for r in self.work.results])
         for scope in scopes:
             totals = self.work.step(scope, self.space, totals)
-        for total, result in zip(totals, self.work.results):
+        for total, result in zip(self.work.narrow(totals), self.work.results):
             scopes[0].store(total, result, self.at)
         return []

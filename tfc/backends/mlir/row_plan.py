@@ -1,7 +1,8 @@
 """How a kernel goes along a row: in which loop what is accumulated, computed, stored and loaded.
 
-A reduction is of level 1 if it needs no other, of level 2 if it needs those of level 1, and so on;
-loop n accumulates those of level n, and what comes after the last is stored in one more loop:
+A reduction is of level 1 if it needs no other, of level 2 if it needs those of level 1, and so on.
+A loop accumulates those of a level; one more accumulates those among them that go element by
+element, which would keep the others from being vectorised. The last loop stores what needs all.
 
     softmax:   1  m = max(x)      2  e = exp(x - m), kept; s = sum(e)      3  y = e / s, stored
 
@@ -18,6 +19,7 @@ from tfc.hlo.shape import Shape
 from tfc.passes.fusible import CHEAP, is_elementwise
 from tfc.passes.row_region import RowRegion, row_region
 
+_VECTORISED = frozenset({"add", "and", "maximum", "minimum", "multiply", "or", "xor"})
 _MOST_RECOMPUTED = 6  # about what a store and a load take, in cheap operations
 _EXPENSIVE = 20
 _SCATTERED = 4  # a load of elements that do not follow each other
@@ -25,8 +27,12 @@ _SCATTERED = 4  # a load of elements that do not follow each other
 
 @dataclass(frozen=True)
 class Loop:
-    """One loop along the row: what it accumulates, and the full values that it stores."""
+    """One loop along the row: what it accumulates, and the full values that it stores.
 
+    It needs what is known when all loops of lower levels are done.
+    """
+
+    level: int
     reduces: tuple[Instruction, ...]
     stored: tuple[Instruction, ...]
 
@@ -35,7 +41,7 @@ class Loop:
 class RowPlan:
     """What a kernel does with a row.
 
-    levels: for each instruction, after which loop its value is known.
+    levels: for each instruction, the highest level of the reductions that it is or needs.
     kept: for each stored value that is no result, the result whose row it lies in, or the number of
         the scratch array.
     scratch: one array for each number, of a row's length.
@@ -55,19 +61,28 @@ def row_plan(root: Instruction) -> RowPlan | None:
         return None
     demand = _Demand(region)
     demand.choose()
-    last = max(demand.levels[i] for i in region.order if i.opcode == "reduce")
     loops = []
-    for number in range(1, last + 2):
-        reduces = [i for i in region.order if i.opcode == "reduce" and demand.levels[i] == number]
+    for number in sorted({*demand.first.values(), *demand.loop_of.values()}):
+        reduces = [r for r, n in demand.loop_of.items() if n == number]
         stored = [v for v in demand.full if demand.first.get(v) == number]
-        if reduces or stored:
-            loops.append(Loop(tuple(reduces), tuple(stored)))
+        loops.append(Loop(number // 2, tuple(reduces), tuple(stored)))
     kept, scratch = _places(demand)
     return RowPlan(region, tuple(loops), demand.levels, kept, scratch)
 
 
+def vectorises(reduce: Instruction) -> bool:
+    """True if several elements are combined at a time."""
+    root = reduce["to_apply"].root
+    if root.opcode not in _VECTORISED or set(root.operands) != set(reduce["to_apply"].parameters):
+        return False
+    wide = not root.array_shape.element_type.is_float or root.array_shape.element_type.bits > 16
+    return wide or root.opcode in ("maximum", "minimum")
+
+
 class _Demand:
     """In which loops each full value is wanted, and which values are kept from one to the next.
+
+    Loops have numbers: that of vectorised reductions of level n is 2n, that of others 2n + 1.
 
     full: the full values that are computed, operands first.
     users: for each, the reductions and full values that want it.
@@ -80,6 +95,11 @@ class _Demand:
         for i in region.order:
             below = max((self.levels[o] for o in i.operands), default=0)
             self.levels[i] = below + (i.opcode == "reduce")
+        self.loop_of = {
+            i: 2 * self.levels[i] + (not vectorises(i))
+            for i in region.order
+            if i.opcode == "reduce"
+        }
         roles = region.roles
         self.full = [i for i in region.order if roles.get(i) == "full" and i.opcode != "parameter"]
         self.users: dict[Instruction, list[Instruction]] = {v: [] for v in self.full}
@@ -101,11 +121,11 @@ class _Demand:
             loops: set[int] = set()
             for user in self.users[value]:
                 if user.opcode == "reduce":
-                    loops.add(self.levels[user])
+                    loops.add(self.loop_of[user])
                 else:
                     loops |= {self.first[user]} if user in self.first else self.wanted[user]
             if value in self.results:
-                loops.add(self.levels[value] + 1)
+                loops.add(2 * (self.levels[value] + 1))
             self.wanted[value] = loops
             if loops and (value in self.results or value in self.kept):
                 self.first[value] = min(loops)

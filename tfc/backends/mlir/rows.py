@@ -16,14 +16,14 @@ from typing import Any
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, Loops, nest, sources
 from tfc.backends.mlir.loops import LoopBody
-from tfc.backends.mlir.reductions import chunked_loop, combination
+from tfc.backends.mlir.reductions import accumulation, chunked_loop
 from tfc.backends.mlir.row_plan import Loop, RowPlan
 from tfc.backends.mlir.scratch import scratch_arrays, scratch_shape
 from tfc.backends.mlir.spaces import Indices, access_positions, bind, merge_loops
 from tfc.backends.mlir.value import Scalar
 from tfc.hlo.indexing import Index, linearize
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import Shape
+from tfc.hlo.shape import Shape, leaves
 from tfc.passes.row_region import Place
 
 Sources = dict[Instruction, Buffer | Scalar]
@@ -63,27 +63,39 @@ class _Rows:
         dims = max((o.array_shape.dims for o in reduced), key=len)
         kept = next(n for n in range(len(dims)) if prod(dims[n:]) == self.region.space.length)
         self.dims, self.kept_rank = dims, kept
-        self.space = merge_loops(dims, range(len(dims)), [kept], self._positions)
-        self.outer = sum(1 for g in self.space.groups if g and g[0] < kept)
-        self.place = self._place(self.space.index)
+        self.rows = merge_loops(
+            dims, range(kept), [],
+            lambda index: [p for loop in plan.loops for p in self._positions(loop, index)],
+        )  # fmt: skip
+        self.columns = {
+            loop: merge_loops(
+                dims, range(kept, len(dims)), [],
+                lambda index, loop=loop: self._positions(loop, self._joined(index)), prefix="c",
+            )
+            for loop in plan.loops
+        }  # fmt: skip
+        self.place = self._place(self.rows.index)
         self.results: dict[Instruction, list[Buffer]] = {}
         for output, buffer in zip(self.region.outputs, buffers[-len(self.region.outputs) :]):
             self.results.setdefault(output, []).append(buffer)
         self.scratch = scratch_arrays(scratch, plan.scratch) if plan.scratch else []
 
+    def _joined(self, index: Indices) -> Indices:
+        """An index with the row of the loops around it."""
+        return (*self.rows.index[: self.kept_rank], *index[self.kept_rank :])
+
     def _place(self, index: Indices) -> Place:
         row = linearize(index[: self.kept_rank], self.dims[: self.kept_rank])
         return Place(row, linearize(index, self.dims))
 
-    def _positions(self, index: Indices) -> list[Index]:
-        """The positions in memory that the loops along a row touch."""
-        place, stops = self._place(index), {i for i in self.order if self._is_of_row(i)}
+    def _positions(self, loop: Loop, index: Indices) -> list[Index]:
+        """The positions in memory that a loop along a row touches."""
+        place, known = self._place(index), {i for i in self.order if self._is_of_row(i)}
         found: list[Index] = []
-        for loop in self.plan.loops:
-            for value in (*(o for r in loop.reduces for o in _reduced(r)), *loop.stored):
-                at = place.index("full", value.array_shape.dims)
-                found += access_positions(self.inputs, value, at, stops)
-                found.append(Buffer(None, value.array_shape).position(at))
+        for value in (*(o for r in loop.reduces for o in _reduced(r)), *loop.stored):
+            at = place.index("full", value.array_shape.dims)
+            found += access_positions(self.inputs, value, at, known)
+            found.append(Buffer(None, value.array_shape).position(at))
         return found
 
     def _is_of_row(self, instruction: Instruction) -> bool:
@@ -97,19 +109,19 @@ class _Rows:
         for i in self.order:
             if self.region.roles[i] == "scalar":
                 self.inputs[i] = top.element(i, self.place.index("scalar", i.array_shape.dims))
-        loops.each(self.space.sizes[: self.outer], self._row)
+        loops.each(self.rows.sizes, self._row)
 
     def _row(self, points: Sequence[Any]) -> None:
         """Everything that is done for one row."""
-        variables = bind(self.space.variables[: self.outer], points)
+        variables = bind(self.rows.variables, points)
         known, stored = dict(self.inputs), dict[Instruction, Buffer]()
         row = Elements(known, variables)
-        self._between(row, known, 0)
-        for number, loop in enumerate(self.plan.loops, 1):
+        for loop in self.plan.loops:
+            self._between(row, known, loop.level - 1)
             scope = Elements({**known, **stored}, variables)
             known |= self._loop(scope, loop)
             stored |= {v: self._buffers(v)[0] for v in loop.stored}
-            self._between(row, known, number)
+        self._between(row, known, max(self.plan.levels.values()))
         for output in self.results:
             if self.region.roles[output] == "row":
                 at = self.place.index("row", output.array_shape.dims)
@@ -117,9 +129,9 @@ class _Rows:
                     row.store(row.element(output, at), buffer, at)
 
     def _between(self, row: Elements, known: Sources, level: int) -> None:
-        """The values of the whole row that are known after a loop."""
+        """The values of the whole row that are known after the loops of a level."""
         for i in self.order:
-            if self.plan.levels[i] == level and i not in known and self._is_of_row(i):
+            if self.plan.levels[i] <= level and i not in known and self._is_of_row(i):
                 known[i] = row.element(i, self.place.index("row", i.array_shape.dims))
 
     def _buffers(self, value: Instruction) -> list[Buffer]:
@@ -134,32 +146,38 @@ class _Rows:
 
     def _loop(self, scope: Elements, loop: Loop) -> Mapping[Instruction, Scalar]:
         """Emit one loop along the row; the totals of what it accumulates."""
-        combined = [(_reduced(r), *combination(r["to_apply"])) for r in loop.reduces]
-        inits = [scope.element(i, ()) for r in loop.reduces for i in r.operands[len(_reduced(r)) :]]
-        identities = [identity for operands, _, identity in combined for _ in operands]
+        sums = [(r, _reduced(r), accumulation(r["to_apply"])) for r in loop.reduces]
+        identities = [identity for _, _, a in sums for identity in a.identities]
+        inits: list[Scalar] = []
+        for reduce, reduced, a in sums:
+            inits += a.widen([scope.element(i, ()) for i in reduce.operands[len(reduced) :]])
+
+        space = self.columns[loop]
+        place = self._place(self._joined(space.index))
 
         def element(inner: Elements, value: Instruction) -> Scalar:
-            return inner.element(value, self.place.index("full", value.array_shape.dims))
+            return inner.element(value, place.index("full", value.array_shape.dims))
 
         def step(inner: Elements, totals: Sequence[Scalar]) -> Sequence[Scalar]:
             left, after = list(totals), list[Scalar]()
-            for operands, combine, _ in combined:
-                own, left = left[: len(operands)], left[len(operands) :]
-                after += combine(own, [element(inner, o) for o in operands])
+            for _, reduced, a in sums:
+                own, left = left[: len(reduced)], left[len(reduced) :]
+                after += a.combine(own, a.widen([element(inner, o) for o in reduced]))
             values = [(v, element(inner, v)) for v in loop.stored]
             for value, scalar in values:
+                at = place.index("full", value.array_shape.dims)
                 for buffer in self._buffers(value):
-                    inner.store(scalar, buffer, self.place.index("full", value.array_shape.dims))
+                    inner.store(scalar, buffer, at)
             return after
 
         def innermost(size: int, body: LoopBody, carried: Sequence[Scalar]) -> Sequence[Scalar]:
-            return chunked_loop(size, body, carried, identities)
+            return chunked_loop(size, body, carried, identities, prod(space.sizes))
 
-        variables, sizes = self.space.variables[self.outer :], self.space.sizes[self.outer :]
-        totals = list(nest(scope, variables, sizes, inits, step, innermost))
+        totals = list(nest(scope, space.variables, space.sizes, inits, step, innermost))
         found: dict[Instruction, Scalar] = {}
-        for reduce in loop.reduces:
-            own, totals = totals[: len(_reduced(reduce))], totals[len(_reduced(reduce)) :]
+        for reduce, reduced, a in sums:
+            own = a.narrow(totals[: len(reduced)], list(leaves(reduce.shape)))
+            totals = totals[len(reduced) :]
             found[reduce] = own[0]
             for i in self.order:
                 if i.opcode == "get-tuple-element" and i.operands[0] is reduce:

@@ -99,15 +99,17 @@ def merge_loops(
     reads: Callable[[Indices], Iterable[Index]] | None,
     written: Callable[[Indices], Index] | None = None,
     box: Box | None = None,
+    prefix: str = "i",
 ) -> Space:
     """Join neighbouring loops, from the innermost outwards, while all accesses stay linear.
 
     Args:
-        order: the dimensions, outermost first.
+        order: the dimensions that the loops run over, outermost first; others stay at 0.
         barriers: positions in `order` that must begin a new loop.
         reads: the positions in memory that are read where the loops visit an index.
         written: the position that is stored to at an index.
         box: the part that the loops visit; all of it by default.
+        prefix: what the names of the variables begin with.
     """
     groups: list[list[int]] = [[d] for d in order]
     starts = set(barriers)
@@ -116,14 +118,14 @@ def merge_loops(
         if position not in starts:
             at = _group_at(groups, position)
             joined = groups[: at - 1] + [groups[at - 1] + groups[at]] + groups[at + 1 :]
-            space = make_space(dims, joined, box=box)
+            space = make_space(dims, joined, prefix, box)
             positions = list(reads(space.index)) if reads else []
             if written is not None:
                 positions.append(written(space.index))
             if all(is_linear(p) for p in positions):
                 groups = joined
         position -= 1
-    return make_space(dims, groups, box=box)
+    return make_space(dims, groups, prefix, box)
 
 
 def _group_at(groups: list[list[int]], position: int) -> int:
