@@ -26,6 +26,7 @@ from tfc.passes.liveness import Liveness, Workspace
 from tfc.passes.packing import Block, aligned, lower_bound, pack
 from tfc.passes.sharing import Buffer, share
 
+_MOST_LENT = 1_000_000  # pairs of a result and a buffer that are looked at
 Space = OneOf["parameter", "result", "constant", "arena"]
 
 
@@ -139,6 +140,7 @@ def assign_buffers(module: Module, workspace: Workspace = lambda _: 0) -> Buffer
             together.append((live.arguments[argument], leaf))
         result_slices.append(places[leaf])
     buffers = share(live.stretches, live.touches, places, together)
+    _lend_results(live, list(dict.fromkeys(buffers.values())))
     packed = _Packed(live, [b for b in dict.fromkeys(buffers.values()) if b.place is None])
     return BufferAssignment(
         slices=MappingProxyType(
@@ -175,6 +177,31 @@ def _place_constants(
             end += aligned(shape.byte_size)
         places[instruction, 0] = Slice("constant", 0, offsets[literal], shape.byte_size)
     return tuple((offset, literal) for literal, offset in offsets.items()), end, places
+
+
+def _lend_results(live: Liveness, buffers: Sequence[Buffer[Slice]]) -> None:
+    """Put buffers into the memory of results that are not written yet.
+
+    The largest first, the latest of equal ones, each into the smallest result that it fits into.
+    """
+    guests: dict[Slice, list[tuple[int, int]]] = {}
+    for buffer in buffers:
+        if buffer.place is not None and buffer.place.space == "result":
+            guests[buffer.place] = [(buffer.first, live.time + 1)]
+    hosts = sorted(guests, key=lambda place: place.size)
+    waiting = [b for b in buffers if b.place is None and live.size(b.values[0])]
+    if len(hosts) * len(waiting) > _MOST_LENT:
+        return
+    for buffer in sorted(waiting, key=lambda b: (-live.size(b.values[0]), -b.last)):
+        size = live.size(buffer.values[0])
+        for host in hosts:
+            others = guests[host]
+            if host.size >= size and all(
+                last < buffer.first or buffer.last < first for first, last in others
+            ):
+                others.append((buffer.first, buffer.last))
+                buffer.place = Slice("result", host.index, 0, size)
+                break
 
 
 class _Packed:
