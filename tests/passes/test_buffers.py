@@ -23,6 +23,7 @@ from tfc.passes.copies import Copies
 from tfc.passes.in_place import overwritable
 from tfc.passes.inline import Flatten, Inline
 from tfc.passes.packing import Block, aligned, pack
+from tfc.passes.packing import _pack_by_size as pack_by_size
 from tfc.passes.packing import _pack_by_time as pack_by_time
 from tfc.runtime.arrays import copied
 from tfc.testing import arguments_for, modules
@@ -323,16 +324,20 @@ blocks = st.builds(
 )  # fmt: skip
 
 
-@given(st.lists(blocks, max_size=40), st.sampled_from(["size", "time"]))
+@given(st.lists(blocks, max_size=40), st.sampled_from(["best", "size", "time"]))
 def test_blocks_alive_together_are_apart(some: list[Block], order: str) -> None:
     packing = pack(some)
-    offsets = list(packing.offsets) if order == "size" else pack_by_time(some)
+    offsets = {
+        "best": lambda: list(packing.offsets),
+        "size": lambda: pack_by_size(some, lambda b: b.start),
+        "time": lambda: pack_by_time(some),
+    }[order]()
     assert all(o % 64 == 0 for o in offsets)
     for (i, a), (j, b) in itertools.combinations(enumerate(some), 2):
         if a.start <= b.end and b.start <= a.end:
             apart = offsets[i] + a.size <= offsets[j] or offsets[j] + b.size <= offsets[i]
             assert apart
-    if order == "size":
+    if order == "best":
         end = max((o + aligned(b.size) for o, b in zip(offsets, some)), default=0)
         assert packing.lower_bound <= packing.size == end
 

@@ -17,6 +17,7 @@ from tfc.passes.fusion import Fusion
 from tfc.passes.inline import Flatten, Inline
 from tfc.passes.kernel_kinds import LOOPS_ONLY, KernelKinds
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
+from tfc.passes.remat import Remat
 from tfc.passes.schedule import Schedule
 from tfc.passes.simplify import Simplify
 
@@ -34,7 +35,7 @@ __all__ = [
 
 _MADE = (
     Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, Fusion, Flatten, Copies,
-    Schedule,
+    Schedule, Remat,
 )  # fmt: skip
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
@@ -51,13 +52,17 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("simplify", "copies", "simplify removes copies"),
     ("cse", "copies", "cse merges copies of one value"),
     ("copies", "schedule", "copies makes computations anew, in an order of its own"),
+    ("schedule", "remat", "what is needed at one time depends on the order"),
     ("flatten", "schedule", "flatten makes computations anew, in an order of its own"),
     ("fusion", "copies", "a copy must stay the last thing that happens to a loop's state"),
 )
 
 
 def default_pipeline(
-    exact: bool = True, max_instructions: int = 128, kinds: KernelKinds = LOOPS_ONLY
+    exact: bool = True,
+    max_instructions: int = 128,
+    kinds: KernelKinds = LOOPS_ONLY,
+    memory_limit: int = 0,
 ) -> Pipeline:
     """The passes that make a module ready for a backend.
 
@@ -65,6 +70,7 @@ def default_pipeline(
         kinds: what the backend has code for.
         exact: keep every bit of the module's meaning.
         max_instructions: how much code a fusion may become.
+        memory_limit: the bytes above which values are computed again; 0 for no limit.
     """
     return Pipeline(
         "default",
@@ -79,6 +85,7 @@ def default_pipeline(
             Flatten(),
             Copies(),
             Schedule(),
+            *([Remat(memory_limit)] if memory_limit else []),
         ),
         ORDERINGS,
     )
