@@ -1,4 +1,4 @@
-"""Donated arguments: results in their memory, never a wrong value, and no other argument touched."""
+"""Donated arguments: results in their memory, right values, and no other argument touched."""
 
 import jax
 import jax.numpy as jnp

@@ -1,6 +1,7 @@
 """Options: what a compilation may be told, as one value; the only reader of the environment."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ class Options:
     time: measure each pass, and let passes explain what they did and refused.
     disabled: the names of passes to leave out.
     target: the machine to compile for, as text; "" is the machine that compiles.
+    memory_limit: above how many bytes of temporaries and results values are computed again rather
+        than kept, as far as possible; 0 for no limit.
     """
 
     dump_dir: str = ""
@@ -23,6 +26,7 @@ class Options:
     time: bool = False
     disabled: tuple[str, ...] = ()
     target: str = ""
+    memory_limit: int = 0
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] | None = None) -> "Options":
@@ -32,7 +36,7 @@ class Options:
             environment: the variables to read instead of the process's own.
 
         Raises:
-            TfcError: a switch is neither on nor off.
+            TfcError: a switch is neither on nor off, or the limit is no number.
         """
         found = os.environ if environment is None else environment
         disabled = (name.strip() for name in found.get("TFC_DISABLE", "").split(","))
@@ -42,6 +46,7 @@ class Options:
             time=_switch(found, "TFC_TIME", False),
             disabled=tuple(name for name in disabled if name),
             target=found.get("TFC_TARGET", ""),
+            memory_limit=_bytes(found, "TFC_MEMORY_LIMIT"),
         )
 
 
@@ -54,3 +59,12 @@ def _switch(environment: Mapping[str, str], name: str, default: bool) -> bool:
     if value:
         raise TfcError(f"{name} must be 1 or 0, got '{environment[name]}'")
     return default
+
+
+def _bytes(environment: Mapping[str, str], name: str) -> int:
+    """A number of bytes such as 4096, 64K, 512M or 2G; 0 if it is not given."""
+    stated = environment.get(name, "").strip()
+    found = re.fullmatch(r"(\d+)([KMG]?)", stated or "0", re.ASCII | re.IGNORECASE)
+    if found is None:
+        raise TfcError(f"{name} must be a number of bytes such as 512M, got '{environment[name]}'")
+    return int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[found[2].upper()]

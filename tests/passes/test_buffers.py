@@ -23,6 +23,7 @@ from tfc.passes.copies import Copies
 from tfc.passes.in_place import overwritable
 from tfc.passes.inline import Flatten, Inline
 from tfc.passes.packing import Block, aligned, pack
+from tfc.passes.packing import _pack_by_size as pack_by_size
 from tfc.passes.packing import _pack_by_time as pack_by_time
 from tfc.runtime.arrays import copied
 from tfc.testing import arguments_for, modules
@@ -219,8 +220,12 @@ def test_values_go_straight_into_the_results() -> None:
 
 
 def test_memory_is_used_again() -> None:
-    plan = assign_buffers(chain(20, lambda x: builder.instruction("reverse", [x], dimensions=(0,))))
-    assert plan.arena_size == plan.lower_bound == 2 * 1024
+    plan = assign_buffers(chain(20, reversed_))
+    assert plan.arena_size == plan.lower_bound == 1024  # and the result's memory
+
+
+def reversed_(x: Instruction) -> Instruction:
+    return builder.instruction("reverse", [x], dimensions=(0,))
 
 
 def chain(length: int, step: Callable[[Instruction], Instruction]) -> Module:
@@ -270,7 +275,7 @@ def test_branches_share_memory() -> None:
           x = f32[64] parameter(1)
           y = f32[64] negate(x)
           c = f32[64] conditional(p, y, y), true_computation=f, false_computation=g
-          ROOT s = f32[64] reverse(c), dimensions={0} }
+          ROOT s = f32[2] slice(c), slice={[3:5]} }
         """
     )
     plan = check(module)
@@ -319,25 +324,39 @@ blocks = st.builds(
 )  # fmt: skip
 
 
-@given(st.lists(blocks, max_size=40), st.sampled_from(["size", "time"]))
+@given(st.lists(blocks, max_size=40), st.sampled_from(["best", "size", "time"]))
 def test_blocks_alive_together_are_apart(some: list[Block], order: str) -> None:
     packing = pack(some)
-    offsets = list(packing.offsets) if order == "size" else pack_by_time(some)
+    offsets = {
+        "best": lambda: list(packing.offsets),
+        "size": lambda: pack_by_size(some, lambda b: b.start),
+        "time": lambda: pack_by_time(some),
+    }[order]()
     assert all(o % 64 == 0 for o in offsets)
     for (i, a), (j, b) in itertools.combinations(enumerate(some), 2):
         if a.start <= b.end and b.start <= a.end:
             apart = offsets[i] + a.size <= offsets[j] or offsets[j] + b.size <= offsets[i]
             assert apart
-    if order == "size":
+    if order == "best":
         end = max((o + aligned(b.size) for o, b in zip(offsets, some)), default=0)
         assert packing.lower_bound <= packing.size == end
 
 
 @pytest.mark.parametrize("opcode", ["tanh", "reverse"])
 def test_deep_modules_are_planned_in_time(opcode: str) -> None:
-    def step(x: Instruction) -> Instruction:
-        attributes = {"dimensions": (0,)} if opcode == "reverse" else {}
-        return builder.instruction(opcode, [x], **attributes)
-
+    step = reversed_ if opcode == "reverse" else lambda x: builder.unary(opcode, x)
     plan = assign_buffers(chain(10_000, step))
-    assert plan.arena_size == plan.lower_bound == (2 * 1024 if opcode == "reverse" else 0)
+    assert plan.arena_size == plan.lower_bound == (1024 if opcode == "reverse" else 0)
+
+
+def test_results_lend_their_memory_until_they_are_written() -> None:
+    module = parse(
+        "ENTRY main { x = f32[64] parameter(0)\n a = f32[64] reverse(x), dimensions={0}\n"
+        " b = f32[64] reverse(a), dimensions={0}\n c = f32[64] add(a, b)\n"
+        " k = f32[] constant(0)\n p = f32[100] pad(c, k), padding=0_36\n"
+        " s = f32[2] slice(c), slice={[3:5]}\n ROOT t = (f32[2], f32[100]) tuple(s, p) }"
+    )
+    plan = check(module)
+    spaces = {s.space for i in module.entry.instructions for s in plan.slices[i]}
+    assert spaces == {"parameter", "constant", "result", "arena"}
+    assert plan.arena_size == 256  # of a, b and c, where two are needed at one time

@@ -7,7 +7,7 @@ device memory); executables run. Outside packages add one through the entry-poin
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,7 +40,7 @@ class MemoryAnalysis:
     constant_bytes: int
     aliased_bytes: int = 0
     lower_bound: int = 0
-    placements: tuple[Placement, ...] = ()
+    placements: tuple[Placement, ...] = field(default=(), repr=False)
 
     @property
     def peak(self) -> int:

@@ -24,6 +24,7 @@ from tfc.passes.loop_simplify import Loops
 from tfc.passes.multi_output import MultiOutput
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
 from tfc.passes.ranges import Ranges
+from tfc.passes.remat import Remat
 from tfc.passes.row_fusion import RowFusion
 from tfc.passes.schedule import Schedule
 from tfc.passes.simplify import Simplify
@@ -66,6 +67,7 @@ _MADE = (
     Flatten,
     Copies,
     Schedule,
+    Remat,
 )
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
@@ -90,6 +92,7 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("simplify", "copies", "simplify removes copies"),
     ("cse", "copies", "cse merges copies of one value"),
     ("copies", "schedule", "copies makes computations anew, in an order of its own"),
+    ("schedule", "remat", "what is needed at one time depends on the order"),
     ("flatten", "schedule", "flatten makes computations anew, in an order of its own"),
     ("fusion", "multi-output", "only kernels are merged, not their parts"),
     ("multi-output", "horizontal", "what shares elements is merged first"),
@@ -100,7 +103,10 @@ ORDERINGS: tuple[Ordering, ...] = (
 
 
 def default_pipeline(
-    exact: bool = True, max_instructions: int = 128, kinds: KernelKinds = LOOPS_ONLY
+    exact: bool = True,
+    max_instructions: int = 128,
+    kinds: KernelKinds = LOOPS_ONLY,
+    memory_limit: int = 0,
 ) -> Pipeline:
     """The passes that make a module ready for a backend.
 
@@ -108,6 +114,7 @@ def default_pipeline(
         kinds: what the backend has code for.
         exact: keep every bit of the module's meaning.
         max_instructions: how much code a fusion may become.
+        memory_limit: the bytes above which values are computed again; 0 for no limit.
     """
     simple = (Simplify(exact=exact), Fold(), Cse(), Dce())
     control = (Conditionals(), Loops(), Ranges(), Invariants(), Unroll(), InputProjections())
@@ -129,6 +136,7 @@ def default_pipeline(
             Flatten(),
             Copies(),
             Schedule(),
+            *([Remat(memory_limit)] if memory_limit else []),
         ),
         ORDERINGS,
     )

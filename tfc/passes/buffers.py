@@ -12,7 +12,7 @@ donated (donation.py).
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal as OneOf
@@ -26,6 +26,8 @@ from tfc.passes.liveness import Liveness, Workspace
 from tfc.passes.packing import Block, aligned, lower_bound, pack
 from tfc.passes.sharing import Buffer, share
 
+_MOST_LENT = 1_000_000  # pairs of a result and a buffer that are looked at
+_TIES: tuple[Callable[[Buffer], int], ...] = (lambda b: b.first, lambda b: -b.last)
 Space = OneOf["parameter", "result", "constant", "arena"]
 
 
@@ -139,11 +141,15 @@ def assign_buffers(module: Module, workspace: Workspace = lambda _: 0) -> Buffer
             together.append((live.arguments[argument], leaf))
         result_slices.append(places[leaf])
     buffers = share(live.stretches, live.touches, places, together)
-    packed = _Packed(live, [b for b in dict.fromkeys(buffers.values()) if b.place is None])
+    distinct = list(dict.fromkeys(buffers.values()))
+    packed = min(
+        (_Packed(live, distinct, _lend_results(live, distinct, tie)) for tie in _TIES),
+        key=lambda p: p.size,
+    )
     return BufferAssignment(
         slices=MappingProxyType(
             {
-                i: tuple(buffers[leaf].place or packed.slices[buffers[leaf]] for leaf in owners)
+                i: tuple(packed.slices[buffers[leaf]] for leaf in owners)
                 for i, owners in live.sources.of.items()
             }
         ),
@@ -177,12 +183,54 @@ def _place_constants(
     return tuple((offset, literal) for literal, offset in offsets.items()), end, places
 
 
-class _Packed:
-    """The arena: buffers, and the scratch memory of kernels, laid out by when they are needed."""
+def _lend_results(
+    live: Liveness, buffers: Sequence[Buffer[Slice]], tie: Callable[[Buffer], int]
+) -> dict[Buffer[Slice], Slice]:
+    """Which buffers lie in the memory of results that are not written yet.
 
-    def __init__(self, live: Liveness, buffers: Sequence[Buffer]):
-        self.slices = {b: Slice("arena") for b in buffers}  # what is empty takes no room
-        filled = [b for b in buffers if live.size(b.values[0])]
+    The largest first, each into the smallest result that it fits into.
+
+    Args:
+        tie: of those of one size, which goes first.
+    """
+    taken: dict[Slice, list[tuple[int, int]]] = {}
+    for buffer in buffers:
+        if buffer.place is not None and buffer.place.space == "result":
+            taken[buffer.place] = [(buffer.first, live.time + 1)]
+    hosts = sorted(taken, key=lambda place: place.size)
+    waiting = [b for b in buffers if b.place is None and live.size(b.values[0])]
+    lent: dict[Buffer[Slice], Slice] = {}
+    if len(hosts) * len(waiting) > _MOST_LENT:
+        return lent
+    for buffer in sorted(waiting, key=lambda b: (-live.size(b.values[0]), tie(b))):
+        size = live.size(buffer.values[0])
+        for host in hosts:
+            others = taken[host]
+            if host.size >= size and all(
+                last < buffer.first or buffer.last < first for first, last in others
+            ):
+                others.append((buffer.first, buffer.last))
+                lent[buffer] = Slice("result", host.index, 0, size)
+                break
+    return lent
+
+
+class _Packed:
+    """The arena: buffers, and the scratch memory of kernels, laid out by when they are needed.
+
+    slices: where every buffer lies: in its place, in a result that it is lent, or in the arena.
+    """
+
+    def __init__(
+        self,
+        live: Liveness,
+        buffers: Sequence[Buffer[Slice]],
+        lent: Mapping[Buffer[Slice], Slice],
+    ):
+        # What is empty takes no room.
+        self.slices = {b: b.place or lent.get(b) or Slice("arena") for b in buffers}
+        filled = [b for b, at in self.slices.items() if at.space == "arena"]
+        filled = [b for b in filled if live.size(b.values[0])]
         blocks = [Block(live.size(b.values[0]), b.first, b.last) for b in filled]
         blocks += [Block(size, time + 1, time + 1) for size, time in live.scratch.values()]
         packing = pack(blocks)

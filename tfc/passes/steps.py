@@ -24,6 +24,7 @@ class Steps:
     before: for each step, those that must run earlier; after: the converse.
     reads: for each step, the values (by number) that it reads; reading them last frees them.
     sizes: of each value, in bytes.
+    returned: the values that the root is made of.
 
     Args:
         unchanging: for the bodies of whiles, the state that they hand on as it is.
@@ -76,7 +77,8 @@ class Steps:
             self.reads.append(read)
             for value in read:
                 self.uses[value] += 1
-        for value in self._values_of([self.computation.root]):
+        self.returned = self._values_of([self.computation.root])
+        for value in self.returned:
             self.uses[value] += 1  # so that it is never freed
 
     def _values_of(self, some: Iterable[Instruction]) -> list[int]:
@@ -132,8 +134,13 @@ class Steps:
 
     def peak(self, order: Iterable[int]) -> int:
         """The most bytes that are needed at one time if the steps run in an order."""
+        return max(self.profile(order), default=0)
+
+    def profile(self, order: Iterable[int]) -> list[int]:
+        """The bytes that are needed while each step runs, in the order given."""
         uses = list(self.uses)
-        alive = most = 0
+        profile: list[int] = []
+        alive = 0
         for number in order:
             made = sum(self.sizes[v] for v in self.made[number])
             freed = 0
@@ -142,10 +149,10 @@ class Steps:
                 if not uses[value]:
                     freed += self.sizes[value]
             over = min(made, freed) if self._overwrites[number] else 0
-            most = max(most, alive + made - over + self.extra[number])
+            profile.append(alive + made - over + self.extra[number])
             alive += made - freed
             alive -= sum(self.sizes[v] for v in self.made[number] if not uses[v])
-        return most
+        return profile
 
 
 def _writes_over(instruction: Instruction) -> bool:

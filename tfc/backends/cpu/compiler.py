@@ -61,7 +61,8 @@ class CpuCompiler(Compiler):
 
     def optimize(self, module: Module, options: Options) -> Module:
         """The HLO passes that every backend that makes code shares."""
-        return default_pipeline(kinds=KERNEL_KINDS).run(module, options)
+        passes = default_pipeline(kinds=KERNEL_KINDS, memory_limit=options.memory_limit)
+        return passes.run(module, options)
 
     def compile(self, module: Module, options: Options, target: Target | None) -> CpuExecutable:
         """Compile for this process and load the code.

@@ -77,7 +77,9 @@ class GpuCompiler(Compiler):
 
     def optimize(self, module: Module, options: Options) -> Module:
         """The HLO passes that every backend that makes code shares."""
-        return default_pipeline(kinds=KERNEL_KINDS).run(module, options)
+        return default_pipeline(kinds=KERNEL_KINDS, memory_limit=options.memory_limit).run(
+            module, options
+        )
 
     def compile(self, module: Module, options: Options, target: Target | None) -> GpuExecutable:
         """Compile to PTX.
