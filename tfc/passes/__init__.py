@@ -16,6 +16,7 @@ from tfc.passes.fold import Fold
 from tfc.passes.fusion import Fusion
 from tfc.passes.inline import Flatten, Inline
 from tfc.passes.kernel_kinds import LOOPS_ONLY, KernelKinds
+from tfc.passes.layout import Layouts
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
 from tfc.passes.simplify import Simplify
 
@@ -32,7 +33,8 @@ __all__ = [
 ]
 
 _MADE = (
-    Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, Fusion, Flatten, Copies,
+    Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, Layouts, Fusion, Flatten,
+    Copies,
 )  # fmt: skip
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
@@ -47,6 +49,9 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("simplify", "fusion", "rules see only the parts of a computation that was fused apart"),
     ("cse", "fusion", "fusion counts users, and equal values have too few each"),
     ("simplify", "copies", "simplify removes copies"),
+    ("convolutions", "layout", "a canonical convolution has transposes around it"),
+    ("dots", "layout", "a canonical dot has transposes before it"),
+    ("layout", "fusion", "a transpose that moves no byte is not fused"),
     ("cse", "copies", "cse merges copies of one value"),
     ("fusion", "copies", "a copy must stay the last thing that happens to a loop's state"),
 )
@@ -62,6 +67,9 @@ def default_pipeline(
         exact: keep every bit of the module's meaning.
         max_instructions: how much code a fusion may become.
     """
+    simplify = Repeat((Simplify(exact=exact), Fold(), Cse(), Dce()))
+    takes = kinds.takes_layouts
+    layouts = () if takes is None else (Layouts(takes), simplify)
     return Pipeline(
         "default",
         (
@@ -70,7 +78,8 @@ def default_pipeline(
             Devices(),
             Convolutions(),
             Dots(),
-            Repeat((Simplify(exact=exact), Fold(), Cse(), Dce())),
+            simplify,
+            *layouts,
             Fusion(max_instructions),
             Flatten(),
             Copies(),

@@ -1,8 +1,9 @@
 """Which instruction's storage a value lives in.
 
 A leaf is one array of an instruction's shape. tuple, get-tuple-element and opt-barrier only rename
-leaves, and a reshape between row-major arrays leaves every byte where it is: their leaves are their
-operands'. Everything else owns its leaves, except that a parameter's are bound by whoever runs it.
+leaves, and a reshape or transpose between arrays whose layouts agree leaves every byte where it is:
+their leaves are their operands'. Everything else owns its leaves, except that a parameter's are
+bound by whoever runs it.
 """
 
 from collections.abc import Iterable
@@ -10,6 +11,7 @@ from itertools import accumulate
 
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import AnyShape, Shape, TupleShape, leaves
+from tfc.passes.orders import forward, order_of
 
 Leaf = tuple[Instruction, int]  # (the owner, which array of its shape)
 
@@ -19,16 +21,22 @@ def is_alias(instruction: Instruction) -> bool:
     match instruction.opcode:
         case "tuple" | "get-tuple-element" | "opt-barrier":
             return True
-        case "reshape":
+        case "reshape" | "transpose":
             return is_bitcast(instruction)
         case _:
             return False
 
 
-def is_bitcast(reshape: Instruction) -> bool:
-    """True if a reshape keeps every element at its place in memory."""
-    shapes = (reshape.array_shape, reshape.operands[0].array_shape)
-    return all(s.has_default_layout for s in shapes)
+def is_bitcast(instruction: Instruction) -> bool:
+    """True for a reshape or transpose that keeps every element at its place in memory."""
+    if instruction.opcode not in ("reshape", "transpose"):
+        return False
+    here, before = instruction.array_shape, instruction.operands[0].array_shape
+    if instruction.opcode == "reshape" and here.has_default_layout and before.has_default_layout:
+        return True
+    if here.layout.padded_dimensions or before.layout.padded_dimensions:
+        return False
+    return forward(instruction, 0, order_of(before)) == order_of(here)
 
 
 def own_leaves(instruction: Instruction) -> tuple[Leaf, ...]:

@@ -133,6 +133,17 @@ def matmul_spec(root: Instruction) -> MatmulSpec | None:
     )
 
 
+def has_tiled_code(root: Instruction) -> bool:
+    """True for a dot or convolution whose arrays lie so that tiled code computes it at full speed.
+
+    That of convolutions takes others too, but reads features one at a time.
+    """
+    if matmul_spec(root) is not None:
+        return True
+    convolution = convolution_spec(root)
+    return convolution is not None and convolution.lhs.strides[-1] == 1
+
+
 def workspace_shape(root: Instruction, target: Target) -> Shape | None:
     """The array of scratch memory that the kernel of a root needs, if any."""
     spec = matmul_spec(root)
