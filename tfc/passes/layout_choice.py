@@ -189,6 +189,8 @@ class Choice:
         if not is_free(x) or x.array_shape.rank < 2:
             return
         wanted: dict[Order | None, None] = {}
+        if x is self.computation.root:
+            wanted[order_of(x.array_shape)] = None
         for k, o in enumerate(x.operands):
             if o in self.orders:
                 wanted[forward(x, k, self.orders[o])] = None
