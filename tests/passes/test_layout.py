@@ -150,6 +150,33 @@ def test_a_constant_is_laid_out_when_compiling() -> None:
     assert steps(after) == {"add": 1}
 
 
+@settings(max_examples=25)
+@given(
+    st.tuples(*[st.sampled_from([1, 2, 3, 9])] * 5),
+    *[st.permutations(range(4))] * 3,
+)
+def test_a_batch_lies_in_two_directions(sizes, left, right, out) -> None:
+    """dot over two batch dimensions with operands and result transposed in any way."""
+    a, b, m, k, n = sizes
+
+    def turned(order: list[int], dims: list[int]) -> str:
+        return "f32[" + ",".join(str(dims[d]) for d in order) + "]"
+
+    def batch(order: list[int]) -> str:
+        return f"{{{order.index(0)},{order.index(1)}}}"
+
+    module = parse(
+        f"ENTRY main {{\n x = {turned(left, [a, b, m, k])} parameter(0)\n"
+        f" y = {turned(right, [a, b, k, n])} parameter(1)\n d = f32[{a},{b},{m},{n}] dot(x, y), "
+        f"lhs_batch_dims={batch(left)}, lhs_contracting_dims={{{left.index(3)}}}, "
+        f"rhs_batch_dims={batch(right)}, rhs_contracting_dims={{{right.index(2)}}}\n"
+        f" ROOT t = {turned(out, [a, b, m, n])} transpose(d), "
+        f"dimensions={{{','.join(map(str, out))}}}\n}}"
+    )
+    arguments = tuple(arguments_for(module, np.random.default_rng(0)))
+    assert problem(module, arguments, "cpu") is None
+
+
 LOOP = """
 test { s = (s32[], f32[2,3]) parameter(0)
   i = s32[] get-tuple-element(s), index=0

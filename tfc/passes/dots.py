@@ -33,7 +33,11 @@ def group_stride(shape: Shape, dimensions: Sequence[int]) -> int | None:
     return shape.strides[wide[-1]] if wide else 0
 
 
-def dot_groups(dot: Instruction) -> tuple[tuple[Shape, tuple[Sequence[int], ...]], ...]:
+# An array, and the dimensions that form each of its directions.
+DotGroups = tuple[tuple[Shape, tuple[Sequence[int], ...]], ...]
+
+
+def dot_groups(dot: Instruction) -> DotGroups:
     """For lhs, rhs and the result of a dot: the shape, and the dimensions that form each direction.
 
     The directions are batch, rows and sums; batch, sums and columns; batch, rows and columns.
