@@ -14,7 +14,7 @@ and results of calls, collectives and whatever else has one form keep their layo
 a computation without transposes in which all is row-major.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import ClassVar
 
@@ -25,7 +25,7 @@ from tfc.hlo.shape import AnyShape, Shape, leaves
 from tfc.passes.aliases import is_bitcast
 from tfc.passes.called import control_computations, map_some
 from tfc.passes.dots import has_one_stride_a_direction, swapped
-from tfc.passes.layout_choice import REMADE, Choice, Takes, fitting, shape_in
+from tfc.passes.layout_choice import REMADE, Choice, Takes, shape_in
 from tfc.passes.orders import Order, backward, forward, is_alike, order_of, row_major
 
 
@@ -101,11 +101,13 @@ class _Laying:
         self, x: Instruction, operands: tuple[Instruction, ...], shape: AnyShape
     ) -> Instruction:
         """The instruction on new operands, in another layout; itself if both are as they were."""
-        before = {p: self.new[p] for p in x.control_predecessors if p in self.new}
-        new = x.renewed({**dict(zip(x.operands, x.operands)), **before})
-        if any(a is not b for a, b in zip(operands, x.operands)):
-            new = new.with_(operands=operands)
-        return new if shape == new.shape else new.with_(shape=shape)
+        before = tuple(self.new.get(p, p) for p in x.control_predecessors)
+        same = all(
+            a is b for a, b in zip((*operands, *before), (*x.operands, *x.control_predecessors))
+        )
+        if same and shape == x.shape:
+            return x
+        return replace(x, operands=operands, shape=shape, control_predecessors=before)
 
     def _operands(self, x: Instruction, order: Order | None) -> tuple[Instruction, ...] | None:
         """The operands in the orders in which the instruction reads them."""
@@ -130,7 +132,7 @@ class _Laying:
         subsets.sort(key=lambda s: sum(x.operands[k].array_shape.byte_size for k in s))
         for subset in subsets:
             wanted = tuple(plain[k] if k in subset else orders[k] for k in numbers)
-            fits = fitting(x, wanted, order, self.takes)
+            fits = self.choice.fitting(x, wanted, order)
             if fits is not None:
                 operands = tuple(self._in(o, w) for o, w in zip(x.operands, wanted))
                 if fits.opcode == "transpose":

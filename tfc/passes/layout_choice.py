@@ -8,7 +8,7 @@ takes the order of a neighbour while that lowers the bytes to be copied.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from heapq import heappop, heappush
 from itertools import count
 
@@ -49,25 +49,6 @@ def is_free(x: Instruction) -> bool:
     return x.opcode != "bitcast-convert" or is_alike(x, 0) or not x.shape.rank
 
 
-def fitting(
-    x: Instruction, operands: tuple[Order, ...], order: Order, takes: Takes
-) -> Instruction | None:
-    """The dot or convolution in these orders as the target takes it, on parameters; None if not.
-
-    For a dot whose result has its rows as neighbours that is a transpose, for which no code runs,
-    of the dot of its operands in the other order.
-    """
-    shapes = (shape_in(o.array_shape, a) for o, a in zip(x.operands, operands))
-    parameters = tuple(
-        Instruction("parameter", (), s, Attributes(number=n)) for n, s in enumerate(shapes)
-    )
-    laid = x.with_(operands=parameters, shape=shape_in(x.array_shape, order))
-    if takes(laid):
-        return laid
-    other = swapped(laid) if x.opcode == "dot" else None
-    return other if other is not None and takes(other.operands[0]) else None
-
-
 def _in_row_major(x: Instruction) -> tuple[tuple[Order, ...], Order]:
     ranks = (o.array_shape.rank for o in x.operands)
     return tuple(row_major(r) for r in ranks), row_major(x.array_shape.rank)
@@ -81,16 +62,37 @@ class Choice:
         self.orders: dict[Instruction, Order] = {}
         self._heap: list[tuple[int, int, bool, int, Instruction, Order]] = []
         self._number = count()
+        self._fitting: dict[Hashable, Instruction | None] = {}
         self.asked = {
             x for x in computation.instructions
-            if x.opcode in ASKED and fitting(x, *_in_row_major(x), takes) is not None
+            if x.opcode in ASKED and self.fitting(x, *_in_row_major(x)) is not None
         }  # fmt: skip
         self._grow()
         self._relax()
 
-    def takes(self, x: Instruction, operands: tuple[Order, ...], order: Order) -> bool:
-        """Whether the target's kernel for a dot or convolution takes its arrays in these orders."""
-        return x not in self.asked or fitting(x, operands, order, self._takes) is not None
+    def fitting(
+        self, x: Instruction, operands: tuple[Order, ...], order: Order
+    ) -> Instruction | None:
+        """The dot or convolution in these orders as the target takes it, on parameters.
+
+        For a dot whose result has its rows as neighbours that is a transpose, for which no code
+        runs, of the dot of its operands in the other order. None if the target takes neither.
+        """
+        shapes = tuple(shape_in(o.array_shape, a) for o, a in zip(x.operands, operands))
+        key = (x.opcode, x.attributes, shapes, shape_in(x.array_shape, order))
+        if key not in self._fitting:
+            parameters = (
+                Instruction("parameter", (), s, Attributes(number=n)) for n, s in enumerate(shapes)
+            )
+            laid = Instruction(x.opcode, tuple(parameters), key[-1], x.attributes, x.name)
+            forms = [laid, *([swapped(laid)] if x.opcode == "dot" else [])]
+            taken = (f for f in forms if self._takes(f if f is laid else f.operands[0]))
+            self._fitting[key] = next(taken, None)
+        return self._fitting[key]
+
+    def _may(self, x: Instruction, operands: tuple[Order, ...], order: Order) -> bool:
+        """Whether the kernel of an instruction takes its arrays in these orders."""
+        return x not in self.asked or self.fitting(x, operands, order) is not None
 
     # Growing
 
@@ -158,9 +160,7 @@ class Choice:
         return order_of(x.operands[number].array_shape)
 
     def _result_may(self, x: Instruction, order: Order) -> bool:
-        if x not in self.asked:
-            return True
-        return self.takes(x, _in_row_major(x)[0], order)
+        return x not in self.asked or self._may(x, _in_row_major(x)[0], order)
 
     # Relaxing
 
@@ -232,7 +232,7 @@ class Choice:
         if x in self.asked:
             orders = list(_in_row_major(x)[0])
             orders[number] = operand
-            return 0 if self.takes(x, tuple(orders), result) else _weight(near) + 1
+            return 0 if self._may(x, tuple(orders), result) else _weight(near) + 1
         if x.opcode == "reshape":
             return 0 if forward(x, 0, operand) == result else _weight(near) + 1
         if backward(x, number, result) in (operand, None):

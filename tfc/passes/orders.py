@@ -9,6 +9,7 @@ is the order of the other side under which no element changes its place among it
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from tfc.hlo.ir import Instruction
 from tfc.hlo.movement import common_factors
@@ -24,6 +25,7 @@ _ALIKE = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=64)
 def row_major(rank: int) -> Order:
     """The order of a row-major array."""
     return Layout.default(rank).minor_to_major
@@ -31,6 +33,11 @@ def row_major(rank: int) -> Order:
 
 def settled(dims: Sequence[int], order: Iterable[int]) -> Order:
     """The one form of an order of an array's dimensions."""
+    return _settled(tuple(dims), tuple(order))
+
+
+@lru_cache(maxsize=4096)
+def _settled(dims: Order, order: Order) -> Order:
     wide = [d for d in order if dims[d] != 1]
     if 0 in dims or wide == sorted(wide, reverse=True):
         return row_major(len(dims))
