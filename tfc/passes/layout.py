@@ -46,7 +46,8 @@ class Layouts:
     def explain(self, module: Module) -> tuple[str, ...]:
         """The copies that the layouts need, and the transposes that move bytes or none."""
         notes: list[str] = []
-        for computation in control_computations(module):
+        control = control_computations(module)
+        for computation in (c for c in module.computations if c in control):
             laying = _Laying(computation, self.takes)
             after = laying.apply()
             notes += laying.notes
@@ -85,17 +86,22 @@ class _Laying:
 
     def _renewed(self, x: Instruction) -> Instruction:
         order = self.choice.orders.get(x)
+        if order is None:
+            return self._with(x, self._operands(x, None), x.shape)
         if x in self.choice.asked:
-            return self._asked(x, self.choice.orders[x])
-        shape = x.shape if order is None else shape_in(x.array_shape, order)
-        operands = self._operands(x, order)
-        if operands is None:  # a reshape to an order that its operand cannot have
-            bitcast = forward(x, 0, self.choice.orders[x.operands[0]])
-            operands = tuple(self.new[o] for o in x.operands)
-            if order is not None and bitcast is not None:
-                made = x.with_(operands=operands, shape=shape_in(x.array_shape, bitcast))
-                return self._copy(made, order)
-        return self._with(x, operands, shape)
+            return self._asked(x, order)
+        if x.opcode == "reshape":
+            return self._reshape(x, order)
+        return self._with(x, self._operands(x, order), shape_in(x.array_shape, order))
+
+    def _reshape(self, x: Instruction, order: Order) -> Instruction:
+        """A reshape after a copy if it then moves nothing, else before one, else by itself."""
+        (operand,) = x.operands
+        wanted, bitcast = backward(x, 0, order), forward(x, 0, self.choice.orders[operand])
+        inner = self.new[operand] if wanted is None else self._in(operand, wanted)
+        if wanted is not None or bitcast is None:
+            return self._with(x, (inner,), shape_in(x.array_shape, order))
+        return self._copy(self._with(x, (inner,), shape_in(x.array_shape, bitcast)), order)
 
     def _with(
         self, x: Instruction, operands: tuple[Instruction, ...], shape: AnyShape
@@ -109,17 +115,13 @@ class _Laying:
             return x
         return replace(x, operands=operands, shape=shape, control_predecessors=before)
 
-    def _operands(self, x: Instruction, order: Order | None) -> tuple[Instruction, ...] | None:
+    def _operands(self, x: Instruction, order: Order | None) -> tuple[Instruction, ...]:
         """The operands in the orders in which the instruction reads them."""
         operands = []
         for k, o in enumerate(x.operands):
             wanted = self.choice.demand(x, k) if o in self.choice.orders else None
             if wanted is None and order is not None and _is_walked(x, k):
                 wanted = backward(x, k, order)
-            if x.opcode == "reshape" and forward(x, 0, self.choice.orders[o]) != order:
-                wanted = backward(x, k, order) if order is not None else None
-                if wanted is None:
-                    return None
             operands.append(self.new[o] if wanted is None else self._in(o, wanted))
         return tuple(operands)
 
