@@ -19,6 +19,7 @@ from tfc.passes.horizontal import Horizontal
 from tfc.passes.inline import Flatten, Inline
 from tfc.passes.input_projections import InputProjections
 from tfc.passes.kernel_kinds import LOOPS_ONLY, KernelKinds
+from tfc.passes.layout import Layouts
 from tfc.passes.loop_invariants import Invariants
 from tfc.passes.loop_simplify import Loops
 from tfc.passes.multi_output import MultiOutput
@@ -60,6 +61,7 @@ _MADE = (
     Unroll,
     InputProjections,
     TripCounts,
+    Layouts,
     RowFusion,
     Fusion,
     MultiOutput,
@@ -90,6 +92,9 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("cse", "rows", "equal values have too few users each"),
     ("rows", "fusion", "reductions fused with their producers are no part of larger kernels"),
     ("simplify", "copies", "simplify removes copies"),
+    ("convolutions", "layout", "a canonical convolution has transposes around it"),
+    ("dots", "layout", "a canonical dot has transposes before it"),
+    ("layout", "fusion", "a transpose that moves no byte is not fused"),
     ("cse", "copies", "cse merges copies of one value"),
     ("copies", "schedule", "copies makes computations anew, in an order of its own"),
     ("schedule", "remat", "what is needed at one time depends on the order"),
@@ -119,6 +124,8 @@ def default_pipeline(
     simple = (Simplify(exact=exact), Fold(), Cse(), Dce())
     control = (Conditionals(), Loops(), Ranges(), Invariants(), Unroll(), InputProjections())
     several = MultiOutput(reducing_stores=kinds.reducing_stores)
+    takes = kinds.takes_layouts
+    layouts = () if takes is None else (Layouts(takes), Repeat(simple))
     return Pipeline(
         "default",
         (
@@ -129,6 +136,7 @@ def default_pipeline(
             Dots(),
             Repeat((*simple, *control)),
             TripCounts(),
+            *layouts,
             *((RowFusion(max_instructions),) if kinds.rows else ()),
             Fusion(max_instructions),
             *((several,) if kinds.several_results else ()),

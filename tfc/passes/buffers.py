@@ -67,7 +67,8 @@ class BufferAssignment:
 
     slices: for every instruction of every computation that runs as steps (the entry, loop parts,
         branches), one slice for each leaf of its shape. Those of an alias (aliases.is_alias: tuple,
-        get-tuple-element, row-major reshape) are its operands': it needs no code.
+        get-tuple-element, reshapes and transposes that move nothing) are its operands': it needs no
+        code.
     result_slices: where each leaf of the entry's root must end up. If its slice is another
         (a parameter, a constant, a value returned twice), it is copied there at the end.
     constants: (offset in the pool, literal): the literal's row-major bytes go there.

@@ -64,7 +64,7 @@ def is_producer(instruction: Instruction) -> bool:
 
 def is_consumer(instruction: Instruction) -> bool:
     """True if the instruction can be the root of a fusion."""
-    if instruction.opcode == "reshape" and is_bitcast(instruction):
+    if is_bitcast(instruction):
         return False  # no code at all is better
     return is_loop(instruction) or instruction.opcode in REDUCTIONS
 
@@ -79,8 +79,9 @@ def can_fuse(producer: Instruction, consumer: Instruction) -> Refusal | None:
     elif not is_loop(consumer):
         reason = f"{consumer.opcode} needs its operand in memory"
         return Refusal(producer, consumer, reason)
-    if producer.opcode == "reshape" and is_bitcast(producer) and _is_stored(producer.operands[0]):
-        return Refusal(producer, consumer, "a reshape of a stored value needs no code")
+    if is_bitcast(producer) and _is_stored(producer.operands[0]):
+        reason = f"a {producer.opcode} of a stored value needs no code"
+        return Refusal(producer, consumer, reason)
     return None
 
 
@@ -92,7 +93,7 @@ def _init_values(reduction: Instruction) -> tuple[Instruction, ...]:
 
 def _is_stored(instruction: Instruction) -> bool:
     """True if the value is in memory whatever fusion decides."""
-    while instruction.opcode == "reshape" and is_bitcast(instruction):
+    while is_bitcast(instruction):
         instruction = instruction.operands[0]
     return not is_producer(instruction)
 

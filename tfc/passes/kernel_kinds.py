@@ -4,7 +4,10 @@ A pass that forms one of them runs only for backends that have it, so the HLO af
 what the backend emits.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from tfc.hlo.ir import Instruction
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,8 @@ class KernelKinds:
     several_results: one loop that stores more than one array, and one pass of several reductions.
     reducing_stores: reductions whose pass stores what it goes through, too.
     dear_calls: loops in sequence; starting a kernel takes so long that small ones are merged.
+    takes_layouts: whether the kernel of a dot or convolution that is fast reads its operands and
+        writes its result in the layouts that these have; without an answer all stay row-major.
     """
 
     rows: bool = False
@@ -23,6 +28,7 @@ class KernelKinds:
     several_results: bool = False
     reducing_stores: bool = False
     dear_calls: bool = False
+    takes_layouts: Callable[[Instruction], bool] | None = None
 
 
 LOOPS_ONLY = KernelKinds()

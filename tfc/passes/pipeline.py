@@ -10,7 +10,7 @@ import shlex
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -155,7 +155,8 @@ def pass_text(each: Pass) -> str:
         return f"repeat({','.join(pass_text(p) for p in each.passes)})"
     if not is_dataclass(each):
         return each.name
-    values = [(f, getattr(each, f.name)) for f in fields(each)]
+    # What has no default in text, such as an answer of the target, cannot be stated in text either.
+    values = [(f, getattr(each, f.name)) for f in fields(each) if f.default is not MISSING]
     stated = [f"{f.name}={_value_text(value)}" for f, value in values if value != f.default]
     return f"{each.name}{{{','.join(stated)}}}" if stated else each.name
 

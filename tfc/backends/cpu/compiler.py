@@ -8,7 +8,7 @@ import numpy as np
 from tfc.backends.cpu.abi import entry_point
 from tfc.backends.cpu.calls import Callee, Place, callees
 from tfc.backends.cpu.executable import CpuExecutable
-from tfc.backends.cpu.kernels import workspace_shape
+from tfc.backends.cpu.kernels import has_tiled_code, workspace_shape
 from tfc.backends.cpu.program import Program, emit_program
 from tfc.backends.interfaces import Compiler, ObjectCode
 from tfc.backends.llvm import CompiledModule, compile_ir, lower_to_llvm, to_llvm_ir
@@ -21,7 +21,9 @@ from tfc.passes import KernelKinds, default_pipeline
 from tfc.passes.buffers import BufferAssignment, assign_buffers
 
 JIT_NAME = "tfc_entry"
-KERNEL_KINDS = KernelKinds(rows=True, several_results=True, reducing_stores=True)
+KERNEL_KINDS = KernelKinds(
+    rows=True, several_results=True, reducing_stores=True, takes_layouts=has_tiled_code
+)
 STAGES = ("hlo", "optimized", "mlir", "llvm", "asm")
 
 
