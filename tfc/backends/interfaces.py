@@ -7,7 +7,7 @@ device memory); executables run. Outside packages add one through the entry-poin
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ from tfc.hlo.ir import Module
 from tfc.hlo.shape import Shape, from_memory, leaves, to_memory
 from tfc.options import Options
 from tfc.passes.cost import CostAnalysis, cost_analysis
+from tfc.pictures.arena import LiveBuffer, arena_svg
 from tfc.runtime.replicas import run_devices
 
 
@@ -27,17 +28,33 @@ class MemoryAnalysis:
     """Bytes of memory that one call of an executable uses.
 
     `peak` is what is held at once: arguments, results and temporaries.
+
+    lower_bound: the most bytes of temporaries in use at one step; no plan needs less.
+    buffers: the temporaries, each with its place in the arena and the steps when it is in use.
     """
 
     argument_bytes: int
     result_bytes: int
     temporary_bytes: int
     constant_bytes: int
+    lower_bound: int = 0
+    buffers: tuple[LiveBuffer, ...] = field(default=(), repr=False)
+    name: str = field(default="", repr=False)
 
     @property
     def peak(self) -> int:
         """Arguments, results, temporaries and constants together."""
         return self.argument_bytes + self.result_bytes + self.temporary_bytes + self.constant_bytes
+
+    def to_svg(self, standalone: bool = True) -> str:
+        """A picture of the arena: which buffer is where from which step to which.
+
+        Args:
+            standalone: with its own style and background, rather than those of a page.
+        """
+        return arena_svg(
+            self.buffers, self.temporary_bytes, self.lower_bound, self.name, standalone
+        )
 
 
 class TransferManager(Protocol):

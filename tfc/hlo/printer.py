@@ -83,6 +83,12 @@ def unique_names(wanted: Iterable[str]) -> list[str]:
     return names
 
 
+def instruction_names(computation: Computation) -> dict[Instruction, str]:
+    """The names that the instructions have in the text of their computation."""
+    wanted = (i.name or i.opcode for i in computation.instructions)
+    return dict(zip(computation.instructions, unique_names(wanted)))
+
+
 def _print_header(module: Module) -> str:
     parameters = TupleShape(tuple(p.shape for p in module.entry.parameters))
     layout = f"{{{parameters}->{module.entry.root.shape}}}"
@@ -97,8 +103,7 @@ def _print_header(module: Module) -> str:
 
 
 def _print_computation(computation: Computation, name_of: NameOf) -> str:
-    wanted = (i.name or i.opcode for i in computation.instructions)
-    names = dict(zip(computation.instructions, unique_names(wanted)))
+    names = instruction_names(computation)
     parameters = ", ".join(
         f"{names[p]}: {p.shape.without_layout()}" for p in computation.parameters
     )

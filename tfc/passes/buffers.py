@@ -44,6 +44,21 @@ class Slice:
 
 
 @dataclass(frozen=True)
+class Placement:
+    """A piece of the arena and the steps, both included, from which to which it is in use.
+
+    leaf: which array of the instruction's value lies there; None for its scratch memory.
+    """
+
+    instruction: Instruction
+    leaf: int | None
+    offset: int
+    size: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
 class BufferAssignment:
     """Where every value lives.
 
@@ -55,6 +70,7 @@ class BufferAssignment:
     constants: (offset in the pool, literal): the literal's row-major bytes go there.
     workspace: the scratch memory of the instructions that asked for some.
     lower_bound: the most bytes of the arena alive at one time; no assignment can be smaller.
+    placements: the pieces of the arena over time.
 
     A while's leaves are its state, and the parameters of its condition and body alias them: the
     backend copies the operand's leaves there first and the body root's leaves after each iteration,
@@ -69,6 +85,7 @@ class BufferAssignment:
     result_slices: tuple[Slice, ...]
     workspace: Mapping[Instruction, Slice]
     lower_bound: int
+    placements: tuple[Placement, ...] = ()
 
 
 def assign_buffers(module: Module, workspace: Workspace = lambda _: 0) -> BufferAssignment:
@@ -98,6 +115,7 @@ def assign_buffers(module: Module, workspace: Workspace = lambda _: 0) -> Buffer
     packing = pack(blocks)
     arena = [Slice("arena", 0, o, b.size) for o, b in zip(packing.offsets, blocks)]
     placed.update(zip(floating, arena))
+    owners: list[tuple[Instruction, int | None]] = [*floating, *((i, None) for i, _ in scratch)]
     return BufferAssignment(
         slices=MappingProxyType(
             {i: tuple(placed[leaf] for leaf in owners) for i, owners in live.sources.of.items()}
@@ -108,6 +126,10 @@ def assign_buffers(module: Module, workspace: Workspace = lambda _: 0) -> Buffer
         result_slices=result_slices,
         workspace=MappingProxyType({i: s for (i, _), s in zip(scratch, arena[len(floating) :])}),
         lower_bound=packing.lower_bound,
+        placements=tuple(
+            Placement(i, leaf, s.offset, b.size, b.start, b.end)
+            for (i, leaf), s, b in zip(owners, arena, blocks)
+        ),
     )
 
 

@@ -13,8 +13,12 @@ from tfc.backends.cpu.program import Program
 from tfc.backends.interfaces import Executable, HostTransferManager, MemoryAnalysis
 from tfc.backends.llvm import CompiledModule
 from tfc.hlo.ir import Instruction, Module
+from tfc.hlo.printer import instruction_names
 from tfc.hlo.shape import Shape
 from tfc.passes.buffers import BufferAssignment
+from tfc.passes.cost import CostAnalysis, cost_analysis
+from tfc.pictures.arena import LiveBuffer
+from tfc.pictures.categories import category
 from tfc.runtime.functions import reraise
 from tfc.runtime.replicas import running_one_of
 
@@ -123,13 +127,21 @@ class CpuExecutable(Executable):
             case _:
                 return str(self.hlo)
 
+    def cost_analysis(self) -> CostAnalysis:
+        """Arithmetic operations, transcendental functions and bytes moved, in all and by kernel."""
+        return cost_analysis(self.hlo, _updated_in_place(self._compilation.assignment))
+
     def memory_analysis(self) -> MemoryAnalysis:
-        """Bytes of arguments, results, the arena and the constant pool."""
+        """Bytes of arguments, results, the arena and the constant pool; the arena's buffers."""
+        plan = self._compilation.assignment
         return MemoryAnalysis(
             _total(self.parameter_shapes),
             _total(self.result_shapes),
             self._arena_size,
             self._constants.size,
+            plan.lower_bound,
+            _live_buffers(self.hlo, plan),
+            self.hlo.name,
         )
 
 
@@ -147,6 +159,29 @@ def aligned_bytes(size: int) -> np.ndarray:
 
 def _memory_dims(shape: Shape) -> tuple[int, ...]:
     return shape.dims if shape.has_default_layout else (shape.storage_size,)
+
+
+def _updated_in_place(plan: BufferAssignment) -> set[Instruction]:
+    """The instructions whose result lies where one of their operands does."""
+    return {
+        instruction
+        for instruction, result in plan.slices.items()
+        if any(s.size and s in plan.slices[o] for s in result for o in instruction.operands)
+    }
+
+
+def _live_buffers(module: Module, plan: BufferAssignment) -> tuple[LiveBuffer, ...]:
+    """The pieces of the arena, named as in the text of the module."""
+    names = {i: n for c in module.computations for i, n in instruction_names(c).items()}
+    found = []
+    for piece in plan.placements:
+        name, kind = names[piece.instruction], category(piece.instruction)
+        if piece.leaf is None:
+            name, kind = f"{name} (scratch)", "scratch"
+        elif not isinstance(piece.instruction.shape, Shape):
+            name = f"{name}[{piece.leaf}]"
+        found.append(LiveBuffer(name, kind, piece.offset, piece.size, piece.first, piece.last))
+    return tuple(found)
 
 
 def _total(shapes: Sequence[Shape]) -> int:
