@@ -1,6 +1,7 @@
 """The command `tfc`: run, optimise, show, compile and measure tensor programs."""
 
 import statistics
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -13,6 +14,7 @@ from tempfile import TemporaryDirectory
 import click
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from tfc import __version__, aot
@@ -26,6 +28,8 @@ from tfc.console import Commands, arguments_for, show, write_text
 from tfc.errors import UnsupportedError
 from tfc.options import Options
 from tfc.passes import PASSES, Pipeline, PipelineReport, default_pipeline, parse_passes
+from tfc.profiling import COLUMNS
+from tfc.profiling import profile as measure
 
 _STAGES = ("hlo", "stablehlo", "optimized", "mlir", "llvm", "asm", "ptx")
 
@@ -33,6 +37,7 @@ _EXAMPLES = """\b
 Examples:
   tfc run examples/softmax.hlo --time 100
   tfc opt examples/softmax.hlo --passes simplify,fusion
+  tfc profile examples/softmax.hlo --trace softmax.json
   tfc emit examples/softmax.hlo --stage asm
   tfc emit examples/softmax.hlo --stage ptx --backend gpu
   tfc compile examples/softmax.hlo --cpp-class demo::Softmax --out-dir build
@@ -80,10 +85,7 @@ def _target(text: str | None) -> Target | None:
 # --- run ----------------------------------------------------------------------------------------
 
 
-@tfc.command()
-@click.argument("file")
-@_backend_option
-@click.option(
+_values_option = click.option(
     "--arg",
     "texts",
     multiple=True,
@@ -91,7 +93,14 @@ def _target(text: str | None) -> Target | None:
     help="The next argument, as a literal such as '{1, 2}' or as an array file; "
     "those left out are random.",
 )
-@click.option("--seed", default=0, show_default=True, help="Of the random arguments.")
+_seed_option = click.option("--seed", default=0, show_default=True, help="Of the random arguments.")
+
+
+@tfc.command()
+@click.argument("file")
+@_backend_option
+@_values_option
+@_seed_option
 @_fill_option
 @click.option(
     "--time", "calls", type=click.IntRange(1), metavar="N", help="Time N calls after the first."
@@ -125,6 +134,43 @@ def _timed(executable: Executable, arguments: Sequence[np.ndarray], calls: int) 
         seconds.append(time.perf_counter() - start)
     median, least = (f(seconds) * 1e6 for f in (statistics.median, min))
     return f"{calls} calls: median {median:.2f} µs, least {least:.2f} µs"
+
+
+# --- profile ------------------------------------------------------------------------------------
+
+
+@tfc.command()
+@click.argument("file")
+@_values_option
+@_seed_option
+@_fill_option
+@click.option("-n", "--runs", default=10, show_default=True, type=click.IntRange(1))
+@click.option(
+    "--trace", metavar="FILE.json", help="Write a trace that Perfetto and chrome://tracing show."
+)
+def profile(
+    file: str,
+    texts: Sequence[str],
+    seed: int,
+    fill_constants: str | None,
+    runs: int,
+    trace: str | None,
+) -> None:
+    """Run FILE on the CPU with a clock around each kernel, and print where the time goes."""
+    module = read_module(file, fill_constants)
+    arguments = arguments_for(module, texts, seed)
+    found = measure(compile_module(module), *arguments, runs=runs)
+    # A table in a file or a pipe is as wide as it needs to be.
+    console = Console() if sys.stdout.isatty() else Console(width=140)
+    table = Table(box=None, header_style="bold")
+    for number, column in enumerate(COLUMNS):
+        table.add_column(column, justify="left" if number < 2 else "right", no_wrap=number > 0)
+    for row in found.rows():
+        table.add_row(*map(escape, row))
+    console.print(table)
+    click.echo(found.summary())
+    if trace:
+        found.save(trace)
 
 
 # --- opt ----------------------------------------------------------------------------------------

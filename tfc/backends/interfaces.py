@@ -6,7 +6,7 @@ device memory); executables run. Outside packages add one through the entry-poin
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ import numpy as np
 from tfc.backends.target import Target
 from tfc.errors import ShapeError, UnsupportedError
 from tfc.hlo.devices import device_counts, require_devices
-from tfc.hlo.ir import Module
+from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.shape import Shape, from_memory, leaves, to_memory
 from tfc.options import Options
 from tfc.passes.cost import CostAnalysis, cost_analysis
@@ -55,6 +55,35 @@ class MemoryAnalysis:
         return arena_svg(
             self.buffers, self.temporary_bytes, self.lower_bound, self.name, standalone
         )
+
+
+@dataclass(frozen=True)
+class TimedKernel:
+    """What one place of a program took in one run.
+
+    function: the name of the kernel in the program's code; "" for a copy of `copied` bytes.
+    count: how often it ran.
+    """
+
+    instruction: Instruction
+    function: str
+    copied: int
+    count: int
+    nanoseconds: float
+
+
+@dataclass(frozen=True)
+class KernelTimes:
+    """What one run of a program took, place by place.
+
+    events: (number of the kernel, begin, end) of the first things that ran; all times are
+        nanoseconds of Python's time.monotonic_ns.
+    """
+
+    kernels: tuple[TimedKernel, ...]
+    events: tuple[tuple[int, int, int], ...]
+    began: int
+    ended: int
 
 
 class TransferManager(Protocol):
@@ -151,6 +180,14 @@ class Executable(ABC):
     def cost_analysis(self) -> CostAnalysis:
         """Arithmetic operations, transcendental functions and bytes moved by one call."""
         return cost_analysis(self.hlo)
+
+    def timed(self) -> Callable[..., KernelTimes]:
+        """The same program with clocks around its kernels: takes what a call takes.
+
+        Raises:
+            UnsupportedError: the backend cannot time its kernels.
+        """
+        raise UnsupportedError("this backend does not time its kernels; use backend='cpu'")
 
     def check_arguments(self, arguments: Sequence[np.ndarray]) -> None:
         """Check number, element types and dimensions.

@@ -1,16 +1,23 @@
 """Running compiled code in this process: argument passing, results and temporaries."""
 
 import ctypes
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from tfc.backends.cpu.abi import ALIGNMENT
 from tfc.backends.cpu.calls import Callee, symbols
 from tfc.backends.cpu.program import Program
-from tfc.backends.interfaces import Executable, HostTransferManager, MemoryAnalysis
+from tfc.backends.cpu.timing import read_times, times_size
+from tfc.backends.interfaces import (
+    Executable,
+    HostTransferManager,
+    KernelTimes,
+    MemoryAnalysis,
+)
 from tfc.backends.llvm import CompiledModule
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.printer import instruction_names
@@ -48,7 +55,11 @@ class Compilation(Protocol):
         """Its MLIR."""
         ...
 
-    def to_llvm(self, constants: bytes | None) -> CompiledModule:
+    def with_clocks(self) -> "Compilation":
+        """The same with a clock around each kernel."""
+        ...
+
+    def to_llvm(self, program: Program, constants: bytes | None) -> CompiledModule:
         """Its LLVM IR and machine code."""
         ...
 
@@ -62,8 +73,10 @@ class CpuExecutable(Executable):
 
     def __init__(self, source: Module, compilation: Compilation, name: str):
         super().__init__(source, compilation.module)
-        self._compilation = compilation
-        self._compiled = compilation.to_llvm(None)
+        self._compilation, self._name = compilation, name
+        program = compilation.emit()
+        self._sites = program.sites
+        self._compiled = compilation.to_llvm(program, None)
         self._code = self._compiled.load(symbols(compilation.callees))
         plan = compilation.assignment
         self._constants = aligned_bytes(plan.constant_size)
@@ -131,6 +144,11 @@ class CpuExecutable(Executable):
         """Arithmetic operations, transcendental functions and bytes moved, in all and by kernel."""
         return cost_analysis(self.hlo, _updated_in_place(self._compilation.assignment))
 
+    def timed(self) -> Callable[..., KernelTimes]:
+        """The same program with a clock around each kernel; for one thread at a time."""
+        clocked = TimedExecutable(self.source, self._compilation.with_clocks(), self._name)
+        return clocked.measure
+
     def memory_analysis(self) -> MemoryAnalysis:
         """Bytes of arguments, results, the arena and the constant pool; the arena's buffers."""
         plan = self._compilation.assignment
@@ -143,6 +161,27 @@ class CpuExecutable(Executable):
             _live_buffers(self.hlo, plan),
             self.hlo.name,
         )
+
+
+class TimedExecutable(CpuExecutable):
+    """A program that times its kernels."""
+
+    def __init__(self, source: Module, compilation: Compilation, name: str):
+        super().__init__(source, compilation, name)
+        words = ctypes.c_int64 * times_size(len(self._sites))
+        memory: Any = words.from_address(self._code.address(f"{name}.times"))
+        self._times = np.frombuffer(memory, np.int64)
+
+    def measure(self, *arguments: np.ndarray) -> KernelTimes:
+        """Run, and say what each kernel took.
+
+        Raises:
+            ShapeError: the arguments do not fit the parameters.
+        """
+        self._times[:] = 0
+        began = time.monotonic_ns()
+        self(*arguments)
+        return read_times(self._times, self._sites, began, time.monotonic_ns())
 
 
 def _address(array: np.ndarray) -> int:
