@@ -4,12 +4,10 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 from inspect import getdoc
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import click
 import numpy as np
@@ -186,8 +184,16 @@ def profile(
 @_fill_option
 @_output_option
 @click.option("--print-after-all", is_flag=True, help="Print the module after each change.")
+@click.option("--print-before-all", is_flag=True, help="Print the module before each change.")
 @click.option("--stats", is_flag=True, help="Say what each pass did, and how long it took.")
 @click.option("--dump-dir", default="", metavar="DIR", help="Write the module after each change.")
+@click.option(
+    "--dump-as",
+    default="text",
+    show_default=True,
+    metavar="text,dot,html",
+    help="What to write there: text that every command reads, Graphviz text, pages with a graph.",
+)
 @click.option("--list", "listed", is_flag=True, help="List the passes instead.")
 def opt(
     file: str | None,
@@ -195,8 +201,10 @@ def opt(
     fill_constants: str | None,
     output: str | None,
     print_after_all: bool,
+    print_before_all: bool,
     stats: bool,
     dump_dir: str,
+    dump_as: str,
     listed: bool,
 ) -> None:
     """Run HLO passes over FILE ("-" is the standard input) and print the module."""
@@ -210,29 +218,27 @@ def opt(
     if passes is not None:
         pipeline = Pipeline("chosen", parse_passes(passes))
     options = replace(Options.from_environment(), time=stats)
-    options = replace(options, dump_dir=dump_dir or options.dump_dir)
+    if dump_dir:
+        forms = tuple(form.strip() for form in dump_as.split(","))
+        options = replace(options, dump_dir=dump_dir, dump_as=forms)
     report = PipelineReport()
-    with ExitStack() as stack:
-        if print_after_all:
-            folder = options.dump_dir or stack.enter_context(TemporaryDirectory())
-            options = replace(options, dump_dir=folder)
-            # Called when a pass fails, too: that is when one wants to see what led there.
-            stack.callback(_print_dumps, Path(folder), _dumps(Path(folder)))
+    try:
         result = pipeline.run(module, options, report)
+    finally:
+        # When a pass fails, too: that is when one wants to see what led there.
+        _print_steps(report, print_before_all, print_after_all)
     write_text(str(result), output)
     if stats:
         click.echo(str(report), err=True)
 
 
-def _dumps(folder: Path) -> dict[Path, int]:
-    """The modules in a folder, and when each was written."""
-    return {dump: dump.stat().st_mtime_ns for dump in sorted(folder.glob("*.hlo"))}
-
-
-def _print_dumps(folder: Path, before: dict[Path, int]) -> None:
-    """Print the modules that this run has written."""
-    for dump, _ in sorted(_dumps(folder).items() - before.items()):
-        click.echo(f"// after {dump.stem}\n{dump.read_text(encoding='utf-8')}", err=True)
+def _print_steps(report: PipelineReport, before: bool, after: bool) -> None:
+    """Print the modules that passes were given, or made of them, where they differ."""
+    for number, step in enumerate(report.steps, 1):
+        if step.changed and before:
+            click.echo(f"// before {number:02}.{step.name}\n{step.source}", err=True)
+        if step.changed and after:
+            click.echo(f"// after {number:02}.{step.name}\n{step.result}", err=True)
 
 
 def _pass_table() -> Table:

@@ -16,6 +16,7 @@ class Options:
     time: measure each pass, and let passes explain what they did and refused.
     disabled: the names of passes to leave out.
     target: the machine to compile for, as text; "" is the machine that compiles.
+    dump_as: the forms of what is written to dump_dir: "text", "dot" (Graphviz), "html".
     """
 
     dump_dir: str = ""
@@ -23,6 +24,7 @@ class Options:
     time: bool = False
     disabled: tuple[str, ...] = ()
     target: str = ""
+    dump_as: tuple[str, ...] = ("text",)
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] | None = None) -> "Options":
@@ -35,14 +37,19 @@ class Options:
             TfcError: a switch is neither on nor off.
         """
         found = os.environ if environment is None else environment
-        disabled = (name.strip() for name in found.get("TFC_DISABLE", "").split(","))
         return Options(
             dump_dir=found.get("TFC_DUMP", ""),
             verify=_switch(found, "TFC_VERIFY", True),
             time=_switch(found, "TFC_TIME", False),
-            disabled=tuple(name for name in disabled if name),
+            disabled=_names(found, "TFC_DISABLE"),
             target=found.get("TFC_TARGET", ""),
+            dump_as=_names(found, "TFC_DUMP_AS") or ("text",),
         )
+
+
+def _names(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """The words between the commas."""
+    return tuple(filter(None, (word.strip() for word in environment.get(name, "").split(","))))
 
 
 def _switch(environment: Mapping[str, str], name: str, default: bool) -> bool:
