@@ -36,6 +36,7 @@ Examples:
   tfc run examples/softmax.hlo --time 100
   tfc opt examples/softmax.hlo --passes simplify,fusion
   tfc profile examples/softmax.hlo --trace softmax.json
+  tfc explore examples/transformer.py:layer -o report.html
   tfc emit examples/softmax.hlo --stage asm
   tfc emit examples/softmax.hlo --stage ptx --backend gpu
   tfc compile examples/softmax.hlo --cpp-class demo::Softmax --out-dir build
@@ -286,6 +287,34 @@ def emit(
     module = load(program, shapes, fill_constants)
     options = Options.from_environment()
     write_text(emit_text(module, stage, backend, options, _target(target)), output)
+
+
+# --- explore ------------------------------------------------------------------------------------
+
+
+@tfc.command()
+@click.argument("program")
+@_shapes_option
+@_fill_option
+@click.option("-n", "--runs", default=10, show_default=True, type=click.IntRange(1))
+@click.option(
+    "-o",
+    "--output",
+    default="report.html",
+    show_default=True,
+    metavar="FILE.html",
+    help="Where to write the page.",
+)
+def explore(
+    program: str, shapes: Sequence[str], fill_constants: str | None, runs: int, output: str
+) -> None:
+    """Write a page that shows what each pass does to PROGRAM, and its kernels: code and speed.
+
+    PROGRAM is a file of HLO text or StableHLO, "-", or a Python function written module:function
+    or file.py:function. It runs on random arguments, on the CPU.
+    """
+    module = load(program, shapes, fill_constants)
+    write_text(import_module("tfc.explore").explore(module, runs), output)
 
 
 # --- compile ------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.shape import Shape, from_memory, leaves, to_memory
 from tfc.options import Options
 from tfc.passes.cost import CostAnalysis, cost_analysis
+from tfc.passes.report import PipelineReport
 from tfc.pictures.arena import LiveBuffer, arena_svg
 from tfc.runtime.replicas import run_devices
 
@@ -225,8 +226,10 @@ class Compiler(ABC):
     """Turns a verified module into an executable."""
 
     @abstractmethod
-    def optimize(self, module: Module, options: Options) -> Module:
-        """Run the backend's HLO passes."""
+    def optimize(
+        self, module: Module, options: Options, report: PipelineReport | None = None
+    ) -> Module:
+        """Run the backend's HLO passes; `report` receives what each did."""
 
     @abstractmethod
     def compile(self, module: Module, options: Options, target: Target | None) -> Executable:

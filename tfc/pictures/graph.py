@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tfc.hlo.ir import Computation, Instruction, Module
-from tfc.hlo.printer import instruction_names
+from tfc.hlo.printer import instruction_names, print_instruction
 from tfc.hlo.shape import Shape, TupleShape
 from tfc.pictures.categories import category
 
@@ -100,10 +100,8 @@ def _node(instruction: Instruction, name: str, known: Mapping[Computation, Graph
 
 
 def hint_of(instruction: Instruction) -> str:
-    """The instruction's text, without the elements of a large constant and without metadata."""
-    if instruction.opcode == "constant":
-        return f"{instruction.name} = {instruction.shape} constant"
-    text = str(instruction.with_(metadata=None))
+    """The instruction's text, short and cut off where it is long."""
+    text = print_instruction(instruction, short=True)
     return text if len(text) <= _LONGEST_HINT else text[:_LONGEST_HINT] + " …"
 
 

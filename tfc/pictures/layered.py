@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 _SWEEPS = 8
+_STRAIGHT = 16.0  # how much more the places of bends count than those of boxes
 _GAP, _ROW_GAP, _BEND_WIDTH = 18.0, 30.0, 6.0
 
 Point = tuple[float, float]
@@ -115,11 +116,19 @@ def _centres(
                 _mean([centres[n] for side in sides for n in side[item]], centres[item])
                 for item in row
             ]
-            _place(row, wanted, widths, centres)
+            # Long edges are kept straight rather than boxes near their neighbours.
+            weights = [_STRAIGHT if widths[item] == _BEND_WIDTH else 1.0 for item in row]
+            _place(row, wanted, weights, widths, centres)
     return centres
 
 
-def _place(row: list[int], wanted: list[float], widths: list[float], centres: list[float]) -> None:
+def _place(
+    row: list[int],
+    wanted: list[float],
+    weights: list[float],
+    widths: list[float],
+    centres: list[float],
+) -> None:
     """Put a row's boxes as near as possible to where they are wanted, in order and apart."""
     shifts, total = [], 0.0
     for before, item in zip([None, *row], row):
@@ -127,14 +136,13 @@ def _place(row: list[int], wanted: list[float], widths: list[float], centres: li
             total += (widths[before] + widths[item]) / 2 + _GAP
         shifts.append(total)
     # Pool adjacent violators: the nearest sequence that does not decrease.
-    pools: list[list[float]] = []  # [sum, count]
-    for want, shift in zip(wanted, shifts):
-        pools.append([want - shift, 1.0])
+    pools: list[tuple[float, float, int]] = []  # (weighted sum, weight, count)
+    for want, shift, weight in zip(wanted, shifts, weights):
+        pools.append(((want - shift) * weight, weight, 1))
         while len(pools) > 1 and pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]:
-            some, count = pools.pop()
-            pools[-1][0] += some
-            pools[-1][1] += count
-    levels = [some / count for some, count in pools for _ in range(int(count))]
+            last, before = pools.pop(), pools.pop()
+            pools.append((before[0] + last[0], before[1] + last[1], before[2] + last[2]))
+    levels = [some / weight for some, weight, count in pools for _ in range(count)]
     for item, level, shift in zip(row, levels, shifts):
         centres[item] = level + shift
 

@@ -41,9 +41,9 @@ def _variables(which: int) -> str:
 STYLE = (
     f":root{{color-scheme:light dark;{_variables(0)}}}"
     f"@media(prefers-color-scheme:dark){{:root{{{_variables(1)}}}}}"
-    f"svg text{{font-family:{FONT};fill:var(--ink);font-size:12px}}"
-    "svg .soft{fill:var(--soft)}svg .grid{stroke:var(--line);stroke-width:1}"
-    "svg .title{font-size:15px;font-weight:600}"
+    f"text{{font-family:{FONT};fill:var(--ink);font-size:12px}}"
+    ".soft{fill:var(--soft)}.grid{stroke:var(--line);stroke-width:1}"
+    ".title{font-size:15px;font-weight:600}"
 )
 
 

@@ -17,7 +17,7 @@ from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.shape import leaves
 from tfc.options import Options
-from tfc.passes import KernelKinds, default_pipeline
+from tfc.passes import KernelKinds, PipelineReport, default_pipeline
 from tfc.passes.buffers import BufferAssignment, assign_buffers
 
 JIT_NAME = "tfc_entry"
@@ -73,9 +73,11 @@ class Compilation:
 class CpuCompiler(Compiler):
     """Compiles for the host, or for any CPU that LLVM knows."""
 
-    def optimize(self, module: Module, options: Options) -> Module:
+    def optimize(
+        self, module: Module, options: Options, report: PipelineReport | None = None
+    ) -> Module:
         """The HLO passes that every backend that makes code shares."""
-        return default_pipeline(kinds=KERNEL_KINDS).run(module, options)
+        return default_pipeline(kinds=KERNEL_KINDS).run(module, options, report)
 
     def compile(self, module: Module, options: Options, target: Target | None) -> CpuExecutable:
         """Compile for this process and load the code.

@@ -9,7 +9,7 @@ from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Module
 from tfc.options import Options
-from tfc.passes import default_pipeline
+from tfc.passes import PipelineReport, default_pipeline
 
 DEFAULT_TARGET = "nvptx64-nvidia-cuda,sm_80"
 
@@ -67,9 +67,11 @@ class GpuExecutable(Executable):
 class GpuCompiler(Compiler):
     """Compiles for NVIDIA GPUs from sm_80 on."""
 
-    def optimize(self, module: Module, options: Options) -> Module:
+    def optimize(
+        self, module: Module, options: Options, report: PipelineReport | None = None
+    ) -> Module:
         """The HLO passes that every backend that makes code shares."""
-        return default_pipeline().run(module, options)
+        return default_pipeline().run(module, options, report)
 
     def compile(self, module: Module, options: Options, target: Target | None) -> GpuExecutable:
         """Compile to PTX.
