@@ -22,7 +22,7 @@ from rich.console import Console
 
 import tfc
 import tfc.numpy as tnp
-from tfc.profiling.peaks import peak_flops
+from tfc.profiling.probe import peak_flops
 
 Call = Callable[[], Any]
 

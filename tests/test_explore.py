@@ -23,8 +23,7 @@ from tfc.hlo.parser import parse
 from tfc.hlo.printer import print_module
 from tfc.passes import PipelineReport
 from tfc.passes.report import Step
-from tfc.profiling import Peaks
-from tfc.profiling.peaks import Level
+from tfc.profiling import Level, Peaks
 
 ROOT = Path(__file__).parents[1]
 LAYER = f"{ROOT}/examples/transformer.py:layer"

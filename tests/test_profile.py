@@ -1,6 +1,8 @@
 """Profiles: what ran, how often, how long, and as a share of what the machine can do."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +16,11 @@ from tfc.cli import tfc as command
 from tfc.errors import ShapeError, TfcError, UnsupportedError
 from tfc.hlo.parser import parse
 from tfc.passes.cost import KernelCost
-from tfc.profiling import KernelProfile, Peaks, Profile, measure_peaks
-from tfc.profiling.peaks import Level
+from tfc.profiling import KernelProfile, Level, Peaks, Profile
+from tfc.profiling.probe import measure_peaks
 
-SOFTMAX = str(Path(__file__).parents[1] / "examples" / "softmax.hlo")
+ROOT = Path(__file__).parents[1]
+SOFTMAX = str(ROOT / "examples" / "softmax.hlo")
 PEAKS = Peaks({32: 100e9, 64: 50e9}, (Level("L1", 1000, 200e9), Level("memory", np.inf, 10e9)))
 STEPS = 300
 
@@ -181,6 +184,13 @@ def test_imported_programs_can_be_profiled():
     }""")
     profile = tfc.profile(double, np.ones(3, np.float32), runs=1, peaks=PEAKS)
     assert [k.cost.kind for k in profile.kernels] == ["add"]
+
+
+def test_importing_tfc_loads_no_mlir():
+    script = "import sys, tfc, tfc.cli; print([m for m in sys.modules if 'mlir' in m])"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True,
+                          check=True)  # fmt: skip
+    assert done.stdout == "[]\n"
 
 
 def test_the_command_prints_the_table_and_writes_the_trace(tmp_path: Path):

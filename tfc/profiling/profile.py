@@ -11,6 +11,7 @@ or move its bytes through the smallest level of memory that holds them, whicheve
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from tfc.hlo.shape import leaves
 from tfc.imported import ImportedFunction
 from tfc.jit import Compiled, JitFunction
 from tfc.passes.cost import KernelCost
-from tfc.profiling.peaks import Peaks, measure_peaks
+from tfc.profiling.peaks import Peaks
 
 COLUMNS = ("kernel", "kind", "runs", "ms", "share", "GFLOP/s", "GB/s", "of limit")
 
@@ -208,7 +209,13 @@ def profile(program: Any, *arguments: Any, runs: int = 10, peaks: Peaks | None =
     measure = executable.timed()
     measure(*arrays)
     measured = [measure(*arrays) for _ in range(runs)]
-    return _assembled(executable, measured, peaks or measure_peaks())
+    return _assembled(executable, measured, peaks or _measured_peaks())
+
+
+def _measured_peaks() -> Peaks:
+    # Loading MLIR takes a while, which those who need none of it are spared.
+    probe: Any = import_module("tfc.profiling.probe")
+    return probe.measure_peaks()
 
 
 def _bound(program: Any, arguments: Sequence[Any]) -> tuple[Executable, list[np.ndarray]]:

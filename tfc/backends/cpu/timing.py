@@ -23,6 +23,7 @@ import numpy as np
 from tfc.backends.interfaces import KernelTimes, TimedKernel
 from tfc.backends.mlir.loops import for_loop, index_constant
 from tfc.backends.mlir.provider import arith, func, ir, memref, scf
+from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction
 
 MOST_EVENTS = 20_000
@@ -118,7 +119,7 @@ class Clock:
         block = function.add_entry_block()
         with ir.InsertionPoint(block):
             read = memref.alloca(pair, [], [])
-            which = arith.constant(status, time.CLOCK_MONOTONIC)
+            which = arith.constant(status, _clock())
             func.CallOp([status], "clock_gettime", [which, read])
             seconds, rest = (memref.load(read, [index_constant(n)]) for n in (0, 1))
             billion = arith.constant(_i64(), 1_000_000_000)
@@ -143,6 +144,13 @@ def read_times(words: np.ndarray, sites: Sequence[Site], began: int, ended: int)
 def times_size(sites: int) -> int:
     """The number of words in `NAME.times` for so many sites beside the empty one."""
     return 2 * (sites + 1) + 1 + 3 * MOST_EVENTS
+
+
+def _clock() -> int:
+    """The number of the clock that Python's time.monotonic_ns reads."""
+    if not hasattr(time, "CLOCK_MONOTONIC"):
+        raise UnsupportedError("kernels cannot be timed on this system: it has no clock_gettime")
+    return time.CLOCK_MONOTONIC
 
 
 def _add(times: Any, place: Any, value: Any) -> None:
