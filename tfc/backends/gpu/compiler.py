@@ -10,7 +10,7 @@ from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import leaves
 from tfc.options import Options
-from tfc.passes import KernelKinds, default_pipeline
+from tfc.passes import KernelKinds, PipelineReport, default_pipeline
 from tfc.passes.aliases import Sources, own_leaves
 
 KERNEL_KINDS = KernelKinds(several_results=True, dear_calls=True)
@@ -75,10 +75,12 @@ class GpuExecutable(Executable):
 class GpuCompiler(Compiler):
     """Compiles for NVIDIA GPUs from sm_80 on."""
 
-    def optimize(self, module: Module, options: Options) -> Module:
+    def optimize(
+        self, module: Module, options: Options, report: PipelineReport | None = None
+    ) -> Module:
         """The HLO passes that every backend that makes code shares."""
         return default_pipeline(kinds=KERNEL_KINDS, memory_limit=options.memory_limit).run(
-            module, options
+            module, options, report
         )
 
     def compile(self, module: Module, options: Options, target: Target | None) -> GpuExecutable:
