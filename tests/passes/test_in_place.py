@@ -11,10 +11,13 @@ from jax import lax
 
 import tfc
 import tfc.numpy as tnp
-from benchmarks.models import lstm
+from benchmarks.models import MODELS, lstm
+from tfc.backends.cpu.compiler import CpuCompiler
+from tfc.backends.target import Target
 from tfc.compiler import emit_text
 from tfc.hlo import Module, evaluate, parse
 from tfc.hlo.shape import F32, PRED, S32
+from tfc.options import Options
 from tfc.passes.fusion import Fusion
 from tfc.passes.in_place import overwritable
 from tfc.testing import arguments_for, modules
@@ -59,6 +62,11 @@ def entry(lines: str, parameters: str = PARAMETERS) -> Module:
          "ROOT r = f32[4,6] dynamic-update-slice(x, a, i, z)", ""),
         ("n = f32[4,6] add(x, y); s = f32[1,6] slice(x), slice={[1:2], [0:6]};"
          "ROOT r = f32[4,6] dynamic-update-slice(n, s, i, z)", "y"),
+        ("a = f32[4,6] dynamic-update-slice(x, u, i, z);"
+         "ROOT r = f32[4,6] dynamic-update-slice(a, u, z, i)", "x"),
+        ("s = f32[1,6] dynamic-slice(x, i, z), dynamic_slice_sizes={1,6};"
+         "a = f32[4,6] dynamic-update-slice(x, u, z, z); n = f32[1,6] add(s, u);"
+         "ROOT r = f32[4,6] dynamic-update-slice(a, n, i, z)", ""),
         ("ROOT r = pred[4,6] compare(x, y), direction=LT", ""),
         ("ROOT r = f32[4,6] sort(x), dimensions={1}, to_apply=less", "x"),
         ("ROOT r = f32[4,4] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={1}", ""),
@@ -90,6 +98,14 @@ def on_cpu(module: Module, donated: str = "") -> list[np.ndarray]:
 
 
 LINES = [
+    "a = f32[4,6] dynamic-update-slice(x, u, i, z);"
+    "ROOT r = f32[4,6] dynamic-update-slice(a, u, z, i)",
+    "s = f32[1,6] dynamic-slice(x, i, z), dynamic_slice_sizes={1,6}; n = f32[1,6] add(s, u);"
+    "a = f32[4,6] dynamic-update-slice(x, n, i, z);"
+    "ROOT r = f32[4,6] dynamic-update-slice(a, u, z, i)",
+    "s = f32[1,6] dynamic-slice(x, i, z), dynamic_slice_sizes={1,6};"
+    "a = f32[4,6] dynamic-update-slice(x, u, z, z); n = f32[1,6] add(s, u);"
+    "ROOT r = f32[4,6] dynamic-update-slice(a, n, i, z)",
     "ROOT r = f32[4,6] dynamic-update-slice(x, u, i, z)",
     "s = f32[1,6] dynamic-slice(x, i, z), dynamic_slice_sizes={1,6}; a = f32[1,6] add(s, u);"
     "ROOT r = f32[4,6] dynamic-update-slice(x, a, i, z)",
@@ -209,3 +225,15 @@ def test_updating_rows_writes_rows() -> None:
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(s.shape, np.float32) for s in shapes]
     np.testing.assert_allclose(function(*arrays), update_rows(*arrays), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["resnet50", "bert", "cnn_training_step"])
+def test_the_arena_of_networks_is_near_its_lower_bound(name: str) -> None:
+    sizes = {
+        "resnet50": {"size": 32},
+        "bert": {"length": 16, "width": 128},
+        "cnn_training_step": {},
+    }
+    module = tfc.from_stablehlo(MODELS[name](**sizes[name]).stablehlo()).hlo
+    plan = CpuCompiler().prepare(module, "f", Target.host(), Options(), "text").assignment
+    assert plan.lower_bound <= plan.arena_size <= 1.1 * plan.lower_bound

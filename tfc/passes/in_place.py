@@ -6,15 +6,15 @@
 
 A loop that makes one array writes each element once. An operand may be overwritten if every element
 of it that the loop reads is read where that same place is written, whatever index maps lie between:
-the maps give both places symbolically, and their difference must be zero. A kernel ending in a
-dynamic-update-slice first puts the array in place and then writes the update (see emit_update), so
-what the update reads of that array must be the very places it writes; else it would read some that
-are written already.
+the maps give both places symbolically, and their difference must be zero. A kernel ending in
+dynamic-update-slices first puts the array in place and then writes one update after the other (see
+emit_update), so what the first reads of that array must be the very places it writes, and those
+that follow must read nothing of it; else they would read what is written already.
 """
 
 from collections.abc import Iterator, Sequence
 
-from tfc.hlo.dynamic import update_index
+from tfc.hlo.dynamic import update_index, updates_of
 from tfc.hlo.indexing import Index, constant, variable
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import op_named
@@ -62,18 +62,18 @@ def _untouched(
     """Those of the wanted operands of which nothing is read after it is written."""
     shape = root.array_shape
     index = _variables("d", shape)
-    if root.opcode != "dynamic-update-slice":
-        return _keep(wanted, reads(root, index, operands), _position(shape, index))
-    array, update, *starts = root.operands
+    array, updates = updates_of(root, operands)
     found = _keep(wanted, reads(array, index, operands), _position(shape, index))
-    inside = _variables("u", update.array_shape)
-    later = list(reads(update, inside, operands))
-    for start in starts:
-        later += reads(start, _variables("s", start.array_shape), operands)
-    if array in found:
-        place = _position(shape, update_index(root, inside))
-        return _keep({array}, later, place) | (found - {array} - {o for o, _ in later})
-    return found - {o for o, _ in later}
+    for update in updates:
+        inside = _variables("u", update.operands[1].array_shape)
+        later = list(reads(update.operands[1], inside, operands))
+        for start in update.operands[2:]:
+            later += reads(start, _variables("s", start.array_shape), operands)
+        read = {operand for operand, _ in later}
+        if array in read & found and update is updates[0]:
+            read -= _keep({array}, later, _position(shape, update_index(update, inside)))
+        found -= read
+    return found
 
 
 def _keep(
