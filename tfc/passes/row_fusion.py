@@ -158,7 +158,7 @@ class _Plan:
                 self._refuse(instruction.operands[0], instruction, space)
                 return
             region = self.region_of[instruction] = _Region(space, stamp)
-            found = wants(instruction, "row", space.place)
+            found = wants(instruction, "row", space)
             assert not isinstance(found, str)
             region.add(instruction, "row", found)
 
@@ -220,7 +220,7 @@ class _Plan:
             role = space.role(shape)
         if role is None:
             return "it is no value of the same rows"
-        found = wants(instruction, role, space.place)
+        found = wants(instruction, role, space)
         if isinstance(found, str):
             return found
         for want in found:
@@ -303,7 +303,7 @@ class _Plan:
         moves = is_movement(producer)
         if not (moves or (is_elementwise(producer) and role)):
             return None
-        found = wants(producer, role, region.space.place) if role else None
+        found = wants(producer, role, region.space) if role else None
         if found is None:  # whatever the index, nothing but movement may be below
             found = [Want(o, None) for o in producer.operands]
         assert self.sources is not None

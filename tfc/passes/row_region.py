@@ -12,12 +12,12 @@ The pass that forms regions and the backends that emit them both ask this file.
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Literal
 
 from tfc.hlo.indexing import Index, constant, delinearize, linearize, variable
-from tfc.hlo.ir import Instruction, postorder
+from tfc.hlo.ir import Attributes, Instruction, postorder
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape
 from tfc.passes.fusible import is_elementwise, is_movement, is_scalar_constant
@@ -99,26 +99,46 @@ def row_space(reduce: Instruction) -> RowSpace | str:
     return RowSpace(rows, length)
 
 
-def wants(instruction: Instruction, role: Role, place: Place) -> list[Want] | str:
+def wants(instruction: Instruction, role: Role, space: RowSpace) -> list[Want] | str:
     """The elements of operands that the element of a place is made of, or why it cannot be."""
     operands = instruction.operands
+    scalar: Role = "row" if space.rows == 1 else "scalar"
     if instruction.opcode == "reduce":
         count = len(operands) // 2
-        inits = [Want(o, place.role((), ())) for o in operands[count:]]
+        inits = [Want(o, scalar) for o in operands[count:]]
         return [*(Want(o, "full") for o in operands[:count]), *inits]
     if instruction.opcode == "get-tuple-element":
         return [Want(operands[0], "row")]
     if is_elementwise(instruction):
         same = instruction.array_shape.dims
-        scalar = place.role((), ())
         return [Want(o, role if o.array_shape.dims == same else scalar) for o in operands]
     if not is_movement(instruction):
         known = instruction.opcode in ("iota", "parameter") or is_scalar_constant(instruction)
         return [] if known else f"{instruction.opcode} is not computed element by element"
-    at = place.index(role, instruction.array_shape.dims)
-    moved = moves(instruction, at)
+    if len(operands) == 1:
+        shapes = operands[0].array_shape, instruction.array_shape
+        moved = _moved_from(instruction.opcode, instruction.attributes, *shapes, role, space)
+        found = moved and [Want(operands[0], *moved)]
+    else:
+        found = _movement_wants(instruction, role, space.place)
+    return found or f"{instruction.opcode} has elements of several kinds"
+
+
+@lru_cache(maxsize=1024)
+def _moved_from(
+    opcode: str, attributes: Attributes, source: Shape, shape: Shape, role: Role, space: RowSpace
+) -> tuple[Role | None, Indices] | None:
+    """The role and index of what a movement of one operand wants; layers of a network are alike."""
+    operand = Instruction("parameter", (), source)
+    movement = Instruction(opcode, (operand,), shape, attributes)
+    found = _movement_wants(movement, role, space.place)
+    return (found[0].role, found[0].index) if found else None
+
+
+def _movement_wants(movement: Instruction, role: Role, place: Place) -> list[Want] | None:
+    moved = moves(movement, place.index(role, movement.array_shape.dims))
     if moved is None:
-        return f"{instruction.opcode} has elements of several kinds"
+        return None
     found: list[Want] = []
     for operand, index in moved:
         own = place.role(operand.array_shape.dims, index)
@@ -242,7 +262,7 @@ def _roles(
         roles[output] = role
     for instruction in reversed(order):
         role = roles.get(instruction)
-        found = _wants_of_row(instruction, role, space.place, elsewhere) if role else []
+        found = _wants_of_row(instruction, role, space, elsewhere) if role else []
         for want in found or []:
             assert want.role
             if roles.setdefault(want.operand, want.role) != want.role:
@@ -253,11 +273,11 @@ def _roles(
 
 
 def _wants_of_row(
-    instruction: Instruction, role: Role, place: Place, elsewhere: Elsewhere
+    instruction: Instruction, role: Role, space: RowSpace, elsewhere: Elsewhere
 ) -> list[Want] | None:
     """The elements of the same place that an element is made of; None if others are needed."""
     found: list[Want] = []
-    first = wants(instruction, role, place)
+    first = wants(instruction, role, space)
     for want in [None] if isinstance(first, str) else first:
         if want is None:
             return None
