@@ -331,8 +331,10 @@ def map_computations(module: Module, change: Callable[[Computation], Computation
                 changed[key] = tuple(new[v] for v in value)
         return instruction.with_(attributes=instruction.attributes.with_(**changed))
 
+    differs = False
     for computation in module.computations:
-        new[computation] = change(rebuild(computation, retarget))
+        new[computation] = change(rebuild(computation, retarget) if differs else computation)
+        differs = differs or new[computation] is not computation
     return module.with_entry(new[module.entry])
 
 

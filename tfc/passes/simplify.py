@@ -22,7 +22,6 @@ from tfc.passes.rewrite import (
     Bindings,
     Guard,
     Pattern,
-    Rewriter,
     Rule,
     computed,
     constant,
@@ -30,6 +29,7 @@ from tfc.passes.rewrite import (
     op,
     variable,
 )
+from tfc.passes.rewriter import Rewriter
 from tfc.passes.structure import FUNCTIONS
 
 x, y, z = (variable(n) for n in "xyz")
