@@ -5,7 +5,9 @@
 A pattern is built from variables and Python numbers with the operators of computations. A number
 stands for a constant of that value, scalar or repeated over an array. Matching binds variables to
 instructions and constant variables to values; a rule whose guard accepts the bindings replaces the
-left side by the right. What needs more than match, guard and substitute is a Function from an instruction to its
+left side by the right.
+
+What needs more than match, guard and substitute is a Function from an instruction to its
 replacement or None.
 """
 
