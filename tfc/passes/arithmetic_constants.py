@@ -65,8 +65,10 @@ def _both_grow(b: Bindings) -> bool:
     least = _NORMAL.get(b["x"].array_shape.element_type.name)
     if least is None:
         return False
-    exponents = [_exponent(b["c"]), _exponent(b["d"])]
-    return all(e is not None and e >= 0 for e in exponents) and sum(exponents) <= -least  # type: ignore
+    first, second = _exponent(b["c"]), _exponent(b["d"])
+    if first is None or second is None:
+        return False
+    return min(first, second) >= 0 and first + second <= -least
 
 
 # fmt: off

@@ -13,7 +13,7 @@ replacement or None.
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Union
 
 import numpy as np
@@ -133,7 +133,7 @@ class Rule:
     guard: Guard | None = None
     exact: bool = True
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The equation as text."""
         return f"{self.left} -> {self.right}"

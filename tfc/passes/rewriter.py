@@ -18,21 +18,41 @@ _MOST_ROUNDS = 64
 _MOST_STEPS = 64  # rules applied for each instruction of a module, on average
 _CONSTANT = "constant value"
 
-Named = tuple[str, Function]
 
-
-class Rewriter:
-    """Applies rules and functions to modules, counting how often each was used."""
+class RuleTable:
+    """Rules and functions by opcode, and which of them may match what; shared by many runs."""
 
     def __init__(self, rules: Sequence[Rule], functions: Mapping[str, Sequence[Function]]):
-        self.counts: Counter[str] = Counter()
-        self._functions = {
-            opcode: [(f.__name__, f) for f in several] for opcode, several in functions.items()
-        }
+        self._functions = {opcode: tuple(several) for opcode, several in functions.items()}
         self._rules: dict[str, list[Rule]] = {}
         for rule in rules:
             self._rules.setdefault(rule.left.name, []).append(rule)
-        self._candidates: dict[Hashable, list[Named]] = {}
+        self._known: dict[Hashable, tuple[Function, ...]] = {}
+
+    def candidates(self, instruction: Instruction) -> tuple[Function, ...]:
+        """What to try at an instruction: its opcode's, and of the rules those that may match."""
+        opcode = instruction.opcode
+        rules = self._rules.get(opcode)
+        if rules is None:
+            return self._functions.get(opcode, ())
+        operands = instruction.operands
+        kinds = tuple(_CONSTANT if _is_constant(o) else o.opcode for o in operands)
+        repeated = len(set(operands)) < len(operands)
+        key = (opcode, kinds, repeated)
+        found = self._known.get(key)
+        if found is None:
+            chosen = [r for r in rules if _may_match(r.left, kinds, repeated)]
+            found = (*self._functions.get(opcode, ()), *chosen)
+            self._known[key] = found
+        return found
+
+
+class Rewriter:
+    """Applies a table of rules to modules, counting how often each was used."""
+
+    def __init__(self, table: RuleTable):
+        self.counts: Counter[str] = Counter()
+        self._table = table
         self._final: dict[Instruction, Instruction] = {}  # what became of each, in the end
         self._held: list[Instruction] = []  # not final, but not to be touched in this round
         self._steps = 0
@@ -92,39 +112,22 @@ class Rewriter:
         return final[instruction]
 
     def _step(self, instruction: Instruction) -> Instruction | None:
-        for name, function in self._for(instruction):
+        for function in self._table.candidates(instruction):
             result = function(instruction)
             # A layout that somebody chose is kept: only replacements of the very shape will do.
             if result is not None and result.shape == instruction.shape:
-                self._count(name, instruction)
+                self._count(function, instruction)
                 return result
         return None
 
-    def _count(self, name: str, instruction: Instruction) -> None:
-        self.counts[name] += 1
+    def _count(self, function: Function, instruction: Instruction) -> None:
+        self.counts[function.name if isinstance(function, Rule) else function.__name__] += 1
         self._steps += 1
         if self._steps == self._budget:
             self.counts.clear()  # what is counted from here on goes round in a circle
         if self._steps > self._budget + _MOST_STEPS:
             cycle = ", ".join(sorted(self.counts))
             raise InternalError(f"rewriting does not settle at {instruction.name}: {cycle}")
-
-    def _for(self, instruction: Instruction) -> list[Named]:
-        """What to try at an instruction: its opcode's, and of the rules those that may match."""
-        opcode = instruction.opcode
-        rules = self._rules.get(opcode)
-        if rules is None:
-            return self._functions.get(opcode, [])
-        operands = instruction.operands
-        kinds = tuple(_CONSTANT if _is_constant(o) else o.opcode for o in operands)
-        repeated = len(set(operands)) < len(operands)
-        key = (opcode, kinds, repeated)
-        found = self._candidates.get(key)
-        if found is None:
-            chosen = [(r.name, r) for r in rules if _may_match(r.left, kinds, repeated)]
-            found = [*self._functions.get(opcode, []), *chosen]
-            self._candidates[key] = found
-        return found
 
 
 def _is_constant(instruction: Instruction) -> bool:

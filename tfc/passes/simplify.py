@@ -12,12 +12,30 @@ Does nothing to a module that no rule matches; simplifying twice is simplifying 
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 from tfc.hlo.ir import Module
+from tfc.hlo.op import OPS
 from tfc.passes.arithmetic import ARITHMETIC
-from tfc.passes.rewriter import Rewriter
-from tfc.passes.structure import FUNCTIONS
+from tfc.passes.rewrite import Function
+from tfc.passes.rewriter import Rewriter, RuleTable
+from tfc.passes.simplify_control import CONTROL_FLOW, nothing_to_compute
+from tfc.passes.simplify_dots import DOTS, INEXACT
+from tfc.passes.simplify_dots import REORDERED as REORDERED_DOTS
+from tfc.passes.simplify_elementwise import ELEMENTWISE
+from tfc.passes.simplify_indexed import INDEXED
+from tfc.passes.simplify_movement import MOVEMENT
+from tfc.passes.simplify_reductions import REDUCTIONS
+from tfc.passes.simplify_reductions import REORDERED as REORDERED_REDUCTIONS
+from tfc.passes.simplify_slices import SLICES
+
+_TABLES = (MOVEMENT, SLICES, ELEMENTWISE, REDUCTIONS, DOTS, INDEXED, CONTROL_FLOW)
+REORDERED = REORDERED_REDUCTIONS | REORDERED_DOTS
+FUNCTIONS: dict[str, tuple[Function, ...]] = {
+    opcode: (nothing_to_compute, *(f for table in _TABLES for f in table.get(opcode, ())))
+    for opcode in OPS
+}
 
 
 @dataclass(frozen=True)
@@ -25,21 +43,28 @@ class Simplify:
     """Apply the rules until none matches.
 
     exact: leave out the rules that do not keep every bit.
+    reorder: apply those that combine the elements of a reduction or dot in another order, too.
     """
 
     name: ClassVar[str] = "simplify"
     exact: bool = True
+    reorder: bool = True
 
     def __call__(self, module: Module) -> Module:
         """The module to which no rule applies."""
-        return self._rewriter().run(module)
+        return Rewriter(_table(self.exact, self.reorder)).run(module)
 
     def explain(self, module: Module) -> tuple[str, ...]:
         """How often each rule is used on the module."""
-        rewriter = self._rewriter()
+        rewriter = Rewriter(_table(self.exact, self.reorder))
         rewriter.run(module)
         return tuple(f"{count} x {name}" for name, count in rewriter.counts.most_common())
 
-    def _rewriter(self) -> Rewriter:
-        rules = [rule for rule in ARITHMETIC if rule.exact or not self.exact]
-        return Rewriter(rules, FUNCTIONS)
+
+@cache
+def _table(exact: bool, reorder: bool) -> RuleTable:
+    left_out = (INEXACT if exact else frozenset()) | (frozenset() if reorder else REORDERED)
+    functions = {
+        opcode: [f for f in several if f not in left_out] for opcode, several in FUNCTIONS.items()
+    }
+    return RuleTable([r for r in ARITHMETIC if r.exact or not exact], functions)
