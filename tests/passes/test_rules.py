@@ -155,3 +155,37 @@ def test_a_chosen_layout_is_kept() -> None:
     x = variable("x")
     assert simplified(Rule(op("copy", x), x), other, a) is other
     assert simplified(Rule(op("copy", x), x), copy, a) is a
+
+
+def test_the_parts_of_a_replacement_are_rewritten_in_the_same_run() -> None:
+    x, y = variable("x"), variable("y")
+    a, b = (builder.parameter(i, Shape(F32), n) for i, n in enumerate("ab"))
+    rules = [Rule(op("negate", x - y), y - x), Rule(x - x, x), Rule(op("abs", x), -(-(x - x)))]
+    module = Module("m", Computation.make("main", [a, b], builder.unary("abs", a)))
+    rewriter = Rewriter(RuleTable(rules, {}))
+    root = rewriter.run(module).entry.root
+    assert [root.opcode, root.operands[0].opcode, root.operands[0].operands[0]] == [
+        "negate", "negate", a,
+    ]  # fmt: skip
+    assert rewriter.run(module).entry.root.opcode == "negate"
+
+
+def test_comparisons_by_total_order_are_no_others() -> None:
+    x, y = variable("x"), variable("y")
+    rule = Rule(~op("compare", x, y, direction="EQ"), op("compare", x, y, direction="NE"))
+    a, b = (builder.parameter(i, Shape(F32)) for i in range(2))
+    for kind, same_root in (("FLOAT", False), ("TOTALORDER", True)):
+        equal = builder.instruction("compare", [a, b], direction="EQ", type=kind)
+        root = builder.unary("not", equal)
+        assert (simplified(rule, root, a, b) is root) == same_root
+
+
+def test_a_module_of_many_instructions_takes_one_look_at_each() -> None:
+    x, looks = builder.parameter(0, Shape(F32, (4,))), []
+    value: Instruction = x
+    for _ in range(2_000):
+        value = builder.unary("tanh", builder.unary("negate", value))
+    module = Module("m", Computation.make("main", [x], value))
+    rewriter = Rewriter(RuleTable([], {"tanh": [looks.append]}))  # type: ignore[list-item]
+    assert rewriter.run(module) is module
+    assert len(looks) == len(set(looks)) == 2_000

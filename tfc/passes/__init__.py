@@ -16,8 +16,10 @@ from tfc.passes.fold import Fold
 from tfc.passes.fusion import Fusion
 from tfc.passes.inline import Flatten, Inline
 from tfc.passes.kernel_kinds import LOOPS_ONLY, KernelKinds
+from tfc.passes.motion import Motion
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
 from tfc.passes.simplify import Simplify
+from tfc.passes.unused import Unused
 
 __all__ = [
     "ORDERINGS",
@@ -32,7 +34,8 @@ __all__ = [
 ]
 
 _MADE = (
-    Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, Fusion, Flatten, Copies,
+    Inline, Expand, Devices, Convolutions, Dots, Simplify, Motion, Unused, Fold, Cse, Dce, Fusion,
+    Flatten, Copies,
 )  # fmt: skip
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
@@ -70,7 +73,7 @@ def default_pipeline(
             Devices(),
             Convolutions(),
             Dots(),
-            Repeat((Simplify(exact=exact), Fold(), Cse(), Dce())),
+            Repeat((Simplify(exact=exact), Motion(), Unused(), Fold(), Cse(), Dce())),
             Fusion(max_instructions),
             Flatten(),
             Copies(),

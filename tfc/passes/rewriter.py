@@ -68,11 +68,10 @@ class Rewriter:
         size = sum(len(c.instructions) for c in module.computations)
         self._steps, self._budget = 0, _MOST_STEPS * (size + _MOST_STEPS)
         for _ in range(_MOST_ROUNDS):
-            result = map_computations(module, lambda c: rebuild(c, self.rewrite))
-            if result is module:
+            module = map_computations(module, lambda c: rebuild(c, self.rewrite))
+            if not self._held:
                 self._final.clear()
                 return module
-            module = result
             for instruction in self._held:
                 del self._final[instruction]
             self._held.clear()
