@@ -22,6 +22,17 @@ EXAMPLES: list[tuple[str, str, str | None]] = [
      "broadcast(compare(S, 2.0, direction='LT'), dimensions=())"),
     ("elementwise_of_splats",
      "b = f32[2,6] broadcast(S), dimensions={}; ROOT c = f32[2,6] add(A, b)", None),
+    ("elementwise_of_broadcasts",
+     "b = f32[2,6,5] broadcast(A), dimensions={0,1}; s = f32[2,6,5] broadcast(S), dimensions={};"
+     "ROOT c = f32[2,6,5] subtract(s, b)",
+     "broadcast(subtract(broadcast(S, dimensions=()), A), dimensions=(0, 1))"),
+    ("elementwise_of_broadcasts",
+     "b = f32[5,2,6] broadcast(A), dimensions={1,2}; t = f32[2,6] tanh(A);"
+     "c = f32[5,2,6] broadcast(t), dimensions={1,2}; ROOT d = f32[5,2,6] clamp(S, b, c)",
+     "broadcast(clamp(S, A, tanh(A)), dimensions=(1, 2))"),
+    ("elementwise_of_broadcasts",
+     "b = f32[6,2,6] broadcast(A), dimensions={1,2}; c = f32[6,2,6] broadcast(A), dimensions={1,0};"
+     "ROOT d = f32[6,2,6] add(b, c)", None),
     ("convert_of_convert",
      "b = bf16[2,6] convert(A); c = f32[2,6] convert(b); ROOT d = bf16[2,6] convert(c)",
      "convert(A)"),

@@ -62,6 +62,28 @@ def elementwise_of_splats(x: Instruction) -> Instruction | None:
     return repeated(inner, x.array_shape)
 
 
+def elementwise_of_broadcasts(x: Instruction) -> Instruction | None:
+    """add(f32[4,3] broadcast(a, {1}), broadcast(s)) --> broadcast(add(a, broadcast(s)), {1})"""
+    if not isinstance(x.shape, Shape) or x.opcode == "bitcast-convert":
+        return None
+    wide = [o for o in x.operands if o.opcode == "broadcast" and o.operands[0].array_shape.rank]
+    if not wide:
+        return None
+    dimensions, dims = wide[0]["dimensions"], wide[0].operands[0].array_shape.dims
+    operands = []
+    for operand in x.operands:
+        scalar = operand if not operand.array_shape.rank else splat(operand)
+        if scalar is not None:
+            like = Shape(scalar.array_shape.element_type, dims)
+            operands.append(scalar if operand is scalar else repeated(scalar, like))
+        elif operand.opcode == "broadcast" and operand["dimensions"] == dimensions:
+            operands.append(operand.operands[0])
+        else:
+            return None
+    inner = x.with_(operands=tuple(operands), shape=Shape(x.shape.element_type, dims))
+    return made(x, "broadcast", [inner], dimensions=dimensions)
+
+
 def widens(narrow: ElementType, wide: ElementType) -> bool:
     """True if every value of `narrow` is one of `wide`, of the same kind or a pred's 0 and 1."""
     if narrow.kind == "pred":
@@ -256,6 +278,9 @@ _BY_OPCODE: dict[str, tuple[Function, ...]] = {
     "minimum": (constant_goes_right, limit_within_bounds),
 }
 ELEMENTWISE: dict[str, tuple[Function, ...]] = {
-    name: (*_BY_OPCODE.get(name, ()), *((elementwise_of_splats,) if op.elementwise else ()))
+    name: (
+        *_BY_OPCODE.get(name, ()),
+        *((elementwise_of_splats, elementwise_of_broadcasts) if op.elementwise else ()),
+    )
     for name, op in OPS.items()
 }
