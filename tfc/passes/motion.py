@@ -44,6 +44,7 @@ _MERGES: dict[str, tuple[Function, ...]] = {
     "transpose": (transpose_of_transpose, transpose_in_place),
 }
 _MOST_MOVED = 1 << 12  # elements of a constant that is moved when compiling
+_LEAST_CUT = 4  # how much smaller a slice of a dot is, to be worth copying parts of its operands
 
 Single = Callable[[Instruction], bool]  # whether the instruction at hand is the only user
 Move = Callable[[Instruction, Single], Instruction | None]
@@ -247,7 +248,7 @@ def raise_slice(x: Instruction, single: Single) -> Instruction | None:
             return _over(
                 inner, x, {0: dict(zip(free_dimensions(rank, inner["dimensions"]), bounds))}
             )
-        case "dot":
+        case "dot" if x.array_shape.size * _LEAST_CUT <= inner.array_shape.size:
             lhs_batch, lhs_summed, rhs_batch, rhs_summed = dot_dimensions(inner.attributes)
             ranks = [o.array_shape.rank for o in inner.operands]
             lhs_free = free_dimensions(ranks[0], lhs_batch, lhs_summed)
