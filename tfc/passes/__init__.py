@@ -22,6 +22,7 @@ from tfc.passes.kernel_kinds import LOOPS_ONLY, KernelKinds
 from tfc.passes.layout import Layouts
 from tfc.passes.loop_invariants import Invariants
 from tfc.passes.loop_simplify import Loops
+from tfc.passes.motion import Motion
 from tfc.passes.multi_output import MultiOutput
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
 from tfc.passes.ranges import Ranges
@@ -31,6 +32,7 @@ from tfc.passes.schedule import Schedule
 from tfc.passes.simplify import Simplify
 from tfc.passes.trip_counts import TripCounts
 from tfc.passes.unroll import Unroll
+from tfc.passes.unused import Unused
 
 __all__ = [
     "ORDERINGS",
@@ -51,6 +53,8 @@ _MADE = (
     Convolutions,
     Dots,
     Simplify,
+    Motion,
+    Unused,
     Fold,
     Cse,
     Dce,
@@ -121,11 +125,12 @@ def default_pipeline(
         max_instructions: how much code a fusion may become.
         memory_limit: the bytes above which values are computed again; 0 for no limit.
     """
-    simple = (Simplify(exact=exact), Fold(), Cse(), Dce())
+    simplify = Simplify(exact=exact)
+    simple = (simplify, Motion(), Unused(), Fold(), Cse(), Dce())
     control = (Conditionals(), Loops(), Ranges(), Invariants(), Unroll(), InputProjections())
     several = MultiOutput(reducing_stores=kinds.reducing_stores)
     takes = kinds.takes_layouts
-    layouts = () if takes is None else (Layouts(takes), Repeat(simple))
+    layouts = () if takes is None else (Layouts(takes), Repeat((simplify, Fold(), Cse(), Dce())))
     return Pipeline(
         "default",
         (
