@@ -35,7 +35,7 @@ LOOP = """body {
 condition {
   s = (s32[], f32[64]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
-  n = s32[] constant(10)
+  n = s32[] LIMIT
   ROOT c = pred[] compare(i, n), direction=LT
 }
 ENTRY loop {
@@ -62,10 +62,12 @@ def test_each_kernel_has_a_row_and_they_add_up():
 
 @pytest.mark.parametrize(
     ("config", "runs"),
-    [("", 1), (', backend_config={"known_trip_count":{"n":"10"}}', 10)],
+    [("", 1), ("", 10), (', backend_config={"known_trip_count":{"n":"10"}}', 10)],
 )
 def test_loops_count_as_often_as_they_are_known_to_run(config: str, runs: int):
-    cost = cost_analysis(parse(LOOP.replace(" CONFIG", config)))
+    known = runs > 1 and not config  # of the loop itself; else the limit changes
+    limit = "constant(10)" if known else "multiply(i, i)"
+    cost = cost_analysis(parse(LOOP.replace(" CONFIG", config).replace("LIMIT", limit)))
     found = {k.name: (k.runs, k.runs * k.flops) for k in cost.kernels}
     assert found["body/y"] == (runs, 64 * runs)
     assert found["condition/c"][0] == (1 if runs == 1 else runs + 1)
