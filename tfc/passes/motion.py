@@ -179,6 +179,8 @@ def raise_movement(x: Instruction, single: Single) -> Instruction | None:
     if x.opcode not in _MOVERS or not single(x.operands[0]) or not _is_elementwise(x.operands[0]):
         return None
     inner = x.operands[0]
+    if not inner.array_shape.rank:
+        return None  # operands of rank 0 are then no scalars beside arrays
     if inner.opcode == "convert" and widens(_type(inner.operands[0]), _type(inner)):
         return None
     operands, more, fewer = [], 0, 1
