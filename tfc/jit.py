@@ -65,15 +65,23 @@ class Compiled:
         Raises:
             ShapeError: the arguments differ from those it was compiled for.
         """
+        return self.run(self.arrays(*args, **named))
+
+    def arrays(self, *args: Any, **named: Any) -> list[np.ndarray]:
+        """The array for each leaf of the arguments.
+
+        Raises:
+            ShapeError: their structure is not what it was compiled for.
+        """
         leaves, structure = tree.flatten((args, named))
         if structure != self.arguments.structure:
             expected = self.arguments.structure
             raise ShapeError(f"compiled for arguments of structure {expected}, got {structure}")
         # A Python number takes the dtype that was compiled for; an array must have it.
-        return self.run([
+        return [
             np.asarray(leaf, dtype) if is_weak(leaf) else _as_array(leaf)
             for leaf, (dtype, _, _) in zip(leaves, self.arguments.leaves)
-        ])  # fmt: skip
+        ]
 
     def run(self, arrays: Sequence[np.ndarray]) -> Any:
         """Run with one array for each leaf; returns the nested result."""
@@ -191,14 +199,18 @@ class JitFunction:
             compiled = None if direct is None else self._direct.get(direct)
             if compiled is not None:
                 return compiled.run(args)
-            leaves, key = self._sign(args, named)
-            compiled = self._compile(key)
+            compiled, arrays = self.bind(*args, **named)
             if direct is not None:
                 self._direct[direct] = compiled
-            return compiled.run([_as_array(leaf) for leaf in leaves])
+            return compiled.run(arrays)
         except TfcError as error:
             locate(error)
             raise
+
+    def bind(self, *args: Any, **named: Any) -> tuple[Compiled, list[np.ndarray]]:
+        """What a call with these arguments runs, and the arrays that it runs it with."""
+        leaves, key = self._sign(args, named)
+        return self._compile(key), [_as_array(leaf) for leaf in leaves]
 
     def lower(self, *args: Any, **named: Any) -> Lowered:
         """Trace the function for these arguments, of which only shapes and dtypes matter.

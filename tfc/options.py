@@ -19,6 +19,7 @@ class Options:
     target: the machine to compile for, as text; "" is the machine that compiles.
     memory_limit: above how many bytes of temporaries and results values are computed again rather
         than kept, as far as possible; 0 for no limit.
+    dump_as: the forms of what is written to dump_dir: "text", "dot" (Graphviz), "html".
     """
 
     dump_dir: str = ""
@@ -27,6 +28,7 @@ class Options:
     disabled: tuple[str, ...] = ()
     target: str = ""
     memory_limit: int = 0
+    dump_as: tuple[str, ...] = ("text",)
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] | None = None) -> "Options":
@@ -39,15 +41,20 @@ class Options:
             TfcError: a switch is neither on nor off, or the limit is no number.
         """
         found = os.environ if environment is None else environment
-        disabled = (name.strip() for name in found.get("TFC_DISABLE", "").split(","))
         return Options(
             dump_dir=found.get("TFC_DUMP", ""),
             verify=_switch(found, "TFC_VERIFY", True),
             time=_switch(found, "TFC_TIME", False),
-            disabled=tuple(name for name in disabled if name),
+            disabled=_names(found, "TFC_DISABLE"),
             target=found.get("TFC_TARGET", ""),
             memory_limit=_bytes(found, "TFC_MEMORY_LIMIT"),
+            dump_as=_names(found, "TFC_DUMP_AS") or ("text",),
         )
+
+
+def _names(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """The words between the commas."""
+    return tuple(filter(None, (word.strip() for word in environment.get(name, "").split(","))))
 
 
 def _switch(environment: Mapping[str, str], name: str, default: bool) -> bool:

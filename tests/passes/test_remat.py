@@ -84,8 +84,8 @@ def test_the_limit_is_an_option_of_compiling() -> None:
     with pytest.raises(TfcError, match="TFC_MEMORY_LIMIT must be a number of bytes such as 512M"):
         Options.from_environment({"TFC_MEMORY_LIMIT": "a lot"})
     # Fusion would leave nothing to compute again.
-    free = Options(disabled=("fusion", "simplify"))
-    tight = Options(disabled=("fusion", "simplify"), memory_limit=8192)
+    disabled = ("fusion", "simplify", "multi-output", "rows")
+    free, tight = Options(disabled=disabled), Options(disabled=disabled, memory_limit=8192)
     x, y = np.array(3, np.float32), np.arange(1000, dtype=np.float32)
     made = [tfc.compiler.compile(parse(LATE), options=o) for o in (free, tight)]
     sizes = [m.memory_analysis().temporary_bytes for m in made]

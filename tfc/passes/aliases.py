@@ -1,9 +1,10 @@
 """Which instruction's storage a value lives in.
 
 A leaf is one array of an instruction's shape. tuple, get-tuple-element and opt-barrier only rename
-leaves, and a reshape between row-major arrays leaves every byte where it is: their leaves are their
-operands'. So are the leaves of a while that its body hands on as they are: the loop never writes
-them. Everything else owns its leaves, except that a parameter's are bound by whoever runs it.
+leaves, and a reshape or transpose between arrays whose layouts agree leaves every byte where it is:
+their leaves are their operands'. So are the leaves of a while that its body hands on as they are:
+the loop never writes them. Everything else owns its leaves, except that a parameter's are bound by
+whoever runs it.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from types import MappingProxyType
 
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.shape import AnyShape, TupleShape, leaves
+from tfc.passes.orders import forward, order_of
 
 Leaf = tuple[Instruction, int]  # (the owner, which array of its shape)
 
@@ -21,16 +23,22 @@ def is_alias(instruction: Instruction) -> bool:
     match instruction.opcode:
         case "tuple" | "get-tuple-element" | "opt-barrier":
             return True
-        case "reshape":
+        case "reshape" | "transpose":
             return is_bitcast(instruction)
         case _:
             return False
 
 
-def is_bitcast(reshape: Instruction) -> bool:
-    """True if a reshape keeps every element at its place in memory."""
-    shapes = (reshape.array_shape, reshape.operands[0].array_shape)
-    return all(s.has_default_layout for s in shapes)
+def is_bitcast(instruction: Instruction) -> bool:
+    """True for a reshape or transpose that keeps every element at its place in memory."""
+    if instruction.opcode not in ("reshape", "transpose"):
+        return False
+    here, before = instruction.array_shape, instruction.operands[0].array_shape
+    if instruction.opcode == "reshape" and here.has_default_layout and before.has_default_layout:
+        return True
+    if here.layout.padded_dimensions or before.layout.padded_dimensions:
+        return False
+    return forward(instruction, 0, order_of(before)) == order_of(here)
 
 
 def own_leaves(instruction: Instruction) -> tuple[Leaf, ...]:

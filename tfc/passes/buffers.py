@@ -48,17 +48,17 @@ class Slice:
 
 @dataclass(frozen=True)
 class Placement:
-    """A buffer of the arena: its range of bytes, and the steps from `first` to `last` it is kept.
+    """A piece of the arena and the steps, both included, from which to which it is in use.
 
-    values: the names of the instructions whose values lie in it one after the other.
+    leaf: which array of the instruction's value lies there first; None for its scratch memory.
     """
 
-    name: str
+    instruction: Instruction
+    leaf: int | None
     offset: int
     size: int
     first: int
     last: int
-    values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ class BufferAssignment:
 
     slices: for every instruction of every computation that runs as steps (the entry, loop parts,
         branches), one slice for each leaf of its shape. Those of an alias (aliases.is_alias: tuple,
-        get-tuple-element, row-major reshape) are its operands': it needs no code.
+        get-tuple-element, reshapes and transposes that move nothing) are its operands': it needs no
+        code.
     result_slices: where each leaf of the entry's root must end up. If its slice is another
         (a parameter, a constant, a value returned twice), it is copied there at the end.
     constants: (offset in the pool, literal): the literal's row-major bytes go there.
@@ -241,9 +242,9 @@ class _Packed:
         # Between its stretches a buffer's memory holds nothing that is needed.
         needed = [Block(live.size(b.values[0]), *s) for b in filled for s in b.joined()]
         self.lower_bound = lower_bound([*needed, *blocks[len(filled) :]])
-        names = [tuple(owner.name for owner, _ in b.values) for b in filled]
-        names += [(f"{instruction.name} workspace",) for instruction in live.scratch]
+        owners: list[tuple[Instruction, int | None]] = [b.values[0] for b in filled]
+        owners += [(instruction, None) for instruction in live.scratch]
         self.placements = [
-            Placement(values[0], at.offset, at.size, b.start // 2, b.end // 2, values)
-            for values, at, b in zip(names, arena, blocks)
+            Placement(owner, leaf, at.offset, at.size, b.start // 2, b.end // 2)
+            for (owner, leaf), at, b in zip(owners, arena, blocks)
         ]

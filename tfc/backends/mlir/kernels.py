@@ -14,12 +14,19 @@ from typing import Any, Protocol
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.loops import LoopBody, for_loop
 from tfc.backends.mlir.provider import ir
-from tfc.backends.mlir.spaces import bind, loop_space
+from tfc.backends.mlir.spaces import (
+    access_positions,
+    bind,
+    loop_space,
+    make_space,
+    merge_loops,
+    pieces,
+)
 from tfc.backends.mlir.value import Scalar, constant, convert, memory_type
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.indexing import Index, variable
 from tfc.hlo.ir import Attributes, Computation, Instruction
-from tfc.hlo.shape import PRED, Shape, leaves
+from tfc.hlo.shape import PRED, Shape, TupleShape, leaves
 from tfc.hlo.sums import kernel_sum_type
 from tfc.passes.aliases import is_alias
 
@@ -156,13 +163,68 @@ def store_elements(
     flat: bool,
 ) -> None:
     """Store every element of an instruction of the kernel's computation into a buffer."""
-    space = loop_space(kernel.computation, value, result, flat=flat)
+    store_together(kernel, buffers, [value], [result], loops, flat)
 
-    def body(points: Sequence[Any]) -> None:
-        elements = Elements(sources(kernel, buffers), space.bind(points))
-        elements.store(elements.element(value, space.index), result, space.index)
 
-    loops.each(space.sizes, body)
+def store_together(
+    kernel: Kernel,
+    buffers: Sequence[Buffer],
+    values: Sequence[Instruction],
+    results: Sequence[Buffer],
+    loops: Loops,
+    flat: bool,
+) -> None:
+    """Store several instructions of the same dimensions and layout, an element of each at a time.
+
+    Loops without conditions run fastest: each piece of a concatenate, and the edges of a pad, have
+    loops of their own, inside those over the dimensions that are outer to them.
+    """
+    first, root = results[0], several(values)
+    dims, order = first.shape.dims, first.shape.layout.minor_to_major[::-1]
+    parameters = kernel.computation.parameters
+    whole = [[(0, size)] for size in dims]
+    ranges = whole if flat else pieces(parameters, root, dims)
+    # The last dimension in pieces: the loops from here on belong to one piece.
+    last = max((p for p, d in enumerate(order) if len(ranges[d]) > 1), default=0)
+
+    def outer(position: int, box: dict[int, tuple[int, int]], points: list[Any]) -> None:
+        for low, high in ranges[order[position]]:
+            inner = {**box, order[position]: (low, high)}
+            if position < last:
+                loops.each(
+                    [high - low], lambda p, inner=inner: outer(position + 1, inner, [*points, *p])
+                )
+            else:
+                leaf(inner, points)
+
+    def leaf(box: dict[int, tuple[int, int]], points: list[Any]) -> None:
+        part = [box.get(d, (0, size)) for d, size in enumerate(dims)]
+        if flat:
+            space = make_space(dims, [order])
+        else:
+            space = merge_loops(
+                dims, order, range(1, last + 1),
+                lambda index: access_positions(parameters, root, index), first.position, part,
+            )  # fmt: skip
+
+        def body(rest: Sequence[Any]) -> None:
+            scope = Elements(sources(kernel, buffers), space.bind([*points, *rest]))
+            # All are computed before any is stored: a result may lie where an operand does.
+            made = [scope.element(value, space.index) for value in values]
+            for element, result in zip(made, results):
+                scope.store(element, result, space.index)
+
+        loops.each(space.sizes[last:], body)
+
+    if order:
+        outer(0, {}, [])
+    else:
+        leaf({}, [])
+
+
+def several(values: Sequence[Instruction]) -> Instruction:
+    """A tuple of instructions."""
+    return Instruction("tuple", tuple(values), TupleShape(tuple(v.shape for v in values)))
 
 
 def sources(kernel: Kernel, buffers: Sequence[Buffer]) -> dict[Instruction, Buffer | Scalar]:

@@ -15,7 +15,7 @@ from typing import Any
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, sources, store_elements
 from tfc.backends.mlir.loops import LoopNest
-from tfc.backends.mlir.spaces import merge_loops
+from tfc.backends.mlir.spaces import access_positions, merge_loops
 from tfc.hlo.dynamic import update_index, updates_of
 from tfc.hlo.indexing import constant, elements_in
 from tfc.hlo.ir import Instruction
@@ -36,8 +36,13 @@ def _emit_one(kernel: Kernel, buffers: Sequence[Buffer], root: Instruction, resu
     update = root.operands[1]
     dims = update.array_shape.dims
     order = result.shape.layout.minor_to_major[::-1]
-    reads = (kernel.computation, update)
-    space = merge_loops(dims, order, [], reads, lambda at: result.position(update_index(root, at)))
+    space = merge_loops(
+        dims,
+        order,
+        [],
+        lambda at: access_positions(kernel.computation.parameters, update, at),
+        lambda at: result.position(update_index(root, at)),
+    )
     before = Elements(sources(kernel, buffers), {})
     # Where the update goes is read once: the loops below may write anything.
     corner = update_index(root, [constant(0)] * len(dims))
