@@ -344,8 +344,8 @@ def test_blocks_alive_together_are_apart(some: list[Block], order: str) -> None:
 
 def test_a_block_that_ends_too_high_is_placed_earlier() -> None:
     """The large block of time 5 fits where two small ones were, if those lie side by side."""
-    some = [Block(s * 64, a, b) for s, a, b in
-            [(4, 0, 5), (4, 0, 5), (2, 0, 3), (2, 0, 2), (2, 2, 3), (2, 3, 6), (4, 5, 6)]]  # fmt: skip
+    times = [(4, 0, 5), (4, 0, 5), (2, 0, 3), (2, 0, 2), (2, 2, 3), (2, 3, 6), (4, 5, 6)]
+    some = [Block(size * 64, start, end) for size, start, end in times]
     packing = pack(some)
     assert packing.size == packing.lower_bound
     by_size = sorted(range(len(some)), key=lambda i: (-some[i].size, some[i].start - some[i].end))

@@ -188,9 +188,8 @@ def loops():
         inner = lambda i, a: tfc.fori_loop(0, i, lambda j, b: b * 2 + n, a)  # noqa: E731
         return tfc.fori_loop(0, 12, inner, x)
 
-    # The inner loop begins with its counter, each time from the constant; one pass over the old
-    # state sums it and makes the new state, so that this cannot lie there.
-    return [(rows, 0, x, n), (total, 1, x, n), (nested, 1, x, n)]
+    # The inner loop begins with its counter, each time from the constant.
+    return [(rows, 0, x, n), (total, 0, x, n), (nested, 1, x, n)]
 
 
 @pytest.mark.parametrize(("function", "copies", "x", "n"), loops(), ids=["rows", "total", "nested"])
@@ -237,5 +236,4 @@ def test_the_arena_of_networks_is_near_its_lower_bound(name: str) -> None:
     }
     module = tfc.from_stablehlo(MODELS[name](**sizes[name]).stablehlo()).hlo
     plan = CpuCompiler().prepare(module, "f", Target.host(), Options(), "text").assignment
-    most = {"cnn_training_step": 1.15}.get(name, 1.1)
-    assert plan.lower_bound <= plan.arena_size <= most * plan.lower_bound
+    assert plan.lower_bound <= plan.arena_size <= 1.1 * plan.lower_bound
