@@ -75,6 +75,14 @@ def test_output_of_opt_is_accepted_by_run():
     assert made.output == run("run", SOFTMAX).output
 
 
+@pytest.mark.parametrize(("backend", "kernels"), [("cpu", 1), ("gpu", 4)])
+def test_opt_runs_the_passes_of_a_backend(backend: str, kernels: int):
+    made = run("opt", SOFTMAX, "--backend", backend)
+    assert made.output.count(" fusion(") == kernels
+    emitted = run("emit", SOFTMAX, "--stage", "optimized", "--backend", backend)
+    assert emitted.output == made.output
+
+
 def test_opt_shows_each_change_and_what_it_took(tmp_path: Path):
     made = run("opt", SOFTMAX, "--print-after-all", "--stats", "--dump-dir", str(tmp_path))
     assert made.exit_code == 0

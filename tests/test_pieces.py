@@ -40,7 +40,8 @@ BRANCHING = {
         "ROOT p = f32[4,13] pad(x, zero), padding=0_0x1_1_1",
     "pieces along a reshaped dimension":
         "c = f32[4,9] concatenate(x, y), dimensions={1}; r = f32[36] reshape(c);"
-        "ROOT n = f32[36] negate(r)",
+        "v = f32[40] reshape(u); w = f32[36] slice(v), slice={[4:40]};"
+        "ROOT n = f32[36] add(r, w)",
     "more code than it is worth":
         "q = f32[4,1] slice(y), slice={[0:4], [0:1]};"
         "c = f32[4,6] concatenate(q, q, q, q, q, q), dimensions={1}; e = f32[4,6] tanh(c);"

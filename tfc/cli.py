@@ -4,7 +4,7 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from importlib import import_module
 from inspect import getdoc
 from pathlib import Path
@@ -18,14 +18,14 @@ from rich.table import Table
 from tfc import __version__, aot
 from tfc.aot.load import load, read_module
 from tfc.backends.interfaces import Executable
-from tfc.backends.registry import backend_names
+from tfc.backends.registry import backend_names, get_backend
 from tfc.backends.target import Target
 from tfc.compiler import compile as compile_module
 from tfc.compiler import emit_text
 from tfc.console import Commands, arguments_for, show, write_text
 from tfc.errors import UnsupportedError
 from tfc.options import Options
-from tfc.passes import PASSES, Pipeline, PipelineReport, default_pipeline, parse_passes
+from tfc.passes import PASSES, Pipeline, PipelineReport, parse_passes
 from tfc.profiling import COLUMNS
 from tfc.profiling import profile as measure
 
@@ -180,8 +180,9 @@ def profile(
 @click.option(
     "--passes",
     metavar="PASS,PASS{OPTION=N},…",
-    help="The passes to run, in order; the default pipeline when left out.",
+    help="The passes to run, in order; those of the backend when left out.",
 )
+@_backend_option
 @_fill_option
 @_output_option
 @click.option("--print-after-all", is_flag=True, help="Print the module after each change.")
@@ -199,6 +200,7 @@ def profile(
 def opt(
     file: str | None,
     passes: str | None,
+    backend: str,
     fill_constants: str | None,
     output: str | None,
     print_after_all: bool,
@@ -215,16 +217,16 @@ def opt(
     if file is None:
         raise click.UsageError("missing argument 'FILE'")
     module = read_module(file, fill_constants)
-    pipeline = default_pipeline()
+    optimize = get_backend(backend).compiler.optimize
     if passes is not None:
-        pipeline = Pipeline("chosen", parse_passes(passes))
+        optimize = Pipeline("chosen", parse_passes(passes)).run
     options = replace(Options.from_environment(), time=stats)
     if dump_dir:
         forms = tuple(form.strip() for form in dump_as.split(","))
         options = replace(options, dump_dir=dump_dir, dump_as=forms)
     report = PipelineReport()
     try:
-        result = pipeline.run(module, options, report)
+        result = optimize(module, options, report)
     finally:
         # When a pass fails, too: that is when one wants to see what led there.
         _print_steps(report, print_before_all, print_after_all)
@@ -246,7 +248,8 @@ def _pass_table() -> Table:
     """The passes, the options they take with their defaults, and what they do."""
     table = Table("pass", "options", "what it does", box=None)
     for name, kind in PASSES.items():
-        options = [f"{f.name}={f.default}" for f in fields(kind)] if is_dataclass(kind) else []
+        stated = [f for f in fields(kind) if f.default is not MISSING] if is_dataclass(kind) else []
+        options = [f"{f.name}={f.default}" for f in stated]
         table.add_row(name, ", ".join(options), (getdoc(kind) or "").partition("\n")[0])
     return table
 

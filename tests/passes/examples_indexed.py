@@ -117,6 +117,35 @@ EXAMPLES: list[tuple[str, str, str | None]] = [
      "i = s32[1] constant({1}); u = f32[6] parameter(3);"
      "ROOT s = f32[2,6] scatter(A, i, u), update_window_dims={0}, inserted_window_dims={0}, "
      "scatter_dims_to_operand_dims={0}, index_vector_dim=0, to_apply=add", None),
+    ("scatter_over_splat",
+     "b = f32[3,5] broadcast(S), dimensions={}; i = s32[3,1,1] parameter(3);"
+     "u = f32[3,1] parameter(4);"
+     "ROOT s = f32[3,5] scatter(b, i, u), update_window_dims={}, inserted_window_dims={1}, "
+     "scatter_dims_to_operand_dims={1}, input_batching_dims={0}, "
+     "scatter_indices_batching_dims={0}, index_vector_dim=2, to_apply=add",
+     "select(compare(iota(iota_dimension=1), broadcast(reshape(i), dimensions=(0,)), "
+     "direction='EQ'), add(broadcast(S, dimensions=()), broadcast(reshape(u), dimensions=(0,))), "
+     "broadcast(S, dimensions=()))"),
+    ("scatter_over_splat",
+     "b = f32[3,5,2] broadcast(S), dimensions={}; i = s32[1,2] parameter(3);"
+     "u = f32[1,2] parameter(4);"
+     "ROOT s = f32[3,5,2] scatter(b, i, u), update_window_dims={1}, inserted_window_dims={0,1}, "
+     "scatter_dims_to_operand_dims={1,0}, index_vector_dim=1, to_apply=max",
+     "select(compare(iota(iota_dimension=0), broadcast(reshape(slice(i, slice=((0, 1, 1), "
+     "(1, 2, 1)))), dimensions=()), direction='EQ'), select(compare(iota(iota_dimension=1), "
+     "broadcast(reshape(slice(i, slice=((0, 1, 1), (0, 1, 1)))), dimensions=()), direction='EQ'), "
+     "maximum(broadcast(S, dimensions=()), broadcast(reshape(u), dimensions=(2,))), "
+     "broadcast(S, dimensions=())), broadcast(S, dimensions=()))"),
+    ("scatter_over_splat",
+     "b = f32[5] broadcast(S), dimensions={}; i = s32[3,1] parameter(3);"
+     "u = f32[3] parameter(4);"
+     "ROOT s = f32[5] scatter(b, i, u), update_window_dims={}, inserted_window_dims={0}, "
+     "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add", None),
+    ("scatter_over_splat",
+     "b = f32[5] broadcast(S), dimensions={}; i = s32[1] parameter(3);"
+     "u = f32[3] parameter(4);"
+     "ROOT s = f32[5] scatter(b, i, u), update_window_dims={0}, inserted_window_dims={}, "
+     "scatter_dims_to_operand_dims={0}, index_vector_dim=0, to_apply=add", None),
     ("sort_of_single",
      "r = f32[12,1] reshape(A); ROOT s = f32[12,1] sort(r), dimensions={1}, to_apply=less",
      "reshape(A)"),

@@ -149,13 +149,26 @@ class Instruction(Printable):
 
         Control predecessors that `new` does not know stay as they are.
         """
-        operands = tuple(new[o] for o in self.operands)
-        before = tuple(new.get(p, p) for p in self.control_predecessors)
-        if all(a is b for a, b in zip(operands, self.operands)) and (
-            not before or all(a is b for a, b in zip(before, self.control_predecessors))
-        ):
-            return self
-        return replace(self, operands=operands, control_predecessors=before)
+        # Every pass asks this of every instruction, and mostly nothing has changed.
+        for predecessor in self.control_predecessors:
+            if new.get(predecessor, predecessor) is not predecessor:
+                break
+        else:
+            for operand in self.operands:
+                if new[operand] is not operand:
+                    break
+            else:
+                return self
+        return Instruction(
+            self.opcode,
+            tuple([new[o] for o in self.operands]),
+            self.shape,
+            self.attributes,
+            self.name,
+            self.metadata,
+            self.annotations,
+            tuple([new.get(p, p) for p in self.control_predecessors]),
+        )
 
     def __repr__(self) -> str:
         operands = ", ".join(o.name or o.opcode for o in self.operands)
@@ -329,7 +342,8 @@ def map_computations(module: Module, change: Callable[[Computation], Computation
     new: dict[Computation, Computation] = {}
 
     def retarget(instruction: Instruction) -> Instruction:
-        if not any(new[c] is not c for c in instruction.called_computations):
+        called = instruction.attributes.called_computations
+        if not called or all(new[c] is c for c in called):
             return instruction
         changed = {}
         for key, value in instruction.attributes.items():

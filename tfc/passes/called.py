@@ -17,6 +17,8 @@ def retarget(instruction: Instruction, change: Callable[[Computation], Computati
 
     `change` is asked once for each place that names a computation.
     """
+    if not instruction.attributes.called_computations:
+        return instruction
     changed = {}
     for key, value in instruction.attributes.items():
         if isinstance(value, Computation):

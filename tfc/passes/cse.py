@@ -29,15 +29,23 @@ class Cse:
         """The module in which no two instructions of one computation are the same."""
         new: dict[Computation, Computation] = {}
         classes = Classes()
+
+        def call_new(instruction: Instruction) -> Instruction:
+            inside = instruction.opcode not in CONTROL
+            return retarget(instruction, lambda c: classes.first(new[c]) if inside else new[c])
+
         for computation in module.computations:
+            known: dict[Hashable, Instruction] = {}
 
-            def call_new(instruction: Instruction) -> Instruction:
-                inside = instruction.opcode not in CONTROL
-                return retarget(instruction, lambda c: classes.first(new[c]) if inside else new[c])
+            def first(old: Instruction, known: dict[Hashable, Instruction] = known) -> Instruction:
+                instruction = call_new(old)
+                if has_side_effect(instruction):
+                    return instruction
+                return known.setdefault(classes.key(instruction, instruction.operands), instruction)
 
-            merged = _merge(rebuild(computation, call_new), classes)
-            classes.add(merged)
-            new[computation] = merged
+            new[computation] = rebuild(computation, first)
+            if computation is not module.entry:
+                classes.add(new[computation])
         return module.with_entry(new[module.entry])
 
 
@@ -80,14 +88,3 @@ def same_computations(several: Sequence[Computation]) -> bool:
     for computation in dict.fromkeys(c for root in several for c in callees_first(root)):
         classes.add(computation)
     return len({classes.first(c) for c in several}) == 1
-
-
-def _merge(computation: Computation, classes: Classes) -> Computation:
-    known: dict[Hashable, Instruction] = {}
-
-    def first(instruction: Instruction) -> Instruction:
-        if has_side_effect(instruction):
-            return instruction
-        return known.setdefault(classes.key(instruction, instruction.operands), instruction)
-
-    return rebuild(computation, first)

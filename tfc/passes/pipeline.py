@@ -171,6 +171,7 @@ class _Runner:
         self.number = 0  # how many passes have run: the number of the next dump
         self.where = ""
         self.dumped: Path | None = None  # the file that holds the current module
+        self.settled: dict[Pass, Module] = {}  # the last module that each pass did not change
 
     def run(self, module: Module) -> Module:
         """The module after all passes."""
@@ -207,7 +208,8 @@ class _Runner:
         )
 
     def _step(self, each: Pass, module: Module) -> Module:
-        if each.name in self.options.disabled:
+        # Passes are pure: what one left as it is, it would leave again.
+        if each.name in self.options.disabled or self.settled.get(each) is module:
             return module
         self.number += 1
         started = time.perf_counter()
@@ -225,6 +227,8 @@ class _Runner:
         self.report.steps.append(Step(each.name, seconds, module, result, notes))
         if changed:
             self._dump(result, each.name)
+        else:
+            self.settled[each] = module
         return result
 
     def _dump(self, module: Module, name: str) -> None:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfc.hlo import builder
-from tfc.hlo.indexed import gather_windows, scatter_windows, window_sizes
+from tfc.hlo.indexed import Windows, gather_windows, scatter_windows, window_sizes
 from tfc.hlo.ir import Instruction
+from tfc.hlo.scalars import over_arrays
+from tfc.hlo.shape import Shape
 from tfc.passes.replacing import made, repeated, splat
 from tfc.passes.rewrite import Function, constant_value
-from tfc.passes.value_ranges import bounds
+from tfc.passes.value_ranges import bounds, type_bounds
 
 
 def constant_starts(starts: Sequence[Instruction], rank: int) -> list[int] | None:
@@ -121,19 +123,20 @@ def gather_of_one_window(x: Instruction) -> Instruction | None:
     zero = builder.constant(0, indices.array_shape.element_type)
     starts = [zero] * rank
     for number, d in enumerate(windows.index_map):
-        starts[d] = _component(indices, windows.vector_dim, number)
+        starts[d] = _components(indices, windows.vector_dim, number)
     sizes = tuple(x["slice_sizes"])
     part = made(x, "dynamic-slice", [operand, *starts], dynamic_slice_sizes=sizes)
     return builder.reshape(part, x.array_shape.dims)
 
 
-def _component(indices: Instruction, vector_dim: int, number: int) -> Instruction:
-    """One component of the only start index, as a scalar."""
+def _components(indices: Instruction, vector_dim: int, number: int) -> Instruction:
+    """One component of every start index, along the dimensions that are not of size one."""
     shape = indices.array_shape
     if vector_dim < shape.rank and shape.dims[vector_dim] > 1:
-        at = [(number, number + 1, 1) if d == vector_dim else (0, 1, 1) for d in range(shape.rank)]
+        at = [(0, n, 1) for n in shape.dims]
+        at[vector_dim] = (number, number + 1, 1)
         indices = builder.instruction("slice", [indices], slice=tuple(at))
-    return builder.reshape(indices, ())
+    return builder.reshape(indices, tuple(n for n in indices.array_shape.dims if n != 1))
 
 
 def gather_of_neighbours(x: Instruction) -> Instruction | None:
@@ -212,12 +215,61 @@ def scatter_of_one_window(x: Instruction) -> Instruction | None:
     sizes = window_sizes(windows, operand.array_shape, update.array_shape)
     starts = [builder.constant(0, indices.array_shape.element_type)] * len(dims)
     for number, d in enumerate(windows.index_map):
-        starts[d] = _component(indices, windows.vector_dim, number)
+        starts[d] = _components(indices, windows.vector_dim, number)
         low, high = bounds(starts[d])
         if low < 0 or high > dims[d] - sizes[d]:
             return None  # a window that does not fit is left out, not moved
     part = builder.reshape(update, sizes)
     return made(x, "dynamic-update-slice", [operand, part, *starts]) if starts else part
+
+
+def scatter_over_splat(x: Instruction) -> Instruction | None:
+    """scatter(f32[4,9] broadcast(s), s32[4] i, f32[4] u) --> select(iota = i, to_apply(s, u), s)
+
+    The example's windows are an element of each row. All of the result is written in either case.
+    """
+    if len(x.operands) != 3 or splat(x.operands[0]) is None:
+        return None
+    operand, indices, update = x.operands
+    windows, shape = scatter_windows(x), operand.array_shape
+    over = _update_dims(windows, shape, update.array_shape)
+    number_type = indices.array_shape.element_type
+    if over is None or max(shape.dims, default=0) > type_bounds(number_type)[1]:
+        return None
+    spread = [d for d in over if shape.dims[d] != 1]
+    part = builder.reshape(update, tuple(shape.dims[d] for d in spread))
+    combined = over_arrays(
+        x["to_apply"], [operand, builder.broadcast(part, shape.dims, tuple(spread))]
+    )
+    if combined is None:
+        return None
+    result, numbers = combined[0], Shape(number_type, shape.dims)
+    rows = tuple(d for d in windows.operand_batch if shape.dims[d] != 1)
+    for number, d in enumerate(windows.index_map):
+        place = _components(indices, windows.vector_dim, number)
+        place = builder.broadcast(place, shape.dims, rows)
+        chosen = builder.compare("EQ", builder.iota(numbers, d), place)
+        result = builder.instruction("select", [chosen, result, operand])
+    return result
+
+
+def _update_dims(windows: Windows, operand: Shape, update: Shape) -> list[int] | None:
+    """The operand's dimension for each dimension of an update that is not of size one.
+
+    None unless each element of the operand has at most one place in the update: batches run along
+    dimensions of the operand, in order, and windows along whole dimensions.
+    """
+    places = [d for d in range(operand.rank) if d not in windows.index_map]
+    whole = dict(zip(windows.window_dims, windows.kept(operand.rank)))
+    if any(update.dims[u] != operand.dims[d] or d not in places for u, d in whole.items()):
+        return None
+    if any(d in places and operand.dims[d] != 1 for d in windows.dropped):
+        return None
+    batches = dict(zip(windows.indices_batch, windows.operand_batch))
+    outside = (u for u in range(update.rank) if u not in windows.window_dims)
+    found = {**whole, **{u: batches.get(b, -1) for u, b in zip(outside, windows.batch_dims)}}
+    over = [found[u] for u in range(update.rank) if update.dims[u] != 1]
+    return over if over == sorted(over) and -1 not in over else None
 
 
 def sort_of_single(x: Instruction) -> Instruction | None:
@@ -244,6 +296,6 @@ INDEXED: dict[str, tuple[Function, ...]] = {
         gather_of_neighbours,
         gather_of_clamped,
     ),
-    "scatter": (scatter_of_nothing, scatter_of_one_window),
+    "scatter": (scatter_of_nothing, scatter_of_one_window, scatter_over_splat),
     "sort": (sort_of_single,),
 }
