@@ -108,7 +108,7 @@ def test_python_numbers_are_arguments(tmp_path):
 
 
 def test_results_lie_in_donated_arguments(cpp):
-    """One result takes the memory, and one value may be two results."""
+    """One result takes the memory, as the header says, and one value may be two results."""
     function = tfc.jit(lambda x, y: (x + y, x, x + y), donate_argnums=0)
     made = tfc.aot.compile(function, "f32[4]", "f32[4]", cpp_class="Sum", out_dir=cpp.folder)
     program = """
@@ -120,6 +120,7 @@ def test_results_lie_in_donated_arguments(cpp):
         sum.arg_x(2) = 3;
         CHECK(sum.Run());
         CHECK(sum.result0(2) == 7 && sum.result1(2) == 3 && sum.result2(2) == 7);
+        CHECK(sum.arg_x(2) == 7 && sum.arg_y(2) == 4);
         CHECK(sum.result0_data() == sum.arg_x_data());
         CHECK(sum.result0_data() != sum.result2_data());
       }
@@ -127,6 +128,7 @@ def test_results_lie_in_donated_arguments(cpp):
     }
     """
     cpp.run([program], [made.object], *SANITIZED)
+    assert "Argument 0, x: f32[4]\n  // Run() writes over it." in made.header.read_text()
 
 
 def test_layouts_become_row_major(cpp):

@@ -23,8 +23,8 @@ from tfc.passes.copies import Copies
 from tfc.passes.in_place import overwritable
 from tfc.passes.inline import Flatten, Inline
 from tfc.passes.packing import Block, aligned, pack
-from tfc.passes.packing import _pack_by_size as pack_by_size
 from tfc.passes.packing import _pack_by_time as pack_by_time
+from tfc.passes.packing import _pack_in_order as pack_in_order
 from tfc.runtime.arrays import copied
 from tfc.testing import arguments_for, modules
 
@@ -324,12 +324,12 @@ blocks = st.builds(
 )  # fmt: skip
 
 
-@given(st.lists(blocks, max_size=40), st.sampled_from(["best", "size", "time"]))
+@given(st.lists(blocks, max_size=40), st.sampled_from(["best", "given", "time"]))
 def test_blocks_alive_together_are_apart(some: list[Block], order: str) -> None:
     packing = pack(some)
     offsets = {
         "best": lambda: list(packing.offsets),
-        "size": lambda: pack_by_size(some, lambda b: b.start),
+        "given": lambda: pack_in_order(some, range(len(some))),
         "time": lambda: pack_by_time(some),
     }[order]()
     assert all(o % 64 == 0 for o in offsets)
@@ -340,6 +340,17 @@ def test_blocks_alive_together_are_apart(some: list[Block], order: str) -> None:
     if order == "best":
         end = max((o + aligned(b.size) for o, b in zip(offsets, some)), default=0)
         assert packing.lower_bound <= packing.size == end
+
+
+def test_a_block_that_ends_too_high_is_placed_earlier() -> None:
+    """The large block of time 5 fits where two small ones were, if those lie side by side."""
+    times = [(4, 0, 5), (4, 0, 5), (2, 0, 3), (2, 0, 2), (2, 2, 3), (2, 3, 6), (4, 5, 6)]
+    some = [Block(size * 64, start, end) for size, start, end in times]
+    packing = pack(some)
+    assert packing.size == packing.lower_bound
+    by_size = sorted(range(len(some)), key=lambda i: (-some[i].size, some[i].start - some[i].end))
+    offsets = pack_in_order(some, by_size)
+    assert max(o + b.size for o, b in zip(offsets, some)) > packing.size
 
 
 @pytest.mark.parametrize("opcode", ["tanh", "reverse"])

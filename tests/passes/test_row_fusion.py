@@ -66,6 +66,16 @@ def test_a_value_of_the_row_used_in_the_row_joins() -> None:
     assert kernels == ["rows: reduce broadcast divide"]
 
 
+def test_start_indices_of_no_consequence_are_operands() -> None:
+    """A slice as large as a dimension begins at 0 whatever its start says."""
+    kernels, _ = fused(
+        f"{GIVEN} {TOTAL} w = f32[4,7] parameter(1); i = s32[] parameter(2);"
+        "j = s32[] parameter(3); d = f32[4,1] dynamic-slice(w, i, j), dynamic_slice_sizes={4,1};"
+        "k = f32[4] reshape(d); ROOT a = f32[4] add(s, k)"
+    )
+    assert kernels == ["rows: reduce dynamic-slice reshape add"]
+
+
 def test_scalars_of_rows_join_and_so_do_reshapes_of_them() -> None:
     kernels, _ = fused(
         f"{GIVEN} {TOTAL}"

@@ -223,7 +223,7 @@ _RESULT = Template("\n  // Result $number: $shape$where\n" + _ARRAY)
 
 _ARGUMENT = Template(
     """
-  // Argument $number, $label: $shape
+  // Argument $number, $label: $shape$where
   void set_${name}_data($type* data) { args_[$number] = data; }
 """
     + _ARRAY
@@ -267,7 +267,7 @@ def header_text(signature: Signature) -> str:
         includes="\n".join(f"#include <{file}>" for file in _includes(signature)),
         open="".join(f"namespace {n} {{\n" for n in namespaces) + gap,
         close="".join(f"}}  // namespace {n}\n" for n in reversed(namespaces)) + gap,
-        argument_methods=_argument_methods(arguments, {name, *members}),
+        argument_methods=_argument_methods(signature, {name, *members}),
         result_methods="".join(
             _RESULT.substitute(_terms("result", n, r), where=_where(signature, n))
             for n, r in enumerate(results)
@@ -347,12 +347,13 @@ def _check_args(arguments: Sequence[Leaf]) -> str:
 # --- Methods ------------------------------------------------------------------------------------
 
 
-def _argument_methods(arguments: Sequence[Leaf], taken: set[str]) -> str:
+def _argument_methods(signature: Signature, taken: set[str]) -> str:
     """The methods of each argument: by position, then by name if that makes free identifiers."""
     texts, used = [], set(taken)
-    for number, leaf in enumerate(arguments):
+    for number, leaf in enumerate(signature.arguments):
         terms = _terms("arg", number, leaf)
-        texts.append(_ARGUMENT.substitute(terms))
+        where = "\n  // Run() writes over it." if number in signature.donated else ""
+        texts.append(_ARGUMENT.substitute(terms, where=where))
         twin = f"arg_{leaf.name}"
         # Two underscores in a row are reserved for the compiler.
         if "__" not in twin and not _members(twin) & used:

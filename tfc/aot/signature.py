@@ -102,6 +102,7 @@ class Signature:
     entry_point: the C name, unique in the program that links it.
     arguments, results: the arrays in the order of the pointers that are passed (AOT-5).
     aliases: pairs of a result and the argument into whose buffer it is written, by number.
+    donated: the arguments whose buffers are written, by number.
     arena_size, constant_size: bytes of temporaries, which the caller provides, and of constants,
         which the object file holds.
     """
@@ -111,6 +112,7 @@ class Signature:
     arguments: tuple[Leaf, ...]
     results: tuple[Leaf, ...]
     aliases: tuple[tuple[int, int], ...] = ()
+    donated: frozenset[int] = frozenset()
     arena_size: int = 0
     constant_size: int = 0
 
@@ -136,8 +138,9 @@ def signature_of(module: Module, cpp_class: CppClass, entry_point: str | None = 
     entry = module.entry
     arguments = [leaf for p in entry.parameters for leaf in _named(p.name, p.shape)]
     results = tuple(_named("result", entry.root.shape))
-    aliases = tuple(donation_of(module).aliases.items())
-    return Signature(cpp_class, chosen, _distinct(arguments), results, aliases)
+    donation = donation_of(module)
+    aliases = tuple(donation.aliases.items())
+    return Signature(cpp_class, chosen, _distinct(arguments), results, aliases, donation.arguments)
 
 
 def _named(name: str, shape: AnyShape) -> Iterable[Leaf]:

@@ -4,22 +4,28 @@
     f = f32[9] fusion(x, u, i): dynamic-update-slice(x, …)  x: only the updated part is written
     s = f32[4,8] sort(x)                                    x: a row is read before it is written
 
-A loop that makes one array writes each element once. An operand may be overwritten if every element
-of it that the loop reads is read where that same place is written, whatever index maps lie between:
-the maps give both places symbolically, and their difference must be zero. A kernel ending in
+A loop writes each element of the arrays that it makes once, those of one place together. An operand
+may be overwritten if every element of it is read where that same place is written, whatever index
+maps lie between: the maps give both places symbolically, and their difference must be zero. Of a
+kernel with several loops one after the other, only one may read the operand, unless it goes row by
+row: then its plan says what is read when (row_plan.py). A kernel ending in
 dynamic-update-slices first puts the array in place and then writes one update after the other (see
 emit_update), so what the first reads of that array must be the very places it writes, and those
 that follow must read nothing of it; else they would read what is written already.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 
 from tfc.hlo.dynamic import update_index, updates_of
 from tfc.hlo.indexing import Index, constant, variable
-from tfc.hlo.ir import Instruction
+from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.op import op_named
-from tfc.hlo.shape import Shape
+from tfc.hlo.shape import Shape, leaves
 from tfc.passes.fusible import is_elementwise, is_loop
+from tfc.passes.loop_spaces import nests
+from tfc.passes.row_plan import row_plan
 
 Indices = tuple[Index, ...]
 Read = tuple[Instruction, Indices]
@@ -37,11 +43,55 @@ def overwritable(instruction: Instruction) -> list[tuple[int, int]]:
         case "sort":
             return [(n, n) for n in range(len(instruction.operands))]
         case "fusion":
-            called = instruction["calls"]
-            inside = (i for i in called.instructions if i.opcode not in ("parameter", "constant"))
-            return _of_loop(called.root, called.parameters) if all(map(is_loop, inside)) else []
+            return _of_fusion(instruction["calls"])
         case _:
             return _of_loop(instruction, instruction.operands)
+
+
+def _of_fusion(called: Computation) -> list[tuple[int, int]]:
+    root, plan = called.root, row_plan(called.root)
+    results = root.operands if root.opcode == "tuple" else (root,)
+    if plan is not None:
+        pairs: Iterable[tuple[Instruction, Instruction]] = plan.overwritable
+    elif root.opcode == "tuple":
+        pairs = _of_several(called)
+    else:
+        return _of_loop(root, called.parameters) if _are_loops(called.instructions) else []
+    ends = list(accumulate((sum(1 for _ in leaves(r.shape)) for r in results), initial=0))
+    number = {p: n for n, p in enumerate(called.parameters)}
+    return sorted((number[p], ends[results.index(r)]) for p, r in pairs)
+
+
+def _are_loops(instructions: Iterable[Instruction]) -> bool:
+    return all(is_loop(i) or i.opcode in ("parameter", "constant") for i in instructions)
+
+
+def _of_several(called: Computation) -> Iterator[tuple[Instruction, Instruction]]:
+    """The pairs of a kernel of loops and reductions, each of which stores what it makes."""
+    root, operands = called.root, set(called.parameters)
+    sums = {v for v in root.operands if v.opcode == "reduce"}
+    inside = (i for i in called.instructions if i not in sums and i is not root)
+    if not _are_loops(inside) or any(u is not root for v in sums for u in called.users[v]):
+        return
+    accesses: list[tuple[list[Instruction], Indices, list[Read]]] = []
+    for nest in nests(root.operands):
+        walked = nest[0].operands[0] if nest[0] in sums else nest[0]
+        index = _variables("d", walked.array_shape)
+        found: list[Read] = []
+        for value in nest:
+            count = len(value.operands) // 2 if value in sums else 0
+            for array in value.operands[:count] if value in sums else (value,):
+                found += reads(array, index, operands)
+            for init in value.operands[count:] if value in sums else ():
+                found += reads(init, (), operands)
+        accesses.append(([v for v in nest if v not in sums], index, found))
+    readers = Counter(o for *_, found in accesses for o in {operand for operand, _ in found})
+    for stored, index, found in accesses:
+        for value in stored:
+            wanted = {o for o in operands if o.shape == value.shape and readers[o] <= 1}
+            wanted &= {o for o, _ in found}
+            for operand in _keep(wanted, found, _position(value.array_shape, index)):
+                yield operand, value
 
 
 def _of_loop(root: Instruction, operands: Sequence[Instruction]) -> list[tuple[int, int]]:

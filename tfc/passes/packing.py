@@ -1,19 +1,22 @@
 """Packing: give blocks with lifetimes offsets in one arena, so that those alive together are apart.
 
 Each block goes into the smallest gap that fits between the blocks it is alive with (best fit), in
-the order of time or the largest first, whichever is better; that comes within a few percent of the
-lower bound on real programs. The order of size looks at every block for each block, so very large
-modules are packed in the order of time, which looks only at those alive.
+the order of time or the largest first, whichever is better. Where that is not the lower bound, the
+block that ends highest goes first and all are placed again, a number of times; that comes within a
+few percent of the bound on real programs. The order of size looks at every block for each block, so
+very large modules are packed in the order of time, which looks only at those alive.
 """
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 _MOST_BY_SIZE = 4096
+_MOST_ROUNDS = 64
+_MOST_PLACED = 4096  # blocks, in all rounds of one order
 
 
 @dataclass(frozen=True)
@@ -43,25 +46,37 @@ def aligned(size: int) -> int:
 
 
 def pack(blocks: Sequence[Block]) -> Packing:
-    """Offsets for the blocks, in their order: the best of a few orders of placing them."""
+    """Offsets for the blocks, in their order: the best of the ways of placing them."""
     bound = lower_bound(blocks)
-    best = _packed(blocks, _pack_by_time(blocks), bound)
-    if len(blocks) <= _MOST_BY_SIZE:
-        # Of one size, the block that lives longest goes first, so that short-lived ones fill the
-        # gaps; or the earliest, which is best where all are of one size.
-        for tie in (lambda b: b.start - b.end, lambda b: b.start):
-            if best.size > bound:
-                best = min(best, _packed(blocks, _pack_by_size(blocks, tie), bound), key=_size)
+    best: Packing | None = None
+    for offsets in _attempts(blocks):
+        size = max((o + aligned(b.size) for o, b in zip(offsets, blocks)), default=0)
+        if best is None or size < best.size:
+            best = Packing(tuple(offsets), size, bound)
+        if best.size == bound:
+            break
+    assert best is not None
     return best
 
 
-def _packed(blocks: Sequence[Block], offsets: list[int], bound: int) -> Packing:
-    size = max((o + aligned(b.size) for o, b in zip(offsets, blocks)), default=0)
-    return Packing(tuple(offsets), size, bound)
-
-
-def _size(packing: Packing) -> int:
-    return packing.size
+def _attempts(blocks: Sequence[Block]) -> Iterator[list[int]]:
+    """Offsets for the blocks, placed in one order after the other."""
+    yield _pack_by_time(blocks)
+    if len(blocks) > _MOST_BY_SIZE:
+        return
+    # Of one size, the block that lives longest goes first, so that short-lived ones fill the gaps;
+    # or the earliest, which is best where all are of one size.
+    orders = [
+        sorted(range(len(blocks)), key=lambda i: (-aligned(blocks[i].size), tie(blocks[i]), i))
+        for tie in (lambda b: b.start - b.end, lambda b: b.start)
+    ]
+    for _ in range(min(_MOST_ROUNDS, 1 + _MOST_PLACED // (len(blocks) + 1))):
+        for order in orders:
+            offsets = _pack_in_order(blocks, order)
+            yield offsets
+            highest = max(order, key=lambda i: offsets[i] + blocks[i].size)
+            order.remove(highest)
+            order.insert(0, highest)
 
 
 def lower_bound(blocks: Sequence[Block]) -> int:
@@ -77,13 +92,12 @@ def lower_bound(blocks: Sequence[Block]) -> int:
     return most
 
 
-def _pack_by_size(blocks: Sequence[Block], tie: Callable[[Block], int]) -> list[int]:
+def _pack_in_order(blocks: Sequence[Block], order: Sequence[int]) -> list[int]:
     starts = np.array([b.start for b in blocks], np.int64)
     ends = np.array([b.end for b in blocks], np.int64)
     sizes = np.array([aligned(b.size) for b in blocks], np.int64)
     offsets = np.zeros(len(blocks), np.int64)
     placed = np.zeros(len(blocks), bool)
-    order = sorted(range(len(blocks)), key=lambda i: (-sizes[i], tie(blocks[i]), i))
     for i in order:
         beside = placed & (starts <= ends[i]) & (ends >= starts[i])
         offsets[i] = _best_gap(offsets[beside], sizes[beside], int(sizes[i]))

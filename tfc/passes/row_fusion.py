@@ -84,6 +84,8 @@ class _Region:
     def add(self, member: Instruction, role: Role | None, found: Iterable[Want]) -> None:
         """Compute an instruction inside, which wants elements of its operands."""
         self.members[member] = role
+        for operand in member.operands:  # that of a start index may be of no consequence
+            self.wanted.setdefault(operand, set())
         for want in found:
             self.wanted.setdefault(want.operand, set()).add(want.role)
 

@@ -158,7 +158,8 @@ class Steps:
 def _writes_over(instruction: Instruction) -> bool:
     """True for most of what can write over an operand; in_place.py knows, but takes longer."""
     whole = instruction if instruction.opcode != "fusion" else instruction["calls"].root
-    return whole.opcode in UPDATES or (is_elementwise(whole) and instruction.opcode != "call")
+    results = whole.operands if whole.opcode == "tuple" else (whole,)
+    return whole.opcode in UPDATES or any(map(is_elementwise, results))
 
 
 def earliest_first(steps: Steps) -> list[int]:

@@ -14,7 +14,6 @@ from tfc.backends.mlir.matmul import MatmulSpec, emit_matmul
 from tfc.backends.mlir.matmul_schedule import Strides
 from tfc.backends.mlir.program_state import emit_state_update
 from tfc.backends.mlir.provider import func, ir
-from tfc.backends.mlir.row_plan import row_plan
 from tfc.backends.mlir.rows import emit_rows, row_workspace
 from tfc.backends.mlir.scans import emit_scan
 from tfc.backends.mlir.scatters import emit_scatter
@@ -31,6 +30,7 @@ from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import F32, F64, Shape
 from tfc.passes.dots import DotGroups, dot_groups, group_stride
+from tfc.passes.row_plan import row_plan
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, Loops, nest, sources
 from tfc.backends.mlir.loops import LoopBody
 from tfc.backends.mlir.reductions import accumulation, chunked_loop
-from tfc.backends.mlir.row_plan import Loop, RowPlan
 from tfc.backends.mlir.scratch import scratch_arrays, scratch_shape
 from tfc.backends.mlir.spaces import Indices, access_positions, bind, merge_loops
 from tfc.backends.mlir.value import Scalar
 from tfc.hlo.indexing import Index, linearize
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape, leaves
+from tfc.passes.row_plan import Loop, RowPlan
 from tfc.passes.row_region import Place
 
 Sources = dict[Instruction, Buffer | Scalar]

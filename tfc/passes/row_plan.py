@@ -11,17 +11,18 @@ is the same to the bit), unless that takes more than loading it: then the first 
 rows of a result that is stored only later, or in scratch memory of one row.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
 from tfc.passes.fusible import CHEAP, is_elementwise
-from tfc.passes.row_region import RowRegion, row_region
+from tfc.passes.row_region import RowRegion, row_region, wants
 
 _VECTORISED = frozenset({"add", "and", "maximum", "minimum", "multiply", "or", "xor"})
 _MOST_RECOMPUTED = 6  # about what a store and a load take, in cheap operations
 _EXPENSIVE = 20
+_AFTER = 1 << 30  # all loops: when what belongs to a row as a whole is stored
 _SCATTERED = 4  # a load of elements that do not follow each other
 
 
@@ -45,6 +46,8 @@ class RowPlan:
     kept: for each stored value that is no result, the result whose row it lies in, or the number of
         the scratch array.
     scratch: one array for each number, of a row's length.
+    overwritable: pairs of a parameter and an output that may share memory: nothing is read of the
+        parameter's row after a loop that stores in the output's.
     """
 
     region: RowRegion
@@ -52,6 +55,7 @@ class RowPlan:
     levels: Mapping[Instruction, int]
     kept: Mapping[Instruction, Instruction | int]
     scratch: tuple[Shape, ...]
+    overwritable: frozenset[tuple[Instruction, Instruction]]
 
 
 def row_plan(root: Instruction) -> RowPlan | None:
@@ -67,7 +71,8 @@ def row_plan(root: Instruction) -> RowPlan | None:
         stored = [v for v in demand.full if demand.first.get(v) == number]
         loops.append(Loop(number // 2, tuple(reduces), tuple(stored)))
     kept, scratch = _places(demand)
-    return RowPlan(region, tuple(loops), demand.levels, kept, scratch)
+    free = frozenset(_overwritable(demand, kept))
+    return RowPlan(region, tuple(loops), demand.levels, kept, scratch, free)
 
 
 def vectorises(reduce: Instruction) -> bool:
@@ -156,6 +161,21 @@ class _Demand:
             return int(self.region.roles.get(operand) == "full")
         return work.get(operand, 0)
 
+    def last_read(self, parameter: Instruction) -> int | None:
+        """The last loop that reads a parameter's elements; None if that of another row may."""
+        region, last = self.region, 0
+        role = region.roles.get(parameter)
+        for user in (i for i in region.order if parameter in i.operands):
+            own = region.roles.get(user) if user not in region.moved else None
+            found = wants(user, own, region.space) if own else ""
+            if isinstance(found, str) or any(
+                w.role != role for w in found if w.operand is parameter
+            ):
+                return None
+            reads = {self.loop_of[user]} if user.opcode == "reduce" else self.wanted.get(user, ())
+            last = max(last, self.first[user] if user in self.first else max(reads, default=0))
+        return last
+
 
 def own_work(instruction: Instruction) -> int:
     """How much an element takes besides its operands."""
@@ -188,6 +208,24 @@ def _places(
         kept[value] = free[0]
         busy[free[0]] = last
     return kept, tuple(scratch)
+
+
+def _overwritable(
+    demand: _Demand, kept: Mapping[Instruction, Instruction | int]
+) -> Iterator[tuple[Instruction, Instruction]]:
+    """The parameters that are read for the last time before what stores in an output's rows, or at
+    the same points of the same loop."""
+    roles = demand.region.roles
+    written = {r: demand.first.get(r, _AFTER) for r in demand.region.outputs}
+    for value, place in kept.items():
+        if isinstance(place, Instruction):
+            written[place] = min(written[place], demand.first[value])
+    for parameter in (i for i in demand.region.order if i.opcode == "parameter"):
+        last = demand.last_read(parameter)
+        for result, first in written.items():
+            alike = roles.get(parameter) == roles[result] and parameter.shape == result.shape
+            if alike and last is not None and last <= first:
+                yield parameter, result
 
 
 def _lie_alike(one: Shape, other: Shape) -> bool:
