@@ -26,6 +26,7 @@ from tfc.backends.mlir.kernels import (
 from tfc.backends.mlir.loops import LoopBody, LoopNest, for_loop, index_constant
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
+from tfc.backends.mlir.scratch import load_at, stack_memory, store_at
 from tfc.backends.mlir.spaces import (
     Indices,
     Space,
@@ -47,6 +48,8 @@ CHUNK = 4096
 STRETCH = 2048
 LEAST_STRETCH = 256  # of each result, where there are many
 ROWS = 4  # rows that go into loaded accumulators, if their elements take little code
+LANES = 8  # accumulators of a row: as many as make a vector of f32 on most processors
+GROUPS = 4  # of such accumulators
 MOST_UNROLLED = 16  # (instruction, index) pairs
 
 T = TypeVar("T")
@@ -115,14 +118,22 @@ class Reductions:
         parts = zip(self.sums, self.split(totals), shapes)
         return [total for some, part, own in parts for total in some.narrow(part, own)]
 
-    def step(self, scope: Elements, space: Space, totals: Sequence[Scalar]) -> list[Scalar]:
-        """The accumulators with the elements at a point, where the arrays besides are stored."""
-        inputs = [[scope.element(i, space.index) for i in some] for some in self.inputs]
+    def elements(self, scope: Elements, space: Space) -> list[Scalar]:
+        """Accumulators of the elements at a point, where the arrays besides are stored."""
+        inputs = [scope.element(i, space.index) for some in self.inputs for i in some]
         values = [scope.element(value, space.index) for value, _ in self.stored]
         for value, (_, buffer) in zip(values, self.stored):
             scope.store(value, buffer, space.index)
-        parts = zip(self.sums, self.split(totals), inputs)
-        return [total for some, old, new in parts for total in some.combine(old, some.widen(new))]
+        return self.widen(inputs)
+
+    def combine(self, totals: Sequence[Scalar], others: Sequence[Scalar]) -> list[Scalar]:
+        """Accumulators of what two have accumulated."""
+        parts = zip(self.sums, self.split(totals), self.split(others))
+        return [total for some, old, new in parts for total in some.combine(old, new)]
+
+    def step(self, scope: Elements, space: Space, totals: Sequence[Scalar]) -> list[Scalar]:
+        """The accumulators with the elements at a point, where the arrays besides are stored."""
+        return self.combine(totals, self.elements(scope, space))
 
     def split(self, totals: Sequence[T]) -> list[Sequence[T]]:
         """What belongs to each reduction, of what there is one of for each accumulator."""
@@ -137,13 +148,13 @@ def emit_reductions(work: Reductions, loops: Loops, flat: bool) -> None:
     wide = [d for d in order if operand.dims[d] > 1]
     if flat:
         groups = [*([d] for d in kept), *([d] for d in order if d not in kept)]
-        _emit_rows(work, make_space(operand.dims, groups), len(kept), loops)
+        _emit_rows(work, make_space(operand.dims, groups), len(kept), loops, 0)
     elif wide and wide[-1] in kept and work.reduced:
         _emit_columns(work, loops)
     else:
         rows = [d for d in order if d in kept] + [d for d in order if d not in kept]
         space = work.space(rows, [len(kept)])
-        _emit_rows(work, space, sum(1 for g in space.groups if g[0] in kept), loops)
+        _emit_rows(work, space, sum(1 for g in space.groups if g[0] in kept), loops, LANES)
 
 
 def combination(to_apply: Computation) -> tuple[Combine, float | complex | None]:
@@ -194,8 +205,12 @@ def accumulation(to_apply: Computation) -> Accumulation:
     return Accumulation(combine, (identity,) * count)
 
 
-def _emit_rows(work: Reductions, space: Space, outer: int, loops: Loops) -> None:
-    """The first `outer` loops visit the results; the others run inside with accumulators."""
+def _emit_rows(work: Reductions, space: Space, outer: int, loops: Loops, lanes: int) -> None:
+    """The first `outer` loops visit the results; the others run inside with accumulators.
+
+    Args:
+        lanes: how many accumulators to use for each result of what LLVM makes no vectors of.
+    """
     at = tuple(space.index[d] for d in work.kept)
 
     def step(scope: Elements, totals: Sequence[Scalar]) -> Sequence[Scalar]:
@@ -205,14 +220,73 @@ def _emit_rows(work: Reductions, space: Space, outer: int, loops: Loops) -> None
         return chunked_loop(size, body, carried, work.identities, prod(sizes))
 
     variables, sizes = space.variables[outer:], space.sizes[outer:]
+    in_lanes = lanes and len(sizes) == 1 and sizes[0] >= 4 * GROUPS * lanes and max(work.counts) > 1
 
     def body(points: Sequence[Any]) -> None:
         scope = Elements(sources(work.kernel, work.buffers), space.bind(points))
-        totals = nest(scope, variables, sizes, work.inits(scope), step, innermost)
+        if in_lanes:
+            totals = _in_lanes(work, space, scope, lanes)
+        else:
+            totals = nest(scope, variables, sizes, work.inits(scope), step, innermost)
         for total, result in zip(work.narrow(totals), work.results):
             scope.store(total, result, at)
 
     loops.each(space.sizes[:outer], body)
+
+
+def _in_lanes(work: Reductions, space: Space, scope: Elements, lanes: int) -> Sequence[Scalar]:
+    """A row whose elements go in turn to accumulators in memory, which are combined at the end.
+
+    Of a loop over a few accumulators LLVM makes vectors, whatever combines them (argmax), and keeps
+    them in registers. There are several such loops, which do not wait for each other.
+    """
+    (last,), (size,) = space.variables[-1:], space.sizes[-1:]
+    inits = work.inits(scope)
+    shapes = [Shape(i.element_type, (lanes,)) for i in inits]
+    groups = [[Buffer(stack_memory(s), s) for s in shapes] for _ in range(GROUPS)]
+    starts = [number * lanes for number in range(GROUPS)]
+
+    def elements(point: Any) -> list[Scalar]:
+        return work.elements(scope.with_variables(**bind([last], [point])), space)
+
+    def load(group: Sequence[Buffer], lane: Any) -> list[Scalar]:
+        return [load_at(array, lane) for array in group]
+
+    def store(totals: Sequence[Scalar], group: Sequence[Buffer], lane: Any) -> Sequence[Scalar]:
+        for total, array in zip(totals, group):
+            store_at(total, array, lane)
+        return []
+
+    def begin(group: Sequence[Buffer], first: int) -> None:
+        place = index_constant(first)
+        for_loop(0, lanes, 1, lambda lane, _: store(
+            elements(arith.addi(place, lane)), group, lane))  # fmt: skip
+
+    def take(group: Sequence[Buffer], first: Any, count: int) -> None:
+        def one(lane: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
+            new = elements(arith.addi(first, lane))
+            return store(work.combine(load(group, lane), new), group, lane)
+
+        for_loop(0, count, 1, one)
+
+    def take_all(first: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
+        for group, start in zip(groups, starts):
+            take(group, arith.addi(first, index_constant(start)), lanes)
+        return []
+
+    for group, start in zip(groups, starts):
+        begin(group, start)
+    step = lanes * GROUPS
+    whole = size - size % step
+    for_loop(step, whole, step, take_all)
+    for start in range(whole, size, lanes):
+        take(groups[0], index_constant(start), min(lanes, size - start))
+    for group in groups[1:]:
+        for_loop(0, lanes, 1, lambda lane, _, group=group: store(
+            work.combine(load(groups[0], lane), load(group, lane)), groups[0], lane))  # fmt: skip
+    return for_loop(
+        0, lanes, 1, lambda lane, totals: work.combine(totals, load(groups[0], lane)), inits
+    )
 
 
 def chunked_loop(

@@ -1,4 +1,6 @@
-"""Scratch memory of a sequential kernel: several flat arrays of any types in one array of bytes."""
+"""Scratch memory of a kernel: several flat arrays of any types in one array of bytes, and a few
+elements on the stack.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -26,6 +28,15 @@ def scratch_arrays(scratch: Any, arrays: Sequence[Shape]) -> list[Buffer]:
         Buffer(memref.view(memref_type(a), scratch, index_constant(s), []), a)
         for a, s in zip(arrays, starts)
     ]
+
+
+def stack_memory(array: Shape) -> Any:
+    """A small array that each call of the function at hand has; made once, outside of all loops."""
+    block = ir.InsertionPoint.current.block
+    while block.owner.operation.name != "func.func":
+        block = block.owner.operation.block
+    with ir.InsertionPoint.at_block_begin(block):
+        return memref.alloca(memref_type(array), [], [])
 
 
 def _placed(arrays: Sequence[Shape]) -> Iterator[tuple[int, int]]:
