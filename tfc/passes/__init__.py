@@ -11,6 +11,7 @@ from tfc.passes.cse import Cse
 from tfc.passes.dce import Dce
 from tfc.passes.devices import Devices
 from tfc.passes.dots import Dots
+from tfc.passes.epilogue_fusion import EpilogueFusion
 from tfc.passes.expand import Expand
 from tfc.passes.fold import Fold
 from tfc.passes.fusion import Fusion
@@ -32,7 +33,8 @@ __all__ = [
 ]
 
 _MADE = (
-    Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, Fusion, Flatten, Copies,
+    Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, EpilogueFusion, Fusion,
+    Flatten, Copies,
 )  # fmt: skip
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
@@ -44,6 +46,11 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("expand", "dots", "expansions may contain dots"),
     ("expand", "devices", "an asynchronous collective becomes a plain one"),
     ("dots", "fusion", "the transposes of operands fuse with what makes them"),
+    ("dots", "epilogues", "an epilogue hides the dot that it belongs to"),
+    ("convolutions", "epilogues", "an epilogue hides the convolution that it belongs to"),
+    ("simplify", "epilogues", "rules see only the parts of a computation that was fused apart"),
+    ("cse", "epilogues", "a value computed twice has other users than those of each"),
+    ("epilogues", "fusion", "loops take the elementwise operations that a product could have"),
     ("simplify", "fusion", "rules see only the parts of a computation that was fused apart"),
     ("cse", "fusion", "fusion counts users, and equal values have too few each"),
     ("simplify", "copies", "simplify removes copies"),
@@ -71,6 +78,7 @@ def default_pipeline(
             Convolutions(),
             Dots(),
             Repeat((Simplify(exact=exact), Fold(), Cse(), Dce())),
+            *((EpilogueFusion(),) if kinds.epilogues else ()),
             Fusion(max_instructions),
             Flatten(),
             Copies(),

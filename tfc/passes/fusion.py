@@ -22,9 +22,8 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import ClassVar
 
-from tfc.hlo import builder
 from tfc.hlo.indexing import Index, variable
-from tfc.hlo.ir import Attributes, Computation, Instruction, Module, remake
+from tfc.hlo.ir import Computation, Instruction, Module, remake
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape
 from tfc.hlo.windows import window_of
@@ -41,6 +40,7 @@ from tfc.passes.fusible import (
     is_scalar_constant,
     sources,
 )
+from tfc.passes.make_fusion import make_fusion
 
 _LONGEST_INDEX = 64  # nodes of one index expression
 _MOST_RECOMPUTED = 4  # cheap ops of one fusion that run more often than they have elements
@@ -224,7 +224,8 @@ class _Plan:
                 continue
             group = self.groups.get(old)
             if group is not None and len(group.members) > 1:
-                new[old] = _make_fusion(group, new)
+                kind = "kInput" if old.opcode in REDUCTIONS else "kLoop"
+                new[old] = make_fusion(kind, reversed(group.members), new)
             else:
                 new[old] = old.renewed(new)
         return remake(self.computation, new)
@@ -291,24 +292,3 @@ def _nodes(index: Index) -> int:
         if node.left is not None:
             stack.append(node.left)
     return count
-
-
-def _make_fusion(group: _Group, new: dict[Instruction, Instruction]) -> Instruction:
-    """The fusion instruction of a group, on operands that `new` has made already."""
-    inside: dict[Instruction, Instruction] = {}
-    inputs: dict[Instruction, Instruction] = {}  # operand -> parameter
-    for member in reversed(group.members):  # they were added users first
-        for operand in member.operands:
-            if operand not in inside:
-                inputs[operand] = inside[operand] = builder.parameter(len(inputs), operand.shape)
-        operands = tuple(inside[o] for o in member.operands)
-        inside[member] = member.with_(operands=operands, control_predecessors=())
-    root = group.root
-    called = Computation.make(
-        f"fused_{root.opcode.replace('-', '_')}", list(inputs.values()), inside[root]
-    )
-    kind = "kInput" if root.opcode in REDUCTIONS else "kLoop"
-    attributes = Attributes(kind=kind, calls=called)
-    operands = tuple(new[o] for o in inputs)
-    name = f"{root.name}_fusion"
-    return Instruction("fusion", operands, root.shape, attributes, name, root.metadata)

@@ -160,7 +160,7 @@ class _ProgramEmitter:
         slices = [s for o in kernel.operands for s in self.assignment.slices[o]]
         slices += self.assignment.slices[instruction]
         arguments = [self._view(s, t) for s, t in zip(slices, buffer_types(kernel), strict=True)]
-        scratch = workspace_shape(kernel.root, self.target)
+        scratch = workspace_shape(kernel, self.target)
         if scratch is not None:
             piece = self.assignment.workspace.get(instruction, Slice("arena"))
             arguments.append(self._view(piece, memref_type(scratch)))
