@@ -17,7 +17,7 @@ from typing import ClassVar
 from tfc.hlo.builder import instruction
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.ir import Attributes, Instruction, Module, map_computations, rebuild
-from tfc.hlo.shape import Shape
+from tfc.hlo.shape import F32, F64, Shape
 from tfc.passes.sum_types import in_one_type
 
 
@@ -31,6 +31,18 @@ def group_stride(shape: Shape, dimensions: Sequence[int]) -> int | None:
         if shape.strides[major] != shape.strides[minor] * shape.dims[minor]:
             return None
     return shape.strides[wide[-1]] if wide else 0
+
+
+def is_matrix_product(dot: Instruction) -> bool:
+    """True for the dots that tiled kernels exist for: f32 or f64, one stride a direction."""
+    types = {x.array_shape.element_type for x in (*dot.operands, dot)}
+    lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(dot.attributes)
+    sides = ((lhs_batch, lhs_contracting), (rhs_batch, rhs_contracting))
+    return types in ({F32}, {F64}) and all(
+        group_stride(o.array_shape, group) is not None
+        for o, (batch, contracting) in zip(dot.operands, sides)
+        for group in (batch, contracting, free_dimensions(o.array_shape.rank, batch, contracting))
+    )
 
 
 @dataclass(frozen=True)

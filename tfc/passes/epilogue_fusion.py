@@ -22,17 +22,21 @@ code that would grow beyond `max_instructions`.
 from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from math import prod
 from typing import ClassVar
 
+from tfc.hlo.contraction import dot_dimensions
 from tfc.hlo.ir import Computation, Instruction, Module, remake
 from tfc.passes.aliases import is_bitcast
 from tfc.passes.called import control_computations, map_some
-from tfc.passes.fusible import Refusal, is_elementwise, is_scalar_constant
+from tfc.passes.dots import is_matrix_product
+from tfc.passes.fusible import Refusal, is_cheap, is_elementwise, is_loop, is_scalar_constant
 from tfc.passes.make_fusion import make_fusion
 from tfc.passes.products import PRODUCTS
 
 # Movements whose elements are found at no cost in a loop over a result.
 _VIEWS = frozenset({"broadcast", "reshape", "slice", "iota"})
+_COLUMNS_AT_ONCE = 512  # of a matrix product, for which a computed left operand is computed once
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ class _Plan:
     def __init__(self, computation: Computation, limit: int):
         self.computation, self.limit = computation, limit
         self.position = {x: n for n, x in enumerate(computation.instructions)}
-        self.fusions: dict[Instruction, list[Instruction]] = {}
+        self.fusions: dict[Instruction, dict[Instruction, None]] = {}
         self.taken: set[Instruction] = set()
         self.refusals: list[Refusal] = []
         # From the end: where the results of two products meet, the second one to be ready is
@@ -97,9 +101,13 @@ class _Plan:
 
     def _plan(self, product: Instruction) -> None:
         region, root = self._grow(product)
-        if root is product:
+        members = dict.fromkeys(region)
+        for number, operand in enumerate(product.operands):
+            if not _is_stored(operand) and self._is_prologue(product, number, members):
+                members[operand] = None
+        if len(members) == 1:
             return
-        members = self._with_sources(region)
+        members = self._with_sources(members)
         self.taken.update(m for m in members if not _is_free(m))
         self.fusions[root] = members
 
@@ -150,15 +158,39 @@ class _Plan:
             return "the value is a scalar that other elements are computed with"
         return None
 
-    def _with_sources(self, region: list[Instruction]) -> list[Instruction]:
+    def _is_prologue(
+        self, product: Instruction, number: int, members: Container[Instruction]
+    ) -> bool:
+        """True if an operand is computed inside; else the reason is noted."""
+        operand = product.operands[number]
+        reason = self._reason_against_prologue(product, number)
+        if reason is None and not self._only_here(operand, members):
+            reason = "it is used elsewhere too"
+        if reason is not None:
+            self.refusals.append(Refusal(operand, product, reason))
+        return reason is None
+
+    def _reason_against_prologue(self, product: Instruction, number: int) -> str | None:
+        operand = product.operands[number]
+        if product.opcode != "dot":
+            return "a convolution reads each element of its operand many times"
+        if not is_matrix_product(product):
+            return f"a dot of {operand.array_shape.element_type} reads elements for each product"
+        if not is_elementwise(operand):
+            return f"{operand.opcode} is not elementwise"
+        if number == 0 and not is_cheap(operand) and _columns(product) > _COLUMNS_AT_ONCE:
+            return "it is expensive, and would be computed once for each block of columns"
+        return None
+
+    def _with_sources(self, region: Collection[Instruction]) -> dict[Instruction, None]:
         """The members of a fusion: the region, and what it reads that is computed inside."""
         members = dict.fromkeys(region)
-        size = region[0].array_shape.size
-        operands = (o for x in region[1:] for o in x.operands)
+        product = next(iter(region))
+        operands = (o for x in region if x is not product for o in x.operands)
         for source in self._sources(members, operands):
-            if self._goes_inside(source, members, size):
+            if self._goes_inside(source, members):
                 members[source] = None
-        return sorted(members, key=self.position.__getitem__)
+        return dict.fromkeys(sorted(members, key=self.position.__getitem__))
 
     def _sources(
         self, members: Container[Instruction], operands: Iterable[Instruction]
@@ -180,17 +212,20 @@ class _Plan:
             if source in members:
                 push(source.operands)
 
-    def _goes_inside(self, source: Instruction, members: Collection[Instruction], size: int) -> bool:
+    def _goes_inside(self, source: Instruction, members: Collection[Instruction]) -> bool:
         """True for what is better computed in the kernel than read from memory."""
         if _is_free(source):
             return True
-        only_here = all(u in members for u in self.computation.users[source])
-        if not only_here or source in self.taken or source is self.computation.root:
-            return False
-        if len(members) > self.limit:
+        if not self._only_here(source, members) or len(members) > self.limit:
             return False
         # Once for each element; through a broadcast it would be more often.
-        return is_elementwise(source) and source.array_shape.size == size
+        users = self.computation.users[source]
+        same = all(u.array_shape.dims == source.array_shape.dims for u in users)
+        return is_elementwise(source) and same
+
+    def _only_here(self, source: Instruction, members: Container[Instruction]) -> bool:
+        used = any(u not in members for u in self.computation.users[source])
+        return not (used or source in self.taken or source is self.computation.root)
 
     def apply(self) -> Computation:
         """The computation with the fusions."""
@@ -211,3 +246,16 @@ def _is_free(source: Instruction) -> bool:
     if source.opcode == "reshape" and is_bitcast(source):
         return False  # its value is in memory already
     return source.opcode in _VIEWS or is_scalar_constant(source)
+
+
+def _is_stored(source: Instruction) -> bool:
+    """True if the value is in memory whatever this pass does, as far as it can tell."""
+    while source.opcode == "reshape" and is_bitcast(source):
+        source = source.operands[0]
+    return not is_loop(source) and not is_scalar_constant(source)
+
+
+def _columns(dot: Instruction) -> int:
+    _, _, batch, contracting = dot_dimensions(dot.attributes)
+    dims = dot.operands[1].array_shape.dims
+    return prod(n for d, n in enumerate(dims) if d not in batch and d not in contracting)

@@ -202,6 +202,9 @@ def make_schedule(spec: MatmulSpec, target: Target) -> Schedule:
     depth = _even_blocks(spec.k, target.l1_bytes // 2 // (columns * size), 4)
     block_rows = _even_blocks(spec.m, target.l2_bytes // 2 // (depth * size), rows)
     last_level = min(target.l3_bytes // 2, 4 << 20)
+    if spec.rhs_computed:
+        # What is computed should not leave L2 before it is used; with many rows it is used often.
+        last_level = target.l2_bytes // (4 if spec.m <= 4 * rows else 1)
     block_columns = _even_blocks(spec.n, last_level // (depth * size), columns)
     pack_lhs = _pays_to_pack_lhs(spec, target, columns)
     pack_rhs = _pays_to_pack_rhs(spec, target, rows)
