@@ -12,7 +12,7 @@ import pytest
 
 import tfc
 from tfc.backends.target import Target
-from tfc.hlo import Module, builder, evaluate
+from tfc.hlo import Module, builder
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import BF16, F16, F32, F64, S8, S32, ElementType, Shape
 from tfc.hlo.window import Window, WindowDimension
@@ -84,7 +84,9 @@ class Maker:
                 order = self.choose.sample(range(len(dims)), len(dims))
                 return builder.instruction("transpose", [x], dimensions=tuple(order))
             case _:
-                return builder.convert(x, self.choose.choice((F32, F64, x.array_shape.element_type)))
+                return builder.convert(
+                    x, self.choose.choice((F32, F64, x.array_shape.element_type))
+                )
 
     def chain(self, x: Instruction, limit: int) -> Instruction:
         for _ in range(self.choose.randrange(limit)):
@@ -93,7 +95,6 @@ class Maker:
 
     def module(self, root: Instruction) -> Module:
         return Module("m", Computation.make("main", self.parameters, root))
-
 
     def dot(self, lhs: ElementType, rhs: ElementType, *, computed: bool = False) -> Instruction:
         """A dot of random form: batches, transposed operands, sums over nothing."""

@@ -17,7 +17,7 @@ from typing import ClassVar
 from tfc.hlo.builder import instruction
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.ir import Attributes, Instruction, Module, map_computations, rebuild
-from tfc.hlo.shape import F32, F64, Shape
+from tfc.hlo.shape import Shape
 from tfc.passes.sum_types import in_one_type
 
 
@@ -33,15 +33,26 @@ def group_stride(shape: Shape, dimensions: Sequence[int]) -> int | None:
     return shape.strides[wide[-1]] if wide else 0
 
 
-def is_matrix_product(dot: Instruction) -> bool:
-    """True for the dots that tiled kernels exist for: f32 or f64, one stride a direction."""
-    types = {x.array_shape.element_type for x in (*dot.operands, dot)}
+# An array, and the dimensions that form each of its directions.
+DotGroups = tuple[tuple[Shape, tuple[Sequence[int], ...]], ...]
+
+
+def dot_groups(dot: Instruction) -> DotGroups:
+    """For lhs, rhs and the result of a dot: the shape, and the dimensions that form each direction.
+
+    The directions are batch, rows and sums; batch, sums and columns; batch, rows and columns.
+    """
+    lhs, rhs = (o.array_shape for o in dot.operands)
     lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(dot.attributes)
-    sides = ((lhs_batch, lhs_contracting), (rhs_batch, rhs_contracting))
-    return types in ({F32}, {F64}) and all(
-        group_stride(o.array_shape, group) is not None
-        for o, (batch, contracting) in zip(dot.operands, sides)
-        for group in (batch, contracting, free_dimensions(o.array_shape.rank, batch, contracting))
+    lhs_free = free_dimensions(lhs.rank, lhs_batch, lhs_contracting)
+    rhs_free = free_dimensions(rhs.rank, rhs_batch, rhs_contracting)
+    batch, rows = len(lhs_batch), len(lhs_batch) + len(lhs_free)
+    result = dot.array_shape
+    out = (range(batch), range(batch, rows), range(rows, result.rank))
+    return (
+        (lhs, (lhs_batch, lhs_free, lhs_contracting)),
+        (rhs, (rhs_batch, rhs_contracting, rhs_free)),
+        (result, out),
     )
 
 

@@ -15,8 +15,8 @@ A prologue is what an operand of a dot is computed from, element by element. It 
 the backend's kernel makes a packed copy of the operand anyway (a matrix product of floats), and it
 is wanted nowhere else.
 
-Refused, with the reason: a value with users outside of the kernel, an op that is not elementwise, and
-code that would grow beyond `max_instructions`.
+Refused, with the reason: a value with users outside of the kernel, an op that is not elementwise,
+and code that would grow beyond `max_instructions`.
 """
 
 from collections.abc import Collection, Container, Iterable, Iterator
@@ -25,11 +25,11 @@ from heapq import heappop, heappush
 from math import prod
 from typing import ClassVar
 
-from tfc.hlo.contraction import dot_dimensions
 from tfc.hlo.ir import Computation, Instruction, Module, remake
+from tfc.hlo.shape import F32, F64
 from tfc.passes.aliases import is_bitcast
 from tfc.passes.called import control_computations, map_some
-from tfc.passes.dots import is_matrix_product
+from tfc.passes.dots import dot_groups, group_stride
 from tfc.passes.fusible import Refusal, is_cheap, is_elementwise, is_loop, is_scalar_constant
 from tfc.passes.make_fusion import make_fusion
 from tfc.passes.products import PRODUCTS
@@ -95,13 +95,17 @@ class _Plan:
         self.refusals: list[Refusal] = []
         # From the end: where the results of two products meet, the second one to be ready is
         # followed by what they have in common.
+        regions = []
         for product in reversed(computation.instructions):
             if product.opcode in PRODUCTS and product.array_shape.size:
-                self._plan(product)
+                regions.append(self._grow(product))
+                self.taken.update(regions[-1])
+        for region in regions:
+            self._plan(region)
 
-    def _plan(self, product: Instruction) -> None:
-        region, root = self._grow(product)
-        members = dict.fromkeys(region)
+    def _plan(self, region: list[Instruction]) -> None:
+        """Decide what precedes a product and its epilogue in their kernel."""
+        product, root, members = region[0], region[-1], dict.fromkeys(region)
         for number, operand in enumerate(product.operands):
             if not _is_stored(operand) and self._is_prologue(product, number, members):
                 members[operand] = None
@@ -114,8 +118,8 @@ class _Plan:
     def _users(self, instruction: Instruction) -> list[Instruction]:
         return list(dict.fromkeys(self.computation.users[instruction]))
 
-    def _grow(self, product: Instruction) -> tuple[list[Instruction], Instruction]:
-        """The product with its epilogue, and the root."""
+    def _grow(self, product: Instruction) -> list[Instruction]:
+        """The product with its epilogue, the root last."""
         region = _Region(product)
         waiting: list[tuple[int, Instruction]] = []
         queued: set[Instruction] = set()
@@ -137,7 +141,7 @@ class _Plan:
                 self.refusals.append(Refusal(candidate, best[-1], reason))
                 break
             added = candidate
-        return best, best[-1]
+        return best
 
     def _reason_against(self, region: _Region, candidate: Instruction) -> str | None:
         """Why an op does not go into the region; None if it may."""
@@ -164,7 +168,9 @@ class _Plan:
         """True if an operand is computed inside; else the reason is noted."""
         operand = product.operands[number]
         reason = self._reason_against_prologue(product, number)
-        if reason is None and not self._only_here(operand, members):
+        if reason is None and operand in self.taken:
+            reason = "it is part of another product's epilogue"
+        elif reason is None and not self._only_here(operand, members):
             reason = "it is used elsewhere too"
         if reason is not None:
             self.refusals.append(Refusal(operand, product, reason))
@@ -174,7 +180,7 @@ class _Plan:
         operand = product.operands[number]
         if product.opcode != "dot":
             return "a convolution reads each element of its operand many times"
-        if not is_matrix_product(product):
+        if not _is_matrix_product(product):
             return f"a dot of {operand.array_shape.element_type} reads elements for each product"
         if not is_elementwise(operand):
             return f"{operand.opcode} is not elementwise"
@@ -231,7 +237,8 @@ class _Plan:
         """The computation with the fusions."""
         if not self.fusions:
             return self.computation
-        inside = self.taken - set(self.fusions)
+        members = (m for fusion in self.fusions.values() for m in fusion if not _is_free(m))
+        inside = set(members) - set(self.fusions)
         new: dict[Instruction, Instruction] = {}
         for old in self.computation.instructions:
             if old in self.fusions:
@@ -255,7 +262,14 @@ def _is_stored(source: Instruction) -> bool:
     return not is_loop(source) and not is_scalar_constant(source)
 
 
+def _is_matrix_product(dot: Instruction) -> bool:
+    """True for the dots that tiled kernels exist for: f32 or f64, one stride a direction."""
+    types = {x.array_shape.element_type for x in (*dot.operands, dot)}
+    strides = (group_stride(shape, g) for shape, groups in dot_groups(dot) for g in groups)
+    return types in ({F32}, {F64}) and None not in strides
+
+
 def _columns(dot: Instruction) -> int:
-    _, _, batch, contracting = dot_dimensions(dot.attributes)
-    dims = dot.operands[1].array_shape.dims
-    return prod(n for d, n in enumerate(dims) if d not in batch and d not in contracting)
+    """The number of columns of a matrix product."""
+    _, _, (result, (*_, columns)) = dot_groups(dot)
+    return prod(result.dims[d] for d in columns)

@@ -56,7 +56,8 @@ def emit_direct_convolution(
         memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
             the result's memory is left to `finish`.
     """
-    _Direct(spec, target, *memories, finish).emit()
+    lhs, rhs, out, workspace = memories
+    _Direct(spec, target, lhs, rhs, out, workspace, finish).emit()
 
 
 @dataclass(frozen=True)

@@ -307,7 +307,6 @@ class _Product:
         if whole < self.spec.m:
             block(whole, self.spec.m - whole, self.spec.m - whole)
 
-
     def _left_part(
         self, first: Position, count: Position, first_depth: Position, depth: Position
     ) -> Panels:
@@ -338,9 +337,7 @@ class _Product:
 TileFinish = Callable[[Position, Position, Result], None] | None
 
 
-def each_pair(
-    outer: Position, inner: Position, body: Callable[[Position, Position], None]
-) -> None:
+def each_pair(outer: Position, inner: Position, body: Callable[[Position, Position], None]) -> None:
     """Emit two loops from 0 on around a body."""
 
     def line(i: Position, _: Any) -> None:
