@@ -10,6 +10,7 @@ from tfc.passes.copies import Copies
 from tfc.passes.cse import Cse
 from tfc.passes.dce import Dce
 from tfc.passes.devices import Devices
+from tfc.passes.dot_merger import DotMerger
 from tfc.passes.dots import Dots
 from tfc.passes.epilogue_fusion import EpilogueFusion
 from tfc.passes.expand import Expand
@@ -33,8 +34,8 @@ __all__ = [
 ]
 
 _MADE = (
-    Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, EpilogueFusion, Fusion,
-    Flatten, Copies,
+    Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, DotMerger,
+    EpilogueFusion, Fusion, Flatten, Copies,
 )  # fmt: skip
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
@@ -46,6 +47,9 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("expand", "dots", "expansions may contain dots"),
     ("expand", "devices", "an asynchronous collective becomes a plain one"),
     ("dots", "fusion", "the transposes of operands fuse with what makes them"),
+    ("dots", "dot-merger", "dots are compared in canonical form"),
+    ("cse", "dot-merger", "equal dots are one, not two beside each other"),
+    ("dot-merger", "epilogues", "what follows one of two merged dots is no epilogue of theirs"),
     ("dots", "epilogues", "an epilogue hides the dot that it belongs to"),
     ("convolutions", "epilogues", "an epilogue hides the convolution that it belongs to"),
     ("simplify", "epilogues", "rules see only the parts of a computation that was fused apart"),
@@ -78,6 +82,7 @@ def default_pipeline(
             Convolutions(),
             Dots(),
             Repeat((Simplify(exact=exact), Fold(), Cse(), Dce())),
+            DotMerger(),
             *((EpilogueFusion(),) if kinds.epilogues else ()),
             Fusion(max_instructions),
             Flatten(),
