@@ -93,7 +93,7 @@ def make_internal(function: Any) -> None:
     LLVM's work then stays linear in the number of kernels, and a profile shows their names.
     """
     function.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
-    function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
+    function.attributes["llvm.no_inline"] = ir.UnitAttr.get()
 
 
 def matmul_spec(root: Instruction) -> MatmulSpec | None:
