@@ -14,7 +14,7 @@ from tfc.passes.products import PRODUCTS, product_in
 # fmt: off
 NETWORKS = [
     ("mlp", {"batch": 8, "sizes": (16, 32, 32, 10)}, 3, 3),
-    ("mlp_gradient", {"batch": 8, "width": 16, "layers": 3}, 8, 8),
+    ("mlp_gradient", {"batch": 8, "width": 16, "layers": 3}, 8, 5),
     ("bert", {"layers": 2, "length": 16, "width": 128}, 16, 16),
     ("resnet18", {"size": 32, "classes": 10}, 21, 21),
     ("resnet50", {"size": 32, "classes": 10}, 54, 54),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from comparing import same
 
 from tfc.errors import InternalError, ShapeError
 from tfc.hlo import builder
@@ -16,8 +17,9 @@ from tfc.hlo.evaluator import evaluate_computation
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import ELEMENT_TYPES, F32, PRED, S32, ElementType, Shape
-from tfc.passes.rewrite import Pattern, Rewriter, Rule, op, substitute, variable
-from tfc.passes.simplify import ARITHMETIC
+from tfc.passes.arithmetic import ARITHMETIC
+from tfc.passes.rewrite import Pattern, Rule, op, substitute, variable
+from tfc.passes.rewriter import Rewriter, RuleTable
 
 # NumPy has no bitwise operations on 4-bit integers.
 TYPES = [t for t in ELEMENT_TYPES.values() if not t.is_complex and t.bits >= 8]
@@ -94,17 +96,6 @@ def value_of(side: Computation, arguments: list[np.ndarray]) -> np.ndarray:
     return values[side.root]
 
 
-def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Where two arrays have the same bits, or both NaN."""
-    assert a.dtype == b.dtype
-    raw = f"u{a.dtype.itemsize}"
-    equal = np.ascontiguousarray(a).view(raw) == np.ascontiguousarray(b).view(raw)
-    if a.dtype.kind in "fV":
-        with np.errstate(invalid="ignore"):
-            equal |= np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64))
-    return equal
-
-
 @pytest.mark.parametrize("rule", ARITHMETIC, ids=lambda r: f"{r.name}{'' if r.exact else ' ~'}")
 def test_rule_is_exact_or_marked(rule: Rule) -> None:
     applied, differs = 0, []
@@ -125,7 +116,7 @@ def test_rule_is_exact_or_marked(rule: Rule) -> None:
 
 def simplified(rule: Rule, root: Instruction, *parameters: Instruction) -> Instruction:
     module = Module("m", Computation.make("main", parameters, root))
-    return Rewriter([rule], {}).run(module).entry.root
+    return Rewriter(RuleTable([rule], {})).run(module).entry.root
 
 
 def test_constants_match_scalar_and_repeated() -> None:
@@ -153,7 +144,7 @@ def test_rules_that_undo_one_another_are_named() -> None:
     a, b = (builder.parameter(i, Shape(F32)) for i in range(2))
     module = Module("m", Computation.make("main", [a, b], builder.binary("subtract", a, b)))
     with pytest.raises(InternalError, match=r"does not settle.*add\(x, negate\(y\)\)"):
-        Rewriter(rules, {}).run(module)
+        Rewriter(RuleTable(rules, {})).run(module)
 
 
 def test_a_chosen_layout_is_kept() -> None:
@@ -164,3 +155,38 @@ def test_a_chosen_layout_is_kept() -> None:
     x = variable("x")
     assert simplified(Rule(op("copy", x), x), other, a) is other
     assert simplified(Rule(op("copy", x), x), copy, a) is a
+
+
+def test_the_parts_of_a_replacement_are_rewritten_in_the_same_run() -> None:
+    x, y = variable("x"), variable("y")
+    a, b = (builder.parameter(i, Shape(F32), n) for i, n in enumerate("ab"))
+    twice = -op("negate", x - x)
+    rules = [Rule(op("negate", x - y), y - x), Rule(x - x, x), Rule(op("abs", x), twice)]
+    module = Module("m", Computation.make("main", [a, b], builder.unary("abs", a)))
+    rewriter = Rewriter(RuleTable(rules, {}))
+    root = rewriter.run(module).entry.root
+    assert [root.opcode, root.operands[0].opcode, root.operands[0].operands[0]] == [
+        "negate", "negate", a,
+    ]  # fmt: skip
+    assert rewriter.run(module).entry.root.opcode == "negate"
+
+
+def test_comparisons_by_total_order_are_no_others() -> None:
+    x, y = variable("x"), variable("y")
+    rule = Rule(~op("compare", x, y, direction="EQ"), op("compare", x, y, direction="NE"))
+    a, b = (builder.parameter(i, Shape(F32)) for i in range(2))
+    for kind, same_root in (("FLOAT", False), ("TOTALORDER", True)):
+        equal = builder.instruction("compare", [a, b], direction="EQ", type=kind)
+        root = builder.unary("not", equal)
+        assert (simplified(rule, root, a, b) is root) == same_root
+
+
+def test_a_module_of_many_instructions_takes_one_look_at_each() -> None:
+    x, looks = builder.parameter(0, Shape(F32, (4,))), []
+    value: Instruction = x
+    for _ in range(2_000):
+        value = builder.unary("tanh", builder.unary("negate", value))
+    module = Module("m", Computation.make("main", [x], value))
+    rewriter = Rewriter(RuleTable([], {"tanh": [looks.append]}))  # type: ignore[list-item]
+    assert rewriter.run(module) is module
+    assert len(looks) == len(set(looks)) == 2_000

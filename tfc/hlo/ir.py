@@ -41,12 +41,13 @@ class Printable:
 class Attributes(Mapping[str, Any]):
     """An immutable mapping from attribute names to hashable values; itself hashable."""
 
-    __slots__ = ("_hash", "_items")
+    __slots__ = ("_called", "_hash", "_items")
 
     def __init__(self, items: Mapping[str, Hashable] | None = None, **named: Hashable):
         merged = {**(items or {}), **named}
         self._items = {k: v for k, v in merged.items() if v is not None}
         self._hash: int | None = None
+        self._called: tuple[Computation, ...] | None = None
 
     def __getitem__(self, name: str) -> Any:
         return self._items[name]
@@ -67,6 +68,19 @@ class Attributes(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"Attributes({self._items})"
+
+    @property
+    def called_computations(self) -> tuple["Computation", ...]:
+        """The computations among the values, in the order of the attributes."""
+        if self._called is None:
+            found: list[Computation] = []
+            for value in self._items.values():
+                if isinstance(value, Computation):
+                    found.append(value)
+                elif isinstance(value, tuple):
+                    found.extend(v for v in value if isinstance(v, Computation))
+            self._called = tuple(found)
+        return self._called
 
     def with_(self, **changes: Hashable) -> "Attributes":
         """The same attributes with some set anew; a value of None removes one."""
@@ -124,13 +138,7 @@ class Instruction(Printable):
     @property
     def called_computations(self) -> tuple["Computation", ...]:
         """The computations that the attributes name, in the order of the attributes."""
-        found: list[Computation] = []
-        for value in self.attributes.values():
-            if isinstance(value, Computation):
-                found.append(value)
-            elif isinstance(value, tuple):
-                found.extend(v for v in value if isinstance(v, Computation))
-        return tuple(found)
+        return self.attributes.called_computations
 
     def with_(self, **changes: Any) -> "Instruction":
         """A new instruction that differs in the given fields."""
@@ -331,8 +339,10 @@ def map_computations(module: Module, change: Callable[[Computation], Computation
                 changed[key] = tuple(new[v] for v in value)
         return instruction.with_(attributes=instruction.attributes.with_(**changed))
 
+    differs = False
     for computation in module.computations:
-        new[computation] = change(rebuild(computation, retarget))
+        new[computation] = change(rebuild(computation, retarget) if differs else computation)
+        differs = differs or new[computation] is not computation
     return module.with_entry(new[module.entry])
 
 
@@ -346,10 +356,14 @@ def inline(computation: Computation, arguments: Sequence[Instruction]) -> Instru
         if old not in new:
             made = old.renewed(new)
             new[old] = old.with_() if made is old else made
-    root = new[computation.root]
-    if not computation.effects:
-        return root
-    parts = (*(new[e] for e in computation.effects), root)
+    return holding(new[computation.root], [new[e] for e in computation.effects])
+
+
+def holding(value: Instruction, effects: Sequence[Instruction]) -> Instruction:
+    """The value as an element of a tuple that holds effects too; itself if there are none."""
+    if not effects:
+        return value
+    parts = (*effects, value)
     packed = Instruction("tuple", parts, TupleShape(tuple(p.shape for p in parts)), name="tuple")
     index = Attributes(index=len(parts) - 1)
-    return Instruction("get-tuple-element", (packed,), root.shape, index, root.name)
+    return Instruction("get-tuple-element", (packed,), value.shape, index, value.name)

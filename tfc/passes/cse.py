@@ -11,11 +11,11 @@ Does nothing when no two instructions of one computation are the same; those wit
 never are. Loop parts and branches keep their one caller each.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, rebuild
+from tfc.hlo.ir import Computation, Instruction, Module, callees_first, has_side_effect, rebuild
 from tfc.passes.called import CONTROL, retarget
 
 
@@ -28,7 +28,7 @@ class Cse:
     def __call__(self, module: Module) -> Module:
         """The module in which no two instructions of one computation are the same."""
         new: dict[Computation, Computation] = {}
-        classes = _Classes()
+        classes = Classes()
         for computation in module.computations:
 
             def call_new(instruction: Instruction) -> Instruction:
@@ -41,7 +41,7 @@ class Cse:
         return module.with_entry(new[module.entry])
 
 
-class _Classes:
+class Classes:
     """Which computations have equal bodies; callees are added before callers."""
 
     def __init__(self) -> None:
@@ -72,7 +72,17 @@ class _Classes:
         return (tuple(keys), position[computation.root])
 
 
-def _merge(computation: Computation, classes: _Classes) -> Computation:
+def same_computations(several: Sequence[Computation]) -> bool:
+    """True if computations have equal bodies."""
+    if len({len(c.instructions) for c in several}) > 1:
+        return False
+    classes = Classes()
+    for computation in dict.fromkeys(c for root in several for c in callees_first(root)):
+        classes.add(computation)
+    return len({classes.first(c) for c in several}) == 1
+
+
+def _merge(computation: Computation, classes: Classes) -> Computation:
     known: dict[Hashable, Instruction] = {}
 
     def first(instruction: Instruction) -> Instruction:

@@ -62,7 +62,8 @@ def _groups(computation: Computation) -> Iterator[list[Instruction]]:
         if dot.opcode != "dot":
             continue
         _, (right, (*_, columns)), _ = dot_groups(dot)
-        if len(columns) != 1 or not dot.array_shape.size or not right.has_default_layout:
+        plain = right.has_default_layout and dot.array_shape.has_default_layout
+        if len(columns) != 1 or not dot.array_shape.size or not plain:
             continue
         dims = tuple(n for d, n in enumerate(right.dims) if d != columns[0])
         key = (dot.operands[0], dot.attributes, dims, right.element_type,

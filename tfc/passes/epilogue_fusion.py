@@ -27,9 +27,9 @@ from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Instruction, Module, remake
 from tfc.hlo.shape import F32, F64
-from tfc.passes.aliases import is_bitcast
+from tfc.passes.aliases import is_alias, is_bitcast
 from tfc.passes.called import control_computations, map_some
-from tfc.passes.dots import dot_groups, group_stride
+from tfc.passes.dots import dot_groups, has_one_stride_a_direction
 from tfc.passes.fusible import Refusal, is_cheap, is_elementwise, is_loop, is_scalar_constant
 from tfc.passes.make_fusion import make_fusion
 from tfc.passes.products import PRODUCTS
@@ -90,6 +90,7 @@ class _Plan:
     def __init__(self, computation: Computation, limit: int):
         self.computation, self.limit = computation, limit
         self.position = {x: n for n, x in enumerate(computation.instructions)}
+        self.after_reductions = _after_reductions(computation)
         self.fusions: dict[Instruction, dict[Instruction, None]] = {}
         self.taken: set[Instruction] = set()
         self.refusals: list[Refusal] = []
@@ -141,6 +142,8 @@ class _Plan:
                 self.refusals.append(Refusal(candidate, best[-1], reason))
                 break
             added = candidate
+        while is_alias(best[-1]):
+            best.pop()  # without code where it is
         return best
 
     def _reason_against(self, region: _Region, candidate: Instruction) -> str | None:
@@ -154,7 +157,7 @@ class _Plan:
             # Other paths to the root would have their elements at other places.
             alone = region.exits == 1 and region.outside[inside] == 1
             return None if alone else "the value before the transpose is used too"
-        if candidate.opcode == "reshape" and is_bitcast(candidate):
+        if is_bitcast(candidate):
             return None
         if not is_elementwise(candidate):
             return f"{candidate.opcode} is not elementwise"
@@ -184,6 +187,8 @@ class _Plan:
             return f"a dot of {operand.array_shape.element_type} reads elements for each product"
         if not is_elementwise(operand):
             return f"{operand.opcode} is not elementwise"
+        if operand in self.after_reductions:
+            return "it is computed from sums of its rows, together with these"
         if number == 0 and not is_cheap(operand) and _columns(product) > _COLUMNS_AT_ONCE:
             return "it is expensive, and would be computed once for each block of columns"
         return None
@@ -250,14 +255,23 @@ class _Plan:
 
 def _is_free(source: Instruction) -> bool:
     """True for what costs nothing to find again in each kernel that reads it."""
-    if source.opcode == "reshape" and is_bitcast(source):
+    if is_bitcast(source):
         return False  # its value is in memory already
     return source.opcode in _VIEWS or is_scalar_constant(source)
 
 
+def _after_reductions(computation: Computation) -> set[Instruction]:
+    """What one loop could compute from the results of reductions."""
+    found: set[Instruction] = set()
+    for x in computation.instructions:
+        if x.opcode == "reduce" or (is_loop(x) and any(o in found for o in x.operands)):
+            found.add(x)
+    return found
+
+
 def _is_stored(source: Instruction) -> bool:
     """True if the value is in memory whatever this pass does, as far as it can tell."""
-    while source.opcode == "reshape" and is_bitcast(source):
+    while is_bitcast(source):
         source = source.operands[0]
     return not is_loop(source) and not is_scalar_constant(source)
 
@@ -265,8 +279,7 @@ def _is_stored(source: Instruction) -> bool:
 def _is_matrix_product(dot: Instruction) -> bool:
     """True for the dots that tiled kernels exist for: f32 or f64, one stride a direction."""
     types = {x.array_shape.element_type for x in (*dot.operands, dot)}
-    strides = (group_stride(shape, g) for shape, groups in dot_groups(dot) for g in groups)
-    return types in ({F32}, {F64}) and None not in strides
+    return types in ({F32}, {F64}) and has_one_stride_a_direction(dot)
 
 
 def _columns(dot: Instruction) -> int:

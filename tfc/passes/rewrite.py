@@ -1,32 +1,28 @@
-"""Rewrite rules as equations between patterns, and the driver that applies them.
+"""Rewrite rules as equations between patterns.
 
     Rule(x * 1, x)        y = f32[8] multiply(a, ones)   -->   a
 
 A pattern is built from variables and Python numbers with the operators of computations. A number
 stands for a constant of that value, scalar or repeated over an array. Matching binds variables to
 instructions and constant variables to values; a rule whose guard accepts the bindings replaces the
-left side by the right. Rules are tried at every instruction, operands first, until none applies.
-Nothing is done to an instruction that no rule matches.
+left side by the right.
 
 What needs more than match, guard and substitute is a Function from an instruction to its
 replacement or None.
 """
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, Union
 
 import numpy as np
 
-from tfc.errors import InternalError
 from tfc.hlo import builder
-from tfc.hlo.ir import Attributes, Instruction, Module, has_side_effect, map_computations, rebuild
+from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.shape import PRED, ElementType, Shape
 
 COMMUTATIVE = frozenset({"add", "and", "maximum", "minimum", "multiply", "or", "xor"})
-_MOST_AT_ONE = 64  # rules applied one after the other at one instruction
-_MOST_ROUNDS = 64
 
 Operand = Union["Pattern", bool, int, float]
 Bindings = Mapping[str, Any]  # variable -> Instruction, constant variable -> NumPy scalar
@@ -137,7 +133,7 @@ class Rule:
     guard: Guard | None = None
     exact: bool = True
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The equation as text."""
         return f"{self.left} -> {self.right}"
@@ -161,6 +157,7 @@ def constant_value(instruction: Instruction) -> np.generic | None:
     return instruction["literal"].array[()]
 
 
+@cache
 def literal_value(pattern: Pattern, element_type: ElementType) -> np.generic | None:
     """The value that a literal pattern stands for; None if the type does not have it."""
     value: Any = pattern.value(element_type) if callable(pattern.value) else pattern.value
@@ -232,6 +229,7 @@ def _match_op(
     stated = pattern.attributes.items()
     if (
         instruction.opcode != pattern.name
+        or instruction.attributes.get("type") == "TOTALORDER"  # has -0.0 before 0.0, NaNs in order
         or len(instruction.operands) != len(pattern.operands)
         or any(instruction.attributes.get(key) != value for key, value in stated)
     ):
@@ -275,54 +273,3 @@ def _substitute(pattern: Pattern, bound: Bindings, like: Shape, old: Instruction
     return builder.instruction(
         pattern.name, operands, metadata=old.metadata, **dict(pattern.attributes)
     )
-
-
-class Rewriter:
-    """Applies rules and functions to modules, counting how often each was used."""
-
-    def __init__(self, rules: Sequence[Rule], functions: Mapping[str, Sequence[Function]]):
-        self.counts: Counter[str] = Counter()
-        self._table: dict[str, list[tuple[str, Function]]] = {}
-        for opcode, several in functions.items():
-            self._table[opcode] = [(f.__name__.strip("_"), f) for f in several]
-        for rule in rules:
-            self._table.setdefault(rule.left.name, []).append((rule.name, rule))
-
-    def run(self, module: Module) -> Module:
-        """The module to which no rule applies.
-
-        Raises:
-            InternalError: the rules undo one another; it names those that were still applied.
-        """
-        before = self.counts.copy()
-        for _ in range(_MOST_ROUNDS):
-            before = self.counts.copy()
-            result = map_computations(module, lambda c: rebuild(c, self.rewrite))
-            if result is module:
-                return module
-            module = result
-        cycle = ", ".join(sorted(self.counts - before))
-        raise InternalError(f"rewriting does not settle on module {module.name}: {cycle}")
-
-    def rewrite(self, instruction: Instruction) -> Instruction:
-        """The instruction after as many rules as apply to it, one after the other."""
-        used: list[str] = []
-        while len(used) < _MOST_AT_ONE:
-            found = self._apply_one(instruction)
-            if found is None:
-                return instruction
-            before, (name, instruction) = instruction, found
-            used.append(name)
-            self.counts[name] += 1
-            if has_side_effect(before):
-                return instruction  # the effects hang on all of it until they are among the steps
-        cycle = ", ".join(sorted(set(used[_MOST_AT_ONE // 2 :])))
-        raise InternalError(f"rewriting does not settle at {instruction.name}: {cycle}")
-
-    def _apply_one(self, instruction: Instruction) -> tuple[str, Instruction] | None:
-        for name, function in self._table.get(instruction.opcode, ()):
-            result = function(instruction)
-            # A layout that somebody chose is kept: only replacements of the very shape will do.
-            if result is not None and result.shape == instruction.shape:
-                return name, result
-        return None

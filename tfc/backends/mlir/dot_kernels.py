@@ -22,7 +22,8 @@ def around_product(spec: MatmulSpec, kernel: Kernel) -> MatmulSpec:
     spec = replace(spec, lhs_computed=lhs, rhs_computed=rhs)
     if not is_apart(kernel):
         return spec
-    return replace(spec, apart=True, out_strides=(spec.m * spec.n, spec.n, 1))
+    outer = spec.outer and (spec.outer[0], (*spec.outer[1][:2], 0))
+    return replace(spec, apart=True, out_strides=(spec.m * spec.n, spec.n, 1), outer=outer)
 
 
 def emit_dot_kernel(

@@ -14,6 +14,7 @@ from tfc.backends.mlir.kernels import Kernel, finish_element, sources
 from tfc.backends.mlir.value import from_memory
 from tfc.backends.mlir.vectors import Position, for_range, index_value, load
 from tfc.hlo.indexing import Index
+from tfc.passes.aliases import is_bitcast
 from tfc.passes.products import epilogue_path, root_index
 
 # (values of the variables) -> the memory and the position of the sum.
@@ -23,13 +24,15 @@ Place = Callable[[Mapping[str, Position]], tuple[Any, Position]]
 def is_apart(kernel: Kernel) -> bool:
     """True if the product's sums cannot be made where the kernel's result is."""
     assert kernel.product is not None
-    sums, result = kernel.product.array_shape, kernel.root.array_shape
-    path = epilogue_path(kernel.computation)
-    if sums.element_type != result.element_type or any(x.opcode == "transpose" for x in path):
+    before = kernel.product.array_shape
+    if before.element_type != kernel.root.array_shape.element_type:
         return True
-    if any(x.opcode == "reshape" for x in path):
-        return not (sums.has_default_layout and result.has_default_layout)
-    return sums.layout != result.layout
+    for step in epilogue_path(kernel.computation):
+        same = step.array_shape.layout == before.layout
+        if not (is_bitcast(step) if step.opcode in ("reshape", "transpose") else same):
+            return True
+        before = step.array_shape
+    return False
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ class MatmulSpec:
         rhs_strides: the same along (b, p, j).
         out_strides: the same along (b, i, j); the last is 1.
         lhs_size, rhs_size, out_size: the arrays' numbers of elements.
+        outer: for a batch in two directions: how many steps of the inner one, which the strides are
+            of, make one of the outer, and how long that is in lhs, rhs and out.
         apart: sums are made in memory apart, and the result from them (an epilogue).
         lhs_computed, rhs_computed: the operand is not in memory, but computed element by element.
 
@@ -39,6 +41,7 @@ class MatmulSpec:
     lhs_size: int
     rhs_size: int
     out_size: int
+    outer: tuple[int, Strides] | None = None
     apart: bool = False
     lhs_computed: bool = False
     rhs_computed: bool = False
@@ -48,12 +51,14 @@ class MatmulSpec:
             raise InternalError(f"no matrix product for {self}")
         if 0 in (self.batch, self.m, self.n):
             return
+        inner, outer = self.outer or (self.batch, (0, 0, 0))
         for strides, sizes, size in (
-            (self.lhs_strides, (self.batch, self.m, self.k), self.lhs_size),
-            (self.rhs_strides, (self.batch, self.k, self.n), self.rhs_size),
-            (self.out_strides, (self.batch, self.m, self.n), self.out_size),
+            ((outer[0], *self.lhs_strides), (inner, self.m, self.k), self.lhs_size),
+            ((outer[1], *self.rhs_strides), (inner, self.k, self.n), self.rhs_size),
+            ((outer[2], *self.out_strides), (inner, self.m, self.n), self.out_size),
         ):
-            last = sum(stride * (width - 1) for stride, width in zip(strides, sizes))
+            widths = (self.batch // inner, *sizes)
+            last = sum(stride * (width - 1) for stride, width in zip(strides, widths))
             if min(sizes) > 0 and (min(strides) < 0 or last >= size):
                 raise InternalError(f"strides leave an array of {size} elements in {self}")
 
@@ -80,7 +85,7 @@ class MatmulSpec:
 
     def flattened(self) -> "MatmulSpec":
         """The same product with the batch counted as rows, where the strides allow it."""
-        if self.batch == 1 or self.rhs_strides[0] != 0:
+        if self.batch == 1 or self.rhs_strides[0] != 0 or self.outer is not None:
             return self
         for strides in (self.lhs_strides, self.out_strides):
             if strides[0] != self.m * strides[1]:

@@ -14,7 +14,7 @@ from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant
 from tfc.backends.mlir.reductions import combination
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
-from tfc.backends.mlir.spaces import bind, merge_loops
+from tfc.backends.mlir.spaces import access_positions, bind, merge_loops
 from tfc.backends.mlir.value import Scalar
 from tfc.errors import UnsupportedError
 from tfc.hlo.indexing import Index
@@ -53,7 +53,11 @@ class Running:
         """
         order = self.shape.layout.minor_to_major[::-1]
         outer = order.index(self.dimension)
-        space = merge_loops(self.shape.dims, order, [outer, outer + 1], (kernel.computation, read))
+        parameters = kernel.computation.parameters
+        space = merge_loops(
+            self.shape.dims, order, [outer, outer + 1],
+            lambda index: access_positions(parameters, read, index),
+        )  # fmt: skip
         around = sum(1 for g in space.groups if order.index(g[0]) < outer)
         index = list(space.index)
         if self.reverse:
