@@ -9,6 +9,7 @@ from tfc.backends.mlir.bodies import emit_body
 from tfc.backends.mlir.convolution_kernels import convolution_of, emit_convolution_kernel
 from tfc.backends.mlir.convolution_spec import convolution_spec
 from tfc.backends.mlir.dot_kernels import around_product, emit_dot_kernel
+from tfc.backends.mlir.functions import make_internal
 from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
 from tfc.backends.mlir.loops import LoopNest
 from tfc.backends.mlir.matmul import MatmulSpec
@@ -94,15 +95,6 @@ def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
         else:
             emit_body(kernel, buffers, LoopNest(), flat=False)
         func.return_([])
-
-
-def make_internal(function: Any) -> None:
-    """Give a function a name that no linker sees, and keep it a function of its own.
-
-    LLVM's work then stays linear in the number of kernels, and a profile shows their names.
-    """
-    function.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
-    function.attributes["llvm.no_inline"] = ir.UnitAttr.get()
 
 
 def matmul_spec(root: Instruction) -> MatmulSpec | None:

@@ -12,11 +12,13 @@ window is inside, and of different batches elsewhere. Which places are inside is
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from math import gcd, prod
 from typing import Any, Protocol
 
 from tfc.backends.mlir.convolution_spec import ConvolutionSpec
+from tfc.backends.mlir.functions import call_part
 from tfc.backends.mlir.matmul_schedule import tile_shape
 from tfc.backends.mlir.packing import Panels, in_place, pack
 from tfc.backends.mlir.provider import arith
@@ -246,10 +248,40 @@ class _Direct:
         self, members: _Members, taps: Sequence[_Taps], lhs: Position, out: Position, block: Block
     ) -> None:
         """All features of all members, which have the same taps."""
-        rows, memory, step = self._tile(members.count)[0], self.out, members.out_step
+        memory, step = self.out, members.out_step
         if self.spec.apart:
             memory, step = self.workspace, self.spec.columns
             out = self.spec.packed_size(self.target)
+
+        def tiles(memories: list[Any], values: list[Position]) -> None:
+            inner = copy(self)
+            inner.lhs, inner.workspace, memory = memories
+            inner.columns = [
+                replace(c, panels=replace(c.panels, memory=inner.workspace)) for c in self.columns
+            ]
+            lhs, out, *found = values
+            places = [
+                replace(t, count=found[3 * n], first=found[3 * n + 1], at=found[3 * n + 2])
+                for n, t in enumerate(taps)
+            ]
+            inner._tiles(members, places, lhs, out, memory, step)
+
+        call_part(
+            "convolution",
+            (self.spec, members, [(t.step, t.move) for t in taps]),
+            [self.lhs, self.workspace, memory],
+            [lhs, out, *(v for t in taps for v in (t.count, t.first, t.at))],
+            tiles,
+        )
+        if self.finish is not None:
+            self.finish(block, (memory, out))
+
+    def _tiles(
+        self, members: _Members, taps: Sequence[_Taps], lhs: Position, out: Position, memory: Any,
+        step: int,
+    ) -> None:  # fmt: skip
+        """The sums of a block: of each member at `step` from those of the one before."""
+        rows = self._tile(members.count)[0]
         whole = members.count - members.count % rows
         for columns in self.columns:
 
@@ -269,8 +301,6 @@ class _Direct:
                     tile(whole, members.count - whole)
 
             for_range(0, columns.count, columns.width, panel)
-        if self.finish is not None:
-            self.finish(block, (memory, out))
 
     def _sum(
         self, members: _Members, taps: Sequence[_Taps], lhs: Position, right: Panels,

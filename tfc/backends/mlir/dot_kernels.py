@@ -6,10 +6,11 @@ from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.epilogues import Epilogue, is_apart
+from tfc.backends.mlir.functions import call_part, enclosing_function
 from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.matmul import Around, Computed, Finish, Result, emit_product
 from tfc.backends.mlir.matmul_schedule import MatmulSpec
-from tfc.backends.mlir.vectors import Position, add, divide, index_value, multiply, subtract
+from tfc.backends.mlir.vectors import Position, add, index_value, multiply, subtract
 from tfc.backends.target import Target
 from tfc.hlo.indexing import delinearize, variable
 from tfc.passes.dots import dot_groups
@@ -39,7 +40,7 @@ def emit_dot_kernel(
     memory = {p: b.memref for p, b in zip(kernel.computation.parameters, buffers)}
     lhs, rhs = dot.operands
     around = Around(
-        _finish(spec, kernel, buffers) if dot is not kernel.root else None,
+        _finish(spec, kernel, buffers, workspace) if dot is not kernel.root else None,
         _computed(spec, kernel, buffers, 0) if spec.lhs_computed else None,
         _computed(spec, kernel, buffers, 1) if spec.rhs_computed else None,
     )
@@ -47,33 +48,34 @@ def emit_dot_kernel(
     emit_product(spec, target, memories, around)
 
 
-def _finish(spec: MatmulSpec, kernel: Kernel, buffers: Sequence[Buffer]) -> Finish:
+def _finish(spec: MatmulSpec, kernel: Kernel, buffers: Sequence[Buffer], workspace: Any) -> Finish:
+    """What finishes a block, in one function for blocks of all sizes."""
     dot, flat = kernel.product, spec.flattened()
     assert dot is not None
-    epilogue = Epilogue(kernel, buffers)
     _, _, (shape, (batch_dims, row_dims, _)) = dot_groups(dot)
     dims, rows = shape.dims, len(batch_dims) + len(row_dims)
     line = variable("b", flat.batch) * flat.m + variable("i", flat.m)
+    index = (*delinearize(line, dims[:rows]), *delinearize(variable("j", flat.n), dims[rows:]))
+    memories = [*(b.memref for b in buffers), *([workspace] if spec.apart else [])]
 
     def finish(
-        batch: Position, row: Position, column: Position, height: Position, width: int,
+        batch: Position, row: Position, column: Position, height: Position, width: Position,
         sums: Result,
     ) -> None:  # fmt: skip
-        # A column in terms of the tile's number, so that what is in a tile is known to LLVM.
-        across, outer = variable("c", width), {"b": batch}
-        if isinstance(column, int):
-            across = across + column
-        else:
-            across = across + variable("t", flat.n // width) * width
-            outer["t"] = divide(column, width)
+        values = list(map(index_value, (batch, row, column, height, width)))
+        values += [index_value(sums.position), sums.row_step] if spec.apart else [0, 0]
+        call_part(f"{enclosing_function().name.value}.epilogue", "", memories, values, emit)
 
-        def place(values: Mapping[str, Position]) -> tuple[Any, Position]:
-            down = multiply(subtract(values["i"], row), sums.row_step)
-            return sums.memory, add(sums.position, down, values["c"])
+    def emit(memories: list[Any], values: list[Position]) -> None:
+        batch, row, column, height, width, start, step = values
 
-        index = (*delinearize(line, dims[:rows]), *delinearize(across, dims[rows:]))
-        loops = [("i", row, add(row, height)), ("c", 0, width)]
-        epilogue.finish(index, outer, loops, place if spec.apart else None)
+        def place(point: Mapping[str, Position]) -> tuple[Any, Position]:
+            down = multiply(subtract(point["i"], row), step)
+            return memories[-1], add(start, down, subtract(point["j"], column))
+
+        loops = [("i", row, add(row, height)), ("j", column, add(column, width))]
+        epilogue = Epilogue(kernel, [Buffer(m, b.shape) for m, b in zip(memories, buffers)])
+        epilogue.finish(index, {"b": batch}, loops, place if spec.apart else None)
 
     return finish
 

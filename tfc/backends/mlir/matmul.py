@@ -11,7 +11,7 @@ An operand that can be read in place at full speed is not packed. Sizes are know
 the lower and right edges are kernels of their own, of exactly the size that is left.
 
 Other code can be part of the kernel: an operand that is computed is first computed a block at a
-time, and results are finished a tile at a time when their last products are added.
+time, and results are finished some panels at a time when their last products are added.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from tfc.backends.mlir.matmul_schedule import MatmulSpec, Schedule, make_schedule
-from tfc.backends.mlir.matmul_tiles import Result, TileFinish, Tiles
+from tfc.backends.mlir.matmul_tiles import BlockFinish, Result, Tiles
 from tfc.backends.mlir.matvec import emit_streamed
 from tfc.backends.mlir.packing import Panels, in_place, pack
 from tfc.backends.mlir.provider import arith, func, ir
@@ -74,13 +74,10 @@ def emit_matmul(where: Any, name: str, spec: MatmulSpec, target: Target) -> Any:
 
 
 class Finish(Protocol):
-    """Emits what makes results of a block of sums: `height` × `width` from (row, column) on.
-
-    The column is a multiple of the width, or known.
-    """
+    """Emits what makes results of a block of sums: `height` × `width` from (row, column) on."""
 
     def __call__(
-        self, batch: Position, row: Position, column: Position, height: Position, width: int,
+        self, batch: Position, row: Position, column: Position, height: Position, width: Position,
         sums: "Result",
     ) -> None:  # fmt: skip
         """Emit it; `sums` is where the block is."""
@@ -287,9 +284,9 @@ class _Product:
             for region, panels in right:
                 tiles = Tiles(
                     self.vectors, left, panels, depth, accumulate, height, region.width, last,
-                    self._finish(first, region.first, height, region.width),
+                    self._finish(first, region.first, count), self.schedule.finished_columns,
                 )  # fmt: skip
-                tiles.emit(self._sums().at(first, region.first), count, region.count)
+                tiles.emit(self._sums(region.first), first, count, region.count)
 
         def rows(first: Position, _: Any) -> None:
             block(first, _block_size(first, whole, self.schedule.block_rows), height)
@@ -309,20 +306,18 @@ class _Product:
             self.around.lhs, self.lhs, first, count, first_depth, depth, start, 0, width
         )
 
-    def _sums(self) -> Result:
-        """Where the sums are made."""
+    def _sums(self, column: Position) -> Result:
+        """Where the sums are made from a column on."""
         if self.spec.apart and self.spec.k <= self.schedule.block_depth:
-            return replace(self.out, row_step=self.schedule.tile_columns, one_tile=True)
-        return self.out
+            return replace(self.out, row_step=self.schedule.finished_columns, one_block=True)
+        return self.out.at(0, column)
 
-    def _finish(self, row: Position, column: Position, height: int, width: int) -> TileFinish:
-        """What finishes the tile that begins (i, j) further than (row, column)."""
+    def _finish(self, row: Position, column: Position, rows: Position) -> BlockFinish:
+        """What finishes columns of rows from `row` on, counted from a column on."""
         finish = self.around.finish
         if finish is None:
             return None
-        return lambda i, j, sums: finish(
-            self.batch, add(row, i), add(column, j), height, width, sums
-        )
+        return lambda j, count, sums: finish(self.batch, row, add(column, j), rows, count, sums)
 
 
 def each_pair(outer: Position, inner: Position, body: Callable[[Position, Position], None]) -> None:

@@ -9,6 +9,7 @@ from tfc.errors import InternalError
 from tfc.hlo.shape import F32, F64, ElementType
 
 Strides = tuple[int, int, int]
+_ROW = 64
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,11 @@ class Schedule:
         return _aligned(self.rhs_elements + self.lhs_elements)
 
     @property
+    def finished_columns(self) -> int:
+        """How many columns of results are finished together."""
+        return _finished(self.tile_columns)
+
+    @property
     def sums_start(self) -> int:
         """Where in the workspace sums begin that are made apart."""
         if self.stream is not None:
@@ -223,8 +229,14 @@ def make_schedule(spec: MatmulSpec, target: Target) -> Schedule:
         pack_lhs, pack_rhs, _aligned(rhs_elements), lhs_elements,
         _aligned(min(block_columns, padded) * depth) if spec.rhs_computed else 0,
         min(block_rows, spec.m) * depth if spec.lhs_computed else 0,
-        (rows * columns if at_once else spec.m * spec.n) if spec.apart else 0,
+        (min(block_rows, spec.m) * _finished(columns) if at_once else spec.m * spec.n)
+        if spec.apart else 0,
     )  # fmt: skip
+
+
+def _finished(columns: int) -> int:
+    """Whole tiles, enough of them for loops over a row to be in vectors mostly."""
+    return ceil(_ROW / columns) * columns
 
 
 def _aligned(elements: int) -> int:

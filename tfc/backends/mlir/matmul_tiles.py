@@ -1,35 +1,49 @@
 """Tiles of a matrix product: blocks of results whose sums are made in registers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from tfc.backends.mlir.functions import call_part
 from tfc.backends.mlir.packing import Panels
 from tfc.backends.mlir.provider import arith, ir, scf
-from tfc.backends.mlir.vectors import Position, Vectors, add, for_range, load, multiply, round_down
+from tfc.backends.mlir.vectors import (
+    Position,
+    Vectors,
+    add,
+    for_range,
+    load,
+    minimum,
+    multiply,
+    round_down,
+    subtract,
+)
 
 
 @dataclass(frozen=True)
 class Result:
     """Where the result's rows lie: element (i, j) is at position + i·row_step + j.
 
-    one_tile: there is room for one tile only, which every tile takes in turn.
+    one_block: there is room for one block only, which every block takes in turn.
     """
 
     memory: Any
     position: Position
     row_step: int
-    one_tile: bool = False
+    one_block: bool = False
 
     def at(self, row: Position, column: Position) -> "Result":
         """The part of the result that begins with an element."""
-        if self.one_tile:
-            return self
         position = add(self.position, multiply(row, self.row_step), column)
         return Result(self.memory, position, self.row_step)
 
+    def block(self, row: Position, column: Position) -> "Result":
+        """The block of the result that begins with an element."""
+        return self if self.one_block else self.at(row, column)
 
-TileFinish = Callable[[Position, Position, Result], None] | None
+
+# (first column, columns, sums): what is done with finished columns of all rows.
+BlockFinish = Callable[[Position, Position, Result], None] | None
 
 
 @dataclass(frozen=True)
@@ -38,7 +52,7 @@ class Tiles:
 
     accumulate: an i1: add to the sums in memory; None for never.
     last: an i1: these are the last products of the sums; None for always.
-    finish: emits what is done with finished sums, for a tile's place and where they are.
+    finish: emits what is done with finished sums, at most `finished` columns at a time.
     """
 
     vectors: Vectors
@@ -49,27 +63,66 @@ class Tiles:
     height: int
     width: int
     last: Any
-    finish: TileFinish
+    finish: BlockFinish
+    finished: int
 
-    def emit(self, out: Result, rows: Position, columns: Position) -> None:
-        """Emit the tiles of a block of the result."""
+    def emit(self, out: Result, row: Position, rows: Position, columns: Position) -> None:
+        """Emit the tiles of a block of the result, which begins with a row."""
+        if self.finish is None:
+            self._columns(out.block(row, 0), 0, columns, rows)
+            return
+
+        def some(first: Position, _: Any) -> None:
+            count = minimum(self.finished, subtract(columns, first))
+            sums = out.block(row, first)
+            self._columns(sums, first, count, rows)
+            assert self.finish is not None
+            if self.last is None:
+                self.finish(first, count, sums)
+                return
+            with ir.InsertionPoint(scf.IfOp(self.last).then_block):
+                self.finish(first, count, sums)
+                scf.yield_([])
+
+        for_range(0, columns, self.finished, some)
+
+    def _columns(self, out: Result, first: Position, count: Position, rows: Position) -> None:
+        """The tiles of some columns."""
 
         def column(j: Position, _: Any) -> None:
+            self._call_rows(self.right.panel(add(first, j)), out.at(0, j), rows)
+
+        for_range(0, count, self.width, column)
+
+    def _call_rows(self, right: Panels, out: Result, rows: Position) -> None:
+        """The tiles of a panel of columns, in a function that equal products share."""
+        left = self.left
+
+        def tiles(memories: list[Any], values: list[Position]) -> None:
+            left_at, left_step, right_at, out_at, depth, count, *accumulate = values
+            inner = replace(
+                self,
+                left=replace(left, memory=memories[0], position=left_at, panel_step=left_step),
+                right=replace(right, memory=memories[1], position=right_at),
+                depth=depth,
+                accumulate=accumulate[0] if accumulate else None,
+            )
+            sums = replace(out, memory=memories[2], position=out_at)
+
             def row(i: Position, _: Any) -> None:
-                sums = out.at(i, j)
-                self._tile(self.left.panel(i), self.right.panel(j), sums)
-                if self.finish is None:
-                    return
-                if self.last is None:
-                    self.finish(i, j, sums)
-                    return
-                with ir.InsertionPoint(scf.IfOp(self.last).then_block):
-                    self.finish(i, j, sums)
-                    scf.yield_([])
+                inner._tile(inner.left.panel(i), inner.right, sums.at(i, 0))
 
-            for_range(0, rows, self.height, row)
+            for_range(0, count, self.height, row)
 
-        for_range(0, columns, self.width, column)
+        known = (left.line_step, left.depth_step, right.line_step, right.depth_step, out.row_step)
+        values = [left.position, left.panel_step, right.position, out.position, self.depth, rows]
+        call_part(
+            "product",
+            (self.vectors, self.height, self.width, *known, self.accumulate is None),
+            [left.memory, right.memory, out.memory],
+            [*values, *([] if self.accumulate is None else [self.accumulate])],
+            tiles,
+        )
 
     @property
     def _unroll(self) -> int:
