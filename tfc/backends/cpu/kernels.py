@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from tfc.backends.mlir.bodies import emit_body
 from tfc.backends.mlir.convolution_kernels import convolution_of, emit_convolution_kernel

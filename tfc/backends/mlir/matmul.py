@@ -11,7 +11,7 @@ An operand that can be read in place at full speed is not packed. Sizes are know
 the lower and right edges are kernels of their own, of exactly the size that is left.
 
 Other code can be part of the kernel: an operand that is computed is first computed a block at a
-time, and results are finished some panels at a time when their last products are added.
+time, and results are finished some tiles at a time when their last products are added.
 """
 
 from collections.abc import Callable, Sequence
@@ -284,7 +284,7 @@ class _Product:
             for region, panels in right:
                 tiles = Tiles(
                     self.vectors, left, panels, depth, accumulate, height, region.width, last,
-                    self._finish(first, region.first, count), self.schedule.finished_columns,
+                    self._finish(first, region.first), self.schedule.finished,
                 )  # fmt: skip
                 tiles.emit(self._sums(region.first), first, count, region.count)
 
@@ -309,15 +309,17 @@ class _Product:
     def _sums(self, column: Position) -> Result:
         """Where the sums are made from a column on."""
         if self.spec.apart and self.spec.k <= self.schedule.block_depth:
-            return replace(self.out, row_step=self.schedule.finished_columns, one_block=True)
+            return replace(self.out, row_step=self.schedule.finished[1], one_block=True)
         return self.out.at(0, column)
 
-    def _finish(self, row: Position, column: Position, rows: Position) -> BlockFinish:
-        """What finishes columns of rows from `row` on, counted from a column on."""
+    def _finish(self, row: Position, column: Position) -> BlockFinish:
+        """What finishes parts of the block that begins with a row and column."""
         finish = self.around.finish
         if finish is None:
             return None
-        return lambda j, count, sums: finish(self.batch, row, add(column, j), rows, count, sums)
+        return lambda i, j, height, width, sums: finish(
+            self.batch, add(row, i), add(column, j), height, width, sums
+        )
 
 
 def each_pair(outer: Position, inner: Position, body: Callable[[Position, Position], None]) -> None:

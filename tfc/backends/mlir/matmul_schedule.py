@@ -9,7 +9,7 @@ from tfc.errors import InternalError
 from tfc.hlo.shape import F32, F64, ElementType
 
 Strides = tuple[int, int, int]
-_ROW = 64
+_FINISHED = 64
 
 
 @dataclass(frozen=True)
@@ -183,9 +183,9 @@ class Schedule:
         return _aligned(self.rhs_elements + self.lhs_elements)
 
     @property
-    def finished_columns(self) -> int:
-        """How many columns of results are finished together."""
-        return _finished(self.tile_columns)
+    def finished(self) -> tuple[int, int]:
+        """How many rows and columns of results are finished together."""
+        return _finished(self.tile_rows), _finished(self.tile_columns)
 
     @property
     def sums_start(self) -> int:
@@ -229,14 +229,14 @@ def make_schedule(spec: MatmulSpec, target: Target) -> Schedule:
         pack_lhs, pack_rhs, _aligned(rhs_elements), lhs_elements,
         _aligned(min(block_columns, padded) * depth) if spec.rhs_computed else 0,
         min(block_rows, spec.m) * depth if spec.lhs_computed else 0,
-        (min(block_rows, spec.m) * _finished(columns) if at_once else spec.m * spec.n)
+        (_finished(rows) * _finished(columns) if at_once else spec.m * spec.n)
         if spec.apart else 0,
     )  # fmt: skip
 
 
-def _finished(columns: int) -> int:
-    """Whole tiles, enough of them for loops over a row to be in vectors mostly."""
-    return ceil(_ROW / columns) * columns
+def _finished(tile: int) -> int:
+    """Whole tiles: few enough to be in L1, enough for loops over a row to be in vectors mostly."""
+    return ceil(_FINISHED / tile) * tile
 
 
 def _aligned(elements: int) -> int:

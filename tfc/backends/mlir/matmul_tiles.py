@@ -42,8 +42,8 @@ class Result:
         return self if self.one_block else self.at(row, column)
 
 
-# (first column, columns, sums): what is done with finished columns of all rows.
-BlockFinish = Callable[[Position, Position, Result], None] | None
+# (first row, first column, rows, columns, sums): what is done with a finished part of a block.
+BlockFinish = Callable[[Position, Position, Position, Position, Result], None] | None
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ class Tiles:
 
     accumulate: an i1: add to the sums in memory; None for never.
     last: an i1: these are the last products of the sums; None for always.
-    finish: emits what is done with finished sums, at most `finished` columns at a time.
+    finish: emits what is done with finished sums, at most `finished` rows and columns at
+        a time.
     """
 
     vectors: Vectors
@@ -64,39 +65,45 @@ class Tiles:
     width: int
     last: Any
     finish: BlockFinish
-    finished: int
+    finished: tuple[int, int]
 
     def emit(self, out: Result, row: Position, rows: Position, columns: Position) -> None:
         """Emit the tiles of a block of the result, which begins with a row."""
         if self.finish is None:
-            self._columns(out.block(row, 0), 0, columns, rows)
+            self._part(out.block(row, 0), 0, 0, rows, columns)
             return
+        high, wide = self.finished
 
-        def some(first: Position, _: Any) -> None:
-            count = minimum(self.finished, subtract(columns, first))
-            sums = out.block(row, first)
-            self._columns(sums, first, count, rows)
+        def part(i: Position, j: Position) -> None:
+            height, width = minimum(high, subtract(rows, i)), minimum(wide, subtract(columns, j))
+            sums = out.block(add(row, i), j)
+            self._part(sums, i, j, height, width)
             assert self.finish is not None
             if self.last is None:
-                self.finish(first, count, sums)
+                self.finish(i, j, height, width, sums)
                 return
             with ir.InsertionPoint(scf.IfOp(self.last).then_block):
-                self.finish(first, count, sums)
+                self.finish(i, j, height, width, sums)
                 scf.yield_([])
 
-        for_range(0, columns, self.finished, some)
+        def some(j: Position, _: Any) -> None:
+            for_range(0, rows, high, lambda i, _: part(i, j))
 
-    def _columns(self, out: Result, first: Position, count: Position, rows: Position) -> None:
-        """The tiles of some columns."""
+        for_range(0, columns, wide, some)
 
-        def column(j: Position, _: Any) -> None:
-            self._call_rows(self.right.panel(add(first, j)), out.at(0, j), rows)
+    def _part(
+        self, out: Result, row: Position, column: Position, rows: Position, columns: Position
+    ) -> None:
+        """The tiles of a part that begins with a row and column."""
 
-        for_range(0, count, self.width, column)
+        def panel(j: Position, _: Any) -> None:
+            right = self.right.panel(add(column, j))
+            self._call_rows(self.left.panel(row), right, out.at(0, j), rows)
 
-    def _call_rows(self, right: Panels, out: Result, rows: Position) -> None:
+        for_range(0, columns, self.width, panel)
+
+    def _call_rows(self, left: Panels, right: Panels, out: Result, rows: Position) -> None:
         """The tiles of a panel of columns, in a function that equal products share."""
-        left = self.left
 
         def tiles(memories: list[Any], values: list[Position]) -> None:
             left_at, left_step, right_at, out_at, depth, count, *accumulate = values
