@@ -17,8 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tfc.backends.cpu.calls import Callee, call_shapes, declare, emit_call
-from tfc.backends.cpu.kernels import emit_kernel, make_internal, workspace_shape
+from tfc.backends.cpu.kernels import emit_kernel, workspace_shape
 from tfc.backends.cpu.timing import Clock, Site
+from tfc.backends.mlir.functions import make_internal
 from tfc.backends.mlir.kernels import buffer_types, is_silent, kernel_of, memref_type
 from tfc.backends.mlir.loops import index_constant
 from tfc.backends.mlir.provider import arith, func, ir, memref, scf
@@ -186,7 +187,7 @@ class _ProgramEmitter:
                 emit_kernel(name, kernel, self.target)
         slices = [*(operands[n] for n in kernel.arguments), *results]
         arguments = [self._view(s, t) for s, t in zip(slices, buffer_types(kernel), strict=True)]
-        scratch = workspace_shape(kernel.root, self.target)
+        scratch = workspace_shape(kernel, self.target)
         if scratch is not None:
             piece = self.assignment.workspace.get(instruction, Slice("arena"))
             arguments.append(self._view(piece, memref_type(scratch)))

@@ -1,0 +1,78 @@
+"""A kernel of a convolution in its tiled form, with what comes after it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tfc.backends.mlir.convolution_spec import ConvolutionSpec, convolution_spec
+from tfc.backends.mlir.direct_convolution import Block, Finish, emit_direct_convolution
+from tfc.backends.mlir.elements import Buffer
+from tfc.backends.mlir.epilogues import Epilogue, is_apart
+from tfc.backends.mlir.functions import call_part, enclosing_function
+from tfc.backends.mlir.kernels import Kernel
+from tfc.backends.mlir.vectors import Position, add, index_value, multiply, subtract
+from tfc.backends.target import Target
+from tfc.hlo.indexing import variable
+
+
+def convolution_of(kernel: Kernel) -> ConvolutionSpec | None:
+    """The tiled convolution that a kernel is, or None."""
+    product = kernel.product
+    if product is None or any(o.opcode != "parameter" for o in product.operands):
+        return None
+    spec = convolution_spec(product)
+    return spec and replace(spec, apart=is_apart(kernel))
+
+
+def emit_convolution_kernel(
+    spec: ConvolutionSpec, target: Target, kernel: Kernel, buffers: Sequence[Buffer], workspace: Any
+) -> None:
+    """Emit a kernel whose product is a convolution with a spec.
+
+    Args:
+        workspace: memory of the spec's `workspace_size`.
+    """
+    product = kernel.product
+    assert product is not None
+    memory = {p: b.memref for p, b in zip(kernel.computation.parameters, buffers)}
+    memories = [*(memory[o] for o in product.operands), buffers[-1].memref, workspace]
+    finish = None
+    if product is not kernel.root:
+        finish = _finish(spec, kernel, buffers, workspace)
+    emit_direct_convolution(spec, target, memories, finish)
+
+
+def _finish(
+    spec: ConvolutionSpec, kernel: Kernel, buffers: Sequence[Buffer], workspace: Any
+) -> Finish:
+    """What finishes a block, in one function for blocks of all forms."""
+    batch, *places, features = spec.out.dims
+    names = [f"p{n}" for n in range(len(places))]
+    last = names[-1]
+    feature = variable("g", features // spec.columns) * spec.columns + variable("c", spec.columns)
+    index = (variable("b", batch), *map(variable, names, places), feature)
+    memories = [*(b.memref for b in buffers), *([workspace] if spec.apart else [])]
+
+    def finish(block: Block, sums: tuple[Any, Position]) -> None:
+        across, along = (1, block.count) if block.along else (block.count, 1)
+        values = list(map(index_value, (block.group, *block.places, along)))
+        values += map(index_value, (block.batch, across)) if batch > 1 else (0, 1)
+        values.append(index_value(sums[1]) if spec.apart else 0)
+        call_part(f"{enclosing_function().name.value}.epilogue", "", memories, values, emit)
+
+    def emit(memories: list[Any], values: list[Position]) -> None:
+        group, *at, along, first, across, start = values
+
+        def place(point: Mapping[str, Position]) -> tuple[Any, Position]:
+            member = add(subtract(point["b"], first), subtract(point[last], at[-1]))
+            return memories[-1], add(start, multiply(member, spec.columns), point["c"])
+
+        outer = {"g": group, **dict(zip(names[:-1], at))}
+        loops = [
+            ("b", first, add(first, across)), (last, at[-1], add(at[-1], along)),
+            ("c", 0, spec.columns),
+        ]  # fmt: skip
+        epilogue = Epilogue(kernel, [Buffer(m, b.shape) for m, b in zip(memories, buffers)])
+        epilogue.finish(index, outer, loops, place if spec.apart else None)
+
+    return finish
