@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import tfc
 from tfc.errors import ShapeError
 from tfc.hlo import evaluate, parse
 from tfc.hlo.conversions import convert_array
@@ -207,3 +208,23 @@ ENTRY main {
   ROOT t = (f32[], f32[]) tuple(s, u)
 }"""
     assert evaluate(parse(text), np.float32(2), np.float32(3)) == (5, 3)
+
+
+@pytest.mark.parametrize("text", [
+    "ROOT y = {t}[2,2] dot(x, k), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}",
+    "ROOT y = {t}[2,2] convolution(x, k), dim_labels=bf_io->bf",
+])  # fmt: skip
+@pytest.mark.parametrize("dtype", ["f32", "f64", "c64"])
+def test_sums_of_products_of_zero_and_infinity_are_nan(text: str, dtype: str):
+    """Libraries for matrices leave out what has a factor of zero; arithmetic does not."""
+    module = parse(f"""ENTRY e {{
+      x = {dtype}[2,1] parameter(0)
+      k = {dtype}[1,2] parameter(1)
+      {text.format(t=dtype)} }}""")
+    x, k = np.array([[0], [1]]), np.array([[np.inf, 1]])
+    numpy_type = ELEMENT_TYPES[dtype].dtype
+    y = evaluate(module, x.astype(numpy_type), k.astype(numpy_type))
+    np.testing.assert_array_equal(np.isnan(y.real), [[True, False], [False, False]])
+    np.testing.assert_array_equal(
+        tfc.compile(module)(x.astype(numpy_type), k.astype(numpy_type)), [y]
+    )

@@ -68,5 +68,5 @@ def test_set_up_commands_are_two():
     commands = re.findall(r"^    (pip .*)$", README, re.M)
     assert commands == [
         "pip install -e '.[demo]' && tfc demo",
-        "pip install -e '.[test]' && python -m pytest",
+        "pip install -e '.[test]' && python -m pytest -n auto",
     ]

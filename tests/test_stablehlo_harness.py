@@ -21,6 +21,7 @@ def test_one_in_eighty():
 
 
 @pytest.mark.slow
+@pytest.mark.sweep
 def test_all():
     outcomes = sweep(range(count()), jobs=2)
     print(report(outcomes))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from special_values import ulps
 from strategies import EXACT
-from xla_bridge import XlaCrash, run_hlo_text, run_hlo_text_apart, xla_parse, xla_print
+from xla_bridge import OracleCrash, run_hlo_text, run_hlo_text_apart, xla_parse, xla_print
 
 from tfc.hlo import builder, evaluate, parse
 from tfc.hlo.ir import Computation, Module
@@ -72,7 +72,7 @@ def test_xla_computes_what_the_evaluator_says_on_whole_numbers(module: Module):
     arrays = arguments_for(module, np.random.default_rng(0), "whole")
     try:
         got = run_hlo_text_apart(str(module), *arrays)
-    except XlaCrash:
+    except OracleCrash:
         return  # above all on programs without elements
     for a, b in zip(as_tuple(got), as_tuple(evaluate(module, *arrays))):
         np.testing.assert_array_equal(a, b)

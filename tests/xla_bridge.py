@@ -71,31 +71,37 @@ def run_stablehlo_text(text: str, *arrays: Any) -> list[np.ndarray]:
         return [np.asarray(r) for r in executable.execute(buffers)]
 
 
-class XlaCrash(Exception):
-    """A defect of XLA: it ended its process, or one of its passes broke a program."""
+class OracleCrash(Exception):
+    """A defect of an oracle: it ended its process, or one of its passes broke a program."""
 
 
 def run_hlo_text_apart(text: str, *arrays: Any) -> Any:
     """As `run_hlo_text`, in another process: XLA's CPU compiler aborts on some valid programs.
 
     Raises:
-        XlaCrash: it did, or an internal check of it failed.
+        OracleCrash: it did, or an internal check of it failed.
         RuntimeError: XLA refused the program.
     """
-    return _apart(run_hlo_text, text, arrays)
+    return apart(run_hlo_text, text, arrays)
 
 
 def run_stablehlo_text_apart(text: str, *arrays: Any) -> list[np.ndarray]:
     """As `run_stablehlo_text`, in another process.
 
     Raises:
-        XlaCrash: XLA aborted, or an internal check of it failed.
+        OracleCrash: XLA aborted, or an internal check of it failed.
         RuntimeError: XLA refused the program.
     """
-    return _apart(run_stablehlo_text, text, arrays)
+    return apart(run_stablehlo_text, text, arrays)
 
 
-def _apart(run: Callable[..., Any], text: str, arrays: Sequence[Any]) -> Any:
+def apart(run: Callable[..., Any], text: str, arrays: Sequence[Any]) -> Any:
+    """`run(text, *arrays)` in a process of its own, kept for further calls.
+
+    Raises:
+        OracleCrash: the process ended, or an internal check of XLA failed.
+        RuntimeError: what `run` raised.
+    """
     process, connection = _worker()
     try:
         connection.send((run, text, arrays))
@@ -103,9 +109,9 @@ def _apart(run: Callable[..., Any], text: str, arrays: Sequence[Any]) -> Any:
     except (EOFError, BrokenPipeError, ConnectionResetError) as gone:
         process.join()
         _worker.cache_clear()
-        raise XlaCrash(f"exit code {process.exitcode}") from gone
+        raise OracleCrash(f"exit code {process.exitcode}") from gone
     if error is not None:
-        raise (XlaCrash if "INTERNAL:" in error else RuntimeError)(error)
+        raise (OracleCrash if "INTERNAL:" in error else RuntimeError)(error)
     return result
 
 

@@ -69,6 +69,17 @@ def _infer_dot(shapes: Sequence[AnyShape], a: Attributes, stated: AnyShape | Non
     return Shape(result, tuple(dims))
 
 
+def matrix_product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """x @ y of real or complex numbers, where zero times infinity or NaN is NaN."""
+    # The library behind NumPy's product leaves out columns that have a factor of zero.
+    finite = np.isfinite(x).all() and np.isfinite(y).all()
+    return bilinear(np.matmul if finite else _plain_product, x, y)
+
+
+def _plain_product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.einsum("...ik,...kj->...ij", x, y)
+
+
 def _evaluate_dot(x: Instruction, values: Sequence[Value], _: Call) -> np.ndarray:
     result = x.array_shape.element_type
     wide = as_exact(values, result)
@@ -82,7 +93,7 @@ def _evaluate_dot(x: Instruction, values: Sequence[Value], _: Call) -> np.ndarra
     lhs = wide[0].transpose(lhs_batch + lhs_free + lhs_contracting).reshape([*batch, rows, k])
     rhs = wide[1].transpose(rhs_batch + rhs_contracting + rhs_free).reshape([*batch, k, columns])
     with np.errstate(all="ignore"):
-        return bilinear(np.matmul, lhs, rhs).reshape(x.array_shape.dims).astype(result.dtype)
+        return matrix_product(lhs, rhs).reshape(x.array_shape.dims).astype(result.dtype)
 
 
 def reduced_operands(op: str, shapes: Sequence[AnyShape]) -> tuple[list[Shape], list[Shape]]:

@@ -6,10 +6,11 @@ which only differs where the kernel is infinite or NaN.
 """
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
-from tfc.hlo.complex_meaning import bilinear
+from tfc.hlo.contraction import matrix_product
 from tfc.hlo.convolution_dimensions import ConvolutionDimensionNumbers
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import Attribute, Call, Op, Value, register, require, require_array
@@ -141,7 +142,11 @@ def _slide(window: Window, lhs: np.ndarray, rhs: np.ndarray, result: np.ndarray)
         seen = lhs[np.ix_(*every[:2], *ins)]
         turned = (d.size - 1 - k if d.reversal else k for d, k in zip(window.dimensions, at))
         weights = rhs[(slice(None), slice(None), *turned)]
-        products = bilinear(lambda x, y: np.tensordot(x, y, ([1], [1])), weights, seen)
+        batch, features, *spatial = seen.shape
+        products = matrix_product(
+            weights, np.moveaxis(seen, 1, 0).reshape(features, batch * prod(spatial))
+        )
+        products = products.reshape(len(weights), batch, *spatial)
         result[np.ix_(*every[2:], *outs)] += np.moveaxis(products, 0, 1)
 
 

@@ -165,24 +165,34 @@ def _overflowed(
 ) -> Value:
     """A result of sums, but not the same where a partial sum in some order is too large.
 
-    That is where the sum of the terms' magnitudes is.
+    That is where the sum of the terms' magnitudes is. An infinite term of a Fourier transform may
+    besides become NaN in any element, since it is multiplied by zeros or is not.
     """
+    op, is_fft = op_named(instruction.opcode), instruction.opcode == "fft"
     if instruction.opcode not in _SUMS or isinstance(value, tuple):
         return value
     value = np.asarray(value)
     if not _is_inexact(value):
         return value
     with np.errstate(all="ignore"):
-        terms = [np.abs(np.asarray(o)).astype(np.asarray(o).dtype) for o in operands]
-        if instruction.opcode == "fft":
+        terms = [_magnitudes(np.asarray(o), keep_infinite=is_fft) for o in operands]
+        if is_fft:
             # Each element is a sum of all, before the inverse transforms divide it by their count.
             axes = tuple(range(-len(instruction["fft_length"]), 0))
             largest = np.sum(np.abs(_wide(terms[0])), axes, keepdims=True)
             bound = np.broadcast_to(largest, value.shape).astype(value.dtype)
         else:
-            bound = np.asarray(op_named(instruction.opcode).evaluate(instruction, terms, call))
-        changed = np.where(np.isnan(_wide(value)), np.inf, np.nan)
+            bound = np.asarray(op.evaluate(instruction, terms, call))
+        exact = _wide(np.asarray(op.evaluate(instruction, operands, call)))
+        changed = np.where(np.isnan(exact), np.inf, np.nan)
         return np.where(np.isfinite(_wide(bound)), value, changed).astype(value.dtype)
+
+
+def _magnitudes(array: np.ndarray, keep_infinite: bool) -> np.ndarray:
+    sizes = np.abs(array).astype(array.dtype)
+    if keep_infinite or not _is_inexact(array):
+        return sizes
+    return np.where(np.isfinite(_wide(array)), sizes, np.zeros((), array.dtype))
 
 
 def _is_complex_product(instruction: Instruction) -> bool:
