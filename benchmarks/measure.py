@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 from cases import CASES, COMPILE_CASES, Case, CompileCase, Function
-from peak import peak_gflops
 from report import print_report
 from rich.console import Console
 
 import tfc
 import tfc.numpy as tnp
+from tfc.profiling.probe import peak_flops
 
 Call = Callable[[], Any]
 
@@ -197,7 +197,7 @@ def main() -> None:
             if options.only in f"compile {case.name}":
                 status.update(f"measuring the compilation of {case.name}")
                 rows.append(measure_compilation(case, compiling, plan))
-        peak = peak_gflops()
+        peak = peak_flops() / 1e9
     print_report(console, rows, peak, options.threads)
     if options.json:
         data = {"threads": options.threads, "peak_gflops": peak, "rows": [asdict(r) for r in rows]}

@@ -12,8 +12,8 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 MAX_FILE, MAX_FUNCTION, MAX_COLUMN = 450, 60, 100
 
 # A part may import the parts before it in some row, and itself:
-#     errors, files, options ← runtime ← hlo ← {frontend, passes} ← backends ← compiler
-#     ← {jit, aot} ← cli
+#     errors, files, options ← runtime ← hlo ← {frontend, pictures ← passes} ← backends ← compiler
+#     ← {jit, aot} ← profiling ← explore ← cli
 # StableHLO is read and written through the MLIR bindings, which the backends find.
 ROOTS = ("errors", "files", "options")
 LOW = (*ROOTS, "runtime", "hlo")
@@ -24,8 +24,9 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "runtime": ROOTS,
     "hlo": (*ROOTS, "runtime"),
     "frontend": LOW,
-    "passes": LOW,
-    "backends": (*LOW, "passes"),
+    "pictures": LOW,
+    "passes": (*LOW, "pictures"),
+    "backends": (*LOW, "pictures", "passes"),
     "stablehlo": (*LOW, "passes", "backends"),
     "compiler": (*LOW, "passes", "backends", "stablehlo"),
     "jit": (*LOW, "frontend", "passes", "backends", "compiler"),
@@ -33,6 +34,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "imported": (*LOW, "passes", "backends", "compiler"),
     "console": LOW,  # what the command lines share
     "aot": (*LOW, "frontend", "passes", "backends", "compiler", "imported", "console"),
+    "profiling": (*LOW, "passes", "backends", "compiler", "jit", "imported"),
+    "explore": (*LOW, "pictures", "passes", "backends", "compiler", "profiling"),
 }
 
 

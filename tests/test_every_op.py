@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from xla_bridge import RUNNABLE, OracleCrash, run_hlo_text_apart
 
@@ -27,6 +27,8 @@ KINDS_OF = {
     "sign": ("signed", "float", "complex"),
     "rng-bit-generator": ("unsigned",),
 }
+# XLA folds constants to other values than its code computes: NaN for atan2(0, 0), -32 for -2.
+FOLDED_WRONGLY = frozenset({"atan2", "count-leading-zeros"})
 # Chance, or what the process is connected to, decides about the results of these.
 NEEDS_A_HOST = frozenset({
     "custom-call", "infeed", "outfeed", "send", "send-done", "recv", "recv-done", "rng",
@@ -62,11 +64,14 @@ def test_cpu_computes_what_the_evaluator_says(opcode: str, data: st.DataObject, 
 
 @pytest.mark.parametrize("opcode", COMPARED)
 @settings(max_examples=6)
-@given(data=st.data(), seed=st.integers(0, 100))
-def test_xla_computes_what_the_evaluator_says(opcode: str, data: st.DataObject, seed: int):
+@given(data=st.data(), number=st.integers(0, 100))
+def test_xla_computes_what_the_evaluator_says(opcode: str, data: st.DataObject, number: int):
     types = [t for t in XLA_TYPES if t.kind in KINDS_OF.get(opcode, t.kind)]
     module = data.draw(instructions_of(opcode, types))
-    arguments = arguments_for(module, np.random.default_rng(seed))
+    # XLA takes updates without an index to be as large as the array that they go to.
+    assume(opcode != "scatter" or module.entry.root["scatter_dims_to_operand_dims"])
+    assume(opcode not in FOLDED_WRONGLY or module.entry.parameters)
+    arguments = arguments_for(module, np.random.default_rng(number))
     try:
         results = list(flat(run_hlo_text_apart(str(module), *arguments)))
     except OracleCrash:

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -49,6 +50,10 @@ def test_ptx_for_elementwise_reduce_and_dot_assembles(sm: str, tmp_path):
     assert f".target {sm}" in ptx
     assert ".visible .entry dot_" in ptx
     assert ".extern" not in ptx, "the code must not need a device library"
+    assemble(ptx, sm, tmp_path)
+
+
+def assemble(ptx: str, sm: str, tmp_path: Path) -> None:
     ptxas = shutil.which("ptxas")
     if ptxas is None:
         pytest.skip("ptxas is not installed")
@@ -61,6 +66,28 @@ def test_ptx_for_elementwise_reduce_and_dot_assembles(sm: str, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_kernels_with_several_results_assemble(tmp_path):
+    x = builder.parameter(0, Shape(F32, (50, 70)), "x")
+    small = [builder.parameter(n, Shape(F32, (n, 3))) for n in range(1, 4)]
+    add, zero = builder.scalar_computation("add", F32), builder.constant(0, F32)
+    square = builder.binary("multiply", x, x)
+    results = [
+        builder.reduce(x, zero, (1,), add),
+        builder.reduce(square, zero, (1,), add),
+        square,
+        builder.unary("exponential", x),
+        *(builder.unary("tanh", p) for p in small),
+    ]
+    root = builder.instruction("tuple", results)
+    executable = tfc.compile(
+        Module("several", Computation.make("main", [x, *small], root)), backend="gpu"
+    )
+    fusions = [i for i in executable.hlo.entry.instructions if i.opcode == "fusion"]
+    assert sorted(len(f.shape.elements) for f in fusions) == [2, 2, 3]
+    assert executable.memory_analysis().temporary_bytes == 0
+    assemble(executable.as_text("ptx"), "sm_80", tmp_path)
 
 
 def test_running_on_the_gpu_is_refused_with_advice():

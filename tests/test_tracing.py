@@ -220,8 +220,11 @@ def test_static_arguments_are_python_values():
 
 
 def test_donated_arguments_are_named_in_the_module():
-    lowered = jit(lambda s, p, x: s, static_argnums=0, donate_argnums=1).lower(1, [X, X], X)
-    assert dict(lowered.hlo.attributes) == {"buffer_donor": "{ (0, {}), (1, {}) }"}
+    lowered = jit(lambda s, p, x: x, static_argnums=0, donate_argnums=1).lower(1, [X, X], X)
+    assert dict(lowered.hlo.attributes) == {
+        "input_output_alias": "{ {0}: (0, {}, may-alias) }",
+        "buffer_donor": "{ (1, {}) }",
+    }
     assert dict(parse(lowered.as_text()).attributes) == dict(lowered.hlo.attributes)
 
 

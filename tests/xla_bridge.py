@@ -111,7 +111,8 @@ def apart(run: Callable[..., Any], text: str, arrays: Sequence[Any]) -> Any:
         _worker.cache_clear()
         raise OracleCrash(f"exit code {process.exitcode}") from gone
     if error is not None:
-        raise (OracleCrash if "INTERNAL:" in error else RuntimeError)(error)
+        broken = "INTERNAL:" in error or "Failed after" in error  # a pass, not the program
+        raise (OracleCrash if broken else RuntimeError)(error)
     return result
 
 

@@ -16,6 +16,7 @@ from tfc.frontend.tensor import Tensor
 from tfc.imported import ImportedFunction, from_stablehlo
 from tfc.jit import Compiled, JitFunction, Lowered, jit
 from tfc.options import Options
+from tfc.profiling import Profile, profile
 from tfc.runtime.functions import register_custom_call
 from tfc.transfers import (
     transfer_from_channel,
@@ -32,6 +33,7 @@ __all__ = [
     "JitFunction",
     "Lowered",
     "Options",
+    "Profile",
     "Tensor",
     "__version__",
     "compile",
@@ -44,6 +46,7 @@ __all__ = [
     "jit",
     "nn",
     "numpy",
+    "profile",
     "random",
     "register_custom_call",
     "transfer_from_channel",

@@ -1,18 +1,18 @@
 """The command `tfc`: run, optimise, show, compile and measure tensor programs."""
 
 import statistics
+import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 from inspect import getdoc
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import click
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from tfc import __version__, aot
@@ -26,6 +26,8 @@ from tfc.console import Commands, arguments_for, show, write_text
 from tfc.errors import UnsupportedError
 from tfc.options import Options
 from tfc.passes import PASSES, Pipeline, PipelineReport, default_pipeline, parse_passes
+from tfc.profiling import COLUMNS
+from tfc.profiling import profile as measure
 
 _STAGES = ("hlo", "stablehlo", "optimized", "mlir", "llvm", "asm", "ptx")
 
@@ -33,6 +35,8 @@ _EXAMPLES = """\b
 Examples:
   tfc run examples/softmax.hlo --time 100
   tfc opt examples/softmax.hlo --passes simplify,fusion
+  tfc profile examples/softmax.hlo --trace softmax.json
+  tfc explore examples/transformer.py:layer -o report.html
   tfc emit examples/softmax.hlo --stage asm
   tfc emit examples/softmax.hlo --stage ptx --backend gpu
   tfc compile examples/softmax.hlo --cpp-class demo::Softmax --out-dir build
@@ -80,10 +84,7 @@ def _target(text: str | None) -> Target | None:
 # --- run ----------------------------------------------------------------------------------------
 
 
-@tfc.command()
-@click.argument("file")
-@_backend_option
-@click.option(
+_values_option = click.option(
     "--arg",
     "texts",
     multiple=True,
@@ -91,7 +92,14 @@ def _target(text: str | None) -> Target | None:
     help="The next argument, as a literal such as '{1, 2}' or as an array file; "
     "those left out are random.",
 )
-@click.option("--seed", default=0, show_default=True, help="Of the random arguments.")
+_seed_option = click.option("--seed", default=0, show_default=True, help="Of the random arguments.")
+
+
+@tfc.command()
+@click.argument("file")
+@_backend_option
+@_values_option
+@_seed_option
 @_fill_option
 @click.option(
     "--time", "calls", type=click.IntRange(1), metavar="N", help="Time N calls after the first."
@@ -127,6 +135,43 @@ def _timed(executable: Executable, arguments: Sequence[np.ndarray], calls: int) 
     return f"{calls} calls: median {median:.2f} µs, least {least:.2f} µs"
 
 
+# --- profile ------------------------------------------------------------------------------------
+
+
+@tfc.command()
+@click.argument("file")
+@_values_option
+@_seed_option
+@_fill_option
+@click.option("-n", "--runs", default=10, show_default=True, type=click.IntRange(1))
+@click.option(
+    "--trace", metavar="FILE.json", help="Write a trace that Perfetto and chrome://tracing show."
+)
+def profile(
+    file: str,
+    texts: Sequence[str],
+    seed: int,
+    fill_constants: str | None,
+    runs: int,
+    trace: str | None,
+) -> None:
+    """Run FILE on the CPU with a clock around each kernel, and print where the time goes."""
+    module = read_module(file, fill_constants)
+    arguments = arguments_for(module, texts, seed)
+    found = measure(compile_module(module), *arguments, runs=runs)
+    # A table in a file or a pipe is as wide as it needs to be.
+    console = Console() if sys.stdout.isatty() else Console(width=140)
+    table = Table(box=None, header_style="bold")
+    for number, column in enumerate(COLUMNS):
+        table.add_column(column, justify="left" if number < 2 else "right", no_wrap=number > 0)
+    for row in found.rows():
+        table.add_row(*map(escape, row))
+    console.print(table)
+    click.echo(found.summary())
+    if trace:
+        found.save(trace)
+
+
 # --- opt ----------------------------------------------------------------------------------------
 
 
@@ -140,8 +185,16 @@ def _timed(executable: Executable, arguments: Sequence[np.ndarray], calls: int) 
 @_fill_option
 @_output_option
 @click.option("--print-after-all", is_flag=True, help="Print the module after each change.")
+@click.option("--print-before-all", is_flag=True, help="Print the module before each change.")
 @click.option("--stats", is_flag=True, help="Say what each pass did, and how long it took.")
 @click.option("--dump-dir", default="", metavar="DIR", help="Write the module after each change.")
+@click.option(
+    "--dump-as",
+    default="text",
+    show_default=True,
+    metavar="text,dot,html",
+    help="What to write there: text that every command reads, Graphviz text, pages with a graph.",
+)
 @click.option("--list", "listed", is_flag=True, help="List the passes instead.")
 def opt(
     file: str | None,
@@ -149,8 +202,10 @@ def opt(
     fill_constants: str | None,
     output: str | None,
     print_after_all: bool,
+    print_before_all: bool,
     stats: bool,
     dump_dir: str,
+    dump_as: str,
     listed: bool,
 ) -> None:
     """Run HLO passes over FILE ("-" is the standard input) and print the module."""
@@ -164,29 +219,27 @@ def opt(
     if passes is not None:
         pipeline = Pipeline("chosen", parse_passes(passes))
     options = replace(Options.from_environment(), time=stats)
-    options = replace(options, dump_dir=dump_dir or options.dump_dir)
+    if dump_dir:
+        forms = tuple(form.strip() for form in dump_as.split(","))
+        options = replace(options, dump_dir=dump_dir, dump_as=forms)
     report = PipelineReport()
-    with ExitStack() as stack:
-        if print_after_all:
-            folder = options.dump_dir or stack.enter_context(TemporaryDirectory())
-            options = replace(options, dump_dir=folder)
-            # Called when a pass fails, too: that is when one wants to see what led there.
-            stack.callback(_print_dumps, Path(folder), _dumps(Path(folder)))
+    try:
         result = pipeline.run(module, options, report)
+    finally:
+        # When a pass fails, too: that is when one wants to see what led there.
+        _print_steps(report, print_before_all, print_after_all)
     write_text(str(result), output)
     if stats:
         click.echo(str(report), err=True)
 
 
-def _dumps(folder: Path) -> dict[Path, int]:
-    """The modules in a folder, and when each was written."""
-    return {dump: dump.stat().st_mtime_ns for dump in sorted(folder.glob("*.hlo"))}
-
-
-def _print_dumps(folder: Path, before: dict[Path, int]) -> None:
-    """Print the modules that this run has written."""
-    for dump, _ in sorted(_dumps(folder).items() - before.items()):
-        click.echo(f"// after {dump.stem}\n{dump.read_text(encoding='utf-8')}", err=True)
+def _print_steps(report: PipelineReport, before: bool, after: bool) -> None:
+    """Print the modules that passes were given, or made of them, where they differ."""
+    for number, step in enumerate(report.steps, 1):
+        if step.changed and before:
+            click.echo(f"// before {number:02}.{step.name}\n{step.source}", err=True)
+        if step.changed and after:
+            click.echo(f"// after {number:02}.{step.name}\n{step.result}", err=True)
 
 
 def _pass_table() -> Table:
@@ -234,6 +287,34 @@ def emit(
     module = load(program, shapes, fill_constants)
     options = Options.from_environment()
     write_text(emit_text(module, stage, backend, options, _target(target)), output)
+
+
+# --- explore ------------------------------------------------------------------------------------
+
+
+@tfc.command()
+@click.argument("program")
+@_shapes_option
+@_fill_option
+@click.option("-n", "--runs", default=10, show_default=True, type=click.IntRange(1))
+@click.option(
+    "-o",
+    "--output",
+    default="report.html",
+    show_default=True,
+    metavar="FILE.html",
+    help="Where to write the page.",
+)
+def explore(
+    program: str, shapes: Sequence[str], fill_constants: str | None, runs: int, output: str
+) -> None:
+    """Write a page that shows what each pass does to PROGRAM, and its kernels: code and speed.
+
+    PROGRAM is a file of HLO text or StableHLO, "-", or a Python function written module:function
+    or file.py:function. It runs on random arguments, on the CPU.
+    """
+    module = load(program, shapes, fill_constants)
+    write_text(import_module("tfc.explore").explore(module, runs), output)
 
 
 # --- compile ------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from tfc.hlo.ir import Computation, Module
 from tfc.hlo.shape import Shape, element_type_of
 from tfc.options import Options
 from tfc.passes.cost import CostAnalysis
+from tfc.passes.donation import donation_attributes
 
 Leaf = tuple[np.dtype, tuple[int, ...], bool]  # of an argument: dtype, dimensions, weak
 
@@ -64,15 +65,23 @@ class Compiled:
         Raises:
             ShapeError: the arguments differ from those it was compiled for.
         """
+        return self.run(self.arrays(*args, **named))
+
+    def arrays(self, *args: Any, **named: Any) -> list[np.ndarray]:
+        """The array for each leaf of the arguments.
+
+        Raises:
+            ShapeError: their structure is not what it was compiled for.
+        """
         leaves, structure = tree.flatten((args, named))
         if structure != self.arguments.structure:
             expected = self.arguments.structure
             raise ShapeError(f"compiled for arguments of structure {expected}, got {structure}")
         # A Python number takes the dtype that was compiled for; an array must have it.
-        return self.run([
+        return [
             np.asarray(leaf, dtype) if is_weak(leaf) else _as_array(leaf)
             for leaf, (dtype, _, _) in zip(leaves, self.arguments.leaves)
-        ])  # fmt: skip
+        ]
 
     def run(self, arrays: Sequence[np.ndarray]) -> Any:
         """Run with one array for each leaf; returns the nested result."""
@@ -190,14 +199,18 @@ class JitFunction:
             compiled = None if direct is None else self._direct.get(direct)
             if compiled is not None:
                 return compiled.run(args)
-            leaves, key = self._sign(args, named)
-            compiled = self._compile(key)
+            compiled, arrays = self.bind(*args, **named)
             if direct is not None:
                 self._direct[direct] = compiled
-            return compiled.run([_as_array(leaf) for leaf in leaves])
+            return compiled.run(arrays)
         except TfcError as error:
             locate(error)
             raise
+
+    def bind(self, *args: Any, **named: Any) -> tuple[Compiled, list[np.ndarray]]:
+        """What a call with these arguments runs, and the arrays that it runs it with."""
+        leaves, key = self._sign(args, named)
+        return self._compile(key), [_as_array(leaf) for leaf in leaves]
 
     def lower(self, *args: Any, **named: Any) -> Lowered:
         """Trace the function for these arguments, of which only shapes and dtypes matter.
@@ -248,9 +261,7 @@ class JitFunction:
         positions = [i for i in range(len(self._parameters) + len(key.structure.children[0].keys))
                      if i not in self.static_argnums]  # fmt: skip
         donated = _leaves_of(key.structure.children[0], positions, self.donate_argnums)
-        # XLA's notation for arguments whose memory may be reused.
-        donors = ", ".join(f"({n}, {{}})" for n in donated)
-        attributes = (("buffer_donor", f"{{ {donors} }}"),) if donated else ()
+        attributes = donation_attributes(computation, donated)
         module = Module(f"jit_{self.name}", computation, attributes)
         return Lowered(module, key, program.structure, self.backend)
 
@@ -389,7 +400,10 @@ def jit(
     Args:
         static_argnums: arguments that are Python values to the function, not arrays: hashable;
             the function is compiled again for each value.
-        donate_argnums: arguments whose memory the caller gives up, a hint to reuse it.
+        donate_argnums: arguments whose memory the caller gives up: results of their shape and dtype
+            are written there, and what is returned is that very array where it is writable, row-
+            major and no part of another argument (else a copy of it). A donated array must not be
+            used after the call, as in JAX, which leaves it deleted; here its values are undefined.
         backend: "cpu", "gpu", "interpreter", or one that another package offers.
         options: how to compile; taken from the environment when left out.
 

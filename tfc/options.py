@@ -1,6 +1,7 @@
 """Options: what a compilation may be told, as one value; the only reader of the environment."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,6 +17,9 @@ class Options:
     time: measure each pass, and let passes explain what they did and refused.
     disabled: the names of passes to leave out.
     target: the machine to compile for, as text; "" is the machine that compiles.
+    memory_limit: above how many bytes of temporaries and results values are computed again rather
+        than kept, as far as possible; 0 for no limit.
+    dump_as: the forms of what is written to dump_dir: "text", "dot" (Graphviz), "html".
     """
 
     dump_dir: str = ""
@@ -23,6 +27,8 @@ class Options:
     time: bool = False
     disabled: tuple[str, ...] = ()
     target: str = ""
+    memory_limit: int = 0
+    dump_as: tuple[str, ...] = ("text",)
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] | None = None) -> "Options":
@@ -32,17 +38,23 @@ class Options:
             environment: the variables to read instead of the process's own.
 
         Raises:
-            TfcError: a switch is neither on nor off.
+            TfcError: a switch is neither on nor off, or the limit is no number.
         """
         found = os.environ if environment is None else environment
-        disabled = (name.strip() for name in found.get("TFC_DISABLE", "").split(","))
         return Options(
             dump_dir=found.get("TFC_DUMP", ""),
             verify=_switch(found, "TFC_VERIFY", True),
             time=_switch(found, "TFC_TIME", False),
-            disabled=tuple(name for name in disabled if name),
+            disabled=_names(found, "TFC_DISABLE"),
             target=found.get("TFC_TARGET", ""),
+            memory_limit=_bytes(found, "TFC_MEMORY_LIMIT"),
+            dump_as=_names(found, "TFC_DUMP_AS") or ("text",),
         )
+
+
+def _names(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """The words between the commas."""
+    return tuple(filter(None, (word.strip() for word in environment.get(name, "").split(","))))
 
 
 def _switch(environment: Mapping[str, str], name: str, default: bool) -> bool:
@@ -54,3 +66,12 @@ def _switch(environment: Mapping[str, str], name: str, default: bool) -> bool:
     if value:
         raise TfcError(f"{name} must be 1 or 0, got '{environment[name]}'")
     return default
+
+
+def _bytes(environment: Mapping[str, str], name: str) -> int:
+    """A number of bytes such as 4096, 64K, 512M or 2G; 0 if it is not given."""
+    stated = environment.get(name, "").strip()
+    found = re.fullmatch(r"(\d+)([KMG]?)", stated or "0", re.ASCII | re.IGNORECASE)
+    if found is None:
+        raise TfcError(f"{name} must be a number of bytes such as 512M, got '{environment[name]}'")
+    return int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[found[2].upper()]

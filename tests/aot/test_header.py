@@ -317,3 +317,44 @@ def test_types_without_a_cpp_type_are_refused():
     text = "HloModule m\nENTRY main {\n  ROOT x = s4[2] parameter(0)\n}"
     with pytest.raises(UnsupportedError, match="cannot be s4, as x is"):
         header_of(text, "C")
+
+
+DONATED = """
+HloModule donated, input_output_alias={ {1}: (0, {}, may-alias) }
+ENTRY main {
+  weights = f32[3] parameter(0)
+  step = f32[3] parameter(1)
+  old = f32[3] negate(weights)
+  new = f32[3] subtract(weights, step)
+  ROOT both = (f32[3], f32[3]) tuple(old, new)
+}
+"""
+
+
+@pytest.mark.parametrize("flags", FLAGS.values(), ids=FLAGS)
+def test_a_result_is_written_over_a_donated_argument(cpp, flags):
+    made = cpp.aot(DONATED, "Donated")
+    program = """
+    #include "donated.h"
+    int main() {
+      Donated own;
+      CHECK(own.result1_data() == nullptr);
+      own.arg0(2) = 5;
+      own.arg1(2) = 1;
+      for (int n = 0; n < 3; ++n) {
+        CHECK(own.Run());
+      }
+      CHECK(own.result1_data() == own.arg0_data());
+      CHECK(own.result1(2) == 2 && own.result0(2) == -3);
+      alignas(32) float weights[3] = {7, 8, 9}, step[3] = {1, 1, 1};
+      Donated given(Donated::AllocMode::RESULTS_AND_TEMPS_ONLY);
+      given.set_arg0_data(weights);
+      given.set_arg1_data(step);
+      CHECK(given.Run());
+      CHECK(weights[0] == 6 && weights[2] == 8 && given.result0(1) == -8);
+      return failures;
+    }
+    """
+    assert cpp.run([program], [made.object], *flags) == ""
+    text = made.header.read_text()
+    assert "Run() writes it over argument 0, in that one's buffer" in text

@@ -1,6 +1,7 @@
 """Buffers: nothing alive at one time overlaps, and running over the planned memory is right."""
 
 import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ from tfc.passes import default_pipeline
 from tfc.passes.aliases import is_alias
 from tfc.passes.buffers import BufferAssignment, Slice, assign_buffers
 from tfc.passes.copies import Copies
+from tfc.passes.in_place import overwritable
 from tfc.passes.inline import Flatten, Inline
 from tfc.passes.packing import Block, aligned, pack
+from tfc.passes.packing import _pack_by_size as pack_by_size
 from tfc.passes.packing import _pack_by_time as pack_by_time
 from tfc.runtime.arrays import copied
 from tfc.testing import arguments_for, modules
@@ -32,7 +35,7 @@ class Machine:
     """Runs a module over the memory that an assignment plans, as a backend does."""
 
     def __init__(self, module: Module, assignment: BufferAssignment, arguments: list[Any]):
-        self.module, self.plan = module, assignment
+        self.module, self.plan, self.moved = module, assignment, 0
         flat = [a for value in arguments for a in flatten(value)]
         shapes = [s for p in module.entry.parameters for s in leaves(p.shape)]
         self.memory = {
@@ -48,17 +51,17 @@ class Machine:
     def run(self) -> list[np.ndarray]:
         self.computation(self.module.entry)
         root = self.module.entry.root
-        for source, target in zip(self.plan.slices[root], self.plan.result_slices):
-            self.move(source, target)
+        self.move(root, self.plan.result_slices)
         shapes = leaves(root.shape)
         return [self.load(s, shape) for s, shape in zip(self.plan.result_slices, shapes)]
 
     def bytes(self, at: Slice) -> np.ndarray:
         return self.memory[at.space][at.index][at.offset : at.offset + at.size]
 
-    def move(self, source: Slice, target: Slice) -> None:
-        if source != target:
-            self.bytes(target)[:] = self.bytes(source)
+    def move(self, source: Instruction, targets: Sequence[Slice]) -> None:
+        for number in self.plan.moves(source, targets):
+            self.bytes(targets[number])[:] = self.bytes(self.plan.slices[source][number])
+            self.moved += 1
 
     def load(self, at: Slice, shape: Shape) -> np.ndarray:
         return from_memory(self.bytes(at).view(shape.element_type.dtype), shape)
@@ -89,23 +92,24 @@ class Machine:
         parts = zip(flatten(result), self.plan.slices[instruction], leaves(instruction.shape))
         for array, at, shape in parts:
             self.bytes(at)[:] = to_memory(array, shape).view(np.uint8)
-        # Writing the result leaves the operands alone.
-        for before, after in zip(flatten(tuple(copies)), flatten(tuple(operands))):
-            assert before.tobytes() == after.tobytes()
-
-    def copy_leaves(self, source: Instruction, target: Instruction) -> None:
-        for a, b in zip(self.plan.slices[source], self.plan.slices[target]):
-            self.move(a, b)
+        # Writing the result leaves the operands alone, but those that it may overwrite.
+        over = set(self.plan.slices[instruction])
+        mine = [overwritten for overwritten, _ in overwritable(instruction)]
+        for number, operand in enumerate(instruction.operands):
+            if number in mine and self.plan.slices[operand][0] in over:
+                continue
+            pair = flatten(copies[number]), flatten(self.value(operand))
+            assert all(a.tobytes() == b.tobytes() for a, b in zip(*pair))
 
     def loop(self, instruction: Instruction) -> None:
         condition, body = instruction["condition"], instruction["body"]
-        self.copy_leaves(instruction.operands[0], instruction)
+        self.move(instruction.operands[0], self.plan.slices[instruction])
         while True:
             self.computation(condition)
             if not self.value(condition.root):
                 return
             self.computation(body)
-            self.copy_leaves(body.root, instruction)
+            self.move(body.root, self.plan.slices[instruction])
 
     def choose(self, instruction: Instruction) -> None:
         called, selector = branches(instruction), self.value(instruction.operands[0])
@@ -114,7 +118,7 @@ class Machine:
         else:
             number = 0 if selector else 1
         self.computation(called[number])
-        self.copy_leaves(called[number].root, instruction)
+        self.move(called[number].root, self.plan.slices[instruction])
 
 
 def flatten(value: Any) -> list[np.ndarray]:
@@ -186,15 +190,17 @@ def loop_module(returned: str, count: int = 3) -> Module:
 
 
 @pytest.mark.parametrize(
-    ("returned", "copies"),
-    [("a, b", 0), ("b, a", 2), ("t, a", 1), ("t, t", 1), ("k, k", 2), ("b, v", 2), ("v, t", 0),
-     ("a, t", 0)],
+    ("returned", "copies", "moves"),
+    [("a, b", 0, 0), ("b, a", 1, 2), ("t, a", 0, 2), ("t, t", 0, 1), ("k, k", 0, 2),
+     ("b, v", 1, 2), ("v, t", 0, 0), ("a, t", 0, 0)],
 )  # fmt: skip
-def test_state_survives_being_copied_back(returned: str, copies: int) -> None:
+def test_only_state_that_changes_places_is_copied(returned: str, copies: int, moves: int) -> None:
     module = flat_module(loop_module(returned))
-    check(module)
-    bodies = [c for c in module.computations if c.name == "body"]
-    assert sum(i.opcode == "copy" for c in bodies for i in c.instructions) == copies
+    plan = check(module)
+    (body,) = (c for c in module.computations if c.name == "body")
+    (loop,) = (i for i in module.entry.instructions if i.opcode == "while")
+    assert sum(i.opcode == "copy" for i in body.instructions) == copies
+    assert len(plan.moves(body.root, plan.slices[loop])) == moves
     assert Copies()(module) is module
 
 
@@ -214,12 +220,28 @@ def test_values_go_straight_into_the_results() -> None:
 
 
 def test_memory_is_used_again() -> None:
+    plan = assign_buffers(chain(20, reversed_))
+    assert plan.arena_size == plan.lower_bound == 1024  # and the result's memory
+
+
+def reversed_(x: Instruction) -> Instruction:
+    return builder.instruction("reverse", [x], dimensions=(0,))
+
+
+def chain(length: int, step: Callable[[Instruction], Instruction]) -> Module:
+    """A step applied to f32[256] again and again."""
     x = builder.parameter(0, Shape(F32, (256,)))
     value: Instruction = x
-    for _ in range(20):
-        value = builder.unary("tanh", value)
-    plan = assign_buffers(Module("m", Computation.make("main", [x], value)))
-    assert plan.arena_size == plan.lower_bound == 2 * 1024
+    for _ in range(length):
+        value = step(value)
+    return Module("m", Computation.make("main", [x], value))
+
+
+def test_elementwise_steps_write_over_their_operand() -> None:
+    plan = assign_buffers(chain(20, lambda x: builder.unary("tanh", x)))
+    assert plan.arena_size == 0  # all of them in the result
+    module = chain(3, lambda x: builder.binary("add", x, builder.unary("negate", x)))
+    assert check(module).arena_size == 1024  # x is needed beside its negation
 
 
 def test_equal_constants_share_their_place() -> None:
@@ -243,10 +265,30 @@ def test_branches_share_memory() -> None:
     module = parse(
         """
         f { x = f32[64] parameter(0)
-          a = f32[64] exponential(x)
-          ROOT b = f32[64] negate(a) }
+          a = f32[64] reverse(x), dimensions={0}
+          b = f32[64] reverse(a), dimensions={0}
+          d = f32[64] add(b, x)
+          ROOT e = f32[64] reverse(d), dimensions={0} }
         g { x = f32[64] parameter(0)
-          ROOT a = f32[64] copy(x) }
+          ROOT a = f32[64] reverse(x), dimensions={0} }
+        ENTRY main { p = pred[] parameter(0)
+          x = f32[64] parameter(1)
+          y = f32[64] negate(x)
+          c = f32[64] conditional(p, y, y), true_computation=f, false_computation=g
+          ROOT s = f32[2] slice(c), slice={[3:5]} }
+        """
+    )
+    plan = check(module)
+    # x, a and b are needed together; c and both branches' results are one buffer.
+    assert plan.arena_size == plan.lower_bound == 3 * 256
+
+
+def test_a_branch_that_changes_nothing_copies_nothing() -> None:
+    module = parse(
+        """
+        f { x = f32[64] parameter(0)
+          ROOT a = f32[64] exponential(x) }
+        g { ROOT x = f32[64] parameter(0) }
         ENTRY main { p = pred[] parameter(0)
           x = f32[64] parameter(1)
           y = f32[64] negate(x)
@@ -255,8 +297,10 @@ def test_branches_share_memory() -> None:
         """
     )
     plan = check(module)
-    # y and c are alive throughout; of the branches the larger counts.
-    assert plan.arena_size == plan.lower_bound == 4 * 256
+    conditional = module.entry.root.operands[0]
+    for branch in branches(conditional):
+        assert not plan.moves(branch.root, plan.slices[conditional])
+    assert plan.arena_size == 0
 
 
 def test_modules_that_are_not_flat_are_refused() -> None:
@@ -280,24 +324,39 @@ blocks = st.builds(
 )  # fmt: skip
 
 
-@given(st.lists(blocks, max_size=40), st.sampled_from(["size", "time"]))
+@given(st.lists(blocks, max_size=40), st.sampled_from(["best", "size", "time"]))
 def test_blocks_alive_together_are_apart(some: list[Block], order: str) -> None:
     packing = pack(some)
-    offsets = list(packing.offsets) if order == "size" else pack_by_time(some)
+    offsets = {
+        "best": lambda: list(packing.offsets),
+        "size": lambda: pack_by_size(some, lambda b: b.start),
+        "time": lambda: pack_by_time(some),
+    }[order]()
     assert all(o % 64 == 0 for o in offsets)
     for (i, a), (j, b) in itertools.combinations(enumerate(some), 2):
         if a.start <= b.end and b.start <= a.end:
             apart = offsets[i] + a.size <= offsets[j] or offsets[j] + b.size <= offsets[i]
             assert apart
-    if order == "size":
+    if order == "best":
         end = max((o + aligned(b.size) for o, b in zip(offsets, some)), default=0)
         assert packing.lower_bound <= packing.size == end
 
 
-def test_deep_modules_are_planned_in_time() -> None:
-    x = builder.parameter(0, Shape(F32, (256,)))
-    value: Instruction = x
-    for _ in range(10_000):
-        value = builder.unary("tanh", value)
-    plan = assign_buffers(Module("m", Computation.make("main", [x], value)))
-    assert plan.arena_size == plan.lower_bound == 2 * 1024
+@pytest.mark.parametrize("opcode", ["tanh", "reverse"])
+def test_deep_modules_are_planned_in_time(opcode: str) -> None:
+    step = reversed_ if opcode == "reverse" else lambda x: builder.unary(opcode, x)
+    plan = assign_buffers(chain(10_000, step))
+    assert plan.arena_size == plan.lower_bound == (1024 if opcode == "reverse" else 0)
+
+
+def test_results_lend_their_memory_until_they_are_written() -> None:
+    module = parse(
+        "ENTRY main { x = f32[64] parameter(0)\n a = f32[64] reverse(x), dimensions={0}\n"
+        " b = f32[64] reverse(a), dimensions={0}\n c = f32[64] add(a, b)\n"
+        " k = f32[] constant(0)\n p = f32[100] pad(c, k), padding=0_36\n"
+        " s = f32[2] slice(c), slice={[3:5]}\n ROOT t = (f32[2], f32[100]) tuple(s, p) }"
+    )
+    plan = check(module)
+    spaces = {s.space for i in module.entry.instructions for s in plan.slices[i]}
+    assert spaces == {"parameter", "constant", "result", "arena"}
+    assert plan.arena_size == 256  # of a, b and c, where two are needed at one time

@@ -130,7 +130,30 @@ def test_a_producer_that_reads_more_than_it_writes_is_not_repeated() -> None:
         "ROOT t = (f32[4], f32[]) tuple(e, s)"
     )
     assert kernels == ["add", "exponential", "kInput: constant reduce", "tuple"]
-    assert "computing it again reads more than loading it" in refusals
+    assert "computing it again costs more than loading it" in refusals
+
+
+def test_a_bias_added_is_repeated_in_two_kernels_rather_than_stored() -> None:
+    lines = (
+        "x = f32[8,4] parameter(0); y = f32[4] parameter(1);"
+        "b = f32[8,4] broadcast(y), dimensions={{1}}; a = f32[8,4] add(x, b);"
+        "e = f32[8,4] {}(a); t = f32[4,8] transpose({}), dimensions={{1,0}};"
+        "ROOT r = (f32[8,4], f32[4,8]) tuple(e, t)"
+    )
+    kernels, _ = fused(lines.format("negate", "a"))
+    assert kernels == ["kLoop: broadcast add negate", "kLoop: broadcast add transpose", "tuple"]
+    # What is slow to compute is stored.
+    kernels, _ = fused(lines.format("exponential", "e"))
+    assert kernels == ["kLoop: broadcast add exponential", "transpose", "tuple"]
+
+
+def test_a_slow_instruction_goes_through_a_broadcast_but_a_function_does_not() -> None:
+    lines = (
+        "x = f32[8] parameter(0); y = f32[8,4] parameter(1); r = f32[8] {}(x);"
+        "b = f32[8,4] broadcast(r), dimensions={{0}}; ROOT m = f32[8,4] multiply(b, y)"
+    )
+    assert fused(lines.format("rsqrt"))[0] == ["kLoop: rsqrt broadcast multiply"]
+    assert fused(lines.format("tanh"))[0] == ["tanh", "kLoop: broadcast multiply"]
 
 
 def test_dots_and_loops_stay_alone() -> None:

@@ -1,5 +1,6 @@
 """The pipeline: order, dumps, blame, fixpoints, reports, and the text form of passes."""
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -24,6 +25,7 @@ from tfc.passes.cse import Cse
 from tfc.passes.dce import Dce
 from tfc.passes.fusion import Fusion
 from tfc.passes.pipeline import pass_text
+from tfc.passes.report import Step
 from tfc.passes.simplify import Simplify
 
 TEXT = """
@@ -153,7 +155,23 @@ def test_the_report_says_what_each_pass_did() -> None:
     assert report.steps[0].notes == ("1 x multiply(x, 1) -> x",)
     assert report.steps[1].before == report.steps[1].after + 1
     assert set(report.seconds()) == {"simplify", "cse"}
-    assert "unchanged" in str(report)
+    lines = [line.split() for line in str(report).split("\n")]
+    assert lines[0] == ["pass", "runs", "changed", "ms", "instructions", "taken", "refused"]
+    assert lines[1][:3] + lines[1][4:] == ["simplify", "1", "1", "7", "->", "4", "1", "0"]
+    assert lines[2][:3] + lines[2][4:7] == ["cse", "2", "1", "4", "->", "3"]
+    assert lines[3][:3] == ["total", "3", "2"]
+    assert " ".join(lines[5]) == "1 x simplify multiply(x, 1) -> x"
+
+
+def test_what_passes_refuse_is_counted_once_however_often_they_say_so() -> None:
+    module = sample()
+    once = Step("fusion", 0.5, module, module, ("refused a into b: why", "3 x rule", "moved c"))
+    report = PipelineReport([once, once])
+    assert once.decisions() == (Counter({"rule": 3, "moved c": 1}), Counter({once.notes[0]: 1}))
+    (line,) = (x.split() for x in str(report).split("\n") if x.startswith("fusion"))
+    assert line == ["fusion", "2", "0", "1000.00", "unchanged", "8", "1"]
+    many = Step("fusion", 0, module, module, tuple(f"refused {n}" for n in range(100)))
+    assert "… and 60 more like these" in str(PipelineReport([many]))
 
 
 def test_passes_are_parsed_and_printed() -> None:
@@ -164,7 +182,7 @@ def test_passes_are_parsed_and_printed() -> None:
     ]  # fmt: skip
     assert parse_passes("") == ()
     text = str(default_pipeline(max_instructions=9))
-    assert "repeat(simplify,fold,cse,dce)" in text
+    assert "repeat(simplify,fold,cse,dce,conditionals,loops," in text
     assert "fusion{max_instructions=9}" in text
 
 
@@ -192,6 +210,7 @@ def test_options_read_the_environment() -> None:
     }  # fmt: skip
     expected = Options("d", False, True, ("cse", "fold"), "aarch64-linux-gnu")
     assert Options.from_environment(variables) == expected
+    assert Options.from_environment({"TFC_DUMP_AS": "dot, html"}).dump_as == ("dot", "html")
     with pytest.raises(TfcError, match="TFC_VERIFY must be 1 or 0, got 'maybe'"):
         Options.from_environment({"TFC_VERIFY": "maybe"})
 

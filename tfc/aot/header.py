@@ -10,7 +10,7 @@ have no names, since the graph's are an accident of how it was traced.
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import accumulate
 from string import Template
 
@@ -113,7 +113,7 @@ class $name final {
 
   // Runs the computation, with inputs read from arg buffers, and outputs written to result
   // buffers. Returns true on success and false on failure: error_msg() then says why.
-  bool Run() {
+  bool Run() {$alias_results
     error_msg_ = Problem();
     if (error_msg_[0] != '\\0') {
       return false;
@@ -219,7 +219,7 @@ _ARRAY = """\
   static constexpr std::size_t ${name}_count() { return $count; }
 """
 
-_RESULT = Template("\n  // Result $number: $shape\n" + _ARRAY)
+_RESULT = Template("\n  // Result $number: $shape$where\n" + _ARRAY)
 
 _ARGUMENT = Template(
     """
@@ -269,10 +269,12 @@ def header_text(signature: Signature) -> str:
         close="".join(f"}}  // namespace {n}\n" for n in reversed(namespaces)) + gap,
         argument_methods=_argument_methods(arguments, {name, *members}),
         result_methods="".join(
-            _RESULT.substitute(_terms("result", n, r)) for n, r in enumerate(results)
+            _RESULT.substitute(_terms("result", n, r), where=_where(signature, n))
+            for n, r in enumerate(results)
         ),
         argument_names=", ".join(f'"{a.name}"' for a in arguments) or '""',
         check_args=_check_args(arguments),
+        alias_results="".join(f"\n    results_[{r}] = args_[{a}];" for r, a in signature.aliases),
         check_results=_CHECK_RESULTS if results else "",
     )
 
@@ -284,7 +286,9 @@ def _sizes(signature: Signature) -> dict[str, object]:
     """
     arguments, results = signature.arguments, signature.results
     sizes = [signature.arena_size, *(leaf.shape.byte_size for leaf in (*results, *arguments))]
-    offsets = list(accumulate((_aligned(size) for size in sizes), initial=0))
+    aliased = {1 + result for result, _ in signature.aliases}  # these have no room of their own
+    room = (0 if n in aliased else _aligned(size) for n, size in enumerate(sizes))
+    offsets = list(accumulate(room, initial=0))
     first = 1 + len(results)
     argument_sizes, result_sizes = sizes[first:], sizes[1:first]
     return {
@@ -302,18 +306,28 @@ def _sizes(signature: Signature) -> dict[str, object]:
         "minimum_alignment": MINIMUM_ALIGNMENT,
         "own_bytes": offsets[first],
         "block_bytes": offsets[-1],
-        "place_results": _placed("results", offsets[1:first], 4),
+        "place_results": _placed("results", offsets[1:first], 4, dict(signature.aliases)),
         "place_args": _placed_args(offsets[first:-1]),
     }
+
+
+def _where(signature: Signature, result: int) -> str:
+    """What the comment of a result says if it has no buffer of its own."""
+    argument = dict(signature.aliases).get(result)
+    if argument is None:
+        return ""
+    return f"\n  // Run() writes it over argument {argument}, in that one's buffer."
 
 
 def _aligned(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-def _placed(array: str, offsets: Sequence[int], indent: int) -> str:
+def _placed(array: str, offsets: Sequence[int], indent: int, elsewhere: Container[int] = ()) -> str:
     line = "\n" + " " * indent
-    return "".join(f"{line}{array}_[{n}] = data + {at};" for n, at in enumerate(offsets))
+    return "".join(
+        f"{line}{array}_[{n}] = data + {at};" for n, at in enumerate(offsets) if n not in elsewhere
+    )
 
 
 def _placed_args(offsets: Sequence[int]) -> str:

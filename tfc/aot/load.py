@@ -6,23 +6,27 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-from tfc.aot.source import module_of
+from tfc.aot.source import described_arguments, module_of
 from tfc.errors import TfcError
 from tfc.hlo.ir import Module
 from tfc.hlo.parser import parse
 from tfc.imported import read_stablehlo
 
-ACCEPTED = "a file of HLO text or StableHLO, or a Python function as module:function"
+ACCEPTED = (
+    "a file of HLO text or StableHLO, or a Python function as module:function or file.py:function"
+)
 STABLEHLO_SUFFIXES = (".mlir", ".mlirbc", ".stablehlo")
 # Bytecode, or text of which the first thing that is no comment or alias is a module or a function.
 _STABLEHLO = re.compile(
     rb"ML\xefR|(?:\s|//[^\n]*|#[^\n]*)*"
     rb'"?(?:builtin\.)?(?:module\s*["@{(]|module attributes|func\.func)'
 )
-_FUNCTION = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
+_FUNCTION = re.compile(rf"(?:{_DOTTED}|.+\.py):{_DOTTED}")
 
 
 def read_module(path: str, fill_constants: str | None = None) -> Module:
@@ -52,8 +56,10 @@ def load(graph: str, args: Sequence[Any] = (), fill_constants: str | None = None
 
     Args:
         graph: a file of HLO text or StableHLO, "-" for the standard input, or a function as
-            module:function; Python modules are also looked for in the current folder.
-        args: the function's arguments, as `module_of` takes them.
+            module:function or file.py:function; Python modules are also looked for in the current
+            folder.
+        args: the function's arguments, as `module_of` takes them. If there are none, and the
+            defaults of its parameters are descriptions of arrays, it is those.
         fill_constants: what to put in place of constants that are left out, as `parse` takes it.
 
     Raises:
@@ -62,25 +68,45 @@ def load(graph: str, args: Sequence[Any] = (), fill_constants: str | None = None
     if Path(graph).suffix in (".pb", ".pbtxt"):
         raise TfcError(f"{graph} looks like a GraphDef, which cannot be read; pass {ACCEPTED}")
     if _FUNCTION.fullmatch(graph) and not os.path.exists(graph):
-        return _run(graph, lambda: module_of(_function(graph), args))
+        return _run(graph, lambda: _traced(_function(graph), args))
     try:
         return module_of(read_module(graph, fill_constants), args)
     except OSError as error:
         raise TfcError(f"cannot read {graph}: {error.strerror}; pass {ACCEPTED}") from error
 
 
+def _traced(function: Callable[..., Any], args: Sequence[Any]) -> Module:
+    return module_of(function, args or described_arguments(function))
+
+
 def _function(graph: str) -> Callable[..., Any]:
-    """The function named as module:function."""
-    name, _, path = graph.partition(":")
-    # As with `python -m`, the current folder counts.
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    found: Any = import_module(name)
+    """The function named as module:function or file.py:function."""
+    name, _, path = graph.rpartition(":")
+    if name.endswith(".py"):
+        found = _module_in(Path(name))
+    else:
+        # As with `python -m`, the current folder counts.
+        if "" not in sys.path:
+            sys.path.insert(0, "")
+        found: Any = import_module(name)
     for attribute in path.split("."):
         if not hasattr(found, attribute):
             raise TfcError(f"the Python module {name} has no '{path}'")
         found = getattr(found, attribute)
     return found
+
+
+def _module_in(path: Path) -> Any:
+    """The Python module in a file, which finds others beside it, as a script does."""
+    folder = str(path.parent.absolute())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None  # its name ends with .py
+    assert spec.loader is not None
+    made = module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
 
 
 def _run(graph: str, action: Callable[[], Module]) -> Module:

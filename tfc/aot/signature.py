@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from tfc.errors import TfcError
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import AnyShape, Shape
+from tfc.passes.donation import donation_of
 
 # Where every buffer begins that a generated class allocates. The arena relies on it: it is the
 # ALIGNMENT of backends/cpu/abi.py, repeated because that package loads MLIR.
@@ -100,6 +101,7 @@ class Signature:
 
     entry_point: the C name, unique in the program that links it.
     arguments, results: the arrays in the order of the pointers that are passed (AOT-5).
+    aliases: pairs of a result and the argument into whose buffer it is written, by number.
     arena_size, constant_size: bytes of temporaries, which the caller provides, and of constants,
         which the object file holds.
     """
@@ -108,6 +110,7 @@ class Signature:
     entry_point: str
     arguments: tuple[Leaf, ...]
     results: tuple[Leaf, ...]
+    aliases: tuple[tuple[int, int], ...] = ()
     arena_size: int = 0
     constant_size: int = 0
 
@@ -123,6 +126,7 @@ def signature_of(module: Module, cpp_class: CppClass, entry_point: str | None = 
 
     Raises:
         TfcError: the entry point is no name of C++, or one that the class has taken.
+        UnsupportedError: input_output_alias names no argument or result.
     """
     chosen = cpp_class.entry_point if entry_point is None else entry_point
     if not is_identifier(chosen):
@@ -131,9 +135,9 @@ def signature_of(module: Module, cpp_class: CppClass, entry_point: str | None = 
         raise TfcError(f"the entry point must not be called '{chosen}', a name that is taken")
     entry = module.entry
     arguments = [leaf for p in entry.parameters for leaf in _named(p.name, p.shape)]
-    return Signature(
-        cpp_class, chosen, _distinct(arguments), tuple(_named("result", entry.root.shape))
-    )
+    results = tuple(_named("result", entry.root.shape))
+    aliases = tuple(donation_of(module).aliases.items())
+    return Signature(cpp_class, chosen, _distinct(arguments), results, aliases)
 
 
 def _named(name: str, shape: AnyShape) -> Iterable[Leaf]:

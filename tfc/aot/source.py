@@ -68,6 +68,22 @@ def module_of(source: Any, args: Sequence[Any]) -> Module:
     return _traced(source, examples, parameters)
 
 
+def described_arguments(function: Any) -> tuple[Any, ...]:
+    """The defaults of a function's parameters if each describes arrays, such as "f32[2,3]".
+
+    Those of a function that is to be compiled with nothing more said; else none.
+    """
+    try:
+        defaults = [p.default for p in inspect.signature(function).parameters.values()]
+    except (TypeError, ValueError):
+        return ()
+    leaves = tree.flatten(defaults)[0]
+    described = all(
+        isinstance(leaf, ArgumentSpec) or (isinstance(leaf, str) and "[" in leaf) for leaf in leaves
+    )
+    return tuple(defaults) if described and leaves else ()
+
+
 def with_row_major_entry(module: Module) -> Module:
     """The module with arguments and results laid out row-major, as callers in C++ see them."""
     entry = module.entry

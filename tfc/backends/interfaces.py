@@ -6,8 +6,8 @@ device memory); executables run. Outside packages add one through the entry-poin
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,10 +15,12 @@ import numpy as np
 from tfc.backends.target import Target
 from tfc.errors import ShapeError, UnsupportedError
 from tfc.hlo.devices import device_counts, require_devices
-from tfc.hlo.ir import Module
+from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.shape import Shape, from_memory, leaves, to_memory
 from tfc.options import Options
 from tfc.passes.cost import CostAnalysis, cost_analysis
+from tfc.passes.report import PipelineReport
+from tfc.pictures.arena import LiveBuffer, arena_svg
 from tfc.runtime.replicas import run_devices
 
 
@@ -27,17 +29,65 @@ class MemoryAnalysis:
     """Bytes of memory that one call of an executable uses.
 
     `peak` is what is held at once: arguments, results and temporaries.
+
+    aliased_bytes: of the results, those that are written into the memory of donated arguments.
+    lower_bound: the most bytes of temporaries in use at one step; no plan needs less.
+    buffers: the temporaries, each with its place in the arena and the steps when it is in use.
     """
 
     argument_bytes: int
     result_bytes: int
     temporary_bytes: int
     constant_bytes: int
+    aliased_bytes: int = 0
+    lower_bound: int = 0
+    buffers: tuple[LiveBuffer, ...] = field(default=(), repr=False)
+    name: str = field(default="", repr=False)
 
     @property
     def peak(self) -> int:
         """Arguments, results, temporaries and constants together."""
-        return self.argument_bytes + self.result_bytes + self.temporary_bytes + self.constant_bytes
+        own = self.result_bytes - self.aliased_bytes
+        return self.argument_bytes + own + self.temporary_bytes + self.constant_bytes
+
+    def to_svg(self, standalone: bool = True) -> str:
+        """A picture of the arena: which buffer is where from which step to which.
+
+        Args:
+            standalone: with its own style and background, rather than those of a page.
+        """
+        return arena_svg(
+            self.buffers, self.temporary_bytes, self.lower_bound, self.name, standalone
+        )
+
+
+@dataclass(frozen=True)
+class TimedKernel:
+    """What one place of a program took in one run.
+
+    function: the name of the kernel in the program's code; "" for a copy of `copied` bytes.
+    count: how often it ran.
+    """
+
+    instruction: Instruction
+    function: str
+    copied: int
+    count: int
+    nanoseconds: float
+
+
+@dataclass(frozen=True)
+class KernelTimes:
+    """What one run of a program took, place by place.
+
+    events: (number of the kernel, begin, end) of the first things that ran; all times are
+        nanoseconds of Python's time.monotonic_ns.
+    """
+
+    kernels: tuple[TimedKernel, ...]
+    events: tuple[tuple[int, int, int], ...]
+    began: int
+    ended: int
 
 
 class TransferManager(Protocol):
@@ -135,6 +185,14 @@ class Executable(ABC):
         """Arithmetic operations, transcendental functions and bytes moved by one call."""
         return cost_analysis(self.hlo)
 
+    def timed(self) -> Callable[..., KernelTimes]:
+        """The same program with clocks around its kernels: takes what a call takes.
+
+        Raises:
+            UnsupportedError: the backend cannot time its kernels.
+        """
+        raise UnsupportedError("this backend does not time its kernels; use backend='cpu'")
+
     def check_arguments(self, arguments: Sequence[np.ndarray]) -> None:
         """Check number, element types and dimensions.
 
@@ -171,8 +229,10 @@ class Compiler(ABC):
     """Turns a verified module into an executable."""
 
     @abstractmethod
-    def optimize(self, module: Module, options: Options) -> Module:
-        """Run the backend's HLO passes."""
+    def optimize(
+        self, module: Module, options: Options, report: PipelineReport | None = None
+    ) -> Module:
+        """Run the backend's HLO passes; `report` receives what each did."""
 
     @abstractmethod
     def compile(self, module: Module, options: Options, target: Target | None) -> Executable:

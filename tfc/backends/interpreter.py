@@ -19,6 +19,7 @@ from tfc.hlo.ir import Module
 from tfc.hlo.op import Value
 from tfc.hlo.shape import AnyShape, Shape
 from tfc.options import Options
+from tfc.passes.report import PipelineReport
 
 
 class InterpreterExecutable(Executable):
@@ -43,7 +44,9 @@ class InterpreterExecutable(Executable):
 class InterpreterCompiler(Compiler):
     """Compiles nothing: the module runs as it is."""
 
-    def optimize(self, module: Module, options: Options) -> Module:
+    def optimize(
+        self, module: Module, options: Options, report: PipelineReport | None = None
+    ) -> Module:
         """The module itself: the reference must not depend on passes."""
         return module
 

@@ -5,7 +5,7 @@ clamped, as in XLA, so that a window always lies inside: the index maps know its
 is ever read or written outside of an array.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import numpy as np
 
@@ -88,6 +88,28 @@ def _evaluate_update(_: Instruction, values: Sequence[Value], __: Call) -> Array
     result = np.array(operand)  # a scalar may be no array
     result[tuple(slice(i, i + u) for i, u in zip(starts, update.shape))] = update
     return result
+
+
+def update_index(x: Instruction, index: Indices) -> tuple[Index, ...]:
+    """Where a dynamic-update-slice puts an element of its update."""
+    dims, sizes = x.array_shape.dims, x.operands[1].array_shape.dims
+    starts = _starts(x.operands[2:], [n - s for n, s in zip(dims, sizes)])
+    return tuple(i + start for i, start in zip(index, starts))
+
+
+def updates_of(
+    root: Instruction, stop: Container[Instruction]
+) -> tuple[Instruction, list[Instruction]]:
+    """What dynamic-update-slices on one another are applied to, and they, in order.
+
+    Args:
+        stop: instructions whose values are given.
+    """
+    found: list[Instruction] = []
+    while root.opcode == "dynamic-update-slice" and root not in stop:
+        found.append(root)
+        root = root.operands[0]
+    return root, found[::-1]
 
 
 def _index_update(x: Instruction, index: Indices) -> list[Piece]:

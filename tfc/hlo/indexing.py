@@ -249,6 +249,21 @@ class Piece:
         return [source for source in dict.fromkeys(found) if source is not None]
 
 
+def possible(pieces: Sequence[Piece]) -> list[Piece]:
+    """The pieces that an element may be, to be tested in order: conditions that always hold are
+    left out, and the last piece has none, since one of the pieces holds."""
+    found: list[Piece] = []
+    for piece in pieces:
+        if any(c.never for c in piece.conditions):
+            continue
+        conditions = tuple(c for c in piece.conditions if not c.always)
+        found.append(Piece(piece.operand, piece.index, conditions))
+        if not conditions:
+            return found
+    *others, last = found or pieces[-1:]  # none is possible where there are no elements at all
+    return [*others, Piece(last.operand, last.index)]
+
+
 def evaluate_index(index: Index, values: Mapping[Any, Any]) -> Any:
     """The value of an expression for given values of its variables (integers or NumPy arrays).
 

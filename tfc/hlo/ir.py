@@ -346,10 +346,14 @@ def inline(computation: Computation, arguments: Sequence[Instruction]) -> Instru
         if old not in new:
             made = old.renewed(new)
             new[old] = old.with_() if made is old else made
-    root = new[computation.root]
-    if not computation.effects:
-        return root
-    parts = (*(new[e] for e in computation.effects), root)
+    return holding(new[computation.root], [new[e] for e in computation.effects])
+
+
+def holding(value: Instruction, effects: Sequence[Instruction]) -> Instruction:
+    """The value as an element of a tuple that holds effects too; itself if there are none."""
+    if not effects:
+        return value
+    parts = (*effects, value)
     packed = Instruction("tuple", parts, TupleShape(tuple(p.shape for p in parts)), name="tuple")
     index = Attributes(index=len(parts) - 1)
-    return Instruction("get-tuple-element", (packed,), root.shape, index, root.name)
+    return Instruction("get-tuple-element", (packed,), value.shape, index, value.name)

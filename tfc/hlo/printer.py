@@ -24,6 +24,7 @@ from tfc.hlo.shape import TupleShape
 from tfc.hlo.value_text import FORMS, NameOf
 
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_.\-]")
+_FEW = 16  # elements of a constant that a short text shows
 _NUMBERED = re.compile(r"\.\d+$")
 # XLA's order of what may follow an op's own attributes.
 _ORDER = ("parameter_replication", "sharding", "frontend_attributes", "control-predecessors",
@@ -31,29 +32,34 @@ _ORDER = ("parameter_replication", "sharding", "frontend_attributes", "control-p
 
 
 @text_of.register
-def print_module(module: Module) -> str:
-    """The text of a module, its computations in the order callees before callers."""
+def print_module(module: Module, short: bool = False) -> str:
+    """The text of a module, its computations in the order callees before callers.
+
+    Args:
+        short: to be read by people: no metadata, and {...} for constants of many elements, as XLA
+            prints them.
+    """
     computations = module.computations
     names = dict(zip(computations, unique_names(c.name or "computation" for c in computations)))
     texts = [_print_header(module)]
     for computation in computations:
         prefix = "ENTRY " if computation is module.entry else ""
-        texts.append(prefix + _print_computation(computation, names.__getitem__))
+        texts.append(prefix + _print_computation(computation, names.__getitem__, short))
     return "\n\n".join(texts) + "\n"
 
 
 @text_of.register
-def print_computation(computation: Computation) -> str:
-    """The text of one computation; those it calls are only named."""
-    return _print_computation(computation, lambda c: clean_name(c.name))
+def print_computation(computation: Computation, short: bool = False) -> str:
+    """The text of one computation; those it calls are only named. `short` as for a module."""
+    return _print_computation(computation, lambda c: clean_name(c.name), short)
 
 
 @text_of.register
-def print_instruction(instruction: Instruction) -> str:
+def print_instruction(instruction: Instruction, short: bool = False) -> str:
     """The text of one instruction, with the names that it and its operands have."""
     involved = [instruction, *instruction.operands, *instruction.control_predecessors]
     names = {i: clean_name(i.name or i.opcode) for i in involved}
-    return _print_instruction(instruction, names, lambda c: clean_name(c.name), names)
+    return _print_instruction(instruction, names, lambda c: clean_name(c.name), names, short)
 
 
 def clean_name(name: str) -> str:
@@ -83,6 +89,12 @@ def unique_names(wanted: Iterable[str]) -> list[str]:
     return names
 
 
+def instruction_names(computation: Computation) -> dict[Instruction, str]:
+    """The names that the instructions have in the text of their computation."""
+    wanted = (i.name or i.opcode for i in computation.instructions)
+    return dict(zip(computation.instructions, unique_names(wanted)))
+
+
 def _print_header(module: Module) -> str:
     parameters = TupleShape(tuple(p.shape for p in module.entry.parameters))
     layout = f"{{{parameters}->{module.entry.root.shape}}}"
@@ -96,9 +108,8 @@ def _print_header(module: Module) -> str:
     return "\n\n".join([header, *tables]) + ("\n" if tables else "")
 
 
-def _print_computation(computation: Computation, name_of: NameOf) -> str:
-    wanted = (i.name or i.opcode for i in computation.instructions)
-    names = dict(zip(computation.instructions, unique_names(wanted)))
+def _print_computation(computation: Computation, name_of: NameOf, short: bool) -> str:
+    names = instruction_names(computation)
     parameters = ", ".join(
         f"{names[p]}: {p.shape.without_layout()}" for p in computation.parameters
     )
@@ -108,7 +119,7 @@ def _print_computation(computation: Computation, name_of: NameOf) -> str:
     earlier: dict[Instruction, str] = {}
     for instruction in computation.instructions:
         root = "ROOT " if instruction is computation.root else ""
-        lines.append("  " + root + _print_instruction(instruction, names, name_of, earlier))
+        lines.append("  " + root + _print_instruction(instruction, names, name_of, earlier, short))
         earlier[instruction] = names[instruction]
     lines.append(", ".join(["}", *(f"{name}={text}" for name, text in computation.annotations)]))
     return "\n".join(lines)
@@ -119,6 +130,7 @@ def _print_instruction(
     names: dict[Instruction, str],
     name_of: NameOf,
     earlier: dict[Instruction, str],
+    short: bool,
 ) -> str:
     op, attributes = op_named(instruction.opcode), instruction.attributes
     inside = _mark([f"%{names[o]}" for o in instruction.operands])
@@ -128,18 +140,25 @@ def _print_instruction(
             continue
         value = attributes[attribute.name]
         if attribute.kind == "operand":
-            inside = print_literal(value) if isinstance(value, Literal) else str(value)
+            inside = _print_operand(value, short)
         elif attribute.required or value != attribute.default:
             listed.append(f"{attribute.name}={FORMS[attribute.kind].print(value, name_of)}")
     annotations = dict(instruction.annotations)
     predecessors = [f"%{earlier[p]}" for p in instruction.control_predecessors if p in earlier]
     if predecessors:
         annotations["control-predecessors"] = "{" + ", ".join(predecessors) + "}"
-    if instruction.metadata is not None:
+    if instruction.metadata is not None and not short:
         annotations["metadata"] = print_metadata(instruction.metadata)
     listed += in_order(annotations, _ORDER)
     call = f"%{names[instruction]} = {instruction.shape} {instruction.opcode}({inside})"
     return ", ".join([call, *listed])
+
+
+def _print_operand(value: object, short: bool) -> str:
+    """What stands between the parentheses in place of operands."""
+    if not isinstance(value, Literal):
+        return str(value)
+    return "{...}" if short and value.array.size > _FEW else print_literal(value)
 
 
 def _mark(operands: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from tfc.errors import TfcError
+from tfc.passes.conditionals import Conditionals
 from tfc.passes.convolutions import Convolutions
 from tfc.passes.copies import Copies
 from tfc.passes.cse import Cse
@@ -14,11 +15,22 @@ from tfc.passes.dots import Dots
 from tfc.passes.expand import Expand
 from tfc.passes.fold import Fold
 from tfc.passes.fusion import Fusion
+from tfc.passes.horizontal import Horizontal
 from tfc.passes.inline import Flatten, Inline
+from tfc.passes.input_projections import InputProjections
 from tfc.passes.kernel_kinds import LOOPS_ONLY, KernelKinds
+from tfc.passes.layout import Layouts
+from tfc.passes.loop_invariants import Invariants
+from tfc.passes.loop_simplify import Loops
+from tfc.passes.multi_output import MultiOutput
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
+from tfc.passes.ranges import Ranges
+from tfc.passes.remat import Remat
 from tfc.passes.row_fusion import RowFusion
+from tfc.passes.schedule import Schedule
 from tfc.passes.simplify import Simplify
+from tfc.passes.trip_counts import TripCounts
+from tfc.passes.unroll import Unroll
 
 __all__ = [
     "ORDERINGS",
@@ -33,9 +45,32 @@ __all__ = [
 ]
 
 _MADE = (
-    Inline, Expand, Devices, Convolutions, Dots, Simplify, Fold, Cse, Dce, RowFusion, Fusion,
-    Flatten, Copies,
-)  # fmt: skip
+    Inline,
+    Expand,
+    Devices,
+    Convolutions,
+    Dots,
+    Simplify,
+    Fold,
+    Cse,
+    Dce,
+    Conditionals,
+    Loops,
+    Ranges,
+    Invariants,
+    Unroll,
+    InputProjections,
+    TripCounts,
+    Layouts,
+    RowFusion,
+    Fusion,
+    MultiOutput,
+    Horizontal,
+    Flatten,
+    Copies,
+    Schedule,
+    Remat,
+)
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
 ORDERINGS: tuple[Ordering, ...] = (
@@ -46,19 +81,37 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("expand", "dots", "expansions may contain dots"),
     ("expand", "devices", "an asynchronous collective becomes a plain one"),
     ("dots", "fusion", "the transposes of operands fuse with what makes them"),
+    ("inline", "loops", "a call in a body hides what it does to the state"),
+    ("dots", "input-projections", "only dots of matrices in canonical form are taken out of loops"),
+    ("loops", "fusion", "loops are understood from the parts of their conditions and bodies"),
+    ("unroll", "input-projections", "a short loop's iterations need no dot in advance"),
+    ("trip-counts", "fusion", "conditions are counted before they are fused apart"),
     ("simplify", "fusion", "rules see only the parts of a computation that was fused apart"),
     ("cse", "fusion", "fusion counts users, and equal values have too few each"),
     ("simplify", "rows", "rules see only the parts of a computation that was fused apart"),
     ("cse", "rows", "equal values have too few users each"),
     ("rows", "fusion", "reductions fused with their producers are no part of larger kernels"),
     ("simplify", "copies", "simplify removes copies"),
+    ("convolutions", "layout", "a canonical convolution has transposes around it"),
+    ("dots", "layout", "a canonical dot has transposes before it"),
+    ("layout", "fusion", "a transpose that moves no byte is not fused"),
     ("cse", "copies", "cse merges copies of one value"),
+    ("copies", "schedule", "copies makes computations anew, in an order of its own"),
+    ("schedule", "remat", "what is needed at one time depends on the order"),
+    ("flatten", "schedule", "flatten makes computations anew, in an order of its own"),
+    ("fusion", "multi-output", "only kernels are merged, not their parts"),
+    ("multi-output", "horizontal", "what shares elements is merged first"),
+    ("horizontal", "copies", "a copy must stay the last thing that happens to a loop's state"),
+    ("multi-output", "copies", "a copy must stay the last thing that happens to a loop's state"),
     ("fusion", "copies", "a copy must stay the last thing that happens to a loop's state"),
 )
 
 
 def default_pipeline(
-    exact: bool = True, max_instructions: int = 128, kinds: KernelKinds = LOOPS_ONLY
+    exact: bool = True,
+    max_instructions: int = 128,
+    kinds: KernelKinds = LOOPS_ONLY,
+    memory_limit: int = 0,
 ) -> Pipeline:
     """The passes that make a module ready for a backend.
 
@@ -66,7 +119,13 @@ def default_pipeline(
         kinds: what the backend has code for.
         exact: keep every bit of the module's meaning.
         max_instructions: how much code a fusion may become.
+        memory_limit: the bytes above which values are computed again; 0 for no limit.
     """
+    simple = (Simplify(exact=exact), Fold(), Cse(), Dce())
+    control = (Conditionals(), Loops(), Ranges(), Invariants(), Unroll(), InputProjections())
+    several = MultiOutput(reducing_stores=kinds.reducing_stores)
+    takes = kinds.takes_layouts
+    layouts = () if takes is None else (Layouts(takes), Repeat(simple))
     return Pipeline(
         "default",
         (
@@ -75,11 +134,17 @@ def default_pipeline(
             Devices(),
             Convolutions(),
             Dots(),
-            Repeat((Simplify(exact=exact), Fold(), Cse(), Dce())),
+            Repeat((*simple, *control)),
+            TripCounts(),
+            *layouts,
             *((RowFusion(max_instructions),) if kinds.rows else ()),
             Fusion(max_instructions),
+            *((several,) if kinds.several_results else ()),
+            *((Horizontal(),) if kinds.dear_calls else ()),
             Flatten(),
             Copies(),
+            Schedule(),
+            *([Remat(memory_limit)] if memory_limit else []),
         ),
         ORDERINGS,
     )

@@ -1,15 +1,19 @@
 """Which instruction's storage a value lives in.
 
 A leaf is one array of an instruction's shape. tuple, get-tuple-element and opt-barrier only rename
-leaves, and a reshape between row-major arrays leaves every byte where it is: their leaves are their
-operands'. Everything else owns its leaves, except that a parameter's are bound by whoever runs it.
+leaves, and a reshape or transpose between arrays whose layouts agree leaves every byte where it is:
+their leaves are their operands'. So are the leaves of a while that its body hands on as they are:
+the loop never writes them. Everything else owns its leaves, except that a parameter's are bound by
+whoever runs it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from itertools import accumulate
+from types import MappingProxyType
 
-from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import AnyShape, Shape, TupleShape, leaves
+from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.shape import AnyShape, TupleShape, leaves
+from tfc.passes.orders import forward, order_of
 
 Leaf = tuple[Instruction, int]  # (the owner, which array of its shape)
 
@@ -19,16 +23,22 @@ def is_alias(instruction: Instruction) -> bool:
     match instruction.opcode:
         case "tuple" | "get-tuple-element" | "opt-barrier":
             return True
-        case "reshape":
+        case "reshape" | "transpose":
             return is_bitcast(instruction)
         case _:
             return False
 
 
-def is_bitcast(reshape: Instruction) -> bool:
-    """True if a reshape keeps every element at its place in memory."""
-    shapes = (reshape.array_shape, reshape.operands[0].array_shape)
-    return all(s.has_default_layout for s in shapes)
+def is_bitcast(instruction: Instruction) -> bool:
+    """True for a reshape or transpose that keeps every element at its place in memory."""
+    if instruction.opcode not in ("reshape", "transpose"):
+        return False
+    here, before = instruction.array_shape, instruction.operands[0].array_shape
+    if instruction.opcode == "reshape" and here.has_default_layout and before.has_default_layout:
+        return True
+    if here.layout.padded_dimensions or before.layout.padded_dimensions:
+        return False
+    return forward(instruction, 0, order_of(before)) == order_of(here)
 
 
 def own_leaves(instruction: Instruction) -> tuple[Leaf, ...]:
@@ -37,9 +47,14 @@ def own_leaves(instruction: Instruction) -> tuple[Leaf, ...]:
 
 
 class Sources:
-    """The owner of every leaf, filled in as instructions are visited, operands first."""
+    """The owner of every leaf, filled in as instructions are visited, operands first.
 
-    def __init__(self) -> None:
+    Args:
+        unchanging: for the bodies of whiles, the leaves of the state that they hand on.
+    """
+
+    def __init__(self, unchanging: Mapping[Computation, frozenset[int]] = MappingProxyType({})):
+        self._unchanging = unchanging
         self.of: dict[Instruction, tuple[Leaf, ...]] = {}
         self._starts: dict[int, tuple[AnyShape, list[int]]] = {}
 
@@ -54,9 +69,13 @@ class Sources:
         self.of[parameter] = owners
 
     def _resolve(self, instruction: Instruction) -> tuple[Leaf, ...]:
+        operands = instruction.operands
+        if instruction.opcode == "while":
+            kept = self._unchanging.get(instruction["body"], frozenset())
+            pairs = zip(own_leaves(instruction), self.of[operands[0]])
+            return tuple(b if k in kept else a for k, (a, b) in enumerate(pairs))
         if not is_alias(instruction):
             return own_leaves(instruction)
-        operands = instruction.operands
         if instruction.opcode == "get-tuple-element":
             starts = self._leaf_starts(operands[0].shape)
             index = instruction["index"]
@@ -74,10 +93,35 @@ class Sources:
         return found[1]
 
 
-def leaf_shapes(some: Iterable[Leaf]) -> dict[Leaf, Shape]:
-    """The shape of each of the leaves, and of their owners' others."""
-    shapes: dict[Leaf, Shape] = {}
-    for owner in dict.fromkeys(owner for owner, _ in some):
-        for number, shape in enumerate(leaves(owner.shape)):
-            shapes[owner, number] = shape
-    return shapes
+def resolve(computation: Computation, unchanging: Mapping[Computation, frozenset[int]]) -> Sources:
+    """The owners of all leaves of a computation, its parameters owning theirs."""
+    sources = Sources(unchanging)
+    for instruction in computation.instructions:
+        sources.visit(instruction)
+    return sources
+
+
+def kept_leaves(body: Computation, unchanging: Mapping[Computation, frozenset[int]]) -> set[int]:
+    """Which leaves of its state the body of a while returns as it gets them.
+
+    Args:
+        unchanging: the same for the bodies of the whiles in it.
+    """
+    sources = resolve(body, unchanging)
+    pairs = zip(sources.of[body.parameters[0]], sources.of[body.root])
+    return {k for k, (a, b) in enumerate(pairs) if a == b}
+
+
+def loop_bodies(module: Module) -> list[Computation]:
+    """The bodies of all whiles, inner ones first."""
+    bodies = {i["body"] for c in module.computations for i in c.instructions
+              if i.opcode == "while"}  # fmt: skip
+    return [c for c in module.computations if c in bodies]
+
+
+def unchanging_leaves(module: Module) -> dict[Computation, frozenset[int]]:
+    """For the body of each while, which leaves of the state it returns as it gets them."""
+    found: dict[Computation, frozenset[int]] = {}
+    for body in loop_bodies(module):
+        found[body] = frozenset(kept_leaves(body, found))
+    return found

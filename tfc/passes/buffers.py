@@ -1,31 +1,34 @@
 """Assign memory: where every value of a module lives, by liveness over the order of execution.
 
     a = f32[1024] exponential(p)      a   arena [0, 4096)
-    b = f32[1024] negate(a)           b   arena [4096, 8192)
-    ROOT c = f32[1024] tanh(b)        c   result 0
+    b = f32[1024] negate(a)           b   arena [0, 4096)      over a, which nothing needs any more
+    ROOT c = f32[1024] dot(b, w)      c   result 0
 
 The module must be flat: no calls (`inline`), one caller for each loop part and branch (`flatten`),
-and loop bodies whose results survive being copied back one by one (`copies`). Time runs through
-nested computations in the order in which they execute. Values alive at one time never overlap, and
-neither do the operands and results of one instruction.
+and loop bodies whose results can be copied back one by one (`copies`). Liveness says when values
+are needed and which may share memory (liveness.py), sharing makes buffers of them (sharing.py), and
+packing lays the buffers into the arena (packing.py). Arguments are never written, unless they are
+donated (donation.py).
 """
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal as OneOf
 
 from tfc.errors import InternalError
-from tfc.hlo.control import branches
-from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.literal import Literal
 from tfc.hlo.shape import to_memory
-from tfc.passes.aliases import Leaf, Sources, leaf_shapes, own_leaves
-from tfc.passes.called import CONTROL
-from tfc.passes.packing import Block, aligned, pack
+from tfc.passes.aliases import Leaf, own_leaves
+from tfc.passes.liveness import Liveness, Workspace
+from tfc.passes.packing import Block, aligned, lower_bound, pack
+from tfc.passes.sharing import Buffer, share
 
+_MOST_LENT = 1_000_000  # pairs of a result and a buffer that are looked at
+_TIES: tuple[Callable[[Buffer], int], ...] = (lambda b: b.first, lambda b: -b.last)
 Space = OneOf["parameter", "result", "constant", "arena"]
-Workspace = Callable[[Instruction], int]
 
 
 @dataclass(frozen=True)
@@ -44,22 +47,42 @@ class Slice:
 
 
 @dataclass(frozen=True)
+class Placement:
+    """A piece of the arena and the steps, both included, from which to which it is in use.
+
+    leaf: which array of the instruction's value lies there first; None for its scratch memory.
+    """
+
+    instruction: Instruction
+    leaf: int | None
+    offset: int
+    size: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
 class BufferAssignment:
     """Where every value lives.
 
     slices: for every instruction of every computation that runs as steps (the entry, loop parts,
         branches), one slice for each leaf of its shape. Those of an alias (aliases.is_alias: tuple,
-        get-tuple-element, row-major reshape) are its operands': it needs no code.
+        get-tuple-element, reshapes and transposes that move nothing) are its operands': it needs no
+        code.
     result_slices: where each leaf of the entry's root must end up. If its slice is another
         (a parameter, a constant, a value returned twice), it is copied there at the end.
     constants: (offset in the pool, literal): the literal's row-major bytes go there.
     workspace: the scratch memory of the instructions that asked for some.
-    lower_bound: the most bytes of the arena alive at one time; no assignment can be smaller.
+    lower_bound: the most bytes of the arena that are needed at one time, values that share memory
+        counted once; no arena can be smaller.
+    placements: what lies in the arena, and when.
 
-    A while's leaves are its state, and the parameters of its condition and body alias them: the
-    backend copies the operand's leaves there first and the body root's leaves after each iteration,
-    except where the slices are the same. A conditional's operands are what its branches' parameters
-    alias; the chosen branch's root leaves are copied to the conditional's own.
+    An operand and a result of one instruction may have the same slice: then its kernel writes the
+    result over the operand (see in_place.py). A while's leaves are its state, and the parameters of
+    its condition and body alias them: the backend copies the operand's leaves there first and the
+    body root's leaves after each iteration. A conditional's operands are what its branches'
+    parameters alias; the chosen branch's root leaves are copied to the conditional's own. `moves`
+    says what of this is left to copy.
     """
 
     slices: Mapping[Instruction, tuple[Slice, ...]]
@@ -69,6 +92,30 @@ class BufferAssignment:
     result_slices: tuple[Slice, ...]
     workspace: Mapping[Instruction, Slice]
     lower_bound: int
+    placements: tuple[Placement, ...] = ()
+
+    def moves(self, source: Instruction, targets: Sequence[Slice]) -> list[int]:
+        """The leaves of a value that must be copied to be at their targets, in a safe order.
+
+        Raises:
+            InternalError: each is to go where another one is: `copies` breaks such circles.
+        """
+        sources = self.slices[source]
+        waiting = {k: t for k, t in enumerate(targets) if t.size and sources[k] != t}
+        order: list[int] = []
+        readers = Counter(sources[k] for k in waiting)
+        ready = [k for k, target in waiting.items() if not readers[target]]
+        while ready:
+            number = ready.pop()
+            order.append(number)
+            del waiting[number]
+            freed = sources[number]
+            readers[freed] -= 1
+            if not readers[freed]:
+                ready += [k for k, target in waiting.items() if target == freed]
+        if waiting:
+            raise InternalError(f"{source.name} returns values in a circle: run copies first")
+        return order
 
 
 def assign_buffers(module: Module, workspace: Workspace = lambda _: 0) -> BufferAssignment:
@@ -79,65 +126,50 @@ def assign_buffers(module: Module, workspace: Workspace = lambda _: 0) -> Buffer
 
     Raises:
         InternalError: the module has calls or a loop part with two callers.
+        UnsupportedError: it donates arguments that there are not.
     """
-    live = _Liveness(module.entry, workspace)
-    live.run()
-    placed: dict[Leaf, Slice] = {}
-    shapes = leaf_shapes(live.ranges)
-    sizes = {leaf: shapes[leaf].byte_size for leaf in live.ranges}
-    result_slices = _place_results(module.entry, live, sizes, placed)
-    _place_parameters(module.entry, placed)
-    constants, constant_size = _place_constants(live, placed)
-    scratch = list(live.scratch.items())
-    for leaf in live.ranges:
-        if not sizes[leaf]:  # takes no room, and must not split a gap
-            placed.setdefault(leaf, Slice("arena"))
-    floating = [leaf for leaf in live.ranges if leaf not in placed]
-    blocks = [Block(sizes[leaf], *live.ranges[leaf]) for leaf in floating]
-    blocks += [Block(size, time, time) for _, (size, time) in scratch]
-    packing = pack(blocks)
-    arena = [Slice("arena", 0, o, b.size) for o, b in zip(packing.offsets, blocks)]
-    placed.update(zip(floating, arena))
+    live = Liveness(module, workspace)
+    constants, constant_size, places = _place_constants(live)
+    result_slices, together = [], []
+    for number, leaf in enumerate(live.arguments):
+        places[leaf] = Slice("parameter", number, 0, live.size(leaf))
+    for number, leaf in enumerate(own_leaves(live.outcome)):
+        argument = live.donation.aliases.get(number)
+        if argument is None:
+            places[leaf] = Slice("result", number, 0, live.size(leaf))
+        else:
+            places[leaf] = places[live.arguments[argument]]
+            together.append((live.arguments[argument], leaf))
+        result_slices.append(places[leaf])
+    buffers = share(live.stretches, live.touches, places, together)
+    distinct = list(dict.fromkeys(buffers.values()))
+    packed = min(
+        (_Packed(live, distinct, _lend_results(live, distinct, tie)) for tie in _TIES),
+        key=lambda p: p.size,
+    )
     return BufferAssignment(
         slices=MappingProxyType(
-            {i: tuple(placed[leaf] for leaf in owners) for i, owners in live.sources.of.items()}
+            {
+                i: tuple(packed.slices[buffers[leaf]] for leaf in owners)
+                for i, owners in live.sources.of.items()
+            }
         ),
-        arena_size=packing.size,
+        arena_size=packed.size,
         constant_size=constant_size,
         constants=constants,
-        result_slices=result_slices,
-        workspace=MappingProxyType({i: s for (i, _), s in zip(scratch, arena[len(floating) :])}),
-        lower_bound=packing.lower_bound,
+        result_slices=tuple(result_slices),
+        workspace=MappingProxyType(packed.workspace),
+        lower_bound=packed.lower_bound,
+        placements=tuple(packed.placements),
     )
 
 
-def _place_results(
-    entry: Computation, live: "_Liveness", sizes: Mapping[Leaf, int], placed: dict[Leaf, Slice]
-) -> tuple[Slice, ...]:
-    """Put what the entry returns straight into the results, each value into at most one."""
-    own = set(entry.instructions)
-    results = []
-    for number, leaf in enumerate(live.sources.of[entry.root]):
-        owner = leaf[0]
-        slice_ = Slice("result", number, 0, sizes[leaf])
-        if owner in own and owner.opcode not in ("parameter", "constant"):
-            placed.setdefault(leaf, slice_)
-        results.append(slice_)
-    return tuple(results)
-
-
-def _place_parameters(entry: Computation, placed: dict[Leaf, Slice]) -> None:
-    every = [leaf for parameter in entry.parameters for leaf in own_leaves(parameter)]
-    shapes = leaf_shapes(every)
-    for number, leaf in enumerate(every):
-        placed[leaf] = Slice("parameter", number, 0, shapes[leaf].byte_size)
-
-
 def _place_constants(
-    live: "_Liveness", placed: dict[Leaf, Slice]
-) -> tuple[tuple[tuple[int, Literal], ...], int]:
+    live: Liveness,
+) -> tuple[tuple[tuple[int, Literal], ...], int, dict[Leaf, Slice]]:
     """Lay out the distinct literals; equal ones share their place."""
     offsets: dict[Literal, int] = {}
+    places: dict[Leaf, Slice] = {}
     end = 0
     for instruction in live.sources.of:
         if instruction.opcode != "constant":
@@ -148,82 +180,71 @@ def _place_constants(
         if literal not in offsets:
             offsets[literal] = end
             end += aligned(shape.byte_size)
-        placed[instruction, 0] = Slice("constant", 0, offsets[literal], shape.byte_size)
-    return tuple((offset, literal) for literal, offset in offsets.items()), end
+        places[instruction, 0] = Slice("constant", 0, offsets[literal], shape.byte_size)
+    return tuple((offset, literal) for literal, offset in offsets.items()), end, places
 
 
-class _Liveness:
-    """One walk over the steps of a program in execution order, noting when each leaf is alive."""
+def _lend_results(
+    live: Liveness, buffers: Sequence[Buffer[Slice]], tie: Callable[[Buffer], int]
+) -> dict[Buffer[Slice], Slice]:
+    """Which buffers lie in the memory of results that are not written yet.
 
-    def __init__(self, entry: Computation, workspace: Workspace):
-        self.entry, self.workspace = entry, workspace
-        self.sources = Sources()
-        self.ranges: dict[Leaf, tuple[int, int]] = {}
-        self.scratch: dict[Instruction, tuple[int, int]] = {}  # bytes, time
-        self.time = 0
-        self._run: set[Computation] = set()
+    The largest first, each into the smallest result that it fits into.
 
-    def run(self) -> None:
-        """Walk; a stack of steps stands for the nesting, so any depth works."""
-        for parameter in self.entry.parameters:
-            self._define(own_leaves(parameter))
-        stack: list[tuple[Callable[[], None] | None, Computation | Instruction]] = []
-        stack.append((None, self.entry))
-        while stack:
-            action, what = stack.pop()
-            self.time += 1
-            if action is not None:
-                action()
-            elif isinstance(what, Computation):
-                self._enter(what)
-                stack.append((lambda c=what: self._read(c.root), what))
-                stack.extend((None, i) for i in reversed(what.instructions))
-            elif what.opcode in CONTROL:
-                self._start_control(what)
-                leave = (lambda i=what: self._define(self.sources.of[i]), what)
-                stack.append(leave)
-                stack.extend((None, c) for c in reversed(what.called_computations))
-            else:
-                self._step(what)
+    Args:
+        tie: of those of one size, which goes first.
+    """
+    taken: dict[Slice, list[tuple[int, int]]] = {}
+    for buffer in buffers:
+        if buffer.place is not None and buffer.place.space == "result":
+            taken[buffer.place] = [(buffer.first, live.time + 1)]
+    hosts = sorted(taken, key=lambda place: place.size)
+    waiting = [b for b in buffers if b.place is None and live.size(b.values[0])]
+    lent: dict[Buffer[Slice], Slice] = {}
+    if len(hosts) * len(waiting) > _MOST_LENT:
+        return lent
+    for buffer in sorted(waiting, key=lambda b: (-live.size(b.values[0]), tie(b))):
+        size = live.size(buffer.values[0])
+        for host in hosts:
+            others = taken[host]
+            if host.size >= size and all(
+                last < buffer.first or buffer.last < first for first, last in others
+            ):
+                others.append((buffer.first, buffer.last))
+                lent[buffer] = Slice("result", host.index, 0, size)
+                break
+    return lent
 
-    def _enter(self, computation: Computation) -> None:
-        if computation in self._run:
-            raise InternalError(f"{computation.name} has two callers: run flatten first")
-        self._run.add(computation)
 
-    def _step(self, instruction: Instruction) -> None:
-        if instruction.opcode == "call":
-            raise InternalError(f"{instruction.name} is a call: run inline first")
-        if instruction.opcode not in ("parameter", "constant") and instruction in self.sources.of:
-            raise InternalError(f"{instruction.name} is in two computations: run flatten first")
-        owners = self.sources.visit(instruction)
-        if owners and owners[0][0] is not instruction:
-            return  # an alias: nothing runs, and only a read of its value keeps that alive
-        for operand in instruction.operands:
-            self._read(operand)
-        self._define(owners)
-        wanted = self.workspace(instruction)
-        if wanted:
-            self.scratch[instruction] = (wanted, self.time)
+class _Packed:
+    """The arena: buffers, and the scratch memory of kernels, laid out by when they are needed.
 
-    def _start_control(self, instruction: Instruction) -> None:
-        """Read the operands, define the results, and bind the parameters of what will run."""
-        for operand in instruction.operands:
-            self._read(operand)
-        owners = self.sources.visit(instruction)
-        self._define(owners)
-        if instruction.opcode == "while":
-            for called in (instruction["condition"], instruction["body"]):
-                self.sources.bind(called.parameters[0], owners)
-        else:
-            for called, operand in zip(branches(instruction), instruction.operands[1:]):
-                self.sources.bind(called.parameters[0], self.sources.of[operand])
+    slices: where every buffer lies: in its place, in a result that it is lent, or in the arena.
+    """
 
-    def _read(self, value: Instruction) -> None:
-        for leaf in self.sources.of[value]:
-            self.ranges[leaf] = (self.ranges[leaf][0], self.time)
-
-    def _define(self, owners: tuple[Leaf, ...]) -> None:
-        """Begin the life of leaves, or prolong it to now."""
-        for leaf in owners:
-            self.ranges[leaf] = (self.ranges.get(leaf, (self.time,))[0], self.time)
+    def __init__(
+        self,
+        live: Liveness,
+        buffers: Sequence[Buffer[Slice]],
+        lent: Mapping[Buffer[Slice], Slice],
+    ):
+        # What is empty takes no room.
+        self.slices = {b: b.place or lent.get(b) or Slice("arena") for b in buffers}
+        filled = [b for b, at in self.slices.items() if at.space == "arena"]
+        filled = [b for b in filled if live.size(b.values[0])]
+        blocks = [Block(live.size(b.values[0]), b.first, b.last) for b in filled]
+        blocks += [Block(size, time + 1, time + 1) for size, time in live.scratch.values()]
+        packing = pack(blocks)
+        arena = [Slice("arena", 0, at, b.size) for at, b in zip(packing.offsets, blocks)]
+        self.size = packing.size
+        self.slices.update(zip(filled, arena))
+        self.workspace = dict(zip(live.scratch, arena[len(filled) :]))
+        # Between its stretches a buffer's memory holds nothing that is needed.
+        needed = [Block(live.size(b.values[0]), *s) for b in filled for s in b.joined()]
+        self.lower_bound = lower_bound([*needed, *blocks[len(filled) :]])
+        owners: list[tuple[Instruction, int | None]] = [b.values[0] for b in filled]
+        owners += [(instruction, None) for instruction in live.scratch]
+        self.placements = [
+            Placement(owner, leaf, at.offset, at.size, b.start // 2, b.end // 2)
+            for (owner, leaf), at, b in zip(owners, arena, blocks)
+        ]

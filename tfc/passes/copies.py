@@ -1,70 +1,95 @@
-"""Insert the copies without which a loop's state would be overwritten while it is still needed.
+"""Insert the copies without which values that change places would overwrite each other.
 
     body { s = (f32[], f32[]) parameter(0)            body { …
            a = f32[] get-tuple-element(s), index=0           c = f32[] copy(b)
-           b = f32[] get-tuple-element(s), index=1  -->      d = f32[] copy(a)
-           ROOT r = (f32[], f32[]) tuple(b, a) }             ROOT r = … tuple(c, d) }
+           b = f32[] get-tuple-element(s), index=1  -->      ROOT r = … tuple(c, a) }
+           ROOT r = (f32[], f32[]) tuple(b, a) }
 
-After an iteration a backend copies the leaves of the body's root to the state one by one. Each leaf
-must then be the same leaf of the state, or a value that the body made for this leaf alone: another
-leaf of the state, a constant, or a value that is returned twice is copied here first. Selects and
-copies of whole tuples, which no kernel computes, become those of their elements.
+After an iteration the leaves of the body's root become those of the state, in an order in which
+none is overwritten before it has been read (BufferAssignment.moves). There is no such order for
+leaves that change places in a circle: one of each circle is copied here first. Likewise results of
+the entry that go into the memory of donated arguments. Whether anything else is copied follows from
+when values are needed, and is buffer assignment's to find out. Selects and copies of whole tuples,
+which no kernel computes, become those of their elements.
 
-Does nothing to a module whose loop bodies return values of their own. Must run after `simplify`,
-which removes copies.
+Does nothing to a module in which no values change places. Must run after `simplify`, which removes
+copies.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Module, map_computations, rebuild
 from tfc.hlo.shape import AnyShape, Shape, TokenShape, TupleShape
-from tfc.passes.aliases import Leaf, Sources
+from tfc.passes.aliases import Leaf, kept_leaves, loop_bodies, own_leaves, resolve
 from tfc.passes.called import map_some
+from tfc.passes.donation import donation_of
 
 
 @dataclass(frozen=True)
 class Copies:
-    """Make every loop body return values that can be copied to the state one by one."""
+    """Break the circles of values that change places."""
 
     name: ClassVar[str] = "copies"
 
     def __call__(self, module: Module) -> Module:
         """The module with the copies."""
         module = map_computations(module, lambda c: rebuild(c, _split_tuples))
-        bodies = {i["body"] for c in module.computations for i in c.instructions
-                  if i.opcode == "while"}  # fmt: skip
-        return map_some(module, bodies, _protect)
+        unchanging: dict[Computation, frozenset[int]] = {}
+
+        def protect(body: Computation) -> Computation:
+            sources = resolve(body, unchanging)
+            state = dict(enumerate(sources.of[body.parameters[0]]))
+            made = _copy_leaves(body, _circles(sources.of[body.root], state))
+            unchanging[made] = frozenset(kept_leaves(made, unchanging))
+            return made
+
+        module = map_some(module, set(loop_bodies(module)), protect)
+        aliases = donation_of(module).aliases
+        if not aliases:
+            return module
+        entry = module.entry
+        arguments = [leaf for p in entry.parameters for leaf in own_leaves(p)]
+        returned = resolve(entry, unchanging).of[entry.root]
+        wanted = _circles(returned, {k: arguments[n] for k, n in aliases.items()})
+        return module.with_entry(_copy_leaves(entry, wanted))
 
 
-def _protect(body: Computation) -> Computation:
-    """The body with a copy of each leaf of its root that needs one."""
-    sources = Sources()
-    for instruction in body.instructions:
-        sources.visit(instruction)
-    returned = sources.of[body.root]
-    state = sources.of[body.parameters[0]]
-    wanted = _needs_copy(returned, state)
-    if not any(wanted):
-        return body
-    parts = _elements(body.root)
-    copied = [builder.unary("copy", p) if w else p for p, w in zip(parts, wanted)]
-    root = _pack(body.root.shape, iter(copied)).with_(name=body.root.name)
-    made = Computation.make(body.name, body.parameters, root, body.effects)
-    return replace(made, annotations=body.annotations)
+def _circles(returned: Sequence[Leaf], into: Mapping[int, Leaf]) -> set[int]:
+    """One number of each circle among leaves that go where another of them is.
+
+    Args:
+        into: for numbers of leaves, the leaf in whose memory they are to be.
+    """
+    holder = {leaf: k for k, leaf in into.items()}
+    found: set[int] = set()
+    done: set[int] = set()
+    for start in into:
+        path: set[int] = set()
+        number: int | None = start
+        while number is not None and number not in done:
+            done.add(number)
+            path.add(number)
+            number = holder.get(returned[number])
+        if number in path and returned[number] != into[number]:
+            found.add(number)
+    return found
 
 
-def _needs_copy(returned: Sequence[Leaf], state: Sequence[Leaf]) -> list[bool]:
-    seen: set[Leaf] = set()
-    wanted = []
-    for leaf, mine in zip(returned, state):
-        owner = leaf[0]
-        fixed = owner.opcode in ("parameter", "constant") or leaf in seen
-        wanted.append(leaf != mine and fixed)
-        seen.add(leaf)
-    return wanted
+def _copy_leaves(computation: Computation, wanted: set[int]) -> Computation:
+    """The computation with copies of some of the leaves of its root; itself if of none."""
+    if not wanted:
+        return computation
+    root = computation.root
+    parts = [
+        builder.unary("copy", part) if number in wanted else part
+        for number, part in enumerate(_elements(root))
+    ]
+    new_root = _pack(root.shape, iter(parts)).with_(name=root.name)
+    made = Computation.make(computation.name, computation.parameters, new_root, computation.effects)
+    return replace(made, annotations=computation.annotations)
 
 
 def _split_tuples(instruction: Instruction) -> Instruction:

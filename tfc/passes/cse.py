@@ -11,11 +11,11 @@ Does nothing when no two instructions of one computation are the same; those wit
 never are. Loop parts and branches keep their one caller each.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, rebuild
+from tfc.hlo.ir import Computation, Instruction, Module, callees_first, has_side_effect, rebuild
 from tfc.passes.called import CONTROL, retarget
 
 
@@ -70,6 +70,16 @@ class _Classes:
             keys.append(self.key(instruction, operands))
             position[instruction] = len(position)
         return (tuple(keys), position[computation.root])
+
+
+def same_computations(several: Sequence[Computation]) -> bool:
+    """True if computations have equal bodies."""
+    if len({len(c.instructions) for c in several}) > 1:
+        return False
+    classes = _Classes()
+    for computation in dict.fromkeys(c for root in several for c in callees_first(root)):
+        classes.add(computation)
+    return len({classes.first(c) for c in several}) == 1
 
 
 def _merge(computation: Computation, classes: _Classes) -> Computation:

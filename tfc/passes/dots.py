@@ -17,7 +17,7 @@ from typing import ClassVar
 from tfc.hlo.builder import instruction
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.ir import Attributes, Instruction, Module, map_computations, rebuild
-from tfc.hlo.shape import Shape
+from tfc.hlo.shape import Layout, Shape
 from tfc.passes.sum_types import in_one_type
 
 
@@ -31,6 +31,61 @@ def group_stride(shape: Shape, dimensions: Sequence[int]) -> int | None:
         if shape.strides[major] != shape.strides[minor] * shape.dims[minor]:
             return None
     return shape.strides[wide[-1]] if wide else 0
+
+
+# An array, and the dimensions that form each of its directions.
+DotGroups = tuple[tuple[Shape, tuple[Sequence[int], ...]], ...]
+
+
+def dot_groups(dot: Instruction) -> DotGroups:
+    """For lhs, rhs and the result of a dot: the shape, and the dimensions that form each direction.
+
+    The directions are batch, rows and sums; batch, sums and columns; batch, rows and columns.
+    """
+    lhs, rhs = (o.array_shape for o in dot.operands)
+    lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(dot.attributes)
+    lhs_free = free_dimensions(lhs.rank, lhs_batch, lhs_contracting)
+    rhs_free = free_dimensions(rhs.rank, rhs_batch, rhs_contracting)
+    batch, rows = len(lhs_batch), len(lhs_batch) + len(lhs_free)
+    result = dot.array_shape
+    out = (range(batch), range(batch, rows), range(rows, result.rank))
+    return (
+        (lhs, (lhs_batch, lhs_free, lhs_contracting)),
+        (rhs, (rhs_batch, rhs_contracting, rhs_free)),
+        (result, out),
+    )
+
+
+def has_one_stride_a_direction(x: Instruction) -> bool:
+    """True if a kernel of matrix products reads and writes the arrays of a dot where they are.
+
+    The columns of the result must be neighbours. A convolution's arrays must be row-major.
+    """
+    if x.opcode != "dot":
+        return all(i.array_shape.has_default_layout for i in (x, *x.operands))
+    strides = [tuple(group_stride(s, g) for g in groups) for s, groups in dot_groups(x)]
+    return strides[2][2] in (0, 1) and all(None not in each for each in strides)
+
+
+def swapped(dot: Instruction) -> Instruction:
+    """f32[2,3,5] dot(a, b) --> f32[2,3,5] transpose(f32[2,5,3] dot(b, a)), without moving bytes"""
+    (_, (batch, _, summed)), (_, (rhs_batch, rhs_summed, _)), (out, groups) = dot_groups(dot)
+    order = [d for n in (0, 2, 1) for d in groups[n]]
+    back = {d: k for k, d in enumerate(order)}
+    layout = Layout(tuple(back[d] for d in out.layout.minor_to_major))
+    shape = Shape(out.element_type, tuple(out.dims[d] for d in order), layout)
+    precision = dot.attributes.get("operand_precision")
+    if precision is not None:
+        precision = "{" + ",".join(reversed(precision.strip("{}").split(","))) + "}"
+    attributes = dot.attributes.with_(
+        lhs_batch_dims=tuple(rhs_batch) or None, rhs_batch_dims=tuple(batch) or None,
+        lhs_contracting_dims=tuple(rhs_summed) or None,
+        rhs_contracting_dims=tuple(summed) or None, operand_precision=precision,
+    )  # fmt: skip
+    made = dot.with_(operands=dot.operands[::-1], shape=shape, attributes=attributes)
+    place = tuple(back[d] for d in range(out.rank))
+    return Instruction("transpose", (made,), dot.shape, Attributes(dimensions=place), "transpose",
+                       dot.metadata)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,10 +106,10 @@ def _canonicalize(dot: Instruction) -> Instruction:
     if wide.opcode == "convert":
         return wide.with_(operands=(_canonicalize(wide.operands[0]),))
     dot = wide
-    lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(dot.attributes)
     lhs, rhs = dot.operands
-    lhs_free = free_dimensions(lhs.array_shape.rank, lhs_batch, lhs_contracting)
-    rhs_free = free_dimensions(rhs.array_shape.rank, rhs_batch, rhs_contracting)
+    (_, (lhs_batch, lhs_free, lhs_contracting)), (_, (rhs_batch, rhs_contracting, rhs_free)), _ = (
+        dot_groups(dot)
+    )
     new_lhs = _together(lhs, [lhs_batch, lhs_free, lhs_contracting])
     new_rhs = _together(rhs, [rhs_batch, rhs_contracting, rhs_free])
     if new_lhs is lhs and new_rhs is rhs:

@@ -10,8 +10,8 @@ from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape
 from tfc.passes.aliases import is_bitcast
 
-# Elementwise ops of a few machine instructions; the others (division, roots, transcendental
-# functions) cost more than reading a stored result.
+# Elementwise ops of a few machine instructions, and those of one slow instruction; the others
+# (transcendental functions, remainders) are many.
 # fmt: off
 CHEAP = frozenset({
     "abs", "add", "and", "bitcast-convert", "ceil", "clamp", "compare", "convert",
@@ -19,6 +19,7 @@ CHEAP = frozenset({
     "or", "popcnt", "round-nearest-afz", "round-nearest-even", "select", "shift-left",
     "shift-right-arithmetic", "shift-right-logical", "sign", "subtract", "xor",
 })
+MODERATE = frozenset({"divide", "mulhi", "rsqrt", "sqrt"})
 # fmt: on
 # What goes through elements of its operands in loops of its own.
 REDUCTIONS = frozenset({"reduce", "reduce-window", "scan"})
@@ -63,14 +64,9 @@ def is_producer(instruction: Instruction) -> bool:
 
 def is_consumer(instruction: Instruction) -> bool:
     """True if the instruction can be the root of a fusion."""
-    if instruction.opcode == "reshape" and is_bitcast(instruction):
+    if is_bitcast(instruction):
         return False  # no code at all is better
     return is_loop(instruction) or instruction.opcode in REDUCTIONS
-
-
-def is_cheap(instruction: Instruction) -> bool:
-    """True if computing an element again costs no more than loading it."""
-    return not is_elementwise(instruction) or instruction.opcode in CHEAP
 
 
 def can_fuse(producer: Instruction, consumer: Instruction) -> Refusal | None:
@@ -83,8 +79,9 @@ def can_fuse(producer: Instruction, consumer: Instruction) -> Refusal | None:
     elif not is_loop(consumer):
         reason = f"{consumer.opcode} needs its operand in memory"
         return Refusal(producer, consumer, reason)
-    if producer.opcode == "reshape" and is_bitcast(producer) and _is_stored(producer.operands[0]):
-        return Refusal(producer, consumer, "a reshape of a stored value needs no code")
+    if is_bitcast(producer) and _is_stored(producer.operands[0]):
+        reason = f"a {producer.opcode} of a stored value needs no code"
+        return Refusal(producer, consumer, reason)
     return None
 
 
@@ -96,52 +93,70 @@ def _init_values(reduction: Instruction) -> tuple[Instruction, ...]:
 
 def _is_stored(instruction: Instruction) -> bool:
     """True if the value is in memory whatever fusion decides."""
-    while instruction.opcode == "reshape" and is_bitcast(instruction):
+    while is_bitcast(instruction):
         instruction = instruction.operands[0]
     return not is_producer(instruction)
 
 
+def price(instruction: Instruction) -> int:
+    """What computing an element takes, as the bytes that memory moves in that time.
+
+    Measured on one core: f32 elements in vectors, against arrays beyond the caches.
+    """
+    if not is_elementwise(instruction):
+        return 0
+    return 1 if instruction.opcode in CHEAP else 2 if instruction.opcode in MODERATE else 16
+
+
+def is_cheap(instruction: Instruction) -> bool:
+    """True if computing an element again costs no more than loading it."""
+    return price(instruction) <= 1
+
+
 @dataclass(frozen=True)
 class Sources:
-    """What computing an instruction anew, instead of loading it, would read.
+    """What computing an instruction anew, instead of loading it, would cost.
 
-    free: instructions that are movements (or one cheap op on movements) of stored values, so that
-        computing them again needs no kernel but the one that wants them.
-    bytes: how much such an instruction reads.
+    read: the bytes that it reads of values that no kernel can compute for another.
+    price: the price of an element, those of the producers that it is computed from included.
     """
 
-    free: dict[Instruction, bool]
-    bytes: dict[Instruction, int]
+    read: dict[Instruction, int]
+    price: dict[Instruction, int]
 
-    def duplicable(self, instruction: Instruction) -> bool:
-        """True if computing the instruction in each of its users' kernels reads no more."""
-        return self.free[instruction] and self.bytes[instruction] <= _size(instruction)
+    def again(self, instruction: Instruction) -> int:
+        """The cost of computing an instruction in one more kernel, in bytes moved."""
+        return self.read[instruction] + self.price[instruction] * instruction.array_shape.size
+
+    def duplicable(self, instruction: Instruction, kernels: int) -> bool:
+        """True if computing the instruction in each of several kernels costs no more than storing
+        it in one of them and loading it in the others."""
+        return (kernels - 1) * self.again(instruction) <= kernels * _size(instruction)
 
     def shrinks(self, instruction: Instruction) -> bool:
-        """True if computing it reads less than loading it, so that even a stored one is redone."""
-        return self.bytes[instruction] < _size(instruction)
+        """True if computing it takes less than loading it, so that even a stored one is redone."""
+        return self.again(instruction) < _size(instruction)
 
 
 def _size(instruction: Instruction) -> int:
     return instruction.array_shape.byte_size
 
 
+_MOST = 1 << 40  # costs beyond which nothing is computed again; sums stay small numbers
+
+
 def sources(computation: Computation) -> Sources:
     """The Sources of a computation, in one pass."""
-    free: dict[Instruction, bool] = {}
     read: dict[Instruction, int] = {}
-    moved: dict[Instruction, bool] = {}  # a movement of stored values, however long the chain
+    prices: dict[Instruction, int] = {}
     for instruction in computation.instructions:
-        operands = dict.fromkeys(instruction.operands)
-        total, near = sum(read[o] for o in operands), all(moved[o] for o in operands)
         if not is_producer(instruction):
-            free[instruction] = moved[instruction] = True
             is_array = isinstance(instruction.shape, Shape)
-            read[instruction] = _size(instruction) if is_array else 0
-        elif is_elementwise(instruction):
-            free[instruction], moved[instruction] = near and is_cheap(instruction), False
-            read[instruction] = total
-        else:
-            free[instruction] = moved[instruction] = near
-            read[instruction] = min(total, _size(instruction))
-    return Sources(free, read)
+            read[instruction], prices[instruction] = _size(instruction) if is_array else 0, 0
+            continue
+        operands = dict.fromkeys(instruction.operands)
+        total = min(sum(read[o] for o in operands), _MOST)
+        read[instruction] = total if is_elementwise(instruction) else min(total, _size(instruction))
+        below = (prices[o] for o in operands)
+        prices[instruction] = min(price(instruction) + sum(below), _MOST)
+    return Sources(read, prices)

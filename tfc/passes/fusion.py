@@ -7,11 +7,15 @@
                                            ROOT d = f32[] dot(f, f)
 
 The root of a fusion is elementwise, movement, iota or a reduction (kind=kInput); what is inside are
-producers that make one element at a time: elementwise, movement, iota, scalar constants. A producer
-goes in if every user is in the same fusion, or if computing it again reads no more than loading it.
-It stays out, with a Refusal that says why, if it is expensive and its elements would be computed
-more than once, or if the code would grow beyond `max_instructions`: a loop body computes an element
-once for each distinct index at which it is wanted, and those are counted symbolically.
+producers that make one element at a time: elementwise, movement, iota, scalar constants.
+
+What goes in is a matter of cost, in bytes moved; arithmetic has a price in bytes (fusible.price). A
+producer whose users are all in one fusion saves being stored and loaded. If they are in several,
+computing it in each must cost no more than storing it once and loading it. Inside one fusion, too,
+an element may be computed several times: a loop body computes it once for each distinct index at
+which it is wanted, and those are counted symbolically. A producer stays out, with a Refusal that
+says why, if that costs more than storing and loading it would, or if the code would grow beyond
+`max_instructions`.
 
 Does nothing inside computations that are part of a kernel, nor to a module without a producer that
 may go into a consumer.
@@ -26,7 +30,6 @@ from tfc.hlo import builder
 from tfc.hlo.indexing import Index, variable
 from tfc.hlo.ir import Attributes, Computation, Instruction, Module, remake
 from tfc.hlo.op import op_named
-from tfc.hlo.shape import Shape
 from tfc.hlo.windows import window_of
 from tfc.passes.called import control_computations, map_some
 from tfc.passes.fusible import (
@@ -34,16 +37,16 @@ from tfc.passes.fusible import (
     Refusal,
     Sources,
     can_fuse,
-    is_cheap,
     is_consumer,
     is_elementwise,
     is_producer,
     is_scalar_constant,
+    price,
     sources,
 )
 
 _LONGEST_INDEX = 64  # nodes of one index expression
-_MOST_RECOMPUTED = 4  # cheap ops of one fusion that run more often than they have elements
+_MOST_RECOMPUTED = 16  # what a fusion may cost more for each step of its loop by recomputing
 
 Region = int  # what is emitted under one nest of conditions; 0 is the loop body itself
 Access = tuple[tuple[Index, ...], Region]
@@ -79,7 +82,7 @@ class _Group:
     """A fusion in the making: its root, and what is computed inside at which indices.
 
     demand: for operands of members, the accesses that members make to them.
-    recomputed: how many elementwise members run more often than they have elements.
+    recomputed: what computing elements more than once costs, in bytes moved.
     """
 
     root: Instruction
@@ -93,10 +96,11 @@ class _Group:
         """Compute `member` inside, at the given accesses, which make those in `wanted`."""
         self.members[member] = accesses
         self.count += 0 if is_scalar_constant(member) else len(accesses)
-        self.recomputed += is_elementwise(member) and _is_recomputed(member, accesses)
+        self.recomputed += _repeated(member, accesses) * price(member)
         for operand, access, executed in wanted:
             into = self.demand.setdefault(operand, {})
-            into[access] = into.get(access, 0) + executed
+            # Made once however many members want it there.
+            into[access] = max(into.get(access, 0), executed)
 
     def wanted(self, member: Instruction, accesses: Accesses) -> list["_Wanted"]:
         """The accesses to its operands that computing `member` makes."""
@@ -163,17 +167,17 @@ class _Plan:
         read_elsewhere = any(u in self.stored and u not in self.groups for u in users)
         stored = read_elsewhere or producer is self.computation.root
         alone = len(groups) == 1 and not stored
-        if not alone and not self._may_duplicate(producer, stored):
-            reason = "it is used elsewhere too, and computing it again reads more than loading it"
+        if not alone and not self._may_duplicate(producer, len(groups), stored):
+            reason = "it is used elsewhere too, and computing it again costs more than loading it"
             self.refusals.append(Refusal(producer, groups[0].root, reason))
             return False
         inside = [self._fuse_into(group, producer, users) for group in groups]
         return all(inside) and not stored
 
-    def _may_duplicate(self, producer: Instruction, stored: bool) -> bool:
-        if stored and not self.sources.shrinks(producer):
-            return False
-        return self.sources.duplicable(producer)
+    def _may_duplicate(self, producer: Instruction, kernels: int, stored: bool) -> bool:
+        if stored:
+            return self.sources.shrinks(producer)
+        return self.sources.duplicable(producer, kernels)
 
     def _fuse_into(
         self, group: _Group, producer: Instruction, users: Sequence[Instruction]
@@ -205,13 +209,13 @@ class _Plan:
         if is_scalar_constant(producer):
             return None
         reason = None
+        extra = _repeated(producer, accesses) * price(producer)
         if group.count + len(accesses) > self.max_instructions:
             reason = f"the loop body would exceed {self.max_instructions} instructions"
-        elif _is_recomputed(producer, accesses):
-            if not is_cheap(producer):
-                reason = "it is expensive and its elements would be computed more than once"
-            elif is_elementwise(producer) and group.recomputed >= _MOST_RECOMPUTED:
-                reason = "too much of the fusion would be computed more than once"
+        elif extra > _traffic(producer, accesses):
+            reason = "it is expensive and its elements would be computed more than once"
+        elif extra and group.recomputed + extra > _MOST_RECOMPUTED * loop_count(group.root):
+            reason = "too much of the fusion would be computed more than once"
         return Refusal(producer, group.root, reason) if reason else None
 
     def apply(self) -> Computation:
@@ -270,11 +274,17 @@ def _is_sliding(root: Instruction) -> bool:
     return window_of(root).cumulative(root.operands[0].array_shape.dims) is None
 
 
-def _is_recomputed(instruction: Instruction, accesses: Accesses) -> bool:
-    """True if elements of the instruction are computed more than once."""
-    if not isinstance(instruction.shape, Shape) or instruction.opcode in REDUCTIONS:
-        return False
-    return sum(accesses.values()) > instruction.shape.size
+def _repeated(instruction: Instruction, accesses: Accesses) -> int:
+    """How many elements of the instruction are computed that were computed before."""
+    if not is_elementwise(instruction):
+        return 0
+    return max(sum(accesses.values()) - instruction.array_shape.size, 0)
+
+
+def _traffic(producer: Instruction, accesses: Accesses) -> int:
+    """The bytes that storing a producer and loading its elements would move."""
+    moved = producer.array_shape.size + sum(accesses.values())
+    return moved * producer.array_shape.element_type.dtype.itemsize
 
 
 def _is_too_long(wanted: Iterable[_Wanted]) -> bool:

@@ -4,7 +4,10 @@ A pass that forms one of them runs only for backends that have it, so the HLO af
 what the backend emits.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from tfc.hlo.ir import Instruction
 
 
 @dataclass(frozen=True)
@@ -13,12 +16,19 @@ class KernelKinds:
 
     rows: reductions along rows together with what is computed from them (softmax), a row at a time.
     epilogues: a dot or convolution together with the elementwise operations on its result.
-    several_results: one loop that stores more than one array.
+    several_results: one loop that stores more than one array, and one pass of several reductions.
+    reducing_stores: reductions whose pass stores what it goes through, too.
+    dear_calls: loops in sequence; starting a kernel takes so long that small ones are merged.
+    takes_layouts: whether the kernel of a dot or convolution that is fast reads its operands and
+        writes its result in the layouts that these have; without an answer all stay row-major.
     """
 
     rows: bool = False
     epilogues: bool = False
     several_results: bool = False
+    reducing_stores: bool = False
+    dear_calls: bool = False
+    takes_layouts: Callable[[Instruction], bool] | None = None
 
 
 LOOPS_ONLY = KernelKinds()

@@ -1,13 +1,13 @@
 """Packing: give blocks with lifetimes offsets in one arena, so that those alive together are apart.
 
-The largest block goes first, each into the smallest gap that fits between the blocks it is alive
-with (best fit); that comes within a few percent of the lower bound on real programs. The order of
-size looks at every block for each block, so very large modules are packed in the order of time,
-which looks only at those alive.
+Each block goes into the smallest gap that fits between the blocks it is alive with (best fit), in
+the order of time or the largest first, whichever is better; that comes within a few percent of the
+lower bound on real programs. The order of size looks at every block for each block, so very large
+modules are packed in the order of time, which looks only at those alive.
 """
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,11 +43,25 @@ def aligned(size: int) -> int:
 
 
 def pack(blocks: Sequence[Block]) -> Packing:
-    """Offsets for the blocks, in their order."""
-    by_size = len(blocks) <= _MOST_BY_SIZE
-    offsets = _pack_by_size(blocks) if by_size else _pack_by_time(blocks)
+    """Offsets for the blocks, in their order: the best of a few orders of placing them."""
+    bound = lower_bound(blocks)
+    best = _packed(blocks, _pack_by_time(blocks), bound)
+    if len(blocks) <= _MOST_BY_SIZE:
+        # Of one size, the block that lives longest goes first, so that short-lived ones fill the
+        # gaps; or the earliest, which is best where all are of one size.
+        for tie in (lambda b: b.start - b.end, lambda b: b.start):
+            if best.size > bound:
+                best = min(best, _packed(blocks, _pack_by_size(blocks, tie), bound), key=_size)
+    return best
+
+
+def _packed(blocks: Sequence[Block], offsets: list[int], bound: int) -> Packing:
     size = max((o + aligned(b.size) for o, b in zip(offsets, blocks)), default=0)
-    return Packing(tuple(offsets), size, lower_bound(blocks))
+    return Packing(tuple(offsets), size, bound)
+
+
+def _size(packing: Packing) -> int:
+    return packing.size
 
 
 def lower_bound(blocks: Sequence[Block]) -> int:
@@ -63,14 +77,13 @@ def lower_bound(blocks: Sequence[Block]) -> int:
     return most
 
 
-def _pack_by_size(blocks: Sequence[Block]) -> list[int]:
+def _pack_by_size(blocks: Sequence[Block], tie: Callable[[Block], int]) -> list[int]:
     starts = np.array([b.start for b in blocks], np.int64)
     ends = np.array([b.end for b in blocks], np.int64)
     sizes = np.array([aligned(b.size) for b in blocks], np.int64)
     offsets = np.zeros(len(blocks), np.int64)
     placed = np.zeros(len(blocks), bool)
-    # Ties go to the block that lives longest, so that short-lived ones fill the gaps.
-    order = sorted(range(len(blocks)), key=lambda i: (-sizes[i], starts[i] - ends[i], i))
+    order = sorted(range(len(blocks)), key=lambda i: (-sizes[i], tie(blocks[i]), i))
     for i in order:
         beside = placed & (starts <= ends[i]) & (ends >= starts[i])
         offsets[i] = _best_gap(offsets[beside], sizes[beside], int(sizes[i]))

@@ -9,8 +9,8 @@ them changes anything.
 import shlex
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -19,6 +19,10 @@ from tfc.files import write_files
 from tfc.hlo.ir import Module
 from tfc.hlo.verifier import verify
 from tfc.options import Options
+from tfc.passes.report import PipelineReport, Step
+from tfc.pictures.dot import graph_dot
+from tfc.pictures.graph import module_graph
+from tfc.pictures.page import module_page
 
 Ordering = tuple[str, str, str]  # (earlier, later, why)
 
@@ -35,7 +39,10 @@ class Pass(Protocol):
 
 @runtime_checkable
 class Explains(Protocol):
-    """A pass that can say in lines of text what it would do to a module and what it refuses."""
+    """A pass that can say in lines of text what it would do to a module and what it refuses.
+
+    "3 x rule" is something done three times, "refused …" a refusal, any other line something done.
+    """
 
     def explain(self, module: Module) -> tuple[str, ...]:
         """The lines."""
@@ -57,44 +64,6 @@ class Repeat:
             InternalError: the passes still change the module after `limit` rounds.
         """
         return Pipeline(self.name, (self,)).run(module, Options(verify=False))
-
-
-@dataclass(frozen=True)
-class Step:
-    """One run of one pass: what it took and did.
-
-    before, after: how many instructions the module had.
-    notes: what the pass says about its decisions, when asked for by Options.time.
-    """
-
-    name: str
-    seconds: float
-    changed: bool
-    before: int
-    after: int
-    notes: tuple[str, ...] = ()
-
-
-@dataclass
-class PipelineReport:
-    """What each pass did; filled in while a pipeline runs."""
-
-    steps: list[Step] = field(default_factory=list)
-
-    def seconds(self) -> dict[str, float]:
-        """The time taken by each pass, over all its runs."""
-        total: dict[str, float] = {}
-        for step in self.steps:
-            total[step.name] = total.get(step.name, 0.0) + step.seconds
-        return total
-
-    def __str__(self) -> str:
-        lines = []
-        for step in self.steps:
-            size = f"{step.before} -> {step.after}" if step.changed else "unchanged"
-            lines.append(f"{step.seconds * 1e3:8.2f} ms  {step.name:12} {size}")
-            lines.extend(f"{'':13}{note}" for note in step.notes)
-        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -155,7 +124,8 @@ def pass_text(each: Pass) -> str:
         return f"repeat({','.join(pass_text(p) for p in each.passes)})"
     if not is_dataclass(each):
         return each.name
-    values = [(f, getattr(each, f.name)) for f in fields(each)]
+    # What has no default in text, such as an answer of the target, cannot be stated in text either.
+    values = [(f, getattr(each, f.name)) for f in fields(each) if f.default is not MISSING]
     stated = [f"{f.name}={_value_text(value)}" for f, value in values if value != f.default]
     return f"{each.name}{{{','.join(stated)}}}" if stated else each.name
 
@@ -164,15 +134,33 @@ def _value_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def size(module: Module) -> int:
-    """The number of instructions of a module."""
-    return sum(len(c.instructions) for c in module.computations)
+# What a module can be written as: (suffix of the file, how it is written).
+DUMP_FORMS: dict[str, tuple[str, Callable[[Module, str], str]]] = {
+    "text": (".hlo", lambda module, _: f"{module}\n"),
+    "dot": (".dot", lambda module, title: graph_dot(module_graph(module), title)),
+    "html": (".html", module_page),
+}
 
 
-def dump(module: Module, path: Path) -> None:
-    """Write a module's text to a file, which appears whole or not at all."""
+def dump(module: Module, path: Path, forms: Sequence[str] = ("text",)) -> None:
+    """Write a module to a file for each form, all of which appear whole or none.
+
+    Args:
+        path: the file of the text; others differ in the suffix.
+        forms: some of DUMP_FORMS.
+
+    Raises:
+        TfcError: there is no such form, or a file cannot be written.
+    """
+    unknown = [f for f in forms if f not in DUMP_FORMS]
+    if unknown:
+        raise TfcError(
+            f"there is no form '{unknown[0]}' of a dump; there are {', '.join(DUMP_FORMS)}"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_files((path, f"{module}\n".encode()))
+    title = f"{module.name}: {path.stem}"
+    made = [(path.with_suffix(DUMP_FORMS[f][0]), DUMP_FORMS[f][1](module, title)) for f in forms]
+    write_files(*((place, content.encode()) for place, content in made))
 
 
 class _Runner:
@@ -234,9 +222,7 @@ class _Runner:
         explain = self.options.time and isinstance(each, Explains)
         notes = each.explain(module) if explain else ()  # type: ignore[union-attr]
         changed = result is not module
-        self.report.steps.append(
-            Step(each.name, seconds, changed, size(module), size(result), notes)
-        )
+        self.report.steps.append(Step(each.name, seconds, module, result, notes))
         if changed:
             self._dump(result, each.name)
         return result
@@ -245,8 +231,8 @@ class _Runner:
         self.dumped = None
         if self.options.dump_dir:
             path = Path(self.options.dump_dir) / f"{self.number:02}.{name}.hlo"
-            dump(module, path)
-            self.dumped = path
+            dump(module, path, self.options.dump_as)
+            self.dumped = path if "text" in self.options.dump_as else None
 
     def _blame(self, each: Pass, module: Module) -> str:
         """The note for a failure: which pass, and the command that runs it again."""

@@ -272,7 +272,7 @@ class Growth:
             return None
         outside = [u for u in self.computation.users[producer] if self.is_outside(u, region)]
         if outside or producer is self.computation.root:
-            if self.sources.duplicable(producer):
+            if self.sources.duplicable(producer, 1 + len(outside)):
                 region.copies.add(producer)
                 return role, found
             # It is stored anyway, so computing it here saves reading it.

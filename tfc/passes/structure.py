@@ -51,7 +51,7 @@ def same_shape(x: Instruction) -> Instruction | None:
 
 
 def movement_of_splat(x: Instruction) -> Instruction | None:
-    """reshape(broadcast(s)) --> broadcast(s) for a scalar s; likewise transpose, slice, reverse"""
+    """reshape(broadcast(s)) --> broadcast(s) for a scalar s; likewise other movements"""
     scalar = _splat(x.operands[0])
     return None if scalar is None else _repeat(scalar, x)
 
@@ -342,6 +342,7 @@ _BY_OPCODE: dict[str, tuple[Function, ...]] = {
     ),
     "slice": (same_shape, slice_of_slice, slice_of_concatenate, movement_of_splat),
     "pad": (pad_by_nothing,),
+    "dynamic-slice": (movement_of_splat,),
     "reverse": (reverse_of_units, reverse_of_reverse, movement_of_splat),
     "concatenate": (concatenate_of_parts,),
     "copy": (same_shape,),

@@ -142,6 +142,9 @@ def _disturbed(module: Module, arguments: Sequence[Value], seed: int) -> Value:
             if array.dtype.kind == "c":  # the parts are off each by itself
                 other = UNITS * _unit(array) * rng.uniform(-1, 1, array.shape) * np.abs(wide)
                 wide = wide + 1j * other
+            elif array.dtype.kind == "f":  # the sign of a NaN is arbitrary, and sorts see it
+                turned = np.isnan(wide) & (rng.random(array.shape) < 0.5)
+                wide = np.where(turned, -wide, wide)
             return wide.astype(array.dtype)
 
     def step(instruction: Instruction, operands: Sequence[Value], call: Call) -> Value:

@@ -1,14 +1,14 @@
 """The CPU compiler: HLO passes, buffer plan, MLIR, LLVM, machine code."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tfc.backends.cpu.abi import entry_point
 from tfc.backends.cpu.calls import Callee, Place, callees
 from tfc.backends.cpu.executable import CpuExecutable
-from tfc.backends.cpu.kernels import workspace_shape
+from tfc.backends.cpu.kernels import has_tiled_code, workspace_shape
 from tfc.backends.cpu.program import Program, emit_program
 from tfc.backends.interfaces import Compiler, ObjectCode
 from tfc.backends.llvm import CompiledModule, compile_ir, lower_to_llvm, to_llvm_ir
@@ -17,31 +17,47 @@ from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.shape import leaves
 from tfc.options import Options
-from tfc.passes import KernelKinds, default_pipeline
+from tfc.passes import KernelKinds, PipelineReport, default_pipeline
 from tfc.passes.buffers import BufferAssignment, assign_buffers
 
 JIT_NAME = "tfc_entry"
-KERNEL_KINDS = KernelKinds(rows=True)
+KERNEL_KINDS = KernelKinds(
+    rows=True, several_results=True, reducing_stores=True, takes_layouts=has_tiled_code
+)
 STAGES = ("hlo", "optimized", "mlir", "llvm", "asm")
 
 
 @dataclass(frozen=True)
 class Compilation:
-    """A module on its way to code: optimised HLO, its buffers, and how to emit its MLIR."""
+    """A module on its way to code: optimised HLO, its buffers, and how to emit its MLIR.
+
+    timed: with a clock around each kernel.
+    """
 
     name: str
     module: Module
     assignment: BufferAssignment
     target: Target
     callees: Mapping[Instruction, Callee]
+    timed: bool = False
 
     def emit(self) -> Program:
         """The MLIR program, made anew at each call."""
-        return emit_program(self.module, self.assignment, self.name, self.target, self.callees)
+        return emit_program(
+            self.module, self.assignment, self.name, self.target, self.callees, self.timed
+        )
 
-    def to_llvm(self, constants: bytes | None) -> CompiledModule:
-        """Optimised LLVM IR and machine code; see `entry_point` for the constants."""
-        text = to_llvm_ir(lower_to_llvm(self.emit().module))
+    def with_clocks(self) -> "Compilation":
+        """The same with a clock around each kernel."""
+        return replace(self, timed=True)
+
+    def to_llvm(self, program: Program, constants: bytes | None) -> CompiledModule:
+        """Optimised LLVM IR and machine code of a program, which is used up.
+
+        Args:
+            constants: see `entry_point`.
+        """
+        text = to_llvm_ir(lower_to_llvm(program.module))
         arguments = sum(1 for p in self.module.entry.parameters for _ in leaves(p.shape))
         results = sum(1 for _ in leaves(self.module.entry.root.shape))
         text += entry_point(self.name, arguments, results, constants)
@@ -59,9 +75,12 @@ class Compilation:
 class CpuCompiler(Compiler):
     """Compiles for the host, or for any CPU that LLVM knows."""
 
-    def optimize(self, module: Module, options: Options) -> Module:
+    def optimize(
+        self, module: Module, options: Options, report: PipelineReport | None = None
+    ) -> Module:
         """The HLO passes that every backend that makes code shares."""
-        return default_pipeline(kinds=KERNEL_KINDS).run(module, options)
+        passes = default_pipeline(kinds=KERNEL_KINDS, memory_limit=options.memory_limit)
+        return passes.run(module, options, report)
 
     def compile(self, module: Module, options: Options, target: Target | None) -> CpuExecutable:
         """Compile for this process and load the code.
@@ -89,9 +108,9 @@ class CpuCompiler(Compiler):
             case "mlir":
                 return str(compilation.emit().module)
             case "llvm":
-                return compilation.to_llvm(None).llvm_ir
+                return compilation.to_llvm(compilation.emit(), None).llvm_ir
             case "asm":
-                return compilation.to_llvm(None).assembly
+                return compilation.to_llvm(compilation.emit(), None).assembly
             case _:
                 return str(compilation.module)
 
@@ -104,7 +123,8 @@ class CpuCompiler(Compiler):
             UnsupportedError: some op has no CPU code, or the target is no CPU.
         """
         compilation = self.prepare(module, name, target, options, "object")
-        code = compilation.to_llvm(compilation.constant_pool().tobytes()).object_code
+        constants = compilation.constant_pool().tobytes()
+        code = compilation.to_llvm(compilation.emit(), constants).object_code
         plan = compilation.assignment
         return ObjectCode(
             name, code, compilation.module, plan.arena_size, plan.constant_size, target

@@ -1,20 +1,33 @@
 """Running compiled code in this process: argument passing, results and temporaries."""
 
 import ctypes
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from tfc.backends.cpu.abi import ALIGNMENT
 from tfc.backends.cpu.calls import Callee, symbols
+from tfc.backends.cpu.donated import address, make_writable
 from tfc.backends.cpu.program import Program
-from tfc.backends.interfaces import Executable, HostTransferManager, MemoryAnalysis
+from tfc.backends.cpu.timing import read_times, times_size
+from tfc.backends.interfaces import (
+    Executable,
+    HostTransferManager,
+    KernelTimes,
+    MemoryAnalysis,
+)
 from tfc.backends.llvm import CompiledModule
 from tfc.hlo.ir import Instruction, Module
+from tfc.hlo.printer import instruction_names
 from tfc.hlo.shape import Shape
 from tfc.passes.buffers import BufferAssignment
+from tfc.passes.cost import CostAnalysis, cost_analysis
+from tfc.passes.donation import donation_of
+from tfc.pictures.arena import LiveBuffer
+from tfc.pictures.categories import category
 from tfc.runtime.functions import reraise
 from tfc.runtime.replicas import running_one_of
 
@@ -44,7 +57,11 @@ class Compilation(Protocol):
         """Its MLIR."""
         ...
 
-    def to_llvm(self, constants: bytes | None) -> CompiledModule:
+    def with_clocks(self) -> "Compilation":
+        """The same with a clock around each kernel."""
+        ...
+
+    def to_llvm(self, program: Program, constants: bytes | None) -> CompiledModule:
         """Its LLVM IR and machine code."""
         ...
 
@@ -58,8 +75,10 @@ class CpuExecutable(Executable):
 
     def __init__(self, source: Module, compilation: Compilation, name: str):
         super().__init__(source, compilation.module)
-        self._compilation = compilation
-        self._compiled = compilation.to_llvm(None)
+        self._compilation, self._name = compilation, name
+        program = compilation.emit()
+        self._sites = program.sites
+        self._compiled = compilation.to_llvm(program, None)
         self._code = self._compiled.load(symbols(compilation.callees))
         plan = compilation.assignment
         self._constants = aligned_bytes(plan.constant_size)
@@ -69,9 +88,10 @@ class CpuExecutable(Executable):
         self._arenas: list[tuple[np.ndarray, int]] = []
         kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 4)
         self._entry: Callable[..., int] = kind(self._code.address(name))
+        self._donation = donation_of(compilation.module)
         self._argument_pointers = ctypes.c_void_p * len(self.parameter_shapes)
         self._result_pointers = ctypes.c_void_p * len(self.result_shapes)
-        self._constant_address = _address(self._constants)
+        self._constant_address = address(self._constants)
         # Whether each array can be used where it lies, looked up once: a call of small arrays
         # takes no longer than its bookkeeping.
         self._plain = [s.has_default_layout for s in self.parameter_shapes]
@@ -88,11 +108,15 @@ class CpuExecutable(Executable):
             for a, plain, s in zip(arguments, self._plain, self.parameter_shapes)
         ]
         results = [np.empty(dims, dtype) for dims, dtype in self._results]
+        if self._donation.arguments:
+            make_writable(passed, self._donation.arguments)
+            for result, argument in self._donation.aliases.items():
+                results[result] = passed[argument].reshape(results[result].shape)
         arena = self._arenas.pop() if self._arenas else self._new_arena()
         with running_one_of(*self.device_counts) if self._compilation.callees else _NOTHING:
             status = self._entry(
-                self._argument_pointers(*map(_address, passed)),
-                self._result_pointers(*map(_address, results)),
+                self._argument_pointers(*map(address, passed)),
+                self._result_pointers(*map(address, results)),
                 arena[1],
                 self._constant_address,
             )
@@ -105,7 +129,7 @@ class CpuExecutable(Executable):
 
     def _new_arena(self) -> tuple[np.ndarray, int]:
         arena = aligned_bytes(self._arena_size)
-        return arena, _address(arena)
+        return arena, address(arena)
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -123,19 +147,49 @@ class CpuExecutable(Executable):
             case _:
                 return str(self.hlo)
 
+    def cost_analysis(self) -> CostAnalysis:
+        """Arithmetic operations, transcendental functions and bytes moved, in all and by kernel."""
+        return cost_analysis(self.hlo, _updated_in_place(self._compilation.assignment))
+
+    def timed(self) -> Callable[..., KernelTimes]:
+        """The same program with a clock around each kernel; for one thread at a time."""
+        clocked = TimedExecutable(self.source, self._compilation.with_clocks(), self._name)
+        return clocked.measure
+
     def memory_analysis(self) -> MemoryAnalysis:
-        """Bytes of arguments, results, the arena and the constant pool."""
+        """Bytes of arguments, results, the arena and the constant pool; the arena's buffers."""
+        plan = self._compilation.assignment
         return MemoryAnalysis(
             _total(self.parameter_shapes),
             _total(self.result_shapes),
             self._arena_size,
             self._constants.size,
+            _total([self.result_shapes[n] for n in self._donation.aliases]),
+            plan.lower_bound,
+            _live_buffers(self.hlo, plan),
+            self.hlo.name,
         )
 
 
-def _address(array: np.ndarray) -> int:
-    """Where the array's memory begins; a third of the time of `array.ctypes.data`."""
-    return array.__array_interface__["data"][0]
+class TimedExecutable(CpuExecutable):
+    """A program that times its kernels."""
+
+    def __init__(self, source: Module, compilation: Compilation, name: str):
+        super().__init__(source, compilation, name)
+        words = ctypes.c_int64 * times_size(len(self._sites))
+        memory: Any = words.from_address(self._code.address(f"{name}.times"))
+        self._times = np.frombuffer(memory, np.int64)
+
+    def measure(self, *arguments: np.ndarray) -> KernelTimes:
+        """Run, and say what each kernel took.
+
+        Raises:
+            ShapeError: the arguments do not fit the parameters.
+        """
+        self._times[:] = 0
+        began = time.monotonic_ns()
+        self(*arguments)
+        return read_times(self._times, self._sites, began, time.monotonic_ns())
 
 
 def aligned_bytes(size: int) -> np.ndarray:
@@ -147,6 +201,29 @@ def aligned_bytes(size: int) -> np.ndarray:
 
 def _memory_dims(shape: Shape) -> tuple[int, ...]:
     return shape.dims if shape.has_default_layout else (shape.storage_size,)
+
+
+def _updated_in_place(plan: BufferAssignment) -> set[Instruction]:
+    """The instructions whose result lies where one of their operands does."""
+    return {
+        instruction
+        for instruction, result in plan.slices.items()
+        if any(s.size and s in plan.slices[o] for s in result for o in instruction.operands)
+    }
+
+
+def _live_buffers(module: Module, plan: BufferAssignment) -> tuple[LiveBuffer, ...]:
+    """The pieces of the arena, named as in the text of the module."""
+    names = {i: n for c in module.computations for i, n in instruction_names(c).items()}
+    found = []
+    for piece in plan.placements:
+        name, kind = names[piece.instruction], category(piece.instruction)
+        if piece.leaf is None:
+            name, kind = f"{name} (scratch)", "scratch"
+        elif not isinstance(piece.instruction.shape, Shape):
+            name = f"{name}[{piece.leaf}]"
+        found.append(LiveBuffer(name, kind, piece.offset, piece.size, piece.first, piece.last))
+    return tuple(found)
 
 
 def _total(shapes: Sequence[Shape]) -> int:

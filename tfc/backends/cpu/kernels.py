@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from tfc.backends.mlir.bodies import emit_body
 from tfc.backends.mlir.convolution_spec import convolution_spec
 from tfc.backends.mlir.direct_convolution import emit_direct_convolution
-from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
 from tfc.backends.mlir.loops import LoopNest
 from tfc.backends.mlir.matmul import MatmulSpec, emit_matmul
+from tfc.backends.mlir.matmul_schedule import Strides
 from tfc.backends.mlir.program_state import emit_state_update
 from tfc.backends.mlir.provider import func, ir
 from tfc.backends.mlir.row_plan import row_plan
@@ -24,12 +25,12 @@ from tfc.backends.mlir.triangular import (
     emit_solve,
     solve_workspace,
 )
+from tfc.backends.mlir.updates import emit_update
 from tfc.backends.mlir.windows import emit_reduce_window, emit_select_and_scatter
 from tfc.backends.target import Target
-from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import F32, F64, Shape
-from tfc.passes.dots import group_stride
+from tfc.passes.dots import DotGroups, dot_groups, group_stride
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ SEQUENTIAL: dict[str, Sequential] = {
     "reduce-window": Sequential(emit_reduce_window),
     "select-and-scatter": Sequential(emit_select_and_scatter),
     "scan": Sequential(emit_scan),
+    "dynamic-update-slice": Sequential(emit_update),
 }
 
 
@@ -78,18 +80,18 @@ def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
     make_internal(function)
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
-        shapes = (*kernel.operand_shapes, *kernel.results)
-        buffers = [Buffer(m, s) for m, s in zip(block.arguments, shapes)]
+        buffers = kernel.buffers(list(block.arguments))
         sequential = SEQUENTIAL.get(kernel.root.opcode)
         convolution = convolution_spec(kernel.root)
         rows = row_plan(kernel.root)
         if rows is not None:
-            memory = block.arguments[len(shapes)] if scratch is not None else None
+            memory = block.arguments[-1] if scratch is not None else None
             emit_rows(rows, kernel, buffers, memory, LoopNest())
         elif convolution is not None:
             emit_direct_convolution(convolution, target, block.arguments)
         elif sequential is not None:
-            sequential.emit(kernel, buffers, *block.arguments[len(shapes) :])
+            extra = [block.arguments[-1]] if scratch is not None else []
+            sequential.emit(kernel, buffers, *extra)
         else:
             emit_body(kernel, buffers, LoopNest(), flat=False)
         func.return_([])
@@ -101,7 +103,7 @@ def make_internal(function: Any) -> None:
     LLVM's work then stays linear in the number of kernels, and a profile shows their names.
     """
     function.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
-    function.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
+    function.attributes["llvm.no_inline"] = ir.UnitAttr.get()
 
 
 def matmul_spec(root: Instruction) -> MatmulSpec | None:
@@ -112,31 +114,65 @@ def matmul_spec(root: Instruction) -> MatmulSpec | None:
     result = root.array_shape
     if {lhs.element_type, rhs.element_type, result.element_type} not in ({F32}, {F64}):
         return None
-    lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(root.attributes)
-    lhs_free = free_dimensions(lhs.rank, lhs_batch, lhs_contracting)
-    rhs_free = free_dimensions(rhs.rank, rhs_batch, rhs_contracting)
-    batch, rows = len(lhs_batch), len(lhs_batch) + len(lhs_free)
-    lhs_strides = _strides(lhs, lhs_batch, lhs_free, lhs_contracting)
-    rhs_strides = _strides(rhs, rhs_batch, rhs_contracting, rhs_free)
-    out_strides = _strides(result, range(batch), range(batch, rows), range(rows, result.rank))
-    n = _count(rhs, rhs_free)
-    if lhs_strides is None or rhs_strides is None or out_strides is None:
+    arrays = dot_groups(root)
+    batch = _batch_directions(arrays)
+    strides = [[group_stride(s, g) for g in groups[1:]] for s, groups in arrays]
+    if batch is None or any(None in each for each in strides):
         return None
-    if n > 1 and out_strides[2] != 1:
+    m, n, k = (
+        _count(lhs, arrays[0][1][1]),
+        _count(rhs, arrays[1][1][2]),
+        _count(lhs, arrays[0][1][2]),
+    )
+    if n > 1 and strides[2][1] != 1:
         return None
+    (inner, steps), *outer = reversed(batch)
+    lhs_strides, rhs_strides, (first, second, _) = (
+        (step, row or 0, column or 0) for step, (row, column) in zip(steps, strides)
+    )
     return MatmulSpec(
         element_type=result.element_type,
-        batch=_count(lhs, lhs_batch),
-        m=_count(lhs, lhs_free),
+        batch=prod(count for count, _ in batch),
+        m=m,
         n=n,
-        k=_count(lhs, lhs_contracting),
+        k=k,
         lhs_strides=lhs_strides,
         rhs_strides=rhs_strides,
-        out_strides=(*out_strides[:2], 1),
+        out_strides=(first, second, 1),
         lhs_size=lhs.storage_size,
         rhs_size=rhs.storage_size,
         out_size=result.storage_size,
+        outer=(inner, outer[0][1]) if outer else None,
     )
+
+
+def _batch_directions(arrays: DotGroups) -> list[tuple[int, Strides]] | None:
+    """The one or two directions that the batch of a dot is: steps, and a step's lengths.
+
+    Two are needed for rows of heads that lie in rows of other arrays, say.
+    """
+    rank = len(arrays[0][1][0])
+    for split in range(max(rank, 1)):
+        parts = [slice(split, rank)] if not split else [slice(split), slice(split, rank)]
+        strides = [[group_stride(s, groups[0][p]) for s, groups in arrays] for p in parts]
+        if not any(None in each for each in strides):
+            shape, (dims, *_) = arrays[2]
+            return [
+                (_count(shape, dims[p]), (x or 0, y or 0, z or 0))
+                for p, (x, y, z) in zip(parts, strides)
+            ]
+    return None
+
+
+def has_tiled_code(root: Instruction) -> bool:
+    """True for a dot or convolution whose arrays lie so that tiled code computes it at full speed.
+
+    That of convolutions takes others too, but reads features one at a time.
+    """
+    if matmul_spec(root) is not None:
+        return True
+    convolution = convolution_spec(root)
+    return convolution is not None and convolution.lhs.strides[-1] == 1
 
 
 def workspace_shape(root: Instruction, target: Target) -> Shape | None:
@@ -153,12 +189,6 @@ def workspace_shape(root: Instruction, target: Target) -> Shape | None:
         return row_workspace(rows)
     sequential = SEQUENTIAL.get(root.opcode)
     return sequential.workspace(root) if sequential and sequential.workspace else None
-
-
-def _strides(shape: Shape, *groups: Sequence[int]) -> tuple[int, int, int] | None:
-    """The strides of the batch, row and column directions, if each has one."""
-    first, second, third = (group_stride(shape, g) for g in groups)
-    return None if None in (first, second, third) else (first or 0, second or 0, third or 0)
 
 
 def _count(shape: Shape, dimensions: Sequence[int]) -> int:

@@ -11,12 +11,14 @@ around the calls. The result is 0, or what a function outside of the code return
 loops end and nothing outside is called any more.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tfc.backends.cpu.calls import Callee, call_shapes, declare, emit_call
 from tfc.backends.cpu.kernels import emit_kernel, make_internal, workspace_shape
+from tfc.backends.cpu.timing import Clock, Site
 from tfc.backends.mlir.kernels import buffer_types, is_silent, kernel_of, memref_type
 from tfc.backends.mlir.loops import index_constant
 from tfc.backends.mlir.provider import arith, func, ir, memref, scf
@@ -31,11 +33,11 @@ from tfc.passes.buffers import BufferAssignment, Slice
 
 @dataclass(frozen=True)
 class Program:
-    """The emitted MLIR module, and how many functions it has for how many kernel calls."""
+    """The emitted MLIR module, its functions, and the places that call them or copy bytes."""
 
     module: Any
     kernel_names: tuple[str, ...]
-    call_count: int
+    sites: tuple[Site, ...]
 
 
 def emit_program(
@@ -44,19 +46,23 @@ def emit_program(
     name: str,
     target: Target,
     callees: Mapping[Instruction, Callee],
+    timed: bool = False,
 ) -> Program:
     """Emit a module whose buffers are assigned; a new MLIR context belongs to the result.
 
     Args:
         callees: what the instructions call that functions outside of the code run.
+        timed: with a clock around each site; see timing.py.
 
     Raises:
         UnsupportedError: some instruction has no code on CPU.
     """
     with ir.Context(), ir.Location.unknown():
         emitter = _ProgramEmitter(module, assignment, name, target, callees)
+        if timed:
+            emitter.clock = Clock(name, emitter.mlir.body)
         emitter.emit()
-        return Program(emitter.mlir, tuple(emitter.kernels.values()), emitter.calls)
+        return Program(emitter.mlir, tuple(emitter.kernels.values()), tuple(emitter.sites))
 
 
 class _ProgramEmitter:
@@ -72,7 +78,8 @@ class _ProgramEmitter:
         self.callees = callees
         self.mlir = ir.Module.create()
         self.kernels: dict[Hashable, str] = {}
-        self.calls = 0
+        self.sites: list[Site] = []
+        self.clock: Clock | None = None
         self.spaces: dict[tuple[str, int], Any] = {}
         self.status: Any = None  # where the status is, if something may fail
 
@@ -96,9 +103,22 @@ class _ProgramEmitter:
             if any(c.can_fail for c in self.callees.values()):
                 self.status = memref.alloca(ir.MemRefType.get([1], _i32()), [], [])
                 self._set_status(arith.constant(_i32(), 0))
+            if self.clock is not None:
+                self.clock.time_nothing()
             self._computation(entry)
             self._copy_leaves(entry.root, self.assignment.result_slices)
             func.return_([self._get_status()])
+        if self.clock is not None:
+            self.clock.finish()
+
+    @contextmanager
+    def _site(self, instruction: Instruction, function: str, copied: int = 0) -> Iterator[None]:
+        """What is emitted inside is one site."""
+        self.sites.append(Site(instruction, function, copied))
+        begin = self.clock.now() if self.clock is not None else None
+        yield
+        if self.clock is not None:
+            self.clock.record(begin)
 
     def _computation(self, computation: Computation) -> None:
         for instruction in computation.instructions:
@@ -126,14 +146,14 @@ class _ProgramEmitter:
         ]
         shapes = call_shapes(instruction)
         arguments = [self._view(s, memref_type(t)) for s, t in zip(slices, shapes, strict=True)]
-        self.calls += 1
-        if self.status is None:
-            func.CallOp([_i32()], self.kernels[key], arguments)
-            return
-        guarded = scf.IfOp(self._is_well())
-        with ir.InsertionPoint(guarded.then_block):
-            self._set_status(func.CallOp([_i32()], self.kernels[key], arguments).result)
-            scf.yield_([])
+        with self._site(instruction, self.kernels[key]):
+            if self.status is None:
+                func.CallOp([_i32()], self.kernels[key], arguments)
+                return
+            guarded = scf.IfOp(self._is_well())
+            with ir.InsertionPoint(guarded.then_block):
+                self._set_status(func.CallOp([_i32()], self.kernels[key], arguments).result)
+                scf.yield_([])
 
     def _set_status(self, value: Any) -> None:
         memref.store(value, self.status, [index_constant(0)])
@@ -149,23 +169,29 @@ class _ProgramEmitter:
 
     def _kernel(self, instruction: Instruction) -> None:
         """Call the function of an instruction's kernel, emitting it the first time."""
+        results = self.assignment.slices[instruction]
         kernel = kernel_of(instruction)
         if all(s.size == 0 for s in kernel.results):
             return
+        places = {piece: n for n, piece in enumerate(results) if piece.size}
+        operands = [self.assignment.slices[o][0] for o in kernel.operands]
+        in_place = tuple((n, places[s]) for n, s in enumerate(operands) if s in places)
+        if in_place and instruction.opcode == "copy":
+            return  # it is there already
+        kernel = replace(kernel, in_place=in_place)
         if kernel.key not in self.kernels:
             name = f"{self.name}.{len(self.kernels)}.{kernel.root.opcode}".replace("-", "_")
             self.kernels[kernel.key] = name
             with ir.InsertionPoint(self.mlir.body):
                 emit_kernel(name, kernel, self.target)
-        slices = [s for o in kernel.operands for s in self.assignment.slices[o]]
-        slices += self.assignment.slices[instruction]
+        slices = [*(operands[n] for n in kernel.arguments), *results]
         arguments = [self._view(s, t) for s, t in zip(slices, buffer_types(kernel), strict=True)]
         scratch = workspace_shape(kernel.root, self.target)
         if scratch is not None:
             piece = self.assignment.workspace.get(instruction, Slice("arena"))
             arguments.append(self._view(piece, memref_type(scratch)))
-        func.CallOp([], self.kernels[kernel.key], arguments)
-        self.calls += 1
+        with self._site(instruction, self.kernels[kernel.key]):
+            func.CallOp([], self.kernels[kernel.key], arguments)
 
     def _view(self, piece: Slice, memref_type: Any) -> Any:
         """The buffer that a slice is, as elements of its type."""
@@ -174,11 +200,14 @@ class _ProgramEmitter:
 
     def _copy_leaves(self, source: Instruction, targets: Sequence[Slice]) -> None:
         """Copy each leaf of a value to its target, unless it is there already."""
-        shapes = leaves(source.shape)
-        for piece, target, shape in zip(self.assignment.slices[source], targets, shapes):
-            if piece != target and shape.size:
-                kind = memref_type(shape)
-                memref.CopyOp(self._view(piece, kind), self._view(target, kind))
+        shapes, pieces = list(leaves(source.shape)), self.assignment.slices[source]
+        moves = self.assignment.moves(source, targets)
+        if not moves:
+            return
+        with self._site(source, "", sum(shapes[number].byte_size for number in moves)):
+            for number in moves:
+                kind = memref_type(shapes[number])
+                memref.CopyOp(self._view(pieces[number], kind), self._view(targets[number], kind))
 
     def _scalar(self, instruction: Instruction, shape: Shape) -> Any:
         """The value of a scalar in memory."""

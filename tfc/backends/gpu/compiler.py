@@ -8,9 +8,12 @@ from tfc.backends.llvm import compile_ir, compile_ptx, lower_gpu_to_llvm
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Module
+from tfc.hlo.shape import leaves
 from tfc.options import Options
-from tfc.passes import default_pipeline
+from tfc.passes import KernelKinds, PipelineReport, default_pipeline
+from tfc.passes.aliases import Sources, own_leaves
 
+KERNEL_KINDS = KernelKinds(several_results=True, dear_calls=True)
 DEFAULT_TARGET = "nvptx64-nvidia-cuda,sm_80"
 
 
@@ -54,12 +57,17 @@ class GpuExecutable(Executable):
 
     def memory_analysis(self) -> MemoryAnalysis:
         """Arguments and results; each value between has a buffer of its own."""
-        launched = [launch.instruction for launch in self.program.launches]
-        results = {self.hlo.entry.root, *self.hlo.entry.root.operands}
+        sources = Sources()
+        for instruction in self.hlo.entry.instructions:
+            sources.visit(instruction)
+        results = set(sources.of[self.hlo.entry.root])
+        launched = [leaf for launch in self.program.launches
+                    for leaf in zip(own_leaves(launch.instruction),
+                                    leaves(launch.instruction.shape))]  # fmt: skip
         return MemoryAnalysis(
             sum(s.byte_size for s in self.parameter_shapes),
             sum(s.byte_size for s in self.result_shapes),
-            sum(i.array_shape.byte_size for i in launched if i not in results),
+            sum(shape.byte_size for leaf, shape in launched if leaf not in results),
             0,
         )
 
@@ -67,9 +75,13 @@ class GpuExecutable(Executable):
 class GpuCompiler(Compiler):
     """Compiles for NVIDIA GPUs from sm_80 on."""
 
-    def optimize(self, module: Module, options: Options) -> Module:
+    def optimize(
+        self, module: Module, options: Options, report: PipelineReport | None = None
+    ) -> Module:
         """The HLO passes that every backend that makes code shares."""
-        return default_pipeline().run(module, options)
+        return default_pipeline(kinds=KERNEL_KINDS, memory_limit=options.memory_limit).run(
+            module, options, report
+        )
 
     def compile(self, module: Module, options: Options, target: Target | None) -> GpuExecutable:
         """Compile to PTX.

@@ -6,7 +6,6 @@ from math import prod
 from typing import Any
 
 from tfc.backends.mlir.bodies import emit_body
-from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, buffer_types, is_silent, kernel_of
 from tfc.backends.mlir.loops import index_constant
 from tfc.backends.mlir.provider import arith, gpu, ir, scf
@@ -97,7 +96,5 @@ def _emit_kernel(name: str, kernel: Kernel) -> None:
     function = gpu.GPUFuncOp(function_type, sym_name=name, kernel=True)
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
-        shapes = (*kernel.operand_shapes, *kernel.results)
-        buffers = [Buffer(m, s) for m, s in zip(block.arguments, shapes)]
-        emit_body(kernel, buffers, Grid(), flat=True)
+        emit_body(kernel, kernel.buffers(list(block.arguments)), Grid(), flat=True)
         gpu.return_([])

@@ -6,6 +6,7 @@ from tfc.backends.mlir.convolutions import emit_convolution
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, Loops, emit_dot, emit_elementwise
 from tfc.backends.mlir.reductions import emit_reduce
+from tfc.backends.mlir.several_results import emit_several
 from tfc.errors import UnsupportedError
 from tfc.hlo.op import op_named
 
@@ -19,6 +20,7 @@ BODIES: dict[str, Emit] = {
     "iota": emit_elementwise,
     "constant": emit_elementwise,
     "parameter": emit_elementwise,
+    "tuple": emit_several,
 }
 
 

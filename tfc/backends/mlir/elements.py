@@ -25,7 +25,7 @@ from tfc.backends.mlir.value import (
     to_memory,
 )
 from tfc.errors import InternalError, UnsupportedError
-from tfc.hlo.indexing import Condition, Index, Piece
+from tfc.hlo.indexing import Condition, Index, Piece, possible
 from tfc.hlo.indexing import constant as constant_index
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import op_named
@@ -95,7 +95,7 @@ class Elements:
             return source if isinstance(source, Scalar) else self.load(source, index)
         op = op_named(instruction.opcode)
         if op.index_map is not None:
-            return self._move(instruction, list(op.index_map(instruction, index)))
+            return self._move(instruction, possible(op.index_map(instruction, index)))
         if op.elementwise:
             return emit_element(
                 instruction, *(self.element(o, index) for o in instruction.operands)
@@ -111,16 +111,14 @@ class Elements:
         raise UnsupportedError(f"'{instruction.opcode}' cannot be part of a kernel")
 
     def _move(self, instruction: Instruction, pieces: list[Piece]) -> Scalar:
-        """The first piece whose conditions hold; the last one needs none tested."""
-        pieces = [p for p in pieces if not any(c.never for c in p.conditions)]
+        """The first of the possible pieces whose conditions hold."""
         piece, rest = pieces[0], pieces[1:]
         operand = instruction.operands[piece.operand]
-        conditions = [c for c in piece.conditions if not c.always]
-        if not rest or not conditions:
+        if not rest:
             return self.element(operand, piece.index)
         # A branch, not a select: the operand must not be read outside of its bounds.
         element_type = instruction.array_shape.element_type
-        chosen = scf.IfOp(self.holds(conditions), [mlir_type(element_type)], has_else=True)
+        chosen = scf.IfOp(self.holds(piece.conditions), [mlir_type(element_type)], has_else=True)
         with ir.InsertionPoint(chosen.then_block):
             scf.yield_([self.with_variables().element(operand, piece.index).value])
         with ir.InsertionPoint(chosen.else_block):

@@ -14,12 +14,19 @@ from typing import Any, Protocol
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.loops import LoopBody, for_loop
 from tfc.backends.mlir.provider import ir
-from tfc.backends.mlir.spaces import bind, loop_space
+from tfc.backends.mlir.spaces import (
+    access_positions,
+    bind,
+    loop_space,
+    make_space,
+    merge_loops,
+    pieces,
+)
 from tfc.backends.mlir.value import Scalar, constant, convert, memory_type
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.indexing import Index, variable
 from tfc.hlo.ir import Attributes, Computation, Instruction
-from tfc.hlo.shape import PRED, Shape, leaves
+from tfc.hlo.shape import PRED, Shape, TupleShape, leaves
 from tfc.hlo.sums import kernel_sum_type
 from tfc.passes.aliases import is_alias
 
@@ -39,12 +46,15 @@ class Kernel:
     """What one kernel computes: a computation from operand arrays to result arrays.
 
     `operands` are the instructions whose values it reads, in the order of the computation's
-    parameters; `key` is equal for kernels whose code is the same.
+    parameters; `key` is equal for kernels whose code is the same. `in_place` says which operands
+    lie where a result does, as pairs of their numbers: these are no arguments of the kernel, since
+    the result's buffer stands for both.
     """
 
     computation: Computation
     operands: tuple[Instruction, ...]
     results: tuple[Shape, ...]
+    in_place: tuple[tuple[int, int], ...] = ()
 
     @property
     def root(self) -> Instruction:
@@ -59,7 +69,26 @@ class Kernel:
     @cached_property
     def key(self) -> Hashable:
         """Structure without names and metadata."""
-        return structure(self.computation), self.operand_shapes, self.results
+        return structure(self.computation), self.operand_shapes, self.results, self.in_place
+
+    @property
+    def arguments(self) -> list[int]:
+        """The numbers of the operands that are arguments."""
+        inside = {operand for operand, _ in self.in_place}
+        return [n for n in range(len(self.operands)) if n not in inside]
+
+    def buffers(self, memrefs: Sequence[Any]) -> list[Buffer]:
+        """The buffers of the operands and then the results, of a function's arguments."""
+        arguments = self.arguments
+        held = dict(zip(arguments, memrefs))
+        results = memrefs[len(arguments) :]
+        held.update((operand, results[result]) for operand, result in self.in_place)
+        operands = [Buffer(held[n], shape) for n, shape in enumerate(self.operand_shapes)]
+        return operands + [Buffer(m, shape) for m, shape in zip(results, self.results)]
+
+    def overwrites(self, operand: Instruction) -> bool:
+        """True if a parameter of the computation lies where a result does."""
+        return any(self.computation.parameters[n] is operand for n, _ in self.in_place)
 
 
 def structure(computation: Computation) -> Hashable:
@@ -110,8 +139,9 @@ def is_silent(instruction: Instruction) -> bool:
 
 
 def buffer_types(kernel: Kernel) -> list[Any]:
-    """The memref types of a kernel's operands and results: flat, with static sizes."""
-    return [memref_type(s) for s in (*kernel.operand_shapes, *kernel.results)]
+    """The memref types of a kernel's arguments and results: flat, with static sizes."""
+    shapes = [kernel.operands[n].array_shape for n in kernel.arguments]
+    return [memref_type(s) for s in (*shapes, *kernel.results)]
 
 
 def memref_type(shape: Shape) -> Any:
@@ -133,13 +163,68 @@ def store_elements(
     flat: bool,
 ) -> None:
     """Store every element of an instruction of the kernel's computation into a buffer."""
-    space = loop_space(kernel.computation, value, result, flat=flat)
+    store_together(kernel, buffers, [value], [result], loops, flat)
 
-    def body(points: Sequence[Any]) -> None:
-        elements = Elements(sources(kernel, buffers), space.bind(points))
-        elements.store(elements.element(value, space.index), result, space.index)
 
-    loops.each(space.sizes, body)
+def store_together(
+    kernel: Kernel,
+    buffers: Sequence[Buffer],
+    values: Sequence[Instruction],
+    results: Sequence[Buffer],
+    loops: Loops,
+    flat: bool,
+) -> None:
+    """Store several instructions of the same dimensions and layout, an element of each at a time.
+
+    Loops without conditions run fastest: each piece of a concatenate, and the edges of a pad, have
+    loops of their own, inside those over the dimensions that are outer to them.
+    """
+    first, root = results[0], several(values)
+    dims, order = first.shape.dims, first.shape.layout.minor_to_major[::-1]
+    parameters = kernel.computation.parameters
+    whole = [[(0, size)] for size in dims]
+    ranges = whole if flat else pieces(parameters, root, dims)
+    # The last dimension in pieces: the loops from here on belong to one piece.
+    last = max((p for p, d in enumerate(order) if len(ranges[d]) > 1), default=0)
+
+    def outer(position: int, box: dict[int, tuple[int, int]], points: list[Any]) -> None:
+        for low, high in ranges[order[position]]:
+            inner = {**box, order[position]: (low, high)}
+            if position < last:
+                loops.each(
+                    [high - low], lambda p, inner=inner: outer(position + 1, inner, [*points, *p])
+                )
+            else:
+                leaf(inner, points)
+
+    def leaf(box: dict[int, tuple[int, int]], points: list[Any]) -> None:
+        part = [box.get(d, (0, size)) for d, size in enumerate(dims)]
+        if flat:
+            space = make_space(dims, [order])
+        else:
+            space = merge_loops(
+                dims, order, range(1, last + 1),
+                lambda index: access_positions(parameters, root, index), first.position, part,
+            )  # fmt: skip
+
+        def body(rest: Sequence[Any]) -> None:
+            scope = Elements(sources(kernel, buffers), space.bind([*points, *rest]))
+            # All are computed before any is stored: a result may lie where an operand does.
+            made = [scope.element(value, space.index) for value in values]
+            for element, result in zip(made, results):
+                scope.store(element, result, space.index)
+
+        loops.each(space.sizes[last:], body)
+
+    if order:
+        outer(0, {}, [])
+    else:
+        leaf({}, [])
+
+
+def several(values: Sequence[Instruction]) -> Instruction:
+    """A tuple of instructions."""
+    return Instruction("tuple", tuple(values), TupleShape(tuple(v.shape for v in values)))
 
 
 def sources(kernel: Kernel, buffers: Sequence[Buffer]) -> dict[Instruction, Buffer | Scalar]:

@@ -24,6 +24,7 @@ from tfc.backends.mlir.vectors import (
     Position,
     Vectors,
     add,
+    divide,
     for_range,
     index_value,
     load,
@@ -76,7 +77,7 @@ def _emit_body(
     vectors = Vectors(spec.element_type, schedule.lanes)
 
     def one(b: Position, _: Any) -> None:
-        starts = [multiply(b, s[0]) for s in (spec.lhs_strides, spec.rhs_strides, spec.out_strides)]
+        starts = _batch_starts(spec, b)
         if schedule.stream is not None:
             emit_streamed(vectors, schedule.stream, memories, starts, target)
             return
@@ -87,6 +88,17 @@ def _emit_body(
 
     if min(spec.m, spec.n) > 0:
         for_range(0, spec.batch, 1, one)
+
+
+def _batch_starts(spec: MatmulSpec, number: Position) -> list[Position]:
+    """Where a product of the batch begins in lhs, rhs and out."""
+    steps = [s[0] for s in (spec.lhs_strides, spec.rhs_strides, spec.out_strides)]
+    if spec.outer is None:
+        return [multiply(number, s) for s in steps]
+    inner, outer = spec.outer
+    whole = divide(number, inner)
+    rest = subtract(number, multiply(whole, inner))
+    return [add(multiply(whole, o), multiply(rest, s)) for o, s in zip(outer, steps)]
 
 
 @dataclass(frozen=True)

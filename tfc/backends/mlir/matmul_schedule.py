@@ -21,6 +21,8 @@ class MatmulSpec:
         rhs_strides: the same along (b, p, j).
         out_strides: the same along (b, i, j); the last is 1.
         lhs_size, rhs_size, out_size: the arrays' numbers of elements.
+        outer: for a batch in two directions: how many steps of the inner one, which the strides are
+            of, make one of the outer, and how long that is in lhs, rhs and out.
 
     Raises:
         InternalError: the element type, a stride or a size is not as said above.
@@ -37,18 +39,21 @@ class MatmulSpec:
     lhs_size: int
     rhs_size: int
     out_size: int
+    outer: tuple[int, Strides] | None = None
 
     def __post_init__(self) -> None:
         if self.element_type not in (F32, F64) or (self.n > 1 and self.out_strides[2] != 1):
             raise InternalError(f"no matrix product for {self}")
         if 0 in (self.batch, self.m, self.n):
             return
+        inner, outer = self.outer or (self.batch, (0, 0, 0))
         for strides, sizes, size in (
-            (self.lhs_strides, (self.batch, self.m, self.k), self.lhs_size),
-            (self.rhs_strides, (self.batch, self.k, self.n), self.rhs_size),
-            (self.out_strides, (self.batch, self.m, self.n), self.out_size),
+            ((outer[0], *self.lhs_strides), (inner, self.m, self.k), self.lhs_size),
+            ((outer[1], *self.rhs_strides), (inner, self.k, self.n), self.rhs_size),
+            ((outer[2], *self.out_strides), (inner, self.m, self.n), self.out_size),
         ):
-            last = sum(stride * (width - 1) for stride, width in zip(strides, sizes))
+            widths = (self.batch // inner, *sizes)
+            last = sum(stride * (width - 1) for stride, width in zip(strides, widths))
             if min(sizes) > 0 and (min(strides) < 0 or last >= size):
                 raise InternalError(f"strides leave an array of {size} elements in {self}")
 
@@ -75,7 +80,7 @@ class MatmulSpec:
 
     def flattened(self) -> "MatmulSpec":
         """The same product with the batch counted as rows, where the strides allow it."""
-        if self.batch == 1 or self.rhs_strides[0] != 0:
+        if self.batch == 1 or self.rhs_strides[0] != 0 or self.outer is not None:
             return self
         for strides in (self.lhs_strides, self.out_strides):
             if strides[0] != self.m * strides[1]:

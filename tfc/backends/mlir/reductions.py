@@ -1,4 +1,5 @@
-"""Reductions: a kernel whose root is `reduce`, with the producers that fusion gave it.
+"""Reductions: a kernel whose root is `reduce`, with the producers that fusion gave it, or several
+that go over the same elements and what is stored on the way.
 
 Where the fastest dimension in memory is reduced, each result is a sequential sum that LLVM splits
 over vector lanes (rows). Where it is kept, the results of a stretch of neighbours are accumulated
@@ -7,8 +8,9 @@ side by side in the result buffer (columns). On a grid each point makes one resu
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import (
@@ -18,6 +20,7 @@ from tfc.backends.mlir.kernels import (
     multiply_freely,
     nest,
     plain_loop,
+    several,
     sources,
 )
 from tfc.backends.mlir.loops import LoopBody, LoopNest, for_loop, index_constant
@@ -34,43 +37,113 @@ from tfc.backends.mlir.spaces import (
 from tfc.backends.mlir.value import Scalar, constant, convert, maximum, minimum
 from tfc.hlo.contraction import free_dimensions
 from tfc.hlo.indexing import Index
-from tfc.hlo.ir import Computation
+from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import F32, ElementType, Shape
+from tfc.passes.loop_spaces import visits
 
 # Sums longer than this are taken in pieces: the error then grows with the root of the length.
 CHUNK = 4096
 # Neighbouring results accumulated at a time: 8 KiB of f32 stays in the first-level cache.
 STRETCH = 2048
+LEAST_STRETCH = 256  # of each result, where there are many
+ROWS = 4  # rows that go into loaded accumulators, if their elements take little code
+MOST_UNROLLED = 16  # (instruction, index) pairs
 
+T = TypeVar("T")
 Combine = Callable[[Sequence[Scalar], Sequence[Scalar]], Sequence[Scalar]]
 
 
 def emit_reduce(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:
     """A reduction into one result buffer for each of its operands."""
     root = kernel.root
-    count = len(root.operands) // 2
-    results = buffers[-count:]
-    operand = root.operands[0].array_shape
-    kept = free_dimensions(operand.rank, root["dimensions"])
+    results = buffers[-(len(root.operands) // 2) :]
+    emit_reductions(Reductions(kernel, buffers, [(root, results)]), loops, flat)
+
+
+class Reductions:
+    """Reductions of arrays of one shape over the same dimensions, in one pass over the elements.
+
+    Args:
+        reduces: each reduction with its result buffers.
+        stored: arrays of the operands' shape that the pass stores besides, with their buffers.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        buffers: Sequence[Buffer],
+        reduces: Sequence[tuple[Instruction, Sequence[Buffer]]],
+        stored: Sequence[tuple[Instruction, Buffer]] = (),
+    ):
+        self.kernel, self.buffers, self.stored = kernel, buffers, stored
+        first = reduces[0][0]
+        self.operand = first.operands[0].array_shape
+        self.reduced: tuple[int, ...] = first["dimensions"]
+        self.kept = free_dimensions(self.operand.rank, self.reduced)
+        self.results = [result for _, results in reduces for result in results]
+        self.counts = [len(results) for _, results in reduces]
+        self.inputs = [r.operands[:n] for (r, _), n in zip(reduces, self.counts)]
+        self.init_values = [i for (r, _), n in zip(reduces, self.counts) for i in r.operands[n:]]
+        self.sums = [accumulation(r["to_apply"]) for r, _ in reduces]
+        self.identities = [identity for some in self.sums for identity in some.identities]
+        self.values = several([*(i for some in self.inputs for i in some), *(v for v, _ in stored)])
+
+    def space(self, order: Sequence[int], barriers: Sequence[int]) -> Space:
+        """Loops over the dimensions in this order."""
+        stored = self.stored[0][1].position if self.stored else None
+        return merge_loops(self.operand.dims, order, barriers, self._reads, stored)
+
+    def _reads(self, index: Indices) -> Iterator[Index]:
+        return access_positions(self.kernel.computation.parameters, self.values, index)
+
+    def code(self, space: Space) -> int:
+        """How many instructions a point's elements are computed from."""
+        return sum(1 for _ in visits(self.kernel.computation.parameters, self.values, space.index))
+
+    def inits(self, scope: Elements) -> list[Scalar]:
+        """What the accumulators begin with."""
+        return self.widen([scope.element(i, ()) for i in self.init_values])
+
+    def widen(self, scalars: Sequence[Scalar]) -> list[Scalar]:
+        """Accumulators from scalars of the results' types."""
+        parts = zip(self.sums, self.split(scalars))
+        return [wide for some, part in parts for wide in some.widen(part)]
+
+    def narrow(self, totals: Sequence[Scalar]) -> list[Scalar]:
+        """The accumulators in the results' types."""
+        shapes = self.split([r.shape for r in self.results])
+        parts = zip(self.sums, self.split(totals), shapes)
+        return [total for some, part, own in parts for total in some.narrow(part, own)]
+
+    def step(self, scope: Elements, space: Space, totals: Sequence[Scalar]) -> list[Scalar]:
+        """The accumulators with the elements at a point, where the arrays besides are stored."""
+        inputs = [[scope.element(i, space.index) for i in some] for some in self.inputs]
+        values = [scope.element(value, space.index) for value, _ in self.stored]
+        for value, (_, buffer) in zip(values, self.stored):
+            scope.store(value, buffer, space.index)
+        parts = zip(self.sums, self.split(totals), inputs)
+        return [total for some, old, new in parts for total in some.combine(old, some.widen(new))]
+
+    def split(self, totals: Sequence[T]) -> list[Sequence[T]]:
+        """What belongs to each reduction, of what there is one of for each accumulator."""
+        ends = list(accumulate(self.counts))
+        return [totals[end - count : end] for end, count in zip(ends, self.counts)]
+
+
+def emit_reductions(work: Reductions, loops: Loops, flat: bool) -> None:
+    """Emit the loops of one pass over the elements."""
+    operand, kept = work.operand, work.kept
     order = operand.layout.minor_to_major[::-1]
     wide = [d for d in order if operand.dims[d] > 1]
     if flat:
         groups = [*([d] for d in kept), *([d] for d in order if d not in kept)]
-        space = make_space(operand.dims, groups)
-        _emit_rows(kernel, buffers, results, space, len(kept), loops)
-    elif wide and wide[-1] in kept and root["dimensions"]:
-        _emit_columns(kernel, buffers, results, kept, loops)
+        _emit_rows(work, make_space(operand.dims, groups), len(kept), loops)
+    elif wide and wide[-1] in kept and work.reduced:
+        _emit_columns(work, loops)
     else:
         rows = [d for d in order if d in kept] + [d for d in order if d not in kept]
-        space = merge_loops(operand.dims, rows, [len(kept)], _reads(kernel))
-        outer = sum(1 for g in space.groups if g[0] in kept)
-        _emit_rows(kernel, buffers, results, space, outer, loops)
-
-
-def _reads(kernel: Kernel) -> Callable[[Indices], Iterator[Index]]:
-    """The positions in memory that are read for an element of the first operand."""
-    parameters, operand = kernel.computation.parameters, kernel.root.operands[0]
-    return lambda index: access_positions(parameters, operand, index)
+        space = work.space(rows, [len(kept)])
+        _emit_rows(work, space, sum(1 for g in space.groups if g[0] in kept), loops)
 
 
 def combination(to_apply: Computation) -> tuple[Combine, float | complex | None]:
@@ -121,35 +194,22 @@ def accumulation(to_apply: Computation) -> Accumulation:
     return Accumulation(combine, (identity,) * count)
 
 
-def _emit_rows(
-    kernel: Kernel,
-    buffers: Sequence[Buffer],
-    results: Sequence[Buffer],
-    space: Space,
-    outer: int,
-    loops: Loops,
-) -> None:
+def _emit_rows(work: Reductions, space: Space, outer: int, loops: Loops) -> None:
     """The first `outer` loops visit the results; the others run inside with accumulators."""
-    root = kernel.root
-    count = len(results)
-    kept = free_dimensions(root.operands[0].array_shape.rank, root["dimensions"])
-    at = tuple(space.index[d] for d in kept)
-    sums = accumulation(root["to_apply"])
+    at = tuple(space.index[d] for d in work.kept)
 
     def step(scope: Elements, totals: Sequence[Scalar]) -> Sequence[Scalar]:
-        elements = [scope.element(o, space.index) for o in root.operands[:count]]
-        return sums.combine(totals, sums.widen(elements))
+        return work.step(scope, space, totals)
+
+    def innermost(size: int, body: LoopBody, carried: Sequence[Scalar]) -> Sequence[Scalar]:
+        return chunked_loop(size, body, carried, work.identities, prod(sizes))
 
     variables, sizes = space.variables[outer:], space.sizes[outer:]
 
-    def innermost(size: int, body: LoopBody, carried: Sequence[Scalar]) -> Sequence[Scalar]:
-        return chunked_loop(size, body, carried, sums.identities, prod(sizes))
-
     def body(points: Sequence[Any]) -> None:
-        scope = Elements(sources(kernel, buffers), space.bind(points))
-        inits = sums.widen([scope.element(i, ()) for i in root.operands[count:]])
-        totals = nest(scope, variables, sizes, inits, step, innermost)
-        for total, result in zip(sums.narrow(totals, [r.shape for r in results]), results):
+        scope = Elements(sources(work.kernel, work.buffers), space.bind(points))
+        totals = nest(scope, variables, sizes, work.inits(scope), step, innermost)
+        for total, result in zip(work.narrow(totals), work.results):
             scope.store(total, result, at)
 
     loops.each(space.sizes[:outer], body)
@@ -180,16 +240,9 @@ def chunked_loop(
     return for_loop(0, size, CHUNK, chunk, carried)
 
 
-def _emit_columns(
-    kernel: Kernel,
-    buffers: Sequence[Buffer],
-    results: Sequence[Buffer],
-    kept: Sequence[int],
-    loops: Loops,
-) -> None:
+def _emit_columns(work: Reductions, loops: Loops) -> None:
     """Neighbouring results side by side: the loop over the fastest dimension is the inner one."""
-    root = kernel.root
-    operand = root.operands[0].array_shape
+    operand, kept = work.operand, work.kept
     order = operand.layout.minor_to_major[::-1]
     last = max(p for p, d in enumerate(order) if operand.dims[d] > 1)
     # Kept dimensions that end the order run innermost; the other kept ones are the outer loops.
@@ -199,22 +252,20 @@ def _emit_columns(
     inner = [d for d in order[start:] if d in kept]
     outer = [d for d in order[:start] if d in kept]
     reduced = [d for d in order if d not in kept]
-    space = merge_loops(
-        operand.dims, [*outer, *reduced, *inner], [len(outer), len(outer) + len(reduced)],
-        _reads(kernel),
-    )  # fmt: skip
+    space = work.space([*outer, *reduced, *inner], [len(outer), len(outer) + len(reduced)])
     split = [sum(1 for g in space.groups if g[0] in part) for part in (outer, reduced)]
-    _Columns(kernel, buffers, results, space, split, kept).emit(loops)
+    _Columns(work, space, split).emit(loops)
 
 
 class _Columns:
     """The loops of the columns form: outer, stretch, reduced, neighbours."""
 
-    def __init__(self, kernel, buffers, results, space: Space, split, kept: Sequence[int]):
-        self.kernel, self.buffers, self.results, self.space = kernel, buffers, results, space
+    def __init__(self, work: Reductions, space: Space, split: Sequence[int]):
+        self.work, self.space = work, space
         self.outer, self.reduced = split
-        self.at = tuple(space.index[d] for d in kept)
-        self.combine, _ = combination(kernel.root["to_apply"])
+        self.at = tuple(space.index[d] for d in work.kept)
+        self.stretch = max(STRETCH // len(work.results), LEAST_STRETCH)
+        self.together = ROWS if work.code(space) <= MOST_UNROLLED else 1
 
     def emit(self, loops: Loops) -> None:
         """Emit the kernel's body."""
@@ -225,24 +276,33 @@ class _Columns:
 
         def body(points: Sequence[Any]) -> None:
             outer = bind([self.space.variables[n] for n in around], points)
-            scope = Elements(sources(self.kernel, self.buffers), outer)
-            for_loop(0, sizes[-1], STRETCH, lambda low, _: self._stretch(scope, low), [])
+            scope = Elements(sources(self.work.kernel, self.work.buffers), outer)
+            for_loop(0, sizes[-1], self.stretch, lambda low, _: self._stretch(scope, low), [])
 
         loops.each([sizes[n] for n in around], body)
 
     def _stretch(self, scope: Elements, low: Any) -> Sequence[Scalar]:
         high = arith.minsi(
-            arith.addi(low, index_constant(STRETCH)), index_constant(self.space.sizes[-1])
+            arith.addi(low, index_constant(self.stretch)), index_constant(self.space.sizes[-1])
         )
         for_loop(low, high, 1, lambda point, _: self._start(scope, point))
         middle = slice(self.outer, self.outer + self.reduced)
-        variables = self.space.variables[middle]
+        *variables, last = self.space.variables[middle]
+        *sizes, size = self.space.sizes[middle]
+        whole = size - size % self.together
 
         def accumulate(points: Sequence[Any]) -> None:
-            inner = scope.with_variables(**bind(variables, points))
-            for_loop(low, high, 1, lambda point, _: self._step(inner, point))
+            around = scope.with_variables(**bind(variables, points))
 
-        LoopNest().each(self.space.sizes[middle], accumulate)
+            def rows(first: Any, count: int) -> Sequence[Scalar]:
+                numbers = [arith.addi(first, index_constant(k)) for k in range(count)]
+                inner = [around.with_variables(**bind([last], [n])) for n in numbers]
+                return for_loop(low, high, 1, lambda point, _: self._step(inner, point))
+
+            for_loop(0, whole, self.together, lambda first, _: rows(first, self.together))
+            for_loop(whole, size, 1, lambda first, _: rows(first, 1))
+
+        LoopNest().each(sizes, accumulate)
         return []
 
     def _at_point(self, scope: Elements, point: Any) -> Elements:
@@ -250,17 +310,16 @@ class _Columns:
 
     def _start(self, scope: Elements, point: Any) -> Sequence[Scalar]:
         inner = self._at_point(scope, point)
-        for init, result in zip(self.kernel.root.operands[len(self.results) :], self.results):
-            inner.store(inner.element(init, ()), result, self.at)
+        inits = self.work.narrow(self.work.inits(inner))
+        for init, result in zip(inits, self.work.results):
+            inner.store(init, result, self.at)
         return []
 
-    def _step(self, scope: Elements, point: Any) -> Sequence[Scalar]:
-        inner = self._at_point(scope, point)
-        elements = [
-            inner.element(o, self.space.index)
-            for o in self.kernel.root.operands[: len(self.results)]
-        ]
-        totals = [inner.load(r, self.at) for r in self.results]
-        for total, result in zip(self.combine(totals, elements), self.results):
-            inner.store(total, result, self.at)
+    def _step(self, rows: Sequence[Elements], point: Any) -> Sequence[Scalar]:
+        scopes = [self._at_point(row, point) for row in rows]
+        totals = self.work.widen([scopes[0].load(r, self.at) for r in self.work.results])
+        for scope in scopes:
+            totals = self.work.step(scope, self.space, totals)
+        for total, result in zip(self.work.narrow(totals), self.work.results):
+            scopes[0].store(total, result, self.at)
         return []

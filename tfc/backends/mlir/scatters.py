@@ -1,4 +1,6 @@
-"""Scatter: a kernel that copies its operands, then combines updates into them one after the other.
+"""Scatter: a kernel that combines updates into its operands one after the other.
+
+An operand that does not lie where its result does is copied there first.
 
 Updates may fall on the same element, so they run in order, as sequential loops: this form is for
 backends that run a kernel in one thread.
@@ -42,6 +44,8 @@ class _Scatter:
     def emit(self) -> None:
         """Emit the kernel's body."""
         for operand, result in zip(self.root.operands, self.results):
+            if self.kernel.overwrites(operand):
+                continue
             store_elements(self.kernel, self.buffers, operand, result, LoopNest(), flat=False)
         dims = self.updates[0].array_shape.dims
         batch = [d for d in range(len(dims)) if d not in self.windows.window_dims]

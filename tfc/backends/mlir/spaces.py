@@ -7,14 +7,21 @@ longer loops vectorise better.
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise, product
+from math import prod
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer
 from tfc.hlo.indexing import Index, constant, delinearize, variable
 from tfc.hlo.ir import Computation, Instruction
-from tfc.hlo.op import op_named
+from tfc.passes.fusible import price
+from tfc.passes.loop_spaces import visits
 
 Indices = tuple[Index, ...]
+Box = Sequence[tuple[int, int]]  # for each dimension the range of a part of an array
+_MOST_PIECES = 128  # parts of one array
+_MORE_CODE = 4  # how many times the code of one loop its parts may have …
+_LITTLE_CODE = 64  # … unless it is less than this
 
 
 @dataclass(frozen=True)
@@ -41,8 +48,11 @@ def bind(variables: Sequence[Index], points: Sequence[Any]) -> dict[str, Any]:
     return {v.name: p for v, p in zip(variables, points) if v.kind == "variable"}
 
 
-def make_space(dims: Sequence[int], groups: Sequence[Sequence[int]], prefix: str = "i") -> Space:
-    """The space of given groups of dimensions."""
+def make_space(
+    dims: Sequence[int], groups: Sequence[Sequence[int]], prefix: str = "i", box: Box | None = None
+) -> Space:
+    """The space of given groups of dimensions, or of the part of it in a box."""
+    origin, dims = zip(*((low, high - low) for low, high in box)) if box else ((), dims)
     variables, sizes = [], []
     index = [constant(0)] * len(dims)
     for number, group in enumerate(groups):
@@ -52,7 +62,7 @@ def make_space(dims: Sequence[int], groups: Sequence[Sequence[int]], prefix: str
             size *= width
         loop = variable(f"{prefix}{number}", size)
         for d, i in zip(group, delinearize(loop, widths)):
-            index[d] = i
+            index[d] = i + origin[d] if origin else i
         variables.append(loop)
         sizes.append(size)
     frozen = tuple(tuple(g) for g in groups)
@@ -70,6 +80,7 @@ def loop_space(
     """The space of a kernel that stores each element of `result`, in the order of its memory.
 
     Args:
+        root: the instruction stored, or a tuple of several of one shape.
         flat: one loop over everything, whatever the accesses (a GPU grid).
         elements: look at what `root` reads to choose the loops; else only at the result.
     """
@@ -78,7 +89,7 @@ def loop_space(
         return make_space(dims, [order])
     parameters = computation.parameters
     reads = (lambda index: access_positions(parameters, root, index)) if elements else None
-    return merge_loops(dims, order, [], reads, result)
+    return merge_loops(dims, order, [], reads, result.position)
 
 
 def merge_loops(
@@ -86,7 +97,8 @@ def merge_loops(
     order: Sequence[int],
     barriers: Sequence[int],
     reads: Callable[[Indices], Iterable[Index]] | None,
-    result: Buffer | None = None,
+    written: Callable[[Indices], Index] | None = None,
+    box: Box | None = None,
     prefix: str = "i",
 ) -> Space:
     """Join neighbouring loops, from the innermost outwards, while all accesses stay linear.
@@ -95,7 +107,8 @@ def merge_loops(
         order: the dimensions that the loops run over, outermost first; others stay at 0.
         barriers: positions in `order` that must begin a new loop.
         reads: the positions in memory that are read where the loops visit an index.
-        result: a buffer that is stored to at the same index.
+        written: the position that is stored to at an index.
+        box: the part that the loops visit; all of it by default.
         prefix: what the names of the variables begin with.
     """
     groups: list[list[int]] = [[d] for d in order]
@@ -105,14 +118,14 @@ def merge_loops(
         if position not in starts:
             at = _group_at(groups, position)
             joined = groups[: at - 1] + [groups[at - 1] + groups[at]] + groups[at + 1 :]
-            space = make_space(dims, joined, prefix)
+            space = make_space(dims, joined, prefix, box)
             positions = list(reads(space.index)) if reads else []
-            if result is not None:
-                positions.append(result.position(space.index))
+            if written is not None:
+                positions.append(written(space.index))
             if all(is_linear(p) for p in positions):
                 groups = joined
         position -= 1
-    return make_space(dims, groups, prefix)
+    return make_space(dims, groups, prefix, box)
 
 
 def _group_at(groups: list[list[int]], position: int) -> int:
@@ -134,28 +147,16 @@ def access_positions(
     """The positions, in elements, that the value of `root` at `index` is read from.
 
     Args:
+        root: an instruction, or a tuple of several of one shape.
         known: instructions whose values need no reading.
     """
-    seen: set[tuple[Instruction, Indices]] = set()
-    stack = [(root, index)]
-    while stack:
-        instruction, at = stack.pop()
-        if (instruction, at) in seen or instruction in known or not instruction.array_shape.rank:
-            continue
-        seen.add((instruction, at))
+    for instruction, at, pieces in visits(parameters, root, index, known):
         if instruction in parameters:
             yield Buffer(None, instruction.array_shape).position(at)
-            continue
-        op = op_named(instruction.opcode)
-        if op.index_map is not None:
-            for piece in op.index_map(instruction, at):
-                stack.append((instruction.operands[piece.operand], piece.index))
-                yield from (c.index for c in piece.conditions if not c.always)
-                stack.extend(piece.sources())
         elif instruction.opcode == "iota":
             yield at[instruction["iota_dimension"]]
-        else:
-            stack.extend((o, at) for o in instruction.operands)
+        for piece in pieces:
+            yield from (c.index for c in piece.conditions)
 
 
 def is_linear(index: Index) -> bool:
@@ -171,3 +172,39 @@ def is_linear(index: Index) -> bool:
             return index.left is not None and is_linear(index.left)
         case _:
             return False
+
+
+def pieces(
+    inputs: Container[Instruction], root: Instruction, dims: Sequence[int]
+) -> list[list[tuple[int, int]]]:
+    """For each dimension the ranges in which elements come from one piece of a concatenate or pad.
+
+    Loops over them have no branch in them. Where that is too much code, each has one range.
+
+    Args:
+        inputs: the parameters of the kernel's computation.
+        root: the instruction in it that is the array, or a tuple of several like it.
+    """
+    variables = tuple(variable(f"i{d}", size) for d, size in enumerate(dims))
+    cuts = [{0, size} for size in dims]
+    for _, _, parts in visits(inputs, root, variables):
+        for condition in (c for p in parts for c in p.conditions):
+            for d, i in enumerate(variables):
+                rest = condition.index - i
+                if rest.kind == "constant":
+                    ends = (condition.low - rest.value, condition.high - rest.value)
+                    cuts[d].update(e for e in ends if 0 < e < dims[d])
+    whole = [[(0, size)] for size in dims]
+    ranges = [list(pairwise(sorted(c))) or [(0, 0)] for c in cuts]
+    if ranges == whole or prod(map(len, ranges)) > _MOST_PIECES:
+        return whole
+    groups = [[d] for d in range(len(dims))]
+    spaces = (make_space(dims, groups, box=box) for box in product(*ranges))
+    code = sum(_code(inputs, root, space.index) for space in spaces)
+    most = max(_MORE_CODE * _code(inputs, root, variables), _LITTLE_CODE)
+    return ranges if code <= most else whole
+
+
+def _code(inputs: Container[Instruction], root: Instruction, index: Indices) -> int:
+    """How much code computes the value at an index, in small operations."""
+    return sum(max(price(i), 1) for i, _, _ in visits(inputs, root, index))

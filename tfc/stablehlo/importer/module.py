@@ -93,6 +93,13 @@ class Functions:
         if donors:
             listed = ", ".join(f"({n}, {{}})" for n in donors)
             found.append(("buffer_donor", f"{{ {listed} }}"))
+        aliases = {n: a["tf.aliasing_output"].value for n, a in enumerate(arguments)
+                   if "tf.aliasing_output" in a}  # fmt: skip
+        if aliases:
+            count = len(function["function_type"].value.results)
+            listed = ", ".join(f"{{{k if count > 1 else ''}}}: ({n}, {{}}, may-alias)"
+                               for n, k in aliases.items())  # fmt: skip
+            found.append(("input_output_alias", f"{{ {listed} }}"))
         return tuple(found)
 
 

@@ -1,0 +1,51 @@
+"""What the text form says about a loop: XLA's `backend_config={"known_trip_count":{"n":"10"}}`."""
+
+import json
+from typing import Any
+
+from tfc.hlo.ir import Instruction
+from tfc.hlo.lexer import unquote
+
+_NAME, _KEY = "backend_config", "known_trip_count"
+# What names elements of the state by their numbers, or says how one of them runs.
+_ABOUT_ELEMENTS = ("known_induction_variable", "known_init_step", "dynamic_variables")
+
+
+def stated_trip_count(loop: Instruction) -> int | None:
+    """How often the text says that the body runs; None if it does not."""
+    config = _config(loop)
+    stated = (config or {}).get(_KEY)
+    text = str(stated.get("n", "")) if isinstance(stated, dict) else ""
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def with_trip_count(loop: Instruction, count: int) -> Instruction:
+    """The loop that says how often its body runs; itself if it does, or has a config of its own."""
+    config = _config(loop)
+    if config is None or stated_trip_count(loop) == count:
+        return loop
+    return _with_config(loop, {**config, _KEY: {"n": str(count)}})
+
+
+def without_element_numbers(loop: Instruction) -> Instruction:
+    """The loop without what its text says about single elements of the state."""
+    config = _config(loop)
+    if not config or not any(name in config for name in _ABOUT_ELEMENTS):
+        return loop
+    return _with_config(loop, {k: v for k, v in config.items() if k not in _ABOUT_ELEMENTS})
+
+
+def _config(loop: Instruction) -> dict[str, Any] | None:
+    """The config as a mapping, empty if there is none; None if it is of another form."""
+    text = dict(loop.annotations).get(_NAME, "{}")
+    try:
+        found = json.loads(unquote(text) if text.startswith('"') else text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _with_config(loop: Instruction, config: dict[str, Any]) -> Instruction:
+    others = tuple(a for a in loop.annotations if a[0] != _NAME)
+    text = json.dumps(config, separators=(",", ":"))
+    return loop.with_(annotations=(*others, (_NAME, text)) if config else others)
