@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import Shape
+from tfc.hlo.shape import BF16, Shape
 from tfc.passes.fusible import CHEAP, is_elementwise
 from tfc.passes.row_region import RowRegion, row_region, wants
 
@@ -23,7 +23,7 @@ _VECTORISED = frozenset({"add", "and", "maximum", "minimum", "multiply", "or", "
 _MOST_RECOMPUTED = 6  # about what a store and a load take, in cheap operations
 _EXPENSIVE = 20
 _AFTER = 1 << 30  # all loops: when what belongs to a row as a whole is stored
-_SCATTERED = 4  # a load of elements that do not follow each other
+_SCATTERED = 8  # a load of elements that do not follow each other
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,8 @@ class _Demand:
         work: dict[Instruction, int] = {}
         for value in self.full:
             work[value] = own_work(value) + sum(self._load(o, work) for o in value.operands)
-            unkept = value not in self.first and is_elementwise(value)
-            if unkept and len(self.wanted[value]) > 1 and work[value] > _MOST_RECOMPUTED:
+            again = value not in self.first and len(self.wanted[value]) > 1
+            if again and own_work(value) and work[value] > _MOST_RECOMPUTED:
                 return value
         return None
 
@@ -183,9 +183,10 @@ def own_work(instruction: Instruction) -> int:
         return {"transpose": _SCATTERED, "reverse": _SCATTERED, "gather": 1}.get(
             instruction.opcode, 0
         )
-    types = [o.array_shape.element_type for o in (instruction, *instruction.operands)]
-    narrow = any(t.is_float and t.bits <= 16 for t in types)
-    return (1 if instruction.opcode in CHEAP else _EXPENSIVE) * (3 if narrow else 1)
+    types = {o.array_shape.element_type for o in (instruction, *instruction.operands)}
+    # Narrow floats are converted to f32 and back, all but bf16 in many steps.
+    narrow = [3 if t is BF16 else 8 for t in types if t.is_float and t.bits <= 16]
+    return (1 if instruction.opcode in CHEAP else _EXPENSIVE) * max(narrow, default=1)
 
 
 def _places(
