@@ -9,12 +9,13 @@ def predict(w, b, x):
 """
 
 from tfc import errors, hlo, nn, numpy, random
+from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
 from tfc.frontend.control_flow import cond, fori_loop, while_loop
 from tfc.frontend.gradient import grad, value_and_grad, vjp
 from tfc.frontend.tensor import Tensor
 from tfc.imported import ImportedFunction, from_stablehlo
-from tfc.jit import Compiled, JitFunction, Lowered, jit
+from tfc.jit import JitFunction, jit
 from tfc.options import Options
 from tfc.profiling import Profile, profile
 from tfc.runtime.functions import register_custom_call
