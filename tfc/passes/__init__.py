@@ -11,7 +11,9 @@ from tfc.passes.copies import Copies
 from tfc.passes.cse import Cse
 from tfc.passes.dce import Dce
 from tfc.passes.devices import Devices
+from tfc.passes.dot_merger import DotMerger
 from tfc.passes.dots import Dots
+from tfc.passes.epilogue_fusion import EpilogueFusion
 from tfc.passes.expand import Expand
 from tfc.passes.fold import Fold
 from tfc.passes.fusion import Fusion
@@ -65,7 +67,9 @@ _MADE = (
     Unroll,
     InputProjections,
     TripCounts,
+    DotMerger,
     Layouts,
+    EpilogueFusion,
     RowFusion,
     Fusion,
     MultiOutput,
@@ -85,6 +89,16 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("expand", "dots", "expansions may contain dots"),
     ("expand", "devices", "an asynchronous collective becomes a plain one"),
     ("dots", "fusion", "the transposes of operands fuse with what makes them"),
+    ("dots", "dot-merger", "dots are compared in canonical form"),
+    ("dot-merger", "layout", "the merged dot is one more whose layout is chosen"),
+    ("dot-merger", "epilogues", "what follows one of two merged dots is no epilogue of theirs"),
+    ("dots", "epilogues", "an epilogue hides the dot that it belongs to"),
+    ("convolutions", "epilogues", "an epilogue hides the convolution that it belongs to"),
+    ("simplify", "epilogues", "rules see only the parts of a computation that was fused apart"),
+    ("cse", "epilogues", "a value computed twice has other users than those of each"),
+    ("epilogues", "fusion", "loops take the elementwise operations that a product could have"),
+    ("layout", "epilogues", "a kernel reads and writes in the layouts that it is formed with"),
+    ("epilogues", "rows", "rows take the elementwise operations that a product could have"),
     ("inline", "loops", "a call in a body hides what it does to the state"),
     ("dots", "input-projections", "only dots of matrices in canonical form are taken out of loops"),
     ("loops", "fusion", "loops are understood from the parts of their conditions and bodies"),
@@ -141,7 +155,9 @@ def default_pipeline(
             Dots(),
             Repeat((*simple, *control)),
             TripCounts(),
+            DotMerger(),
             *layouts,
+            *((EpilogueFusion(),) if kinds.epilogues else ()),
             *((RowFusion(max_instructions),) if kinds.rows else ()),
             Fusion(max_instructions),
             *((several,) if kinds.several_results else ()),

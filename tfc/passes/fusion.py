@@ -26,9 +26,8 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import ClassVar
 
-from tfc.hlo import builder
 from tfc.hlo.indexing import Index, variable
-from tfc.hlo.ir import Attributes, Computation, Instruction, Module, remake
+from tfc.hlo.ir import Computation, Instruction, Module, remake
 from tfc.hlo.op import op_named
 from tfc.hlo.windows import window_of
 from tfc.passes.called import control_computations, map_some
@@ -44,6 +43,7 @@ from tfc.passes.fusible import (
     price,
     sources,
 )
+from tfc.passes.make_fusion import make_fusion
 
 _LONGEST_INDEX = 64  # nodes of one index expression
 _MOST_RECOMPUTED = 16  # what a fusion may cost more for each step of its loop by recomputing
@@ -228,7 +228,8 @@ class _Plan:
                 continue
             group = self.groups.get(old)
             if group is not None and len(group.members) > 1:
-                new[old] = _make_fusion(group, new)
+                kind = "kInput" if old.opcode in REDUCTIONS else "kLoop"
+                new[old] = make_fusion(kind, reversed(group.members), new)
             else:
                 new[old] = old.renewed(new)
         return remake(self.computation, new)
@@ -301,24 +302,3 @@ def _nodes(index: Index) -> int:
         if node.left is not None:
             stack.append(node.left)
     return count
-
-
-def _make_fusion(group: _Group, new: dict[Instruction, Instruction]) -> Instruction:
-    """The fusion instruction of a group, on operands that `new` has made already."""
-    inside: dict[Instruction, Instruction] = {}
-    inputs: dict[Instruction, Instruction] = {}  # operand -> parameter
-    for member in reversed(group.members):  # they were added users first
-        for operand in member.operands:
-            if operand not in inside:
-                inputs[operand] = inside[operand] = builder.parameter(len(inputs), operand.shape)
-        operands = tuple(inside[o] for o in member.operands)
-        inside[member] = member.with_(operands=operands, control_predecessors=())
-    root = group.root
-    called = Computation.make(
-        f"fused_{root.opcode.replace('-', '_')}", list(inputs.values()), inside[root]
-    )
-    kind = "kInput" if root.opcode in REDUCTIONS else "kLoop"
-    attributes = Attributes(kind=kind, calls=called)
-    operands = tuple(new[o] for o in inputs)
-    name = f"{root.name}_fusion"
-    return Instruction("fusion", operands, root.shape, attributes, name, root.metadata)

@@ -18,8 +18,8 @@ from tfc.backends.cpu.code import I32, I64, POINTER, VOID, Code, Variable, funct
 PLACES = 128  # how many blocks are kept at most
 _HUGE = 2 << 20  # bytes of a huge page
 _ADVICE = 14  # MADV_HUGEPAGE
-# Blocks from here on are kept: smaller ones come from pages that the C library has at hand.
-LEAST = 64 << 10
+# Results from here on lie in blocks: NumPy's memory begins 16 bytes into a cache line.
+LEAST = 16 << 10
 _PAGE = 4096
 
 

@@ -12,6 +12,7 @@ from tfc.backends.cpu.kernels import has_tiled_code, workspace_shape
 from tfc.backends.cpu.program import Program, emit_program
 from tfc.backends.interfaces import Compiler, ObjectCode
 from tfc.backends.llvm import CompiledModule, compile_ir, lower_to_llvm, to_llvm_ir
+from tfc.backends.mlir.kernels import kernel_of
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction, Module
@@ -22,7 +23,11 @@ from tfc.passes.buffers import BufferAssignment, assign_buffers
 
 JIT_NAME = "tfc_entry"
 KERNEL_KINDS = KernelKinds(
-    rows=True, several_results=True, reducing_stores=True, takes_layouts=has_tiled_code
+    rows=True,
+    epilogues=True,
+    several_results=True,
+    reducing_stores=True,
+    takes_layouts=has_tiled_code,
 )
 STAGES = ("hlo", "optimized", "mlir", "llvm", "asm")
 
@@ -142,5 +147,5 @@ class CpuCompiler(Compiler):
 
 
 def _workspace_bytes(instruction: Instruction, target: Target) -> int:
-    scratch = workspace_shape(instruction, target)
+    scratch = workspace_shape(kernel_of(instruction), target)
     return scratch.byte_size if scratch else 0

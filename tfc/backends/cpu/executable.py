@@ -4,6 +4,7 @@ import ctypes
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
@@ -39,6 +40,7 @@ from tfc.runtime.replicas import running_one_of
 _TRANSFERS = HostTransferManager()
 _NOTHING = nullcontext()
 _LONG = 1 << 19  # of operations and bytes: some 20 microseconds
+_LARGE = 1 << 14  # bytes: from here on a result's alignment shows, and its bookkeeping does not
 
 
 class Compilation(Protocol):
@@ -122,7 +124,7 @@ class CpuExecutable(Executable):
             else _TRANSFERS.to_device(a, s)
             for a, plain, s in zip(arguments, self._plain, self.parameter_shapes)
         ]
-        results = [np.empty(dims, dtype) for dims, dtype in self._results]
+        results = [_empty(dims, dtype) for dims, dtype in self._results]
         if self._donation.arguments:
             make_writable(passed, self._donation.arguments)
             for result, argument in self._donation.aliases.items():
@@ -240,6 +242,17 @@ def _is_long(module: Module) -> bool:
         return True
     cost = cost_analysis(module)
     return cost.flops + 10 * cost.transcendentals + cost.bytes_accessed > _LONG
+
+
+def _empty(dims: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """An uninitialised array; a large one is aligned as the arena is.
+
+    NumPy's begin 16 bytes into a cache line, so that tiles of results straddle two.
+    """
+    size = prod(dims) * dtype.itemsize
+    if size < _LARGE:
+        return np.empty(dims, dtype)
+    return aligned_bytes(size).view(dtype).reshape(dims)
 
 
 def _memory_dims(shape: Shape) -> tuple[int, ...]:

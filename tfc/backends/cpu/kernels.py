@@ -6,11 +6,12 @@ from math import prod
 from typing import Any
 
 from tfc.backends.mlir.bodies import emit_body
+from tfc.backends.mlir.convolution_kernels import convolution_of, emit_convolution_kernel
 from tfc.backends.mlir.convolution_spec import convolution_spec
-from tfc.backends.mlir.direct_convolution import emit_direct_convolution
+from tfc.backends.mlir.dot_kernels import around_product, emit_dot_kernel
 from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
 from tfc.backends.mlir.loops import LoopNest
-from tfc.backends.mlir.matmul import MatmulSpec, emit_matmul
+from tfc.backends.mlir.matmul import MatmulSpec
 from tfc.backends.mlir.matmul_schedule import Strides
 from tfc.backends.mlir.program_state import emit_state_update
 from tfc.backends.mlir.provider import func, ir
@@ -66,12 +67,8 @@ def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
     Raises:
         UnsupportedError: the CPU backend has no code for the kernel's root.
     """
-    spec = matmul_spec(kernel.root)
-    if spec is not None:
-        make_internal(emit_matmul(ir.InsertionPoint.current, name, spec, target))
-        return
     types = buffer_types(kernel)
-    scratch = workspace_shape(kernel.root, target)
+    scratch = workspace_shape(kernel, target)
     if scratch is not None:
         types.append(memref_type(scratch))
     function = func.FuncOp(name, ([*types], []), visibility="private")
@@ -82,13 +79,15 @@ def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
     with ir.InsertionPoint(block):
         buffers = kernel.buffers(list(block.arguments))
         sequential = SEQUENTIAL.get(kernel.root.opcode)
-        convolution = convolution_spec(kernel.root)
-        rows = row_plan(kernel.root)
+        spec, convolution = matmul_of(kernel), convolution_of(kernel)
+        rows = row_plan(kernel.root) if kernel.product is None else None
         if rows is not None:
             memory = block.arguments[-1] if scratch is not None else None
             emit_rows(rows, kernel, buffers, memory, LoopNest())
+        elif spec is not None:
+            emit_dot_kernel(spec, target, kernel, buffers, block.arguments[-1])
         elif convolution is not None:
-            emit_direct_convolution(convolution, target, block.arguments)
+            emit_convolution_kernel(convolution, target, kernel, buffers, block.arguments[-1])
         elif sequential is not None:
             extra = [block.arguments[-1]] if scratch is not None else []
             sequential.emit(kernel, buffers, *extra)
@@ -175,16 +174,22 @@ def has_tiled_code(root: Instruction) -> bool:
     return convolution is not None and convolution.lhs.strides[-1] == 1
 
 
-def workspace_shape(root: Instruction, target: Target) -> Shape | None:
-    """The array of scratch memory that the kernel of a root, or a fusion, needs, if any."""
-    root = root["calls"].root if root.opcode == "fusion" else root
-    spec = matmul_spec(root)
+def matmul_of(kernel: Kernel) -> MatmulSpec | None:
+    """The tiled matrix product that a kernel is, with what comes before and after it, or None."""
+    spec = matmul_spec(kernel.product) if kernel.product is not None else None
+    return spec and around_product(spec, kernel)
+
+
+def workspace_shape(kernel: Kernel, target: Target) -> Shape | None:
+    """The array of scratch memory that a kernel needs, if any."""
+    spec = matmul_of(kernel)
     if spec is not None:
         return Shape(spec.element_type, (spec.workspace_size(target),))
-    convolution = convolution_spec(root)
+    convolution = convolution_of(kernel)
     if convolution is not None:
-        return Shape(root.array_shape.element_type, (convolution.workspace_size(target),))
-    rows = row_plan(root)
+        return Shape(convolution.out.element_type, (convolution.workspace_size(target),))
+    root = kernel.root
+    rows = row_plan(root) if kernel.product is None else None
     if rows is not None:
         return row_workspace(rows)
     sequential = SEQUENTIAL.get(root.opcode)

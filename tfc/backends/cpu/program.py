@@ -186,7 +186,7 @@ class _ProgramEmitter:
                 emit_kernel(name, kernel, self.target)
         slices = [*(operands[n] for n in kernel.arguments), *results]
         arguments = [self._view(s, t) for s, t in zip(slices, buffer_types(kernel), strict=True)]
-        scratch = workspace_shape(kernel.root, self.target)
+        scratch = workspace_shape(kernel, self.target)
         if scratch is not None:
             piece = self.assignment.workspace.get(instruction, Slice("arena"))
             arguments.append(self._view(piece, memref_type(scratch)))

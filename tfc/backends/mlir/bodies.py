@@ -34,7 +34,7 @@ def emit_body(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, *, flat: 
     Raises:
         UnsupportedError: there is no code for the kernel's root.
     """
-    op = op_named(kernel.root.opcode)
+    op = op_named((kernel.product or kernel.root).opcode)
     body = BODIES.get(op.name)
     if body is None and not (op.elementwise or op.is_movement):
         raise UnsupportedError(f"this backend cannot make a kernel of '{op.name}'")

@@ -18,6 +18,8 @@ class ConvolutionSpec:
 
     The shapes have one element type, at least one element each, and dimensions in that order; rhs
     is dense up to its last dimension, along which rhs and out have neighbours.
+
+    apart: sums are made in memory apart, and the result from them (an epilogue).
     """
 
     lhs: Shape
@@ -25,6 +27,7 @@ class ConvolutionSpec:
     out: Shape
     window: Window
     groups: int
+    apart: bool = False
 
     @property
     def depthwise(self) -> bool:
@@ -43,8 +46,17 @@ class ConvolutionSpec:
 
     def workspace_size(self, target: Target) -> int:
         """The number of elements of the workspace that the emitted code wants."""
+        return self.packed_size(target) + (self.members * self.columns if self.apart else 0)
+
+    def packed_size(self, target: Target) -> int:
+        """The number of elements of the packed kernel, with slack."""
         lanes = target.lanes(self.lhs.element_type.bits)
         return self.depth * -(-self.columns // lanes) * lanes + lanes
+
+    @property
+    def members(self) -> int:
+        """The most results that have the same places of the window inside."""
+        return max(self.out.dims[0], self.out.dims[-2])
 
 
 def convolution_spec(root: Instruction) -> ConvolutionSpec | None:

@@ -4,14 +4,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements
-from tfc.backends.mlir.kernels import Kernel, Loops, add_product, nest, sources
+from tfc.backends.mlir.kernels import (
+    Kernel,
+    Loops,
+    add_product,
+    finish_element,
+    nest,
+    product_space,
+    sources,
+)
 from tfc.backends.mlir.provider import ir, scf
-from tfc.backends.mlir.spaces import loop_space
 from tfc.backends.mlir.value import Scalar, constant, convert
 from tfc.hlo.convolution import convolution_window, group_counts
 from tfc.hlo.convolution_dimensions import ConvolutionDimensionNumbers
 from tfc.hlo.indexing import Condition, Index, variable
 from tfc.hlo.sums import kernel_sum_type
+from tfc.passes.products import root_index
 
 
 def emit_convolution(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:
@@ -19,12 +27,12 @@ def emit_convolution(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, fl
 
     Places of the window that fall on padding or into a gap are left out by a branch.
     """
-    root, result = kernel.root, buffers[-1]
+    root, space = product_space(kernel, flat)
+    result = root.array_shape
     lhs, rhs = root.operands
     labels: ConvolutionDimensionNumbers = root["dim_labels"]
     window = convolution_window(root.attributes)
     groups, batch_groups = group_counts(root.attributes)
-    space = loop_space(kernel.computation, root, result, flat=flat, elements=False)
     batch, feature, *places = (space.index[d] for d in labels.out)
     outputs, inputs = (rhs.array_shape.dims[d] for d in labels.rhs[:2])
     group = feature // max(outputs // (groups * batch_groups), 1)
@@ -40,13 +48,15 @@ def emit_convolution(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, fl
         at.append(position // d.base_dilation)
     conditions = [c for c in conditions if not c.always]
     if batch_groups > 1:
-        batch = group * result.shape.dims[labels.out[0]] + batch
+        batch = group * result.dims[labels.out[0]] + batch
     from_lhs = group * inputs + summed if groups > 1 else summed
     turned = [k * -1 + (d.size - 1) if d.reversal else k for d, k in zip(window.dimensions, taps)]
     lhs_index = _by_label(labels.lhs, (batch, from_lhs, *at))
     rhs_index = _by_label(labels.rhs, (feature, summed, *turned))
-    stored = result.shape.element_type
+    stored = result.element_type
     wide = kernel_sum_type(stored, [o.array_shape.element_type for o in root.operands])
+
+    finished = root_index(kernel.computation, space.index)
 
     def add_one(scope: Elements, total: Sequence[Scalar]) -> Sequence[Scalar]:
         x, y = scope.element(lhs, lhs_index), scope.element(rhs, rhs_index)
@@ -68,7 +78,7 @@ def emit_convolution(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, fl
     def body(points: Sequence[Any]) -> None:
         outer = Elements(sources(kernel, buffers), space.bind(points))
         (total,) = nest(outer, taps, window.size, [constant(wide, 0)], add_tap)
-        outer.store(convert(total, stored), result, space.index)
+        finish_element(kernel, buffers[-1], outer, convert(total, stored), finished)
 
     loops.each(space.sizes, body)
 

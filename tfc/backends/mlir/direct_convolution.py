@@ -14,7 +14,7 @@ window is inside, and of different batches elsewhere. Which places are inside is
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
-from typing import Any
+from typing import Any, Protocol
 
 from tfc.backends.mlir.convolution_spec import ConvolutionSpec
 from tfc.backends.mlir.matmul_schedule import tile_shape
@@ -39,13 +39,25 @@ from tfc.backends.target import Target
 from tfc.hlo.window import WindowDimension
 
 
-def emit_direct_convolution(spec: ConvolutionSpec, target: Target, memories: Sequence[Any]) -> None:
+class Finish(Protocol):
+    """Emits what makes results of a block of sums: all features of a group, for some members."""
+
+    def __call__(self, block: "Block", sums: tuple[Any, Position]) -> None:
+        """Emit it; `sums` is where those of the first member begin, if they are made apart."""
+        ...
+
+
+def emit_direct_convolution(
+    spec: ConvolutionSpec, target: Target, memories: Sequence[Any], finish: Finish | None = None
+) -> None:
     """Emit a convolution into memory of its result.
 
     Args:
-        memories: flat memrefs of lhs, rhs and out, and a workspace.
+        memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
+            the result's memory is left to `finish`.
     """
-    _Direct(spec, target, *memories).emit()
+    lhs, rhs, out, workspace = memories
+    _Direct(spec, target, lhs, rhs, out, workspace, finish).emit()
 
 
 @dataclass(frozen=True)
@@ -108,6 +120,21 @@ class _Members:
 
 
 @dataclass(frozen=True)
+class Block:
+    """Results that are made together: those of members, for all features of a group.
+
+    count: how many members; along: they are neighbours along the last spatial dimension from
+        `places[-1]` on, else of all batches.
+    """
+
+    count: int
+    along: bool
+    group: Position
+    batch: Position
+    places: tuple[Position, ...]
+
+
+@dataclass(frozen=True)
 class _Columns:
     """`count` features of the result from `first` on, and the panels of `width` made of them."""
 
@@ -119,9 +146,10 @@ class _Columns:
 
 class _Direct:
     def __init__(
-        self, spec: ConvolutionSpec, target: Target, lhs: Any, rhs: Any, out: Any, workspace: Any
-    ):
-        self.spec, self.target = spec, target
+        self, spec: ConvolutionSpec, target: Target, lhs: Any, rhs: Any, out: Any, workspace: Any,
+        finish: Finish | None,
+    ):  # fmt: skip
+        self.spec, self.target, self.finish = spec, target, finish
         self.lhs, self.rhs, self.out, self.workspace = lhs, rhs, out, workspace
         self.vectors = Vectors(spec.lhs.element_type, target.lanes(spec.lhs.element_type.bits))
         self.features = spec.rhs.dims[-2]
@@ -136,7 +164,7 @@ class _Direct:
             features = multiply(g, self.features * spec.lhs.strides[-1])
             self.columns = self._pack(column)
             for members, first, end in self._regions():
-                self._region(members, first, end, features, column)
+                self._region(members, first, end, features, column, g)
 
         for_range(0, 1 if spec.depthwise else spec.groups, 1, group)
 
@@ -175,7 +203,7 @@ class _Direct:
         return found
 
     def _region(
-        self, members: _Members, first: int, end: int, lhs: Position, out: Position
+        self, members: _Members, first: int, end: int, lhs: Position, out: Position, group: Position
     ) -> None:
         """The results at some places of the last spatial dimension.
 
@@ -184,19 +212,24 @@ class _Direct:
         """
         spec = self.spec
 
-        def places(n: int, taps: Sequence[_Taps], out: Position, lhs: Position) -> None:
+        def places(
+            batch: Position, at: tuple[Position, ...], taps: Sequence[_Taps], out: Position,
+            lhs: Position,
+        ) -> None:  # fmt: skip
+            n = len(at)
             if n == len(spec.window.dimensions):
-                self._block(members, taps, lhs, out)
+                block = Block(members.count, members.along, group, batch, at)
+                self._block(members, taps, lhs, out, block)
                 return
             d, size, count = spec.window.dimensions[n], spec.lhs.dims[n + 1], spec.out.dims[n + 1]
             is_last = n == len(spec.window.dimensions) - 1
 
-            def place(at: Position, _: Any) -> None:
-                after = add(out, multiply(at, spec.out.strides[n + 1]))
-                here = _taps(d, size, count, at)
+            def place(here_at: Position, _: Any) -> None:
+                after = add(out, multiply(here_at, spec.out.strides[n + 1]))
+                here = _taps(d, size, count, here_at)
                 if is_last and members.along:
                     here = _Taps(d.size, 0, 1, first * d.stride - d.low, d.window_dilation)
-                places(n + 1, [*taps, here], after, lhs)
+                places(batch, (*at, here_at), [*taps, here], after, lhs)
 
             if is_last and members.along:
                 place(first, None)
@@ -205,15 +238,18 @@ class _Direct:
 
         def batch(b: Position, _: Any) -> None:
             after = add(out, multiply(b, spec.out.strides[0]))
-            places(0, [], after, add(lhs, multiply(b, spec.lhs.strides[0])))
+            places(b, (), [], after, add(lhs, multiply(b, spec.lhs.strides[0])))
 
         for_range(0, spec.lhs.dims[0] if members.along else 1, 1, batch)
 
     def _block(
-        self, members: _Members, taps: Sequence[_Taps], lhs: Position, out: Position
+        self, members: _Members, taps: Sequence[_Taps], lhs: Position, out: Position, block: Block
     ) -> None:
         """All features of all members, which have the same taps."""
-        rows = self._tile(members.count)[0]
+        rows, memory, step = self._tile(members.count)[0], self.out, members.out_step
+        if self.spec.apart:
+            memory, step = self.workspace, self.spec.columns
+            out = self.spec.packed_size(self.target)
         whole = members.count - members.count % rows
         for columns in self.columns:
 
@@ -225,14 +261,16 @@ class _Direct:
                 def tile(m: Position, height: int) -> None:
                     from_lhs = add(start, multiply(m, members.lhs_step))
                     sums = self._sum(members, taps, from_lhs, right, height, columns.width)
-                    to = add(end, multiply(m, members.out_step))
-                    self._store(sums, to, members.out_step, height, columns.width)
+                    to = add(end, multiply(m, step))
+                    self._store(sums, memory, to, step, height, columns.width)
 
                 for_range(0, whole, rows, lambda m, _: tile(m, rows))
                 if whole < members.count:
                     tile(whole, members.count - whole)
 
             for_range(0, columns.count, columns.width, panel)
+        if self.finish is not None:
+            self.finish(block, (memory, out))
 
     def _sum(
         self, members: _Members, taps: Sequence[_Taps], lhs: Position, right: Panels,
@@ -291,14 +329,14 @@ class _Direct:
         ]
 
     def _store(
-        self, sums: Sequence[Any], out: Position, step: int, height: int, width: int
+        self, sums: Sequence[Any], memory: Any, out: Position, step: int, height: int, width: int
     ) -> None:
         vectors, count = self.vectors, -(-width // self.vectors.lanes)
         for i in range(height):
             for j in range(count):
                 inside = width - j * vectors.lanes
                 position = add(out, i * step + j * vectors.lanes)
-                vectors.store(sums[i * count + j], self.out, position, inside)
+                vectors.store(sums[i * count + j], memory, position, inside)
 
 
 def _interior(d: WindowDimension, size: int, count: int) -> tuple[int, int]:

@@ -76,6 +76,12 @@ class Elements:
         inner._indices = dict(self._indices)
         return inner
 
+    def with_value(self, instruction: Instruction, value: Scalar) -> "Elements":
+        """A scope inside this one, in which the instruction's wanted element has a value."""
+        inner = self.with_variables()
+        inner._sources = {**self._sources, instruction: value}
+        return inner
+
     def element(self, instruction: Instruction, index: Indices) -> Scalar:
         """The value of `instruction` at `index`.
 

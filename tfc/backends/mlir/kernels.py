@@ -15,6 +15,7 @@ from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.loops import LoopBody, for_loop
 from tfc.backends.mlir.provider import ir
 from tfc.backends.mlir.spaces import (
+    Space,
     access_positions,
     bind,
     loop_space,
@@ -29,6 +30,7 @@ from tfc.hlo.ir import Attributes, Computation, Instruction
 from tfc.hlo.shape import PRED, Shape, TupleShape, leaves
 from tfc.hlo.sums import kernel_sum_type
 from tfc.passes.aliases import is_alias
+from tfc.passes.products import product_in, root_index
 
 Body = Callable[[Sequence[Any]], None]
 
@@ -60,6 +62,11 @@ class Kernel:
     def root(self) -> Instruction:
         """The instruction whose value the kernel stores."""
         return self.computation.root
+
+    @cached_property
+    def product(self) -> Instruction | None:
+        """The dot or convolution that is part of the kernel, or all of it."""
+        return product_in(self.computation)
 
     @property
     def operand_shapes(self) -> tuple[Shape, ...]:
@@ -237,10 +244,8 @@ def emit_dot(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool
 
     Floats accumulate in f32 or f64. This is the form for element types without a tiled kernel.
     """
-    *_, result = buffers
-    root = kernel.root
+    root, space = product_space(kernel, flat)
     lhs, rhs = root.operands
-    space = loop_space(kernel.computation, root, result, flat=flat, elements=False)
     lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(root.attributes)
     sizes = [lhs.array_shape.dims[d] for d in lhs_contracting]
     reduced = [variable(f"k{n}", size) for n, size in enumerate(sizes)]
@@ -251,8 +256,9 @@ def emit_dot(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool
     rhs_index = _place(
         [(rhs_batch, batch), (rhs_free, rest[len(lhs_free) :]), (rhs_contracting, reduced)]
     )
-    stored = result.shape.element_type
+    stored = root.array_shape.element_type
     wide = kernel_sum_type(stored, [o.array_shape.element_type for o in root.operands])
+    at = root_index(kernel.computation, space.index)
 
     def body(points: Sequence[Any]) -> None:
         outer = Elements(sources(kernel, buffers), space.bind(points))
@@ -262,9 +268,26 @@ def emit_dot(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool
             return [add_product(total[0], x, y)]
 
         (total,) = nest(outer, reduced, sizes, [constant(wide, 0)], step)
-        outer.store(convert(total, stored), result, space.index)
+        finish_element(kernel, buffers[-1], outer, convert(total, stored), at)
 
     loops.each(space.sizes, body)
+
+
+def product_space(kernel: Kernel, flat: bool) -> tuple[Instruction, Space]:
+    """The product of a kernel, and loops over its elements."""
+    product = kernel.product
+    assert product is not None
+    sums = Buffer(None, product.array_shape)
+    return product, loop_space(kernel.computation, product, sums, flat=flat, elements=False)
+
+
+def finish_element(
+    kernel: Kernel, result: Buffer, scope: Elements, total: Scalar, index: Indices
+) -> None:
+    """Store the root's element at an index, which is made from an element of the product."""
+    assert kernel.product is not None
+    scope = scope.with_value(kernel.product, total)
+    scope.store(scope.element(kernel.root, index), result, index)
 
 
 def add_product(total: Scalar, x: Scalar, y: Scalar) -> Scalar:

@@ -9,16 +9,20 @@
 
 An operand that can be read in place at full speed is not packed. Sizes are known, so the tiles at
 the lower and right edges are kernels of their own, of exactly the size that is left.
+
+Other code can be part of the kernel: an operand that is computed is first computed a block at a
+time, and results are finished a tile at a time when their last products are added.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 from tfc.backends.mlir.matmul_schedule import MatmulSpec, Schedule, make_schedule
+from tfc.backends.mlir.matmul_tiles import Result, TileFinish, Tiles
 from tfc.backends.mlir.matvec import emit_streamed
 from tfc.backends.mlir.packing import Panels, in_place, pack
-from tfc.backends.mlir.provider import arith, func, ir, scf
+from tfc.backends.mlir.provider import arith, func, ir
 from tfc.backends.mlir.value import mlir_type
 from tfc.backends.mlir.vectors import (
     Position,
@@ -27,10 +31,9 @@ from tfc.backends.mlir.vectors import (
     divide,
     for_range,
     index_value,
-    load,
     minimum,
     multiply,
-    round_down,
+    store,
     subtract,
 )
 from tfc.backends.target import Target
@@ -65,26 +68,68 @@ def emit_matmul(where: Any, name: str, spec: MatmulSpec, target: Target) -> Any:
         noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
         function.arg_attrs = [noalias] * len(types)
         with ir.InsertionPoint(function.add_entry_block()):
-            _emit_body(spec.flattened(), target, schedule, list(function.arguments))
+            emit_product(spec, target, list(function.arguments))
             func.return_([])
     return function
 
 
-def _emit_body(
-    spec: MatmulSpec, target: Target, schedule: Schedule, memories: Sequence[Any]
+class Finish(Protocol):
+    """Emits what makes results of a block of sums: `height` × `width` from (row, column) on.
+
+    The column is a multiple of the width, or known.
+    """
+
+    def __call__(
+        self, batch: Position, row: Position, column: Position, height: Position, width: int,
+        sums: "Result",
+    ) -> None:  # fmt: skip
+        """Emit it; `sums` is where the block is."""
+        ...
+
+
+# (batch, line, depth) -> an element of an operand: its line is a row of the left one, or a column
+# of the right one.
+Computed = Callable[[Position, Position, Position], Any]
+
+
+@dataclass(frozen=True)
+class Around:
+    """What is computed around a product, in its kernel."""
+
+    finish: Finish | None = None
+    lhs: Computed | None = None
+    rhs: Computed | None = None
+
+
+def emit_product(
+    spec: MatmulSpec, target: Target, memories: Sequence[Any], around: Around | None = None
 ) -> None:
+    """Emit a product at the insertion point.
+
+    Args:
+        memories: flat memrefs of lhs and rhs (None if computed), of the result, and a workspace. If
+            the spec has the sums apart, the result's memory is left to `around`.
+    """
+    schedule, spec = make_schedule(spec, target), spec.flattened()
+    around = around or Around()
     lhs, rhs, out, workspace = memories
     vectors = Vectors(spec.element_type, schedule.lanes)
 
     def one(b: Position, _: Any) -> None:
         starts = _batch_starts(spec, b)
+        result = Result(out, starts[2], spec.out_strides[1])
+        if spec.apart:
+            result = Result(workspace, schedule.sums_start, spec.n)
         if schedule.stream is not None:
-            emit_streamed(vectors, schedule.stream, memories, starts, target)
+            places = (lhs, rhs, result.memory, workspace)
+            starts[2] = result.position
+            emit_streamed(vectors, schedule.stream, places, starts, target)
+            if around.finish is not None:
+                around.finish(b, 0, 0, spec.m, spec.n, result)
             return
         left = in_place(lhs, starts[0], *spec.lhs_strides[1:])
         right = in_place(rhs, starts[1], spec.rhs_strides[2], spec.rhs_strides[1])
-        result = Result(out, starts[2], spec.out_strides[1])
-        _Product(spec, schedule, vectors, left, right, result, workspace).emit()
+        _Product(spec, schedule, vectors, left, right, result, workspace, b, around).emit()
 
     if min(spec.m, spec.n) > 0:
         for_range(0, spec.batch, 1, one)
@@ -99,20 +144,6 @@ def _batch_starts(spec: MatmulSpec, number: Position) -> list[Position]:
     whole = divide(number, inner)
     rest = subtract(number, multiply(whole, inner))
     return [add(multiply(whole, o), multiply(rest, s)) for o, s in zip(outer, steps)]
-
-
-@dataclass(frozen=True)
-class Result:
-    """Where the result's rows lie: element (i, j) is at position + i·row_step + j."""
-
-    memory: Any
-    position: Position
-    row_step: int
-
-    def at(self, row: Position, column: Position) -> "Result":
-        """The part of the result that begins with an element."""
-        position = add(self.position, multiply(row, self.row_step), column)
-        return Result(self.memory, position, self.row_step)
 
 
 @dataclass(frozen=True)
@@ -135,6 +166,8 @@ class _Product:
     rhs: Panels
     out: Result
     workspace: Any
+    batch: Position
+    around: Around
 
     def emit(self) -> None:
         """Emit the whole product."""
@@ -164,7 +197,7 @@ class _Product:
             panels, used = [], 0
             for region in regions:
                 panels.append(self._right_panels(region, first, depth, used))
-                used = add(used, multiply(region.count, depth))
+                used = add(used, region.count)
             self._rows(list(zip(regions, panels)), first, depth)
 
         # With no depth at all one block still has to store zeros.
@@ -173,21 +206,63 @@ class _Product:
     def _right_panels(
         self, region: _Region, first: Position, depth: Position, used: Position
     ) -> Panels:
-        """The right operand's part in a region, packed if that is planned."""
-        part = self.rhs.panel(region.first)
-        part = in_place(
-            part.memory,
-            add(part.position, multiply(first, part.depth_step)),
-            part.line_step,
-            part.depth_step,
-        )
+        """The right operand's part in a region, packed if that is planned.
+
+        Args:
+            used: how many columns other regions have of the workspace.
+        """
+        if self.around.rhs is not None:
+            start = self.schedule.computed_start
+            part = self._compute(
+                self.around.rhs, self.rhs, region.first, region.count, first, depth, start, used,
+                self.schedule.rhs_computed // self.schedule.block_depth,
+            )  # fmt: skip
+        else:
+            part = self._part(self.rhs, region.first, first)
         if not self.schedule.pack_rhs:
             return part
         stored = -(-region.width // self.vectors.lanes) * self.vectors.lanes
         return pack(
-            self.vectors, part, region.count, depth, region.width, self.workspace, used,
-            stored_width=stored,
+            self.vectors, part, region.count, depth, region.width, self.workspace,
+            multiply(used, depth), stored_width=stored,
         )  # fmt: skip
+
+    def _part(self, operand: Panels, line: Position, depth: Position) -> Panels:
+        """The part of an operand in memory that begins with an element."""
+        start = add(
+            operand.position,
+            multiply(line, operand.line_step),
+            multiply(depth, operand.depth_step),
+        )
+        return in_place(operand.memory, start, operand.line_step, operand.depth_step)
+
+    def _compute(
+        self, computed: Computed, operand: Panels, first_line: Position, lines: Position,
+        first_depth: Position, depth: Position, start: Position, used: Position, width: int,
+    ) -> Panels:  # fmt: skip
+        """A block of an operand that is computed, in the workspace.
+
+        Args:
+            operand: how the operand would lie in memory, which says what are neighbours here.
+            start: where in the workspace to; `used` lines are there already.
+            width: how many lines there is room for.
+        """
+        along = operand.depth_step == 1 or operand.line_step != 1
+        line_step, depth_step = (self.schedule.block_depth, 1) if along else (1, width)
+        part = in_place(
+            self.workspace, add(start, multiply(used, line_step)), line_step, depth_step
+        )
+
+        def element(line: Position, p: Position) -> None:
+            value = computed(self.batch, add(first_line, line), add(first_depth, p))
+            at = add(part.position, multiply(line, line_step), multiply(p, depth_step))
+            store(value, self.workspace, at)
+
+        if along:
+            each_pair(lines, depth, element)
+        else:
+            each_pair(depth, lines, lambda p, line: element(line, p))
+        return part
 
     def _rows(
         self, right: Sequence[tuple[_Region, Panels]], first_depth: Position, depth: Position
@@ -195,26 +270,26 @@ class _Product:
         """All rows' share of a block of columns and depth."""
         height = self.schedule.tile_rows
         whole = self.spec.m - self.spec.m % height
-        accumulate = None
+        accumulate = last = None
         if self.spec.k > self.schedule.block_depth:
             zero = index_value(0)
             accumulate = arith.cmpi(arith.CmpIPredicate.ne, index_value(first_depth), zero)
+            end, whole_depth = index_value(add(first_depth, depth)), index_value(self.spec.k)
+            last = arith.cmpi(arith.CmpIPredicate.eq, end, whole_depth)
 
         def block(first: Position, count: Position, height: int) -> None:
-            start = add(
-                self.lhs.position,
-                multiply(first, self.lhs.line_step),
-                multiply(first_depth, self.lhs.depth_step),
-            )
-            left = in_place(self.lhs.memory, start, self.lhs.line_step, self.lhs.depth_step)
+            left = self._left_part(first, count, first_depth, depth)
             if self.schedule.pack_lhs:
                 left = pack(
                     self.vectors, left, count, depth, height, self.workspace,
                     self.schedule.rhs_elements, stored_width=height,
                 )  # fmt: skip
             for region, panels in right:
-                tiles = _Tiles(self.vectors, left, panels, depth, accumulate, height, region.width)
-                tiles.emit(self.out.at(first, region.first), count, region.count)
+                tiles = Tiles(
+                    self.vectors, left, panels, depth, accumulate, height, region.width, last,
+                    self._finish(first, region.first, height, region.width),
+                )  # fmt: skip
+                tiles.emit(self._sums().at(first, region.first), count, region.count)
 
         def rows(first: Position, _: Any) -> None:
             block(first, _block_size(first, whole, self.schedule.block_rows), height)
@@ -223,88 +298,44 @@ class _Product:
         if whole < self.spec.m:
             block(whole, self.spec.m - whole, self.spec.m - whole)
 
+    def _left_part(
+        self, first: Position, count: Position, first_depth: Position, depth: Position
+    ) -> Panels:
+        if self.around.lhs is None:
+            return self._part(self.lhs, first, first_depth)
+        start = self.schedule.computed_start + self.schedule.rhs_computed
+        width = self.schedule.lhs_computed // self.schedule.block_depth
+        return self._compute(
+            self.around.lhs, self.lhs, first, count, first_depth, depth, start, 0, width
+        )
+
+    def _sums(self) -> Result:
+        """Where the sums are made."""
+        if self.spec.apart and self.spec.k <= self.schedule.block_depth:
+            return replace(self.out, row_step=self.schedule.tile_columns, one_tile=True)
+        return self.out
+
+    def _finish(self, row: Position, column: Position, height: int, width: int) -> TileFinish:
+        """What finishes the tile that begins (i, j) further than (row, column)."""
+        finish = self.around.finish
+        if finish is None:
+            return None
+        return lambda i, j, sums: finish(
+            self.batch, add(row, i), add(column, j), height, width, sums
+        )
+
+
+def each_pair(outer: Position, inner: Position, body: Callable[[Position, Position], None]) -> None:
+    """Emit two loops from 0 on around a body."""
+
+    def line(i: Position, _: Any) -> None:
+        for_range(0, inner, 1, lambda j, _: body(i, j))
+
+    for_range(0, outer, 1, line)
+
 
 def _block_size(first: Position, total: int, limit: int) -> Position:
     """The size of the block that begins at `first`."""
     if total % limit == 0:
         return limit if total else 0
     return minimum(limit, subtract(total, first))
-
-
-@dataclass(frozen=True)
-class _Tiles:
-    """Tiles of one height and width, which share their panels' depth."""
-
-    vectors: Vectors
-    left: Panels
-    right: Panels
-    depth: Position
-    accumulate: Any
-    height: int
-    width: int
-
-    def emit(self, out: Result, rows: Position, columns: Position) -> None:
-        """Emit the tiles of a block of the result."""
-
-        def column(j: Position, _: Any) -> None:
-            def row(i: Position, _: Any) -> None:
-                self._tile(self.left.panel(i), self.right.panel(j), out.at(i, j))
-
-            for_range(0, rows, self.height, row)
-
-        for_range(0, columns, self.width, column)
-
-    @property
-    def _unroll(self) -> int:
-        """Steps of depth in one turn of the loop: enough to hide its overhead in a full tile."""
-        return 4 if self.height >= 4 and self.width > self.vectors.lanes else 2
-
-    def _tile(self, left: Panels, right: Panels, out: Result) -> None:
-        vectors, count = self.vectors, -(-self.width // self.vectors.lanes)
-        packed = right.line_step == 1 and right.depth_step == count * vectors.lanes
-
-        def step(p: Position, sums: Sequence[Any], unroll: int) -> Sequence[Any]:
-            across = add(left.position, multiply(p, left.depth_step))
-            down = add(right.position, multiply(p, right.depth_step))
-            sums = list(sums)
-            for u in range(unroll):
-                row = [
-                    vectors.load(
-                        right.memory,
-                        add(down, u * right.depth_step + j * vectors.lanes),
-                        None if packed else self.width - j * vectors.lanes,
-                    )
-                    for j in range(count)
-                ]
-                for i in range(self.height):
-                    at = add(across, u * left.depth_step + i * left.line_step)
-                    factor = vectors.broadcast(load(left.memory, at))
-                    for j in range(count):
-                        at = i * count + j
-                        sums[at] = vectors.multiply_add(factor, row[j], sums[at])
-            return sums
-
-        unroll = self._unroll
-        whole = round_down(self.depth, unroll)
-        sums: Sequence[Any] = [vectors.zero()] * (self.height * count)
-        sums = for_range(0, whole, unroll, lambda p, s: step(p, s, unroll), sums)
-        sums = for_range(whole, self.depth, 1, lambda p, s: step(p, s, 1), sums)
-        if self.accumulate is None:
-            self._store(sums, out, accumulate=False)
-            return
-        choice = scf.IfOp(self.accumulate, has_else=True)
-        for block, accumulate in ((choice.then_block, True), (choice.else_block, False)):
-            with ir.InsertionPoint(block):
-                self._store(sums, out, accumulate=accumulate)
-                scf.yield_([])
-
-    def _store(self, sums: Sequence[Any], out: Result, *, accumulate: bool) -> None:
-        vectors, count = self.vectors, -(-self.width // self.vectors.lanes)
-        for i in range(self.height):
-            for j in range(count):
-                position = add(out.position, i * out.row_step + j * vectors.lanes)
-                inside = self.width - j * vectors.lanes
-                value = sums[i * count + j]
-                if accumulate:
-                    value = arith.addf(vectors.load(out.memory, position, inside), value)
-                vectors.store(value, out.memory, position, inside)

@@ -23,6 +23,8 @@ class MatmulSpec:
         lhs_size, rhs_size, out_size: the arrays' numbers of elements.
         outer: for a batch in two directions: how many steps of the inner one, which the strides are
             of, make one of the outer, and how long that is in lhs, rhs and out.
+        apart: sums are made in memory apart, and the result from them (an epilogue).
+        lhs_computed, rhs_computed: the operand is not in memory, but computed element by element.
 
     Raises:
         InternalError: the element type, a stride or a size is not as said above.
@@ -40,6 +42,9 @@ class MatmulSpec:
     rhs_size: int
     out_size: int
     outer: tuple[int, Strides] | None = None
+    apart: bool = False
+    lhs_computed: bool = False
+    rhs_computed: bool = False
 
     def __post_init__(self) -> None:
         if self.element_type not in (F32, F64) or (self.n > 1 and self.out_strides[2] != 1):
@@ -141,6 +146,9 @@ class Schedule:
             tile's sizes.
         pack_lhs, pack_rhs: whether to pack the operand, else it is read in place.
         rhs_elements, lhs_elements: sizes of the packed blocks, which follow each other.
+        rhs_computed, lhs_computed: sizes of the blocks of computed operands, which come next.
+        sums: the size of the sums that are made apart, which are last: those of one tile, if a
+            tile is finished at once, else all.
     """
 
     stream: Stream | None
@@ -154,6 +162,9 @@ class Schedule:
     pack_rhs: bool = False
     rhs_elements: int = 0
     lhs_elements: int = 0
+    rhs_computed: int = 0
+    lhs_computed: int = 0
+    sums: int = 0
 
     @property
     def tile_columns(self) -> int:
@@ -163,9 +174,21 @@ class Schedule:
     @property
     def workspace_size(self) -> int:
         """The number of elements of workspace."""
+        return self.sums_start + self.sums
+
+    @property
+    def computed_start(self) -> int:
+        """Where in the workspace blocks of computed operands begin."""
+        return _aligned(self.rhs_elements + self.lhs_elements)
+
+    @property
+    def sums_start(self) -> int:
+        """Where in the workspace sums begin that are made apart."""
         if self.stream is not None:
-            return self.stream.gathered
-        return self.rhs_elements + self.lhs_elements
+            return _aligned(self.stream.gathered) if self.sums else self.stream.gathered
+        if not (self.rhs_computed + self.lhs_computed + self.sums):
+            return self.rhs_elements + self.lhs_elements
+        return self.computed_start + _aligned(self.rhs_computed + self.lhs_computed)
 
 
 @cache
@@ -175,7 +198,7 @@ def make_schedule(spec: MatmulSpec, target: Target) -> Schedule:
     lanes = target.lanes(spec.element_type.bits)
     stream = _find_stream(spec, target)
     if stream is not None:
-        return Schedule(stream, lanes)
+        return Schedule(stream, lanes, sums=spec.m * spec.n if spec.apart else 0)
     size = spec.element_type.bytes
     rows, vectors = tile_shape(spec.m, spec.n, target, lanes)
     columns = vectors * lanes
@@ -184,6 +207,9 @@ def make_schedule(spec: MatmulSpec, target: Target) -> Schedule:
     depth = _even_blocks(spec.k, target.l1_bytes // 2 // (columns * size), 4)
     block_rows = _even_blocks(spec.m, target.l2_bytes // 2 // (depth * size), rows)
     last_level = min(target.l3_bytes // 2, 4 << 20)
+    if spec.rhs_computed:
+        # What is computed should not leave L2 before it is used; with many rows it is used often.
+        last_level = target.l2_bytes // (4 if spec.m <= 4 * rows else 1)
     block_columns = _even_blocks(spec.n, last_level // (depth * size), columns)
     pack_lhs = _pays_to_pack_lhs(spec, target, columns)
     pack_rhs = _pays_to_pack_rhs(spec, target, rows)
@@ -191,14 +217,24 @@ def make_schedule(spec: MatmulSpec, target: Target) -> Schedule:
     rhs_elements = min(block_columns, padded) * depth if pack_rhs else 0
     # A vector's worth of slack: the last store of a left panel may be wider than the panel.
     lhs_elements = min(block_rows, spec.m) * depth + lanes if pack_lhs else 0
+    at_once = spec.k <= depth
     return Schedule(
         None, lanes, rows, vectors, block_rows, block_columns, depth,
-        pack_lhs, pack_rhs, ceil(rhs_elements / 16) * 16, lhs_elements,
+        pack_lhs, pack_rhs, _aligned(rhs_elements), lhs_elements,
+        _aligned(min(block_columns, padded) * depth) if spec.rhs_computed else 0,
+        min(block_rows, spec.m) * depth if spec.lhs_computed else 0,
+        (rows * columns if at_once else spec.m * spec.n) if spec.apart else 0,
     )  # fmt: skip
+
+
+def _aligned(elements: int) -> int:
+    return ceil(elements / 16) * 16
 
 
 def _find_stream(spec: MatmulSpec, target: Target) -> Stream | None:
     """The product as a stream, if that is the way to compute it."""
+    if spec.lhs_computed or spec.rhs_computed:
+        return None
     (_, lhs_m, lhs_k), (_, rhs_k, rhs_n) = spec.lhs_strides, spec.rhs_strides
     m, n, k, out_m = spec.m, spec.n, spec.k, spec.out_strides[1]
     right = Stream(False, m, n, k, rhs_n, rhs_k, lhs_m, lhs_k, out_m, 1)

@@ -1,0 +1,107 @@
+"""What goes into the kernels of dots and convolutions, and why the rest does not."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from tfc.hlo import Module, evaluate, parse, verify
+from tfc.hlo.shape import BF16, F32, F64, S32
+from tfc.passes.epilogue_fusion import EpilogueFusion
+from tfc.testing import arguments_for, modules
+
+DENSE = """x = f32[8,5] parameter(0); w = f32[5,7] parameter(1)
+d = f32[8,7] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}"""
+
+
+def entry(lines: str, before: str = "") -> Module:
+    return parse(f"{before}\nENTRY main {{\n{lines.replace(';', chr(10))}\n}}")
+
+
+ADD = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }"
+
+# The lines after the dense layer, and the refusal.
+# fmt: off
+REFUSALS = [
+    ("zero = f32[] constant(0)\nROOT r = f32[8] reduce(d, zero), dimensions={1}, to_apply=add",
+     "r into d: reduce is not elementwise"),
+    ("n = f32[8,7] negate(d)\nROOT s = f32[4,7] slice(n), slice={[0:4], [0:7]}",
+     "s into n: slice is not elementwise"),
+    ("t = f32[7,8] transpose(d), dimensions={1,0}\nn = f32[8,7] negate(d)\n"
+     "ROOT r = (f32[7,8], f32[8,7]) tuple(t, n)",
+     "t into d: the value before the transpose is used too"),
+    ("y = f32[7,3] parameter(2)\nt = f32[8,7] tanh(d)\ne = f32[8,7] exponential(t)\n"
+     "f = f32[8,3] dot(e, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+     "g = f32[8,8] dot(e, d), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+     "ROOT r = (f32[8,3], f32[8,8]) tuple(f, g)",
+     "e into f: it is used elsewhere too"),
+]
+PROLOGUES = [
+    ("x = s32[8,5] parameter(0); y = s32[5,7] parameter(1); n = s32[8,5] negate(x)\n"
+     "ROOT d = s32[8,7] dot(n, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+     "n into d: a dot of s32 reads elements for each product"),
+    ("x = f32[8,5] parameter(0); y = f32[5,999] parameter(1); n = f32[8,5] tanh(x)\n"
+     "ROOT d = f32[8,999] dot(n, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+     "n into d: it is expensive, and would be computed once for each block of columns"),
+    ("x = f32[8,5] parameter(0); y = f32[5,7] parameter(1); n = f32[4,5] slice(x), "
+     "slice={[0:4], [0:5]}\n"
+     "ROOT d = f32[4,7] dot(n, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+     "n into d: slice is not elementwise"),
+    ("x = f32[1,5,3] parameter(0); k = f32[2,3,4] parameter(1); n = f32[1,5,3] negate(x)\n"
+     "ROOT c = f32[1,4,4] convolution(n, k), window={size=2}, dim_labels=b0f_0io->b0f",
+     "n into c: a convolution reads each element of its operand many times"),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(
+    ("lines", "refusal"), [(f"{DENSE}\n{after}", why) for after, why in REFUSALS] + PROLOGUES
+)
+def test_refusals_say_why(lines: str, refusal: str) -> None:
+    module = entry(lines, ADD)
+    assert f"refused {refusal}" in EpilogueFusion().explain(module)
+
+
+def test_an_epilogue_has_a_limit() -> None:
+    steps = [f"n{k + 1} = f32[8,7] negate(n{k})" for k in range(9)]
+    module = entry("\n".join([DENSE, "n0 = f32[8,7] tanh(d)", *steps, "ROOT r = f32[8,7] abs(n9)"]))
+    limited = EpilogueFusion(4)
+    assert "refused n4 into n3: the epilogue would exceed 4 instructions" in limited.explain(module)
+    (fused,) = (i for i in limited(module).entry.instructions if i.opcode == "fusion")
+    assert fused["calls"].root.name == "n3"
+
+
+def test_a_sum_of_one_number_does_not_take_what_it_is_applied_to() -> None:
+    module = entry(
+        "x = f32[5] parameter(0); y = f32[1,9] parameter(1)\n"
+        "d = f32[] dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n"
+        "ROOT c = f32[1,9] clamp(d, y, d)"
+    )
+    assert EpilogueFusion()(module) is module
+
+
+TYPES = (F32, S32, F64, BF16)
+
+
+@given(module=modules(14, element_types=TYPES))
+def test_values_stay(module: Module) -> None:
+    after = EpilogueFusion()(module)
+    verify(after)
+    arguments = arguments_for(module, np.random.default_rng(2), "special")
+    expected, got = (evaluate(m, *arguments) for m in (module, after))
+    pairs = zip(expected, got) if isinstance(expected, tuple) else [(expected, got)]
+    for a, b in pairs:
+        assert a.dtype == b.dtype
+        wide = np.complex128 if a.dtype.kind == "c" else np.float64
+        np.testing.assert_array_equal(a.astype(wide), b.astype(wide))
+
+
+def test_it_is_linear_in_the_module() -> None:
+    lines = ["x = f32[4,4] parameter(0)", "v0 = f32[4,4] negate(x)"]
+    for k in range(1500):
+        lines.append(f"d{k} = f32[4,4] dot(v{k}, x), lhs_contracting_dims={{1}}, "
+                     f"rhs_contracting_dims={{0}}")  # fmt: skip
+        lines.append(f"a{k} = f32[4,4] add(d{k}, v{k})")
+        lines.append(f"v{k + 1} = f32[4,4] tanh(a{k})")
+    module = entry("\n".join([*lines, "ROOT r = f32[4,4] negate(v1500)"]))
+    fused = [i for i in EpilogueFusion()(module).entry.instructions if i.opcode == "fusion"]
+    assert len(fused) == 1500

@@ -1,0 +1,101 @@
+"""A kernel of a dot as a tiled matrix product, with what comes before and after it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tfc.backends.mlir.elements import Buffer, Elements
+from tfc.backends.mlir.epilogues import Epilogue, is_apart
+from tfc.backends.mlir.kernels import Kernel, sources
+from tfc.backends.mlir.matmul import Around, Computed, Finish, Result, emit_product
+from tfc.backends.mlir.matmul_schedule import MatmulSpec
+from tfc.backends.mlir.vectors import Position, add, divide, index_value, multiply, subtract
+from tfc.backends.target import Target
+from tfc.hlo.indexing import delinearize, variable
+from tfc.passes.dots import dot_groups
+
+
+def around_product(spec: MatmulSpec, kernel: Kernel) -> MatmulSpec:
+    """The spec of a kernel's dot, changed for what else the kernel computes."""
+    assert kernel.product is not None
+    lhs, rhs = (o.opcode != "parameter" for o in kernel.product.operands)
+    spec = replace(spec, lhs_computed=lhs, rhs_computed=rhs)
+    if not is_apart(kernel):
+        return spec
+    outer = spec.outer and (spec.outer[0], (*spec.outer[1][:2], 0))
+    return replace(spec, apart=True, out_strides=(spec.m * spec.n, spec.n, 1), outer=outer)
+
+
+def emit_dot_kernel(
+    spec: MatmulSpec, target: Target, kernel: Kernel, buffers: Sequence[Buffer], workspace: Any
+) -> None:
+    """Emit a kernel whose product is a dot with a spec.
+
+    Args:
+        workspace: memory of the spec's `workspace_size`.
+    """
+    dot = kernel.product
+    assert dot is not None
+    memory = {p: b.memref for p, b in zip(kernel.computation.parameters, buffers)}
+    lhs, rhs = dot.operands
+    around = Around(
+        _finish(spec, kernel, buffers) if dot is not kernel.root else None,
+        _computed(spec, kernel, buffers, 0) if spec.lhs_computed else None,
+        _computed(spec, kernel, buffers, 1) if spec.rhs_computed else None,
+    )
+    memories = [memory.get(lhs), memory.get(rhs), buffers[-1].memref, workspace]
+    emit_product(spec, target, memories, around)
+
+
+def _finish(spec: MatmulSpec, kernel: Kernel, buffers: Sequence[Buffer]) -> Finish:
+    dot, flat = kernel.product, spec.flattened()
+    assert dot is not None
+    epilogue = Epilogue(kernel, buffers)
+    _, _, (shape, (batch_dims, row_dims, _)) = dot_groups(dot)
+    dims, rows = shape.dims, len(batch_dims) + len(row_dims)
+    line = variable("b", flat.batch) * flat.m + variable("i", flat.m)
+
+    def finish(
+        batch: Position, row: Position, column: Position, height: Position, width: int,
+        sums: Result,
+    ) -> None:  # fmt: skip
+        # A column in terms of the tile's number, so that what is in a tile is known to LLVM.
+        across, outer = variable("c", width), {"b": batch}
+        if isinstance(column, int):
+            across = across + column
+        else:
+            across = across + variable("t", flat.n // width) * width
+            outer["t"] = divide(column, width)
+
+        def place(values: Mapping[str, Position]) -> tuple[Any, Position]:
+            down = multiply(subtract(values["i"], row), sums.row_step)
+            return sums.memory, add(sums.position, down, values["c"])
+
+        index = (*delinearize(line, dims[:rows]), *delinearize(across, dims[rows:]))
+        loops = [("i", row, add(row, height)), ("c", 0, width)]
+        epilogue.finish(index, outer, loops, place if spec.apart else None)
+
+    return finish
+
+
+def _computed(spec: MatmulSpec, kernel: Kernel, buffers: Sequence[Buffer], number: int) -> Computed:
+    """The elements of an operand that is computed in the kernel."""
+    dot, flat = kernel.product, spec.flattened()
+    assert dot is not None
+    operand, (shape, groups) = dot.operands[number], dot_groups(dot)[number]
+    sizes = [[shape.dims[d] for d in group] for group in groups]
+    batch, depth = variable("b", flat.batch), variable("p", flat.k)
+    if number == 0:
+        line = delinearize(batch * flat.m + variable("i", flat.m), [*sizes[0], *sizes[1]])
+        order = (*line, *delinearize(depth, sizes[2]))
+    else:
+        line = delinearize(variable("i", flat.n), sizes[2])
+        order = (*delinearize(batch, sizes[0]), *delinearize(depth, sizes[1]), *line)
+    placed = dict(zip((d for group in groups for d in group), order))
+    index = tuple(placed[d] for d in range(shape.rank))
+
+    def element(b: Position, i: Position, p: Position) -> Any:
+        values = {"b": index_value(b), "i": index_value(i), "p": index_value(p)}
+        return Elements(sources(kernel, buffers), values).element(operand, index).value
+
+    return element
