@@ -19,6 +19,7 @@ from tfc.jit import JitFunction, jit
 from tfc.options import Options
 from tfc.profiling import Profile, profile
 from tfc.runtime.functions import register_custom_call
+from tfc.runtime.threads import get_threads, set_threads
 from tfc.transfers import (
     transfer_from_channel,
     transfer_from_outfeed,
@@ -42,6 +43,7 @@ __all__ = [
     "errors",
     "fori_loop",
     "from_stablehlo",
+    "get_threads",
     "grad",
     "hlo",
     "jit",
@@ -50,6 +52,7 @@ __all__ = [
     "profile",
     "random",
     "register_custom_call",
+    "set_threads",
     "transfer_from_channel",
     "transfer_from_outfeed",
     "transfer_to_channel",

@@ -16,6 +16,7 @@ from tfc.backends.cpu.donated import address, make_writable
 from tfc.backends.cpu.entry_table import Flat, python_entry
 from tfc.backends.cpu.entry_table import Program as EntryProgram
 from tfc.backends.cpu.program import Program
+from tfc.backends.cpu.threads import pool_symbols
 from tfc.backends.cpu.timing import read_times, times_size
 from tfc.backends.interfaces import (
     Executable,
@@ -87,7 +88,8 @@ class CpuExecutable(Executable):
         program = compilation.emit()
         self._sites = program.sites
         self._compiled = compilation.to_llvm(program, None)
-        self._code = self._compiled.load(symbols(compilation.callees))
+        called = symbols(compilation.callees) | (pool_symbols() if program.shared else {})
+        self._code = self._compiled.load(called)
         plan = compilation.assignment
         self._constants = aligned_bytes(plan.constant_size)
         self._constants[:] = compilation.constant_pool()

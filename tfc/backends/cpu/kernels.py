@@ -10,7 +10,7 @@ from tfc.backends.mlir.convolution_kernels import convolution_of, emit_convoluti
 from tfc.backends.mlir.convolution_spec import convolution_spec
 from tfc.backends.mlir.dot_kernels import around_product, emit_dot_kernel
 from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
-from tfc.backends.mlir.loops import LoopNest
+from tfc.backends.mlir.loops import Chunk, LoopNest, SplitNest
 from tfc.backends.mlir.matmul import MatmulSpec
 from tfc.backends.mlir.matmul_schedule import Strides
 from tfc.backends.mlir.program_state import emit_state_update
@@ -20,6 +20,7 @@ from tfc.backends.mlir.rows import emit_rows, row_workspace
 from tfc.backends.mlir.scans import emit_scan
 from tfc.backends.mlir.scatters import emit_scatter
 from tfc.backends.mlir.sorts import emit_sort, sort_workspace
+from tfc.backends.mlir.splits import split_convolution, split_product
 from tfc.backends.mlir.triangular import (
     cholesky_workspace,
     emit_cholesky,
@@ -59,40 +60,45 @@ SEQUENTIAL: dict[str, Sequential] = {
 }
 
 
-def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
+def emit_kernel(name: str, kernel: Kernel, target: Target, chunks: int = 1) -> None:
     """Emit a kernel as a private function of its operand and result buffers.
 
-    A kernel that needs scratch memory takes a buffer of its `workspace_shape` besides.
+    A kernel that needs scratch memory takes a buffer of its `workspace_shape` besides, and one in
+    several chunks the number of the chunk to run, an `index`.
 
     Raises:
         UnsupportedError: the CPU backend has no code for the kernel's root.
     """
     types = buffer_types(kernel)
-    scratch = workspace_shape(kernel, target)
+    scratch = workspace_shape(kernel, target, chunks)
     if scratch is not None:
         types.append(memref_type(scratch))
-    function = func.FuncOp(name, ([*types], []), visibility="private")
+    number = [ir.IndexType.get()] if chunks > 1 else []
+    function = func.FuncOp(name, ([*types, *number], []), visibility="private")
     noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
-    function.arg_attrs = ir.ArrayAttr.get([noalias] * len(types))
+    plain = [ir.DictAttr.get({})] * len(number)
+    function.arg_attrs = ir.ArrayAttr.get([*[noalias] * len(types), *plain])
     make_internal(function)
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
-        buffers = kernel.buffers(list(block.arguments))
+        memrefs = list(block.arguments)[: len(types)]
+        chunk = Chunk(block.arguments[-1], chunks) if number else None
+        loops = SplitNest(chunk) if chunk else LoopNest()
+        buffers = kernel.buffers(memrefs)
         sequential = SEQUENTIAL.get(kernel.root.opcode)
         spec, convolution = matmul_of(kernel), convolution_of(kernel)
         rows = row_plan(kernel.root) if kernel.product is None else None
         if rows is not None:
-            memory = block.arguments[-1] if scratch is not None else None
-            emit_rows(rows, kernel, buffers, memory, LoopNest())
+            emit_rows(rows, kernel, buffers, memrefs[-1] if scratch is not None else None, loops)
         elif spec is not None:
-            emit_dot_kernel(spec, target, kernel, buffers, block.arguments[-1])
+            emit_dot_kernel(spec, target, kernel, buffers, memrefs[-1], chunk)
         elif convolution is not None:
-            emit_convolution_kernel(convolution, target, kernel, buffers, block.arguments[-1])
+            emit_convolution_kernel(convolution, target, kernel, buffers, memrefs[-1], chunk)
         elif sequential is not None:
-            extra = [block.arguments[-1]] if scratch is not None else []
+            extra = [memrefs[-1]] if scratch is not None else []
             sequential.emit(kernel, buffers, *extra)
         else:
-            emit_body(kernel, buffers, LoopNest(), flat=False)
+            emit_body(kernel, buffers, loops, flat=False)
         func.return_([])
 
 
@@ -180,13 +186,25 @@ def matmul_of(kernel: Kernel) -> MatmulSpec | None:
     return spec and around_product(spec, kernel)
 
 
-def workspace_shape(kernel: Kernel, target: Target) -> Shape | None:
-    """The array of scratch memory that a kernel needs, if any."""
+def chunk_count(kernel: Kernel, target: Target, most: int) -> int:
+    """How many chunks, `most` at the most, can share the work of a kernel."""
+    spec, convolution = matmul_of(kernel), convolution_of(kernel)
+    if spec is not None:
+        return split_product(spec, target, most).chunks
+    if convolution is not None:
+        return split_convolution(convolution, target, most).chunks
+    return 1 if kernel.root.opcode in SEQUENTIAL else most
+
+
+def workspace_shape(kernel: Kernel, target: Target, chunks: int = 1) -> Shape | None:
+    """The array of scratch memory that a kernel, or each of its chunks, needs, if any."""
     spec = matmul_of(kernel)
     if spec is not None:
+        spec = split_product(spec, target, chunks).spec
         return Shape(spec.element_type, (spec.workspace_size(target),))
     convolution = convolution_of(kernel)
     if convolution is not None:
+        convolution = split_convolution(convolution, target, chunks).spec
         return Shape(convolution.out.element_type, (convolution.workspace_size(target),))
     root = kernel.root
     rows = row_plan(root) if kernel.product is None else None

@@ -9,6 +9,7 @@ from tfc.backends.mlir.direct_convolution import Block, Finish, emit_direct_conv
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.epilogues import Epilogue, is_apart
 from tfc.backends.mlir.kernels import Kernel
+from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.vectors import Position, add, multiply, subtract
 from tfc.backends.target import Target
 from tfc.hlo.indexing import variable
@@ -24,19 +25,21 @@ def convolution_of(kernel: Kernel) -> ConvolutionSpec | None:
 
 
 def emit_convolution_kernel(
-    spec: ConvolutionSpec, target: Target, kernel: Kernel, buffers: Sequence[Buffer], workspace: Any
-) -> None:
+    spec: ConvolutionSpec, target: Target, kernel: Kernel, buffers: Sequence[Buffer],
+    workspace: Any, chunk: Chunk | None = None,
+) -> None:  # fmt: skip
     """Emit a kernel whose product is a convolution with a spec.
 
     Args:
         workspace: memory of the spec's `workspace_size`.
+        chunk: the share of the convolution to emit, all of it by default.
     """
     product = kernel.product
     assert product is not None
     memory = {p: b.memref for p, b in zip(kernel.computation.parameters, buffers)}
     memories = [*(memory[o] for o in product.operands), buffers[-1].memref, workspace]
     finish = _finish(spec, Epilogue(kernel, buffers)) if product is not kernel.root else None
-    emit_direct_convolution(spec, target, memories, finish)
+    emit_direct_convolution(spec, target, memories, finish, chunk)
 
 
 def _finish(spec: ConvolutionSpec, epilogue: Epilogue) -> Finish:
