@@ -67,6 +67,11 @@ PROGRAMS = {
     "dot of integers": "x = s32[31,7] parameter(0) y = s32[7,33] parameter(1) "
                        "ROOT r = s32[31,33] dot(x, y), lhs_contracting_dims={1}, "
                        "rhs_contracting_dims={0}",
+    "sort of rows": "x = f32[37,90] parameter(0) "
+                    "ROOT r = f32[37,90] sort(x), dimensions={1}, to_apply=less",
+    "pooling": "x = f32[3,9,8,5] parameter(0) z = f32[] constant(0) "
+               "ROOT r = f32[3,4,4,5] reduce-window(x, z), "
+               "window={size=1x3x2x1 stride=1x2x2x1}, to_apply=sum",
     "convolution": "x = f32[2,9,8,4] parameter(0) k = f32[3,3,4,40] parameter(1) "
                    "c = f32[2,9,8,40] convolution(x, k), window={size=3x3 pad=1_1x1_1}, "
                    f"{CONVOLUTION} ROOT r = f32[2,9,8,40] abs(c)",
@@ -76,11 +81,13 @@ PROGRAMS = {
                              "feature_group_count=24",
 }  # fmt: skip
 SUM = "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
+LESS = "less { a = f32[] parameter(0) b = f32[] parameter(1) " \
+    "ROOT c = pred[] compare(a, b), direction=LT }\n"  # fmt: skip
 
 
 def module(program: str):
     lines = re.sub(r"(?<!ROOT) (?=(ROOT )?[a-z] = )", "\n", program)
-    return parse(f"HloModule m\n{SUM}ENTRY e {{\n{lines}\n}}")
+    return parse(f"HloModule m\n{SUM}{LESS}ENTRY e {{\n{lines}\n}}")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

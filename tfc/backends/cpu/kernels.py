@@ -28,7 +28,7 @@ from tfc.backends.mlir.triangular import (
     solve_workspace,
 )
 from tfc.backends.mlir.updates import emit_update
-from tfc.backends.mlir.windows import emit_reduce_window, emit_select_and_scatter
+from tfc.backends.mlir.windows import emit_reduce_window, emit_select_and_scatter, is_cumulative
 from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import F32, F64, Shape
@@ -41,19 +41,21 @@ class Sequential:
 
     emit: (kernel, buffers, scratch memref if there is any) emits the body.
     workspace: the array of scratch memory that a root needs.
+    shared: whether the outer steps of a root are apart; `emit` takes the loops over them last.
     """
 
     emit: Callable[..., None]
     workspace: Callable[[Instruction], Shape | None] | None = None
+    shared: Callable[[Instruction], bool] | None = None
 
 
 SEQUENTIAL: dict[str, Sequential] = {
     "scatter": Sequential(emit_scatter),
-    "sort": Sequential(emit_sort, sort_workspace),
+    "sort": Sequential(emit_sort, sort_workspace, lambda root: True),
     "cholesky": Sequential(emit_cholesky, cholesky_workspace),
     "triangular-solve": Sequential(emit_solve, solve_workspace),
     "rng-get-and-update-state": Sequential(emit_state_update),
-    "reduce-window": Sequential(emit_reduce_window),
+    "reduce-window": Sequential(emit_reduce_window, None, lambda root: not is_cumulative(root)),
     "select-and-scatter": Sequential(emit_select_and_scatter),
     "scan": Sequential(emit_scan),
     "dynamic-update-slice": Sequential(emit_update),
@@ -96,6 +98,8 @@ def emit_kernel(name: str, kernel: Kernel, target: Target, chunks: int = 1) -> N
             emit_convolution_kernel(convolution, target, kernel, buffers, memrefs[-1], chunk)
         elif sequential is not None:
             extra = [memrefs[-1]] if scratch is not None else []
+            if sequential.shared is not None:
+                extra.append(loops)
             sequential.emit(kernel, buffers, *extra)
         else:
             emit_body(kernel, buffers, loops, flat=False)
@@ -193,7 +197,10 @@ def chunk_count(kernel: Kernel, target: Target, most: int) -> int:
         return split_product(spec, target, most).chunks
     if convolution is not None:
         return split_convolution(convolution, target, most).chunks
-    return 1 if kernel.root.opcode in SEQUENTIAL else most
+    sequential = SEQUENTIAL.get(kernel.root.opcode)
+    if sequential is not None and not (sequential.shared and sequential.shared(kernel.root)):
+        return 1
+    return most
 
 
 def workspace_shape(kernel: Kernel, target: Target, chunks: int = 1) -> Shape | None:
