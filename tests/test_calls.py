@@ -236,6 +236,16 @@ def _resident() -> int:
         return int(file.read().split()[1]) * 4096
 
 
+def test_a_result_without_memory_is_an_error():
+    function = tfc.jit(lambda x: tfc.numpy.broadcast_to(x, (1 << 50,)))
+    x, before = np.ones((), np.int8), sys.getrefcount(None)
+    for _ in range(3):
+        with pytest.raises(MemoryError):
+            function(x)
+    assert sys.getrefcount(x) == 2
+    assert abs(sys.getrefcount(None) - before) < 100
+
+
 def test_entries_die_with_their_functions():
     function, _ = made(lambda x: x - 7, X)
     executable = weakref.ref(next(iter(function._entries.values())).compiled.executable)

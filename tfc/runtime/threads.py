@@ -62,5 +62,5 @@ def get_threads() -> int:
 def on_change(listener: Callable[[int], None]) -> None:
     """Call a function now, and whenever `set_threads` is called."""
     with _setting.lock:
-        _setting.listeners.append(listener)
         listener(get_threads())
+        _setting.listeners.append(listener)

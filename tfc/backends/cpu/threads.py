@@ -4,6 +4,7 @@ import atexit
 import ctypes
 import os
 import signal
+import threading
 from functools import cache
 
 import llvmlite.ir as ir
@@ -24,7 +25,11 @@ def sharing_cores() -> int:
 
 def pool_symbols() -> dict[str, int]:
     """The address of the function that code with split kernels calls, by its name."""
-    return {PARALLEL_FOR: _code().address(PARALLEL_FOR)}
+    with _lock:
+        return {PARALLEL_FOR: _code().address(PARALLEL_FOR)}
+
+
+_lock = threading.Lock()  # so that there is one pool
 
 
 @cache
