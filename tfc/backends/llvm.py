@@ -239,13 +239,16 @@ class CompiledModule:
         return load_objects([self.object_code], symbols)
 
 
-def compile_ir(text: str, target: Target) -> CompiledModule:
+def compile_ir(text: str, target: Target, optimise: bool = True) -> CompiledModule:
     """Optimise LLVM IR for a target.
+
+    Args:
+        optimise: False makes plain code in a fraction of the time.
 
     Raises:
         InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
     """
-    return CompiledModule(*_optimized(text, target), target)
+    return CompiledModule(*_optimized(text, target, optimise), target)
 
 
 def compile_objects(text: str, target: Target) -> list[bytes]:
@@ -262,18 +265,22 @@ def compile_objects(text: str, target: Target) -> list[bytes]:
     return run_at_once([partial(compiled, part) for part in split_ir(text, processors())])
 
 
-def _optimized(text: str, target: Target) -> tuple[llvmlite.ModuleRef, llvmlite.TargetMachine]:
+def _optimized(
+    text: str, target: Target, optimise: bool = True
+) -> tuple[llvmlite.ModuleRef, llvmlite.TargetMachine]:
     initialize_llvm()
     machine = llvmlite.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu,
         features=target.features,
-        opt=3,
+        opt=3 if optimise else 0,
         reloc="pic",
         codemodel="small",
         abiname=target.abi,
     )
     module = _parse(_with_attributes(text, target))
     module.triple, module.data_layout = target.triple, str(machine.target_data)
+    if not optimise:
+        return module, machine
     # The CPU's kernels come with their tiles unrolled. What LLVM adds to that beyond making vectors
     # of loops doubles the time of compiling, and no kernel is measurably faster for it.
     options = llvmlite.create_pipeline_tuning_options(speed_level=3 if target.is_gpu else 1)
