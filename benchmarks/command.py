@@ -19,22 +19,26 @@ from benchmarks.measure import FULL, QUICK, measure
 from benchmarks.page import page
 from benchmarks.peers import PEERS, Peer
 from benchmarks.report import print_run
-from benchmarks.results import Row, Run, load
-from benchmarks.workers import ROOT, RemoteWorker, cores, environment, pinned
+from benchmarks.results import Run, load
+from benchmarks.workers import ROOT, RemoteWorker, environment, pinned
 
 _FULL_TIMEOUT, _QUICK_TIMEOUT = 600.0, 120.0  # seconds for one answer
 
 
-def main() -> None:
-    """Do what the command line asks for."""
-    options = _parser().parse_args()
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Do what the command line asks for, or say in a line why not."""
+    try:
+        _run(_parser().parse_args(arguments))
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"{error}") from None
+
+
+def _run(options: argparse.Namespace) -> None:
     # A table in a file or a pipe is as wide as it needs to be.
     console = Console() if sys.stdout.isatty() else Console(width=220)
     runs = [load(path) for path in options.load]
     if not runs:
         runs = [_measured(options, console)]
-        if options.json:
-            runs[0].save(options.json)
     for run in runs:
         print_run(console, run)
     if options.docs:
@@ -86,14 +90,14 @@ def _peers(text: str) -> list[Peer]:
 
 
 def _measured(options: argparse.Namespace, console: Console) -> Run:
-    """Measure the rows that were asked for."""
+    """Measure the rows that were asked for; written after each, as a run takes long."""
     chosen = [case for case in CASES if _is_chosen(case, options.only)]
     if not chosen:
-        raise SystemExit(f"no row matches {' or '.join(options.only)}")
+        raise ValueError(f"no row matches {' or '.join(options.only)}")
     plan, timeout = (QUICK, _QUICK_TIMEOUT) if options.quick else (FULL, _FULL_TIMEOUT)
     installed = {p.name: p.is_installed() for p in options.peers}
-    rows: list[Row] = []
-    limits: dict[str, float] = {}
+    versions = {p.name: p.version() if installed[p.name] else "" for p in options.peers}
+    run = Run(describe(), versions, options.threads, options.quick, {}, [])
     with ExitStack() as stack:
         workers = {}
         for peer in options.peers:
@@ -103,17 +107,20 @@ def _measured(options: argparse.Namespace, console: Console) -> Run:
         progress = stack.enter_context(Progress(console=console, transient=True))
         bar = progress.add_task("limits", total=len(chosen))
         # What disturbs the probe makes a limit too small: it is taken at both ends.
-        _raise(limits, _limits(options.threads))
+        _raise(run.limits, _limits(options.threads))
         for case in chosen:
             progress.update(bar, description=case.key)
             asked = {n: w for n, w in workers.items() if _has(options.peers, n, case)}
             absent = {p.name: "not installed" for p in options.peers
                       if not installed[p.name] and p.has(case)}  # fmt: skip
-            rows.append(measure(case, asked, absent, plan))
+            run.rows.append(measure(case, asked, absent, plan))
             progress.advance(bar)
-        _raise(limits, _limits(options.threads))
-    versions = {p.name: p.version() if installed[p.name] else "" for p in options.peers}
-    return Run(describe(), versions, options.threads, options.quick, limits, rows)
+            if options.json:
+                run.save(options.json)
+        _raise(run.limits, _limits(options.threads))
+    if options.json:
+        run.save(options.json)
+    return run
 
 
 def _is_chosen(case: Case, texts: Sequence[str]) -> bool:
@@ -126,7 +133,7 @@ def _has(peers: Iterable[Peer], name: str, case: Case) -> bool:
 
 def _limits(threads: int) -> dict[str, float]:
     """The limits of the cores that are measured."""
-    with pinned(cores(threads)):
+    with pinned(threads):
         made = subprocess.run(
             [sys.executable, "-m", "benchmarks.limits", str(threads)],
             env=environment(threads), cwd=ROOT, stdout=subprocess.PIPE, check=True,

@@ -8,13 +8,20 @@ from pathlib import Path
 from tfc.backends.target import Target
 
 
+def available_cores() -> set[int]:
+    """The numbers of the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return os.sched_getaffinity(0)
+    return set(range(os.cpu_count() or 1))
+
+
 def describe() -> dict[str, str]:
     """The properties of this machine by name."""
     target = Target.host()
     caches = (("L1", target.l1_bytes), ("L2", target.l2_bytes), ("L3", target.l3_bytes))
     return {
         "processor": _model() or platform.processor() or platform.machine(),
-        "cores": str(len(os.sched_getaffinity(0))),
+        "cores": str(len(available_cores())),
         "vectors": f"{target.lanes(32) * 32} bits",
         "caches": ", ".join(f"{name} {size >> 10} KiB" for name, size in caches),
         "system": f"{platform.system()} {platform.release()}",

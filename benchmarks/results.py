@@ -106,9 +106,17 @@ class Run:
 
 
 def load(path: Path) -> Run:
-    """A run that was saved."""
-    data = json.loads(path.read_text("utf-8"))
-    return Run(**{**data, "rows": list(_rows(data["rows"]))})
+    """A run that was saved.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it holds no run.
+    """
+    try:
+        data = json.loads(path.read_text("utf-8"))
+        return Run(**{**data, "rows": list(_rows(data["rows"]))})
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{path} holds no run: {error}") from None
 
 
 def _rows(rows: Iterable[dict[str, Any]]) -> Iterable[Row]:

@@ -10,6 +10,7 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import IO, Any
 
+from benchmarks.machine import available_cores
 from benchmarks.protocol import Failed
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,23 +33,22 @@ def environment(threads: int) -> dict[str, str]:
     }
 
 
-def cores(threads: int) -> set[int]:
-    """The cores that are measured: the last ones, as the system prefers the first.
+@contextmanager
+def pinned(threads: int) -> Iterator[None]:
+    """What is started inside stays on as many cores as threads, where the system can do that.
+
+    They are the last ones, as other work tends to be on the first.
 
     Raises:
-        ValueError: there are not as many.
+        ValueError: there are not as many cores.
     """
-    there = sorted(os.sched_getaffinity(0))
-    if threads > len(there):
-        raise ValueError(f"{threads} threads need as many cores, and there are {len(there)}")
-    return set(there[-threads:])
-
-
-@contextmanager
-def pinned(chosen: set[int]) -> Iterator[None]:
-    """What is started inside stays on these cores, from its first instruction on."""
-    own = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, chosen)
+    own = sorted(available_cores())
+    if threads > len(own):
+        raise ValueError(f"{threads} threads need as many cores, and there are {len(own)}")
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    os.sched_setaffinity(0, own[-threads:])
     try:
         yield
     finally:
@@ -97,7 +97,7 @@ class RemoteWorker:
     def _start(self) -> None:
         self._connection, other = Pipe()
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
-        with pinned(cores(self.threads)), other:
+        with pinned(self.threads), other:
             self._process = subprocess.Popen(
                 [*self.command, str(other.fileno())], env=environment(self.threads), cwd=ROOT,
                 pass_fds=[other.fileno()], stdout=subprocess.DEVNULL, stderr=self._errors,
