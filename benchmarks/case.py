@@ -12,23 +12,22 @@ import numpy as np
 
 Statement = Callable[..., Any]
 Arguments = Callable[[], tuple[Any, ...]]
-Limit = Literal["fma32", "fma64", "read", "copy", "stream"]
+Limit = Literal["fma32", "fma64", "dot16", "dot8", "read", "copy", "stream"]
 
 
 @dataclass(frozen=True)
 class Work:
     """The useful work of a call, and which of the machine's limits bounds it.
 
-    amount: floating-point operations, if a limit in fused multiply-adds bounds them, else the
-        bytes that must be read and written.
-    limit: "fma32", "fma64"; or for bytes what is alike in memory traffic: "read", "copy" (as much
-        written as read), "stream" (two parts read, one written). Empty if there is none that can be
-        named for every machine.
+    amount: operations, or the bytes that must be read and written.
+    limit: for operations the fused multiply-adds of a type, or its dot products where the processor
+        has these; for bytes what is alike in memory traffic: "read", "copy" (as much written as
+        read), "stream" (two parts read, one written).
     unit: what is counted.
     """
 
     amount: float
-    limit: Limit | Literal[""]
+    limit: Limit
     unit: Literal["GFLOP/s", "GB/s", "GOP/s"]
 
 

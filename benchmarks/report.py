@@ -151,6 +151,8 @@ def summary(run: Run) -> list[str]:
     if unmeasured:
         lines.append(f"{unmeasured} rows could not be measured with tfc and are in no mean.")
     named = {"fma32": "{:.1f} GFLOP/s in f32", "fma64": "{:.1f} GFLOP/s in f64",
+             "dot16": "{:.1f} GFLOP/s in dot products of bf16",
+             "dot8": "{:.1f} GOP/s in dot products of s8",
              "read": "read {:.1f} GB/s", "copy": "copy {:.1f} GB/s",
              "stream": "stream {:.1f} GB/s"}  # fmt: skip
     limits = ", ".join(t.format(run.limits[n] / 1e9) for n, t in named.items() if n in run.limits)

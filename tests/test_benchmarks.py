@@ -1,5 +1,6 @@
 """The benchmarks: every case computes what NumPy does, and failures stay in their row."""
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from rich.console import Console
 from benchmarks.case import Case, Torch, leaves, map_leaves, normal, shared
 from benchmarks.cases import CASES, find
 from benchmarks.command import main
+from benchmarks.limits import dot_code, stream_code
 from benchmarks.measure import Plan, expected, fault, measure, task_of
 from benchmarks.page import page
 from benchmarks.peers import PEERS, Library, Peer
@@ -22,6 +24,8 @@ from benchmarks.report import duration, print_run, sheets, summary
 from benchmarks.results import Measured, Row, Run, load
 from benchmarks.worker import Worker
 from benchmarks.workers import RemoteWorker, pinned
+from tfc.backends.llvm import compile_ir
+from tfc.backends.target import Target
 
 ROOT = Path(__file__).parents[1]
 TFC = next(peer for peer in PEERS if peer.name == "tfc")
@@ -153,6 +157,31 @@ def test_pinned_chooses_as_many_cores_as_threads_and_gives_the_others_back():
     assert os.sched_getaffinity(0) == before
     with pytest.raises(ValueError, match="1000 threads need as many cores"), pinned(1000):
         pass
+
+
+# Limits.
+
+
+@pytest.mark.parametrize("inputs", [1, 2])
+def test_streams_add_their_inputs(inputs):
+    lanes = max(Target.host().lanes(32), 1)
+    code = compile_ir(stream_code(lanes, inputs, True), Target.host()).load()
+    count = 8 * lanes * 3
+    memory = np.arange(3 * count + 16, dtype=np.float32)
+    start = memory.ctypes.data
+    start += -start % 64
+    first = (start - memory.ctypes.data) // 4
+    result, one, other = (memory[first + n * count :][:count] for n in range(3))
+    wanted = one + other if inputs == 2 else one.copy()
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(code.address("stream"))
+    function(count, *(start + 4 * n * count for n in range(3)))
+    np.testing.assert_array_equal(result, wanted)
+
+
+@pytest.mark.parametrize(("name", "instruction"), [("dot16", "vdpbf16ps"), ("dot8", "vpdpbusd")])
+def test_dot_products_are_the_instructions_of_the_processor(name, instruction):
+    target = Target.parse("x86_64-unknown-linux-gnu,znver5,+avx512bf16,+avx512vnni")
+    assert compile_ir(dot_code(name), target).assembly.count(instruction) >= 12
 
 
 # Rows.

@@ -42,7 +42,8 @@ _HALF = Case(
     "gemm, other types", "bf16 1024³", shared(matmul),
     normal((1024, 1024), (1024, 1024), dtype=ml_dtypes.bfloat16),
     normal((9, 33), (33, 20), dtype=ml_dtypes.bfloat16),
-    torch=Torch(matmul), work=Work(2 * 1024**3, "", "GFLOP/s"), tolerance=1e-2,
+    torch=Torch(matmul), work=flops(2 * 1024**3, "dot16"), aims={**_BEST, "share": 0.7},
+    tolerance=1e-2,
 )  # fmt: skip
 
 
@@ -75,7 +76,7 @@ _BYTES = Case(
     <ir_version: 9, opset_import: ["" : 18]>
     main (int8[m,k] a, int8[k,n] b) => (int32[m,n] c) { c = MatMulInteger(a, b) }
     """,
-    work=Work(2 * 1024**3, "", "GOP/s"),
+    work=Work(2 * 1024**3, "dot8", "GOP/s"), aims={**_BEST, "share": 0.7},
 )  # fmt: skip
 
 _MATRIX_VECTOR = {"work": traffic(4 * 4096 * 4096, "read"), "aims": {**_BEST, "share": 0.85}}
