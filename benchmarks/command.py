@@ -18,6 +18,7 @@ from benchmarks.machine import describe
 from benchmarks.measure import FULL, QUICK, measure
 from benchmarks.page import page
 from benchmarks.peers import PEERS, Peer
+from benchmarks.protocol import BenchmarkError
 from benchmarks.report import print_run
 from benchmarks.results import Run, load
 from benchmarks.workers import ROOT, RemoteWorker, environment, pinned
@@ -29,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Do what the command line asks for, or say in a line why not."""
     try:
         _run(_parser().parse_args(arguments))
-    except (OSError, ValueError) as error:
+    except (OSError, BenchmarkError) as error:
         raise SystemExit(f"{error}") from None
 
 
@@ -75,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="report what --json wrote, instead of measuring",
     )
-    return parser  # fmt: skip
+    return parser
 
 
 def _peers(text: str) -> list[Peer]:
@@ -93,7 +94,7 @@ def _measured(options: argparse.Namespace, console: Console) -> Run:
     """Measure the rows that were asked for; written after each, as a run takes long."""
     chosen = [case for case in CASES if _is_chosen(case, options.only)]
     if not chosen:
-        raise ValueError(f"no row matches {' or '.join(options.only)}")
+        raise BenchmarkError(f"no row matches {' or '.join(options.only)}")
     plan, timeout = (QUICK, _QUICK_TIMEOUT) if options.quick else (FULL, _FULL_TIMEOUT)
     installed = {p.name: p.is_installed() for p in options.peers}
     versions = {p.name: p.version() if installed[p.name] else "" for p in options.peers}

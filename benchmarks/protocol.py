@@ -15,6 +15,10 @@ from typing import Any
 import numpy as np
 
 
+class BenchmarkError(Exception):
+    """What was asked for cannot be done; the text is one sentence that says why."""
+
+
 @dataclass(frozen=True)
 class Task:
     """A case to be prepared: its key, its arguments, and the program as StableHLO."""

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.protocol import BenchmarkError
+
 OWN = "tfc"
 XLA = "JAX"
 
@@ -110,13 +112,13 @@ def load(path: Path) -> Run:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it holds no run.
+        BenchmarkError: it holds no run.
     """
     try:
         data = json.loads(path.read_text("utf-8"))
         return Run(**{**data, "rows": list(_rows(data["rows"]))})
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{path} holds no run: {error}") from None
+        raise BenchmarkError(f"{path} holds no run: {error}") from None
 
 
 def _rows(rows: Iterable[dict[str, Any]]) -> Iterable[Row]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from benchmarks.machine import available_cores
-from benchmarks.protocol import Failed
+from benchmarks.protocol import BenchmarkError, Failed
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -40,11 +40,11 @@ def pinned(threads: int) -> Iterator[None]:
     They are the last ones, as other work tends to be on the first.
 
     Raises:
-        ValueError: there are not as many cores.
+        BenchmarkError: there are not as many cores.
     """
     own = sorted(available_cores())
     if threads > len(own):
-        raise ValueError(f"{threads} threads need as many cores, and there are {len(own)}")
+        raise BenchmarkError(f"{threads} threads need as many cores, and there are {len(own)}")
     if not hasattr(os, "sched_setaffinity"):
         yield
         return

@@ -19,7 +19,7 @@ from benchmarks.limits import dot_code, stream_code
 from benchmarks.measure import Plan, expected, fault, measure, task_of
 from benchmarks.page import page
 from benchmarks.peers import PEERS, Library, Peer
-from benchmarks.protocol import Failed, Prepared, Task
+from benchmarks.protocol import BenchmarkError, Failed, Prepared, Task
 from benchmarks.report import duration, print_run, sheets, summary
 from benchmarks.results import Measured, Row, Run, load
 from benchmarks.worker import Worker
@@ -155,7 +155,7 @@ def test_pinned_chooses_as_many_cores_as_threads_and_gives_the_others_back():
     with pinned(1):
         assert len(os.sched_getaffinity(0)) == 1
     assert os.sched_getaffinity(0) == before
-    with pytest.raises(ValueError, match="1000 threads need as many cores"), pinned(1000):
+    with pytest.raises(BenchmarkError, match="1000 threads need as many cores"), pinned(1000):
         pass
 
 
@@ -275,7 +275,7 @@ def test_a_run_comes_back_from_its_file(tmp_path):
     RUN.save(tmp_path / "run.json")
     assert load(tmp_path / "run.json") == RUN
     (tmp_path / "run.json").write_text('{"rows": [1]}')
-    with pytest.raises(ValueError, match="holds no run"):
+    with pytest.raises(BenchmarkError, match="holds no run"):
         load(tmp_path / "run.json")
 
 
