@@ -60,5 +60,6 @@ def _marked(cell: Cell) -> str:
 
 
 def _table(columns: list[str], rows: list[list[str]]) -> list[str]:
-    marks = ["---"] * min(len(columns), 2) + ["---:"] * (len(columns) - 2)
+    # Figures stand below each other; a sentence begins at the left.
+    marks = ["---", *["---:" if len(columns) > 2 else "---"] * (len(columns) - 1)]
     return [f"| {' | '.join(cells)} |" for cells in (columns, marks, *rows)]

@@ -35,8 +35,8 @@ class Prepared:
     results: of the first call, in the order and layout of JAX's.
     steady: whether the second call gave the same bits.
     compile_seconds: how long the compilation took; None if the library has none.
-    memory_bytes: what the process held more during a call than before the compilation; None where
-        the system does not tell.
+    memory_bytes: what the process held more during the first call than before it, when arguments
+        and code were there; None where the system does not tell.
     """
 
     results: list[np.ndarray]

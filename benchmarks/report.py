@@ -110,7 +110,7 @@ def _costs(run: Run) -> Sheet:
         ]
 
     columns = [f"{n} compiles" for n in compiling] + [f"{n} MiB" for n in libraries]
-    return Sheet("First compilation, and memory of a call beside its arguments", columns,
+    return Sheet("First compilation, and memory of the first call beside its arguments", columns,
                  _rows(run, cells))  # fmt: skip
 
 
@@ -171,7 +171,8 @@ def print_run(console: Console, run: Run) -> None:
         table = Table(title=sheet.title, header_style="bold", title_justify="left")
         table.add_column("")
         for column in sheet.columns:
-            table.add_column(column, justify="right")
+            # Figures stand below each other; a sentence begins at the left.
+            table.add_column(column, justify="right" if len(sheet.columns) > 1 else "left")
         family = ""
         for group, name, cells in sheet.rows:
             if group != family:

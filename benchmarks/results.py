@@ -19,7 +19,7 @@ class Measured:
 
     median, least: of the samples.
     compile_seconds: of the first compilation; None if the library has none.
-    memory_bytes: what a call needed beside its arguments; None if the system does not tell.
+    memory_bytes: what the first call needed beside its arguments; None if the system does not tell.
     """
 
     median: float

@@ -3,12 +3,14 @@
 It answers what comes through the connection as protocol.py says.
 """
 
+import ctypes
 import gc
 import re
 import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -59,10 +61,10 @@ class Worker:
         """Compile a case and call it twice."""
         self.forget()
         self.task, case = task, self.find(task.key)
-        before = _memory("VmRSS")
         compiled, seconds = self.compile()
         self.call = self.library.call(case, task, compiled)
-        _reset_peak()
+        _release()
+        before = _memory("VmRSS")
         found = self.call()
         peak = _memory("VmHWM")
         results = [np.array(x) for x in self.library.fetch(case, found)]
@@ -111,12 +113,12 @@ def _memory(field: str) -> int | None:
     return int(found[1]) * 1024 if found else None
 
 
-def _reset_peak() -> None:
-    """Begin to look for the peak anew."""
-    try:
+def _release() -> None:
+    """Give memory that is free back to the system, and begin to look for the peak anew."""
+    gc.collect()
+    with suppress(AttributeError, OSError):  # another C library, another system
+        ctypes.CDLL(None).malloc_trim(0)
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return
 
 
 def _in_one_line(error: BaseException) -> str:
