@@ -97,26 +97,25 @@ def _times(run: Run) -> Sheet:
 
 
 def _costs(run: Run) -> Sheet:
-    compiling = [n for n in run.versions if any(_compiles(row, n) for row in run.rows)]
-    libraries = list(run.versions)
+    def known(field: str) -> list[str]:
+        """The libraries of which some row has this."""
+        measured = [(n, m) for row in run.rows for n, m in row.measured().items()]
+        found = {n for n, m in measured if getattr(m, field) is not None}
+        return [n for n in run.versions if n in found]
+
+    compiling, sized = known("compile_seconds"), known("memory_bytes")
 
     def cells(row: Row) -> list[Cell]:
         measured = row.measured()
         seconds = [m.compile_seconds if (m := measured.get(n)) else None for n in compiling]
-        sizes = [m.memory_bytes if (m := measured.get(n)) else None for n in libraries]
+        sizes = [m.memory_bytes if (m := measured.get(n)) else None for n in sized]
         return [
             *(Cell("" if s is None else duration(s)) for s in seconds),
             *(Cell("" if s is None else f"{s / 2**20:.1f}") for s in sizes),
         ]
 
-    columns = [f"{n} compiles" for n in compiling] + [f"{n} MiB" for n in libraries]
-    return Sheet("First compilation, and memory of the first call beside its arguments", columns,
-                 _rows(run, cells))  # fmt: skip
-
-
-def _compiles(row: Row, name: str) -> bool:
-    measured = row.measured().get(name)
-    return measured is not None and measured.compile_seconds is not None
+    columns = [f"{n} compiles" for n in compiling] + [f"{n} MiB" for n in sized]
+    return Sheet("Compilation and memory", columns, _rows(run, cells))
 
 
 def _failures(run: Run) -> Sheet:
