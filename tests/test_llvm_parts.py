@@ -18,7 +18,7 @@ define internal i32 @twice(i32 %x) #0 {
 define internal i32 @"odd name"(i32 %x) #0 {
   %p = getelementptr [2 x i32], ptr @table, i64 0, i64 1
   %t = load i32, ptr %p
-  %d = call i32 @twice(i32 %x)
+  %d = call i32 @"twice"(i32 %x)
   %y = add i32 %d, %t
   ret i32 %y
 }
@@ -43,7 +43,7 @@ def test_parts_are_the_program(count: int) -> None:
     parts = split_ir(TEXT, count, least=1)
     assert len(parts) == min(count, 4)
     objects = [code for part in parts for code in compile_objects(part, Target.host())]
-    code = load_objects(objects)
+    code = load_objects(objects, Target.host())
     assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(code.address("entry"))(10) == 54
 
 

@@ -234,9 +234,7 @@ class CompiledModule:
         Raises:
             UnsupportedError: the code is for another architecture than this process.
         """
-        if self.target.architecture != Target.host().architecture:
-            raise UnsupportedError(f"this process cannot run code for the target {self.target}")
-        return load_objects([self.object_code], symbols)
+        return load_objects([self.object_code], self.target, symbols)
 
 
 def compile_ir(text: str, target: Target, optimise: bool = True) -> CompiledModule:
@@ -303,15 +301,20 @@ def compile_ptx(text: str, target: Target) -> str:
     return compile_ir(text, target).assembly
 
 
-def load_objects(codes: Sequence[bytes], symbols: Mapping[str, int] | None = None) -> LoadedCode:
-    """Put object files that belong together, made for this machine, into this process's memory.
+def load_objects(
+    codes: Sequence[bytes], target: Target, symbols: Mapping[str, int] | None = None
+) -> LoadedCode:
+    """Put object files that belong together, made for a target, into this process's memory.
 
     What they leave undefined is at the address that `symbols` gives, or looked for in this process,
     as the C library's functions are.
 
     Raises:
+        UnsupportedError: the code is for another architecture than this process.
         InternalError: the object files cannot be linked.
     """
+    if target.architecture != Target.host().architecture:
+        raise UnsupportedError(f"this process cannot run code for the target {target}")
     name = f"tfc.{next(_library_numbers)}"
     library = llvmlite.JITLibraryBuilder().add_current_process()
     for code in codes:

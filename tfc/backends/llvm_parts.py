@@ -19,7 +19,7 @@ from typing import Any
 from llvmlite.binding import ffi
 
 _FUNCTION = re.compile(r"^define .*?^}\n", re.MULTILINE | re.DOTALL)
-_SYMBOL = re.compile(r'@("[^"]*"|[-\w.$]+)')
+_SYMBOL = re.compile(r'@(?:"([^"]*)"|([-\w.$]+))')
 _VARIABLE = re.compile(r"^@\S+ = (?!.*\b(?:private|internal) .*\bconstant\b)", re.MULTILINE)
 LEAST = 64 * 1024  # characters of a part: about a twentieth of a second of work
 
@@ -48,14 +48,19 @@ def split_ir(text: str, count: int, least: int = LEAST) -> list[str]:
 def _module(part: list[str], functions: Sequence[str], heads: dict[str, str], around: str) -> str:
     """One part: its functions, what they call of the others, and what is around all functions."""
     own = set(part)
-    used = {name for f in part for name in _SYMBOL.findall(f)}
+    used = {name for f in part for name in _symbols(f)}
     declared = [
         heads[f].replace("define", "declare", 1).rstrip() + "\n"
         for f in functions
-        if f not in own and _SYMBOL.findall(f)[0] in used
+        if f not in own and _symbols(f)[0] in used
     ]
     bodies = [heads[f] + f[f.index("{\n") :] for f in part]
     return "\n".join([around, *declared, *bodies])
+
+
+def _symbols(function: str) -> list[str]:
+    """The names of a function and of all globals in its code; quotes are not part of a name."""
+    return [quoted or plain for quoted, plain in _SYMBOL.findall(function)]
 
 
 def run_at_once(functions: Sequence[Callable[[], Any]]) -> list[Any]:

@@ -2,18 +2,26 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from tfc.backends.cpu.abi import entry_point
 from tfc.backends.cpu.calls import Callee, Place, callees
-from tfc.backends.cpu.executable import CpuExecutable
+from tfc.backends.cpu.code_cache import CodeCache, code_key
+from tfc.backends.cpu.executable import CpuExecutable, MachineCode
 from tfc.backends.cpu.kernels import has_tiled_code, workspace_shape
 from tfc.backends.cpu.program import Program, emit_program
 from tfc.backends.cpu.sharing import chunk_bytes, chunks_of, with_callers
 from tfc.backends.cpu.threads import sharing_cores
 from tfc.backends.interfaces import Compiler, ObjectCode
-from tfc.backends.llvm import CompiledModule, compile_ir, lower_to_llvm, to_llvm_ir
+from tfc.backends.llvm import (
+    CompiledModule,
+    compile_ir,
+    compile_objects,
+    lower_to_llvm,
+    to_llvm_ir,
+)
 from tfc.backends.mlir.kernels import kernel_of
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
@@ -40,6 +48,7 @@ class Compilation:
 
     timed: with a clock around each kernel.
     cores: how many threads share large kernels.
+    cache: where code for this process is kept for later ones.
     """
 
     name: str
@@ -49,6 +58,7 @@ class Compilation:
     callees: Mapping[Instruction, Callee]
     timed: bool = False
     cores: int = 1
+    cache: CodeCache | None = None
 
     def emit(self) -> Program:
         """The MLIR program, made anew at each call."""
@@ -72,11 +82,31 @@ class Compilation:
         Args:
             constants: see `entry_point`.
         """
+        return compile_ir(self._llvm_ir(program, constants), self.target)
+
+    def machine_code(self) -> MachineCode:
+        """The code for this process: made, or that of an earlier compilation."""
+        if self.cache is None or self.callees or self.timed:
+            return self._made()
+        key = code_key(self.module, self.name, str(self.target), self.cores)
+        found = self.cache.get(key)
+        if found is not None:
+            shared, *objects = found
+            return MachineCode(tuple(objects), bool(shared))
+        made = self._made()
+        self.cache.put(key, [b"shared" if made.shared else b"", *made.objects])
+        return made
+
+    def _made(self) -> MachineCode:
+        program = self.emit()
+        objects = compile_objects(self._llvm_ir(program, None), self.target)
+        return MachineCode(tuple(objects), bool(program.shared), program.sites)
+
+    def _llvm_ir(self, program: Program, constants: bytes | None) -> str:
         text = with_callers(to_llvm_ir(lower_to_llvm(program.module)), program.shared)
         arguments = sum(1 for p in self.module.entry.parameters for _ in leaves(p.shape))
         results = sum(1 for _ in leaves(self.module.entry.root.shape))
-        text += entry_point(self.name, arguments, results, constants)
-        return compile_ir(text, self.target)
+        return text + entry_point(self.name, arguments, results, constants)
 
     def constant_pool(self) -> np.ndarray:
         """The bytes of the constants, where the buffer plan puts them."""
@@ -155,7 +185,9 @@ class CpuCompiler(Compiler):
         cores = sharing_cores() if place == "process" else 1
         assignment = assign_buffers(optimized, lambda i: _workspace_bytes(i, target, cores))
         found = callees(optimized, place)
-        return Compilation(name, optimized, assignment, target, found, cores=cores)
+        kept = place == "process" and bool(options.cache_dir)
+        cache = CodeCache(Path(options.cache_dir)) if kept else None
+        return Compilation(name, optimized, assignment, target, found, cores=cores, cache=cache)
 
 
 def _workspace_bytes(instruction: Instruction, target: Target, cores: int) -> int:

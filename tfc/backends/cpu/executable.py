@@ -4,6 +4,8 @@ import ctypes
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any, Protocol
 
@@ -17,7 +19,7 @@ from tfc.backends.cpu.entry_table import Flat, python_entry
 from tfc.backends.cpu.entry_table import Program as EntryProgram
 from tfc.backends.cpu.program import Program
 from tfc.backends.cpu.threads import pool_symbols
-from tfc.backends.cpu.timing import read_times, times_size
+from tfc.backends.cpu.timing import Site, read_times, times_size
 from tfc.backends.interfaces import (
     Executable,
     Fixed,
@@ -26,7 +28,8 @@ from tfc.backends.interfaces import (
     MemoryAnalysis,
     Nest,
 )
-from tfc.backends.llvm import CompiledModule
+from tfc.backends.llvm import CompiledModule, load_objects
+from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.printer import instruction_names
 from tfc.hlo.shape import Shape
@@ -44,6 +47,19 @@ _LONG = 1 << 19  # of operations and bytes: some 20 microseconds
 _LARGE = 1 << 14  # bytes: from here on a result's alignment shows, and its bookkeeping does not
 
 
+@dataclass(frozen=True)
+class MachineCode:
+    """Object files that belong together.
+
+    shared: they call the pool of threads.
+    sites: what the clocks measure, in code that has some.
+    """
+
+    objects: tuple[bytes, ...]
+    shared: bool
+    sites: tuple[Site, ...] = ()
+
+
 class Compilation(Protocol):
     """What the executable needs of the compilation that made it."""
 
@@ -55,6 +71,11 @@ class Compilation(Protocol):
     @property
     def assignment(self) -> BufferAssignment:
         """Its memory plan."""
+        ...
+
+    @property
+    def target(self) -> Target:
+        """The machine that the code is for."""
         ...
 
     @property
@@ -71,7 +92,11 @@ class Compilation(Protocol):
         ...
 
     def to_llvm(self, program: Program, constants: bytes | None) -> CompiledModule:
-        """Its LLVM IR and machine code."""
+        """Its LLVM IR and machine code, to be looked at."""
+        ...
+
+    def machine_code(self) -> "MachineCode":
+        """Its machine code for this process."""
         ...
 
     def constant_pool(self) -> np.ndarray:
@@ -85,11 +110,10 @@ class CpuExecutable(Executable):
     def __init__(self, source: Module, compilation: Compilation, name: str):
         super().__init__(source, compilation.module)
         self._compilation, self._name = compilation, name
-        program = compilation.emit()
-        self._sites = program.sites
-        self._compiled = compilation.to_llvm(program, None)
-        called = symbols(compilation.callees) | (pool_symbols() if program.shared else {})
-        self._code = self._compiled.load(called)
+        made = compilation.machine_code()
+        self._sites = made.sites
+        called = symbols(compilation.callees) | (pool_symbols() if made.shared else {})
+        self._code = load_objects(made.objects, compilation.target, called)
         plan = compilation.assignment
         self._constants = aligned_bytes(plan.constant_size)
         self._constants[:] = compilation.constant_pool()
@@ -174,6 +198,11 @@ class CpuExecutable(Executable):
     def stages(self) -> tuple[str, ...]:
         """The names that `as_text` knows."""
         return ("hlo", "optimized", "mlir", "llvm", "asm")
+
+    @cached_property
+    def _compiled(self) -> CompiledModule:
+        """The program in one piece, to be looked at."""
+        return self._compilation.to_llvm(self._compilation.emit(), None)
 
     def _text(self, stage: str) -> str:
         match stage:
