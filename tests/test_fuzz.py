@@ -88,3 +88,15 @@ def test_sums_whose_terms_overflow_together_may_be_infinite(text: str):
     x = np.float32([np.inf, 1, 2])
     lost = np.full_like(evaluate(module, x), np.nan)
     assert (mismatch(module, [x], [lost]) is None) is ("fft" in text)
+
+
+def test_a_sum_that_is_zero_may_have_either_sign():
+    module = tfc.hlo.parse("""ENTRY e {
+      x = f32[1,1] parameter(0)
+      y = f32[1,1] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+      ROOT a = f32[1,1] atan2(y, y)
+    }""")
+    x = np.zeros((1, 1), np.float32)
+    for turn in (0, -np.pi):
+        assert mismatch(module, [x], [np.full((1, 1), turn, np.float32)]) is None
+    assert mismatch(module, [x], [np.full((1, 1), 100, np.float32)]) is not None

@@ -155,12 +155,23 @@ def _disturbed(module: Module, arguments: Sequence[Value], seed: int) -> Value:
         # Sums and products may be taken in another order: that is as if the terms were off.
         terms = operands if op.elementwise else [disturb(o) for o in operands]
         value = disturb(op.evaluate(instruction, terms, call))
+        if instruction.opcode in _SUMS:
+            value = _with_zeros_of_any_sign(value, rng)
         return _overflowed(instruction, operands, value, call)
 
     return walk(module.entry, list(arguments), step)
 
 
 _SUMS = frozenset({"convolution", "dot", "fft", "reduce", "reduce-window"})
+
+
+def _with_zeros_of_any_sign(value: Value, rng: np.random.Generator) -> Value:
+    """Sums whose zeros have either sign, since a sum may begin with +0 or with a term."""
+    array = np.asarray(value)
+    if isinstance(value, tuple) or array.dtype.kind != "f":
+        return value
+    turned = (array == 0) & (rng.random(array.shape) < 0.5)
+    return np.where(turned, -array, array)
 
 
 def _overflowed(
