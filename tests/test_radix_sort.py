@@ -38,8 +38,8 @@ def elements(element_type: ElementType, dims: tuple[int, ...], nan: bool = True)
 
 def same_bits(got: np.ndarray, want: np.ndarray) -> None:
     assert (got.dtype, got.shape) == (want.dtype, want.shape)
-    raw = [np.ascontiguousarray(a).reshape(-1).view(np.uint8) for a in (got, want)]
-    np.testing.assert_array_equal(*raw)
+    one, other = (np.ascontiguousarray(a).reshape(-1).view(np.uint8) for a in (got, want))
+    np.testing.assert_array_equal(one, other)
 
 
 def check(module: Module, *arrays: np.ndarray) -> None:
