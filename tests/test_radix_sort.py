@@ -16,7 +16,7 @@ from tfc.passes.sort_keys import sort_keys
 
 RNG = np.random.default_rng(8)
 REAL = [t for t in ELEMENT_TYPES.values() if not t.is_complex]
-DECIDING = ["LT", "GT", "LT, type=TOTALORDER", "GT, type=TOTALORDER"]
+WITH_NAN = ["bf16", "f8e4m3", "f8e4m3fn", "f16", "f32", "f64"]
 
 
 def elements(element_type: ElementType, dims: tuple[int, ...], nan: bool = True) -> np.ndarray:
@@ -80,7 +80,7 @@ def goes_by_digits(module: Module) -> bool:
 
 @pytest.mark.parametrize("element_type", REAL, ids=str)
 def test_all_types_in_all_orders(element_type: ElementType):
-    for direction in DECIDING if element_type.is_float else DECIDING[:2]:
+    for direction in ["GT", "LT, type=TOTALORDER"] if element_type.is_float else ["GT"]:
         # A comparator that gives NaN no place may leave anything anywhere.
         key = elements(element_type, (401,), nan="TOTAL" in direction)
         module = sort_module(direction, "401", 0, f"{element_type} s32")
@@ -88,20 +88,20 @@ def test_all_types_in_all_orders(element_type: ElementType):
         check(module, key, np.arange(401, dtype=np.int32))
 
 
-@pytest.mark.parametrize("element_type", REAL, ids=str)
-def test_numpys_and_jaxs_orders_put_nan_last(element_type: ElementType):
-    key = elements(element_type, (2, 300))
+@pytest.mark.parametrize("name", WITH_NAN)
+def test_numpys_and_jaxs_orders_put_nan_last(name: str):
+    key = elements(ELEMENT_TYPES[name], (2, 300))
     for descending in (False, True):
         run = tfc.jit(lambda v: (tnp.sort(v, descending=descending), tnp.argsort(v)))  # noqa: B023
         check(run.lower(key).hlo, key)
-    if element_type.bits == 4 or element_type.name in ("f8e4m3", "f8e4m3b11fnuz"):
-        return  # StableHLO's text has none of them
+    if name == "f8e4m3":
+        return  # StableHLO's text does not have it
     with jax.enable_x64(True):
         text = jax.jit(lambda v: (jnp.sort(v), jnp.argsort(v))).lower(key).as_text("hlo")
         check(parse(text), key)
 
 
-@pytest.mark.parametrize("size", [96, 97, 255, 256, 257, 1000])
+@pytest.mark.parametrize("size", [96, 255, 257])
 @pytest.mark.parametrize("dimension", [0, 1, 2])
 def test_rows_along_any_dimension_in_any_layout(size: int, dimension: int):
     dims = [2, 3]
@@ -109,7 +109,7 @@ def test_rows_along_any_dimension_in_any_layout(size: int, dimension: int):
     sizes = ",".join(map(str, dims))
     key = RNG.integers(-3, 3, dims).astype(np.int32)
     number = np.arange(key.size, dtype=np.int64).reshape(dims)
-    for layout in ("{2,1,0}", "{0,1,2}"):
+    for layout in ("{2,1,0}", "{0,1,2}") if size == 257 else ("",):
         module = sort_module("LT", sizes, dimension, "s32 s64", layout)
         assert goes_by_digits(module)
         check(module, key, number)
@@ -235,25 +235,25 @@ def selects(module: Module) -> bool:
 @pytest.mark.parametrize("element_type", REAL, ids=str)
 def test_selections_of_all_types(element_type: ElementType):
     x = elements(element_type, (2, 1500))
-    for largest in (False, True):
-        module = top_k(element_type, x.shape, 40, largest)
-        assert selects(module) != (element_type.is_float and element_type.bits == 8)
-        check(module, x)
+    module = top_k(element_type, x.shape, 40, largest=False)
+    assert selects(module) != (element_type.is_float and element_type.bits == 8)
+    check(module, x)
 
 
-@pytest.mark.parametrize("k", [1, 2, 127, 128, 129, 300, 700, 1024, 2600])
+@pytest.mark.parametrize("k", [1, 128, 129, 300, 700, 2600])
 def test_selections_of_few_and_of_many(k: int):
     x = elements(F32, (2600,))
-    module = top_k(F32, x.shape, k, largest=True)
+    ascending = np.sort(np.abs(x))
+    rows = np.stack([x, ascending, ascending[::-1], np.zeros_like(x)])
+    module = top_k(F32, rows.shape, k, largest=True)
     assert selects(module) == (k <= 2600 // 4)
-    for row in (x, np.sort(np.abs(x)), np.sort(np.abs(x))[::-1].copy(), np.zeros_like(x)):
-        check(module, row)
+    check(module, rows)
 
 
-@pytest.mark.parametrize("size", [0, 1, 511, 512, 513, 527, 528, 529, 1023, 1025])
+@pytest.mark.parametrize("size", [0, 1, 511, 512, 527, 529, 1025])
 def test_selections_from_rows_of_any_length(size: int):
-    for k in {0, min(size, 1), min(size, 10)}:
-        check(top_k(S32, (2, size), k, largest=False), RNG.integers(-50, 50, (2, size), np.int32))
+    module = top_k(S32, (2, size), min(size, 10), largest=False)
+    check(module, RNG.integers(-50, 50, (2, size), np.int32))
 
 
 def test_selections_are_xlas():
