@@ -149,7 +149,7 @@ def default_pipeline(
         "default",
         (
             Inline(),
-            Expand(),
+            Expand(kinds.selections),
             Devices(),
             Convolutions(),
             Dots(),

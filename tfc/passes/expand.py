@@ -18,7 +18,7 @@ from tfc.passes import expand_fft, expand_normalization, expand_random
 from tfc.passes.expand_bitcast import expand_bitcast
 from tfc.passes.expand_mapped import expand_map, expand_scan
 from tfc.passes.expand_runtime import RUNTIME
-from tfc.passes.expand_sorting import expand_topk
+from tfc.passes.expand_sorting import expand_topk, selects_few
 
 Expansion = Callable[[Instruction], Instruction]
 
@@ -46,10 +46,18 @@ def expand(instruction: Instruction) -> Instruction:
 
 @dataclass(frozen=True)
 class Expand:
-    """Replace each composite operation by the plain ones that it stands for."""
+    """Replace each composite operation by the plain ones that it stands for.
+
+    selections: leave the topks that a kernel computes without sorting all elements.
+    """
 
     name: ClassVar[str] = "expand"
+    selections: bool = False
 
     def __call__(self, module: Module) -> Module:
         """The module without operations of the expansion table."""
-        return map_computations(module, lambda c: rebuild(c, expand))
+        return map_computations(module, lambda c: rebuild(c, self._expand))
+
+    def _expand(self, instruction: Instruction) -> Instruction:
+        kept = self.selections and instruction.opcode == "topk" and selects_few(instruction)
+        return instruction if kept else expand(instruction)

@@ -4,12 +4,38 @@
                                           t = tuple(elements of slice(s#0), slice(s#1))
 
 Floats are sorted as the integers that have the same order, so that every value has its place and
-keeps its bits.
+keeps its bits. A topk of few elements of long rows need not be a sort, where a backend has a kernel
+that selects (KernelKinds.selections).
 """
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import ELEMENT_TYPES, S32, ElementType, Shape, TupleShape
+
+# A selection gathers at least so many elements before it sorts, and twice as many as it keeps.
+FEWEST_GATHERED = 256
+
+
+def gathered(x: Instruction) -> int:
+    """How many elements a topk that selects gathers before it keeps the first k of them."""
+    return max(2 * x["k"], FEWEST_GATHERED)
+
+
+def selects_few(x: Instruction) -> bool:
+    """True if a topk is better computed by selecting than by sorting all elements."""
+    operand = x.operands[0].array_shape
+    # The NaN of some floats of 8 bits has no place in their total order.
+    is_narrow_float = operand.element_type.is_float and operand.element_type.bits == 8
+    return not is_narrow_float and x["k"] > 0 and operand.dims[-1] >= 2 * gathered(x)
+
+
+def selection_order(x: Instruction) -> Computation:
+    """(value, value, position, position) -> whether a topk takes the first value before the second.
+
+    Floats are compared by their total order.
+    """
+    direction = "GT" if x["largest"] else "LT"
+    return _comparator(direction, x.operands[0].array_shape.element_type)
 
 
 def expand_topk(x: Instruction) -> Instruction:
@@ -58,4 +84,7 @@ def _comparator(direction: str, element_type: ElementType) -> Computation:
     """(key, key, position, position) -> whether the first key comes before the second."""
     types = (element_type, element_type, S32, S32)
     sides = [builder.parameter(i, Shape(t)) for i, t in enumerate(types)]
-    return Computation.make("before", sides, builder.compare(direction, sides[0], sides[1]))
+    before = builder.compare(direction, sides[0], sides[1])
+    if element_type.is_float:
+        before = builder.instruction("compare", sides[:2], direction=direction, type="TOTALORDER")
+    return Computation.make("before", sides, before)

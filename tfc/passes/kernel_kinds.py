@@ -19,6 +19,7 @@ class KernelKinds:
     several_results: one loop that stores more than one array, and one pass of several reductions.
     reducing_stores: reductions whose pass stores what it goes through, too.
     dear_calls: loops in sequence; starting a kernel takes so long that small ones are merged.
+    selections: topk of few elements of long rows, without sorting the rows.
     takes_layouts: whether the kernel of a dot or convolution that is fast reads its operands and
         writes its result in the layouts that these have; without an answer all stay row-major.
     """
@@ -28,6 +29,7 @@ class KernelKinds:
     several_results: bool = False
     reducing_stores: bool = False
     dear_calls: bool = False
+    selections: bool = False
     takes_layouts: Callable[[Instruction], bool] | None = None
 
 

@@ -37,6 +37,7 @@ KERNEL_KINDS = KernelKinds(
     epilogues=True,
     several_results=True,
     reducing_stores=True,
+    selections=True,
     takes_layouts=has_tiled_code,
 )
 STAGES = ("hlo", "optimized", "mlir", "llvm", "asm")

@@ -18,6 +18,7 @@ from tfc.backends.mlir.provider import func, ir
 from tfc.backends.mlir.rows import emit_rows, row_workspace
 from tfc.backends.mlir.scans import emit_scan
 from tfc.backends.mlir.scatters import emit_scatter
+from tfc.backends.mlir.selections import emit_selection, selection_workspace
 from tfc.backends.mlir.sorts import emit_sort, sort_workspace
 from tfc.backends.mlir.splits import split_convolution, split_product
 from tfc.backends.mlir.triangular import (
@@ -52,6 +53,7 @@ class Sequential:
 SEQUENTIAL: dict[str, Sequential] = {
     "scatter": Sequential(emit_scatter),
     "sort": Sequential(emit_sort, sort_workspace, lambda root: True),
+    "topk": Sequential(emit_selection, selection_workspace, lambda root: True),
     "cholesky": Sequential(emit_cholesky, cholesky_workspace),
     "triangular-solve": Sequential(emit_solve, solve_workspace),
     "rng-get-and-update-state": Sequential(emit_state_update),

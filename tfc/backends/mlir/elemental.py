@@ -199,8 +199,8 @@ def _is_finite(_: Instruction, x: Scalar) -> Scalar:
     return _abs(widened(x)) < float("inf")
 
 
-def _total_order(x: Scalar) -> Scalar:
-    """An integer ordered as the bits of floats are: -NaN, -inf … -0, 0 … inf, NaN."""
+def total_order(x: Scalar) -> Scalar:
+    """A signed integer ordered as the bits of floats are: -NaN, -inf … -0, 0 … inf, NaN."""
     if x.element_type.bits == 8:  # the NaN of some formats has the pattern of -0
         x = widened(x)
     bits = bitcast(x, ELEMENT_TYPES[f"s{x.element_type.bits}"])
@@ -209,7 +209,7 @@ def _total_order(x: Scalar) -> Scalar:
 
 def _compare(instruction: Instruction, x: Scalar, y: Scalar) -> Scalar:
     ordered = instruction.attributes.get("type") == "TOTALORDER"
-    x, y = ((_total_order if ordered else widened)(v) for v in (x, y))
+    x, y = ((total_order if ordered else widened)(v) for v in (x, y))
     match instruction["direction"]:
         case "EQ":
             return x.eq(y)

@@ -44,6 +44,16 @@ def for_loop(
     return _carried(loop.results, types)
 
 
+def for_each(low: Any, high: Any, body: Callable[[Any], object]) -> None:
+    """A loop over `range(low, high)` that carries nothing."""
+
+    def step(point: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
+        body(point)
+        return []
+
+    for_loop(low, high, 1, step)
+
+
 def _carriers(scalars: Sequence[Scalar]) -> list[Any]:
     """The values that carry scalars through a loop."""
     return [(bitcast(s, U16) if s.element_type in (F16, BF16) else s).value for s in scalars]

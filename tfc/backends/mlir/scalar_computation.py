@@ -28,6 +28,14 @@ def emit_scalar_computation(
     return _ScalarComputation(computation, arguments).leaves(computation.root)
 
 
+def emit_scalar(
+    computation: Computation, arguments: Sequence[Scalar], instruction: Instruction
+) -> Scalar:
+    """The scalar that one of a computation's instructions gives."""
+    (scalar,) = _ScalarComputation(computation, arguments).leaves(instruction)
+    return scalar
+
+
 class _ScalarComputation(Elements):
     """The scope of one computation. `leaves` gives values of any shape, `element` scalars."""
 

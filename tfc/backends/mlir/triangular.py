@@ -13,7 +13,7 @@ from tfc.backends.mlir.complex_arithmetic import COMPLEX_ARITHMETIC
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.floating import sqrt
 from tfc.backends.mlir.kernels import Kernel, add_freely, multiply_freely, sources
-from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant
+from tfc.backends.mlir.loops import LoopNest, for_each, for_loop, index_constant
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.scratch import load_at, scratch_arrays, scratch_shape, store_at
 from tfc.backends.mlir.spaces import bind, make_space
@@ -58,16 +58,6 @@ def _by_real(x: Scalar, divisor: Scalar) -> Scalar:
 
 def _quotient(x: Scalar, y: Scalar) -> Scalar:
     return COMPLEX_ARITHMETIC["divide"](x, y) if x.element_type.is_complex else x / y
-
-
-def _each(low: Any, high: Any, body: Callable[[Any], None]) -> None:
-    """A loop that carries nothing."""
-
-    def step(point: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
-        body(point)
-        return []
-
-    for_loop(low, high, 1, step)
 
 
 class _Matrix:
@@ -138,7 +128,7 @@ def emit_cholesky(kernel: Kernel, buffers: Sequence[Buffer], scratch: Any) -> No
                 pivot = _real(factor.load(column, column))
                 factor.store(_by_real(less_products(row, column), pivot), row, column)
 
-            _each(0, row, off_diagonal)
+            for_each(0, row, off_diagonal)
             factor.store(convert(sqrt(_real(less_products(row, row))), wide), row, row)
 
         def finish_row(row: Any) -> None:
@@ -148,14 +138,14 @@ def emit_cholesky(kernel: Kernel, buffers: Sequence[Buffer], scratch: Any) -> No
 
             after = arith.addi(row, index_constant(1))
             of_result = (lambda x: x) if lower else _conjugate
-            _each(0, after, lambda column: store(of_result(factor.load(row, column)), column))
-            _each(after, size, lambda column: store(constant(wide, 0), column))
+            for_each(0, after, lambda column: store(of_result(factor.load(row, column)), column))
+            for_each(after, size, lambda column: store(constant(wide, 0), column))
 
-        _each(0, size, factor_row)
+        for_each(0, size, factor_row)
         last = index_constant(size - 1)
         pivot = _real(factor.load(last, last))
         failed = pivot.ne(pivot)  # a NaN anywhere has spread to the last row
-        _each(0, size, finish_row)
+        for_each(0, size, finish_row)
 
     _batch(result.shape, kernel, buffers, matrix)
 
@@ -216,7 +206,7 @@ class _Solve:
                 is_adjoint = self.root["transpose_a"] == "ADJOINT"
                 self.triangle.store(_conjugate(element) if is_adjoint else element, row, column)
 
-            _each(0, arith.addi(row, index_constant(1)), each)
+            for_each(0, arith.addi(row, index_constant(1)), each)
 
         def solve_chunk(first: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
             rest = arith.subi(index_constant(self.count), first)
@@ -234,19 +224,19 @@ class _Solve:
                 at(row, column).store(found, self.buffers[-1], of_b)
 
             self._everywhere(width, read)
-            _each(0, self.size, lambda row: self._substitute(row, width))
+            for_each(0, self.size, lambda row: self._substitute(row, width))
             self._everywhere(width, write)
             return []
 
-        _each(0, self.size, read_triangle)
+        for_each(0, self.size, read_triangle)
         for_loop(0, self.count, self.chunk, solve_chunk)
 
     def _everywhere(self, width: Any, body: Callable[[Any, Any], None]) -> None:
         """Visit the right-hand sides in scratch, by neighbours in a row-major operand."""
         if self.left:
-            _each(0, self.size, lambda row: _each(0, width, lambda column: body(row, column)))
+            for_each(0, self.size, lambda row: for_each(0, width, lambda column: body(row, column)))
         else:
-            _each(0, width, lambda column: _each(0, self.size, lambda row: body(row, column)))
+            for_each(0, width, lambda column: for_each(0, self.size, lambda row: body(row, column)))
 
     def _substitute(self, row: Any, width: Any) -> None:
         """Solve for one row, those before it being known."""
@@ -258,13 +248,13 @@ class _Solve:
                 product = multiply_freely(factor, self.sides.load(known, column))
                 self.sides.store(add_freely(self.sides.load(row, column), product), row, column)
 
-            _each(0, width, each)
+            for_each(0, width, each)
 
-        _each(0, row, eliminate)
+        for_each(0, row, eliminate)
         if not self.unit:
             pivot = self.triangle.load(row, row)
 
             def divide(column: Any) -> None:
                 self.sides.store(_quotient(self.sides.load(row, column), pivot), row, column)
 
-            _each(0, width, divide)
+            for_each(0, width, divide)
