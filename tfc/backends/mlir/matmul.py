@@ -110,7 +110,7 @@ def emit_product(
     schedule, spec = make_schedule(spec, target), spec.flattened()
     around = around or Around()
     lhs, rhs, out, workspace = memories
-    vectors = Vectors(spec.element_type, schedule.lanes)
+    vectors = Vectors(spec.element_type, schedule.lanes, spec.pairs)
 
     def one(b: Position, _: Any) -> None:
         starts = _batch_starts(spec, b)
