@@ -11,6 +11,7 @@ from tfc.backends.mlir.epilogues import Epilogue, is_apart
 from tfc.backends.mlir.functions import call_part, enclosing_function
 from tfc.backends.mlir.kernels import Kernel
 from tfc.backends.mlir.vectors import Position, add, index_value, multiply, subtract
+from tfc.backends.mlir.wide_windows import emit_wide_window
 from tfc.backends.target import Target
 from tfc.hlo.indexing import variable
 
@@ -39,7 +40,10 @@ def emit_convolution_kernel(
     finish = None
     if product is not kernel.root:
         finish = _finish(spec, kernel, buffers, workspace)
-    emit_direct_convolution(spec, target, memories, finish)
+    if spec.has_wide_window:
+        emit_wide_window(spec, target, memories, finish)
+    else:
+        emit_direct_convolution(spec, target, memories, finish)
 
 
 def _finish(
