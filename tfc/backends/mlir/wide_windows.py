@@ -55,13 +55,12 @@ def emit_wide_window(
         at = 0 if spec.apart else multiply(b, spec.out.strides[0])
         emitter.clear(at)
         emitter.walk(0, multiply(b, spec.lhs.strides[0]), 0, at)
-        if finish is not None:
-
-            def finished(places: tuple[Position, ...], at: Position) -> None:
-                block = Block(inner[-2], True, 0, b, (*places, 0))
-                finish(block, (sums, at))
-
-            emitter.each_line(at, finished)
+        if finish is None:
+            return
+        done = finish
+        emitter.each_line(
+            at, lambda places, at: done(Block(inner[-2], True, 0, b, (*places, 0)), (sums, at))
+        )
 
     for_range(0, spec.out.dims[0], 1, batch)
 
