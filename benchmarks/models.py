@@ -98,8 +98,9 @@ def gelu(x: Array) -> Array:
     return jax.nn.gelu(x, approximate=True)
 
 
-def convolution(x: Array, kernel: Array, stride: int = 1, padding: Any = "SAME") -> Array:
-    """A convolution, NHWC and HWIO."""
+def convolution(x: Array, kernel: Array, stride: int = 1) -> Array:
+    """A convolution, NHWC and HWIO, padded alike on all sides."""
+    padding = ((kernel.shape[0] // 2,) * 2,) * 2
     return lax.conv_general_dilated(
         x, kernel, (stride, stride), padding, dimension_numbers=("NHWC", "HWIO", "NHWC")
     )
@@ -111,9 +112,11 @@ def batch_norm(p: Weights, x: Array) -> Array:
 
 
 def max_pool(x: Array, size: int, stride: int) -> Array:
-    """The largest of each window."""
+    """The largest of each window; windows of odd sizes are centred."""
     window, strides = (1, size, size, 1), (1, stride, stride, 1)
-    return lax.reduce_window(x, -jnp.inf, lax.max, window, strides, "SAME")
+    around = ((size - 1) // 2,) * 2
+    padding = ((0, 0), around, around, (0, 0))
+    return lax.reduce_window(x, -jnp.inf, lax.max, window, strides, padding)
 
 
 def attention(q: Array, k: Array, v: Array, mask: Array | None = None) -> Array:
@@ -214,10 +217,10 @@ def _resnet(bottleneck: bool, weights: Weights, x: Array) -> Array:
 
 def _residual(bottleneck: bool, block: Weights, x: Array) -> Array:
     count = 3 if bottleneck else 2
-    # A block whose input and output have the same channels has stride 1.
+    # A block whose first convolution keeps the channels has stride 1.
     shortened = len(block) > count
     first = block[0]["w"].shape
-    stride = 2 if shortened and first[2] not in (64, first[3]) else 1
+    stride = 2 if shortened and first[2] != first[3] else 1
     at = 1 if bottleneck else 0  # which convolution takes the stride
     y = x
     for number, layer in enumerate(block[:count]):
@@ -324,7 +327,7 @@ def _gpt2_decode(weights: Weights, caches: Array, token: Array, place: Array) ->
     for number, p in enumerate(weights["blocks"]):
         q, k, v = (_heads(dense(p[name], layer_norm(p["n1"], x))) for name in "qkv")
         for part, new in enumerate((k, v)):
-            at = (number, part, 0, 0, place, 0)
+            at = (*map(np.int32, (number, part, 0, 0)), place, np.int32(0))
             caches = lax.dynamic_update_slice(caches, new[None, None], at)
         mixed = attention(q, caches[number, 0], caches[number, 1], mask)
         x = x + dense(p["o"], _joined(mixed))

@@ -29,12 +29,13 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "backends": (*LOW, "pictures", "passes"),
     "stablehlo": (*LOW, "passes", "backends"),
     "compiler": (*LOW, "passes", "backends", "stablehlo"),
-    "jit": (*LOW, "frontend", "passes", "backends", "compiler"),
+    "compiled": (*LOW, "frontend", "passes", "backends", "compiler"),
+    "jit": (*LOW, "frontend", "passes", "backends", "compiler", "compiled"),
     "testing": (*LOW, "passes", "backends", "compiler"),
     "imported": (*LOW, "passes", "backends", "compiler"),
     "console": LOW,  # what the command lines share
     "aot": (*LOW, "frontend", "passes", "backends", "compiler", "imported", "console"),
-    "profiling": (*LOW, "passes", "backends", "compiler", "jit", "imported"),
+    "profiling": (*LOW, "passes", "backends", "compiler", "compiled", "jit", "imported"),
     "explore": (*LOW, "pictures", "passes", "backends", "compiler", "profiling"),
 }
 

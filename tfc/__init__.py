@@ -9,15 +9,17 @@ def predict(w, b, x):
 """
 
 from tfc import errors, hlo, nn, numpy, random
+from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
 from tfc.frontend.control_flow import cond, fori_loop, while_loop
 from tfc.frontend.gradient import grad, value_and_grad, vjp
 from tfc.frontend.tensor import Tensor
 from tfc.imported import ImportedFunction, from_stablehlo
-from tfc.jit import Compiled, JitFunction, Lowered, jit
+from tfc.jit import JitFunction, jit
 from tfc.options import Options
 from tfc.profiling import Profile, profile
 from tfc.runtime.functions import register_custom_call
+from tfc.runtime.threads import get_threads, set_threads
 from tfc.transfers import (
     transfer_from_channel,
     transfer_from_outfeed,
@@ -41,6 +43,7 @@ __all__ = [
     "errors",
     "fori_loop",
     "from_stablehlo",
+    "get_threads",
     "grad",
     "hlo",
     "jit",
@@ -49,6 +52,7 @@ __all__ = [
     "profile",
     "random",
     "register_custom_call",
+    "set_threads",
     "transfer_from_channel",
     "transfer_from_outfeed",
     "transfer_to_channel",

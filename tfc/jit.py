@@ -10,7 +10,7 @@ Inside another traced function a jitted function becomes an HLO `call`.
 
 import re
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import update_wrapper
 from inspect import Parameter, signature
@@ -18,126 +18,21 @@ from typing import Any, overload
 
 import numpy as np
 
-from tfc import compiler
-from tfc.backends.interfaces import Executable, MemoryAnalysis
-from tfc.errors import ShapeError, TfcError, TraceError
+from tfc.compiled import Compiled, Leaf, Lowered, Signature, as_array
+from tfc.errors import TfcError, TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
 from tfc.frontend.program import Abstract, Program, call, trace_function
 from tfc.frontend.promotion import NOT_NUMERIC, as_tensor
 from tfc.frontend.tensor import Tensor, is_weak
-from tfc.frontend.trace import current_trace, leak, locate
+from tfc.frontend.trace import current_trace, locate, open_traces
 from tfc.frontend.tree import Structure
 from tfc.hlo.ir import Computation, Module
 from tfc.hlo.shape import Shape, element_type_of
 from tfc.options import Options
-from tfc.passes.cost import CostAnalysis
 from tfc.passes.donation import donation_attributes
 
-Leaf = tuple[np.dtype, tuple[int, ...], bool]  # of an argument: dtype, dimensions, weak
-
-
-@dataclass(frozen=True)
-class Signature:
-    """What a compilation depends on: the key of the cache.
-
-    structure: the containers of the arguments that are traced: (positional ones, named ones).
-    leaves: each array in them.
-    statics: (position or name, type, value) of each argument that is a constant to the trace.
-    """
-
-    structure: Structure
-    leaves: tuple[Leaf, ...]
-    statics: tuple[tuple[int | str, type, Hashable], ...] = ()
-
-
-class Compiled:
-    """A function compiled for one signature: takes and returns the same nested structures."""
-
-    def __init__(self, executable: Executable, arguments: Signature, results: Structure):
-        self.executable, self.arguments, self.results = executable, arguments, results
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        """Run with arguments of the structure, shapes and dtypes it was compiled for.
-
-        Static arguments are left out. Python numbers and lists of them become arrays.
-
-        Raises:
-            ShapeError: the arguments differ from those it was compiled for.
-        """
-        return self.run(self.arrays(*args, **named))
-
-    def arrays(self, *args: Any, **named: Any) -> list[np.ndarray]:
-        """The array for each leaf of the arguments.
-
-        Raises:
-            ShapeError: their structure is not what it was compiled for.
-        """
-        leaves, structure = tree.flatten((args, named))
-        if structure != self.arguments.structure:
-            expected = self.arguments.structure
-            raise ShapeError(f"compiled for arguments of structure {expected}, got {structure}")
-        # A Python number takes the dtype that was compiled for; an array must have it.
-        return [
-            np.asarray(leaf, dtype) if is_weak(leaf) else _as_array(leaf)
-            for leaf, (dtype, _, _) in zip(leaves, self.arguments.leaves)
-        ]
-
-    def run(self, arrays: Sequence[np.ndarray]) -> Any:
-        """Run with one array for each leaf; returns the nested result."""
-        return tree.unflatten(self.results, self.executable(*arrays))
-
-    @property
-    def hlo(self) -> Module:
-        """The optimised module."""
-        return self.executable.hlo
-
-    def as_text(self, stage: str = "hlo") -> str:
-        """The program at a stage of its compilation.
-
-        Raises:
-            UnsupportedError: the backend has no such stage.
-        """
-        return self.executable.as_text(stage)
-
-    def memory_analysis(self) -> MemoryAnalysis:
-        """Bytes of arguments, results, temporaries and constants."""
-        return self.executable.memory_analysis()
-
-    def cost_analysis(self) -> CostAnalysis:
-        """Arithmetic operations, transcendental functions and bytes moved by one call."""
-        return self.executable.cost_analysis()
-
-
-@dataclass(frozen=True)
-class Lowered:
-    """A function traced into a module for one signature, not yet compiled.
-
-    The entry has one parameter for each leaf of the arguments, in order, named after the argument;
-    its root is always a tuple of the result's leaves.
-    """
-
-    hlo: Module
-    arguments: Signature
-    results: Structure
-    backend: str
-
-    def as_text(self, dialect: str = "hlo") -> str:
-        """The module as text: "hlo" or "stablehlo".
-
-        Raises:
-            UnsupportedError: another dialect is asked for, or StableHLO has no counterpart.
-        """
-        return compiler.module_text(self.hlo, dialect)
-
-    def compile(self, options: Options | None = None) -> Compiled:
-        """Compile for the backend; `options` are taken from the environment when left out.
-
-        Raises:
-            UnsupportedError: the backend lacks something that the module needs.
-        """
-        executable = compiler.compile(self.hlo, backend=self.backend, options=options)
-        return Compiled(executable, self.arguments, self.results)
+_MOST_QUICK = 4  # entries that a call tries before it takes the arguments apart itself
 
 
 @dataclass
@@ -174,6 +69,8 @@ class JitFunction:
         self._entries: dict[Signature, _Entry] = {}
         # Calls with nothing but NumPy arrays need only their dtypes and dimensions.
         self._direct: dict[tuple[Any, ...], Compiled] = {}
+        # The entries of the signatures that were last new to them, to be tried in this order.
+        self._quick: tuple[Callable[..., Any], ...] = ()
 
     def _positions(self, what: str, numbers: int | Sequence[int]) -> tuple[int, ...]:
         listed = (numbers,) if isinstance(numbers, int) else tuple(numbers)
@@ -192,6 +89,15 @@ class JitFunction:
         Raises:
             TraceError: the function uses a Tensor in a way that a graph cannot express.
         """
+        if not named and not open_traces.traces:
+            for entry in self._quick:
+                result = entry(*args)
+                if result is not NotImplemented:
+                    return result
+        return self._call(args, named)
+
+    def _call(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Call with arguments of any form."""
         try:
             if current_trace() is not None:
                 return self._call_traced(args, named)
@@ -200,6 +106,7 @@ class JitFunction:
             if compiled is not None:
                 return compiled.run(args)
             compiled, arrays = self.bind(*args, **named)
+            self._prefer(compiled.entry)
             if direct is not None:
                 self._direct[direct] = compiled
             return compiled.run(arrays)
@@ -207,10 +114,15 @@ class JitFunction:
             locate(error)
             raise
 
+    def _prefer(self, entry: Callable[..., Any] | None) -> None:
+        """Try an entry first from now on."""
+        if entry is not None and entry not in self._quick:
+            self._quick = (entry, *self._quick[: _MOST_QUICK - 1])
+
     def bind(self, *args: Any, **named: Any) -> tuple[Compiled, list[np.ndarray]]:
         """What a call with these arguments runs, and the arrays that it runs it with."""
         leaves, key = self._sign(args, named)
-        return self._compile(key), [_as_array(leaf) for leaf in leaves]
+        return self._compile(key), [as_array(leaf) for leaf in leaves]
 
     def lower(self, *args: Any, **named: Any) -> Lowered:
         """Trace the function for these arguments, of which only shapes and dtypes matter.
@@ -346,17 +258,6 @@ def _describe(leaf: Any) -> Leaf:
         return leaf.dtype, leaf.shape, is_weak(leaf)
     array = np.asarray(leaf)
     return array.dtype, array.shape, is_weak(leaf)
-
-
-def _as_array(leaf: Any) -> np.ndarray:
-    """The NumPy array of an argument.
-
-    Raises:
-        TraceError: it is a Tensor, whose trace must be finished where none is open.
-    """
-    if isinstance(leaf, Tensor):
-        raise leak(leaf.instruction, leaf.trace)
-    return np.asarray(leaf)
 
 
 def _leaves_of(positional: Structure, positions: Sequence[int], chosen: Sequence[int]) -> list[int]:

@@ -52,6 +52,20 @@ class Options:
         )
 
 
+def threads_from_environment(environment: Mapping[str, str] | None = None) -> int:
+    """The number of threads that TFC_THREADS asks for; 0 if it says nothing.
+
+    Raises:
+        TfcError: it is no positive number.
+    """
+    stated = (os.environ if environment is None else environment).get("TFC_THREADS", "").strip()
+    if not stated:
+        return 0
+    if not re.fullmatch(r"[0-9]{1,6}", stated) or int(stated) == 0:
+        raise TfcError(f"TFC_THREADS must be a positive number, got '{stated}'")
+    return int(stated)
+
+
 def _names(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
     """The words between the commas."""
     return tuple(filter(None, (word.strip() for word in environment.get(name, "").split(","))))

@@ -106,14 +106,41 @@ class HostTransferManager:
     """Transfers of a backend that computes in host memory: no copy where the layout agrees."""
 
     def to_device(self, array: np.ndarray, shape: Shape) -> np.ndarray:
-        """A contiguous array whose memory is laid out as `shape` says."""
+        """A contiguous, aligned array whose memory is laid out as `shape` says."""
         if shape.has_default_layout:
-            return np.ascontiguousarray(array)
+            made = np.ascontiguousarray(array)
+            return made if made.flags.aligned else made.copy()
         return to_memory(array, shape)
 
     def from_device(self, buffer: np.ndarray, shape: Shape) -> np.ndarray:
         """The array that lies in `buffer`, which is flat unless the layout is row-major."""
         return buffer if shape.has_default_layout else from_memory(buffer, shape)
+
+
+class Nest(Protocol):
+    """Nested containers without their leaves; `kind` is the type, None for a leaf."""
+
+    @property
+    def kind(self) -> type | None:
+        """The container's type."""
+        ...
+
+    @property
+    def keys(self) -> Sequence[Any]:
+        """What each child is found under."""
+        ...
+
+    @property
+    def children(self) -> "Sequence[Nest]":
+        """The containers and leaves in it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """An argument that has to be one certain object."""
+
+    value: Any
 
 
 class Executable(ABC):
@@ -139,6 +166,16 @@ class Executable(ABC):
         Raises:
             ShapeError: the arguments do not fit the parameters.
         """
+
+    def python_entry(
+        self, arguments: Sequence[Nest | Fixed], result: Nest
+    ) -> Callable[..., Any] | None:
+        """A quick way to run with nested arguments: a function that gives the nested result.
+
+        It returns NotImplemented, and does nothing, where an argument is not an array just as the
+        program wants it, or not where it should be. None if there is no such way.
+        """
+        return None
 
     def run_replicas(self, arguments: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
         """Run on all devices of the module at the same time, each in a thread of its own.

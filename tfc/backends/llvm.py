@@ -12,12 +12,13 @@ import itertools
 import re
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
-from functools import cache, cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property, partial
 from typing import Any
 
 import llvmlite.binding as llvmlite
 
+from tfc.backends.llvm_parts import emit_object, processors, run_at_once, run_passes, split_ir
 from tfc.backends.llvm_text import hand_over
 from tfc.backends.mlir.provider import ir, llvm, passmanager
 from tfc.backends.target import Target, initialize_llvm
@@ -235,34 +236,59 @@ class CompiledModule:
         """
         if self.target.architecture != Target.host().architecture:
             raise UnsupportedError(f"this process cannot run code for the target {self.target}")
-        return load_object_code(self.object_code, symbols or {})
+        return load_objects([self.object_code], symbols)
 
 
-def compile_ir(text: str, target: Target) -> CompiledModule:
+def compile_ir(text: str, target: Target, optimise: bool = True) -> CompiledModule:
     """Optimise LLVM IR for a target.
+
+    Args:
+        optimise: False makes plain code in a fraction of the time.
 
     Raises:
         InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
     """
+    return CompiledModule(*_optimized(text, target, optimise), target)
+
+
+def compile_objects(text: str, target: Target) -> list[bytes]:
+    """Optimise LLVM IR for a target and make object files, which belong together.
+
+    Raises:
+        InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
+    """
+
+    def compiled(part: str) -> bytes:
+        module, machine = _optimized(part, target)
+        return emit_object(machine, module)
+
+    return run_at_once([partial(compiled, part) for part in split_ir(text, processors())])
+
+
+def _optimized(
+    text: str, target: Target, optimise: bool = True
+) -> tuple[llvmlite.ModuleRef, llvmlite.TargetMachine]:
     initialize_llvm()
     machine = llvmlite.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu,
         features=target.features,
-        opt=3,
+        opt=3 if optimise else 0,
         reloc="pic",
         codemodel="small",
         abiname=target.abi,
     )
     module = _parse(_with_attributes(text, target))
     module.triple, module.data_layout = target.triple, str(machine.target_data)
+    if not optimise:
+        return module, machine
     # The CPU's kernels come with their tiles unrolled. What LLVM adds to that beyond making vectors
     # of loops doubles the time of compiling, and no kernel is measurably faster for it.
     options = llvmlite.create_pipeline_tuning_options(speed_level=3 if target.is_gpu else 1)
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
     options.loop_unrolling = target.is_gpu
     builder = llvmlite.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
-    return CompiledModule(module, machine, target)
+    run_passes(builder.getModulePassManager(), module, builder)
+    return module, machine
 
 
 def compile_ptx(text: str, target: Target) -> str:
@@ -277,23 +303,25 @@ def compile_ptx(text: str, target: Target) -> str:
     return compile_ir(text, target).assembly
 
 
-def load_object_code(code: bytes, symbols: Mapping[str, int] | None = None) -> LoadedCode:
-    """Put an object file, made for this machine, into this process's memory.
+def load_objects(codes: Sequence[bytes], symbols: Mapping[str, int] | None = None) -> LoadedCode:
+    """Put object files that belong together, made for this machine, into this process's memory.
 
-    What it leaves undefined is at the address that `symbols` gives, or looked for in this process,
+    What they leave undefined is at the address that `symbols` gives, or looked for in this process,
     as the C library's functions are.
 
     Raises:
-        InternalError: the object file cannot be linked.
+        InternalError: the object files cannot be linked.
     """
     name = f"tfc.{next(_library_numbers)}"
-    library = llvmlite.JITLibraryBuilder().add_object_img(code).add_current_process()
+    library = llvmlite.JITLibraryBuilder().add_current_process()
+    for code in codes:
+        library.add_object_img(code)
     for symbol, address in (symbols or {}).items():
         library.import_symbol(symbol, address)
     try:
         return LoadedCode(name, library.link(_jit(), name))
     except RuntimeError as error:
-        raise InternalError(f"cannot load the object file: {error}") from None
+        raise InternalError(f"cannot load the object files: {error}") from None
 
 
 _library_numbers = itertools.count()

@@ -33,6 +33,7 @@ class _Threads(threading.local):
 
 
 _thread = _Threads()
+open_traces = _thread  # `open_traces.traces` is not empty while this thread traces
 
 
 class Trace:

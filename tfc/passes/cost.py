@@ -104,6 +104,11 @@ def cost_analysis(module: Module, in_place: Container[Instruction] = ()) -> Cost
     )
 
 
+def kernel_cost(instruction: Instruction) -> KernelCost:
+    """The cost of one run of the kernel that an instruction becomes."""
+    return _kernel_cost(instruction, "", "", 1, False)
+
+
 def _runs(module: Module) -> list[tuple[Computation, str, int]]:
     """(computation, prefix of its kernels' names, how often it runs) for each that runs as steps,
     callers first; one with several callers is there for each of them.

@@ -20,7 +20,7 @@ _STREAM_SECONDS = 0.002  # at least, for each attempt
 _LINE = 16  # elements of a cache line
 _SMALLEST_MEMORY, _LARGEST_MEMORY = 64 << 20, 256 << 20  # bytes that are in no cache
 # Twelve chains hide a latency of four cycles on two units, and fit sixteen registers.
-_CHAINS = 12
+CHAINS = 12
 
 
 def measure_peaks() -> Peaks:
@@ -33,10 +33,10 @@ def peak_flops(bits: int = 32) -> float:
     """Operations a second of one core in floats of so many bits."""
     target = Target.host()
     lanes = max(target.lanes(bits), 1)
-    code = compile_ir(_multiply_adds(lanes, "float" if bits == 32 else "double"), target).load()
-    memory = np.zeros(lanes * _CHAINS, np.dtype(f"f{bits // 8}"))
+    code = compile_ir(multiply_adds(lanes, "float" if bits == 32 else "double"), target).load()
+    memory = np.zeros(lanes * CHAINS, np.dtype(f"f{bits // 8}"))
     seconds = _best(_function(code, "peak"), _ROUNDS, memory.ctypes.data)
-    return 2 * lanes * _CHAINS * _ROUNDS / seconds
+    return 2 * lanes * CHAINS * _ROUNDS / seconds
 
 
 def _levels(target: Target) -> tuple[Level, ...]:
@@ -140,11 +140,11 @@ end:
 """
 
 
-def _multiply_adds(lanes: int, element: str) -> str:
+def multiply_adds(lanes: int, element: str) -> str:
     """LLVM IR: a function that runs the chains a number of times and stores where they end."""
     vector = f"<{lanes} x {element}>"
     suffix = f"v{lanes}f{32 if element == 'float' else 64}"
-    numbers = range(_CHAINS)
+    numbers = range(CHAINS)
     start = "\n".join(
         f"  %p{n} = getelementptr {element}, ptr %memory, i64 {n * lanes}\n"
         f"  %s{n} = load {vector}, ptr %p{n}, align 4"

@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 
 from tfc.backends.interfaces import Executable, KernelTimes, TimedKernel
+from tfc.compiled import Compiled
 from tfc.errors import TfcError, UnsupportedError
 from tfc.files import write_files
 from tfc.hlo.ir import Instruction
 from tfc.hlo.printer import instruction_names
 from tfc.hlo.shape import leaves
 from tfc.imported import ImportedFunction
-from tfc.jit import Compiled, JitFunction
+from tfc.jit import JitFunction
 from tfc.passes.cost import KernelCost
 from tfc.profiling.peaks import Peaks
 

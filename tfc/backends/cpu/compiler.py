@@ -10,6 +10,8 @@ from tfc.backends.cpu.calls import Callee, Place, callees
 from tfc.backends.cpu.executable import CpuExecutable
 from tfc.backends.cpu.kernels import has_tiled_code, workspace_shape
 from tfc.backends.cpu.program import Program, emit_program
+from tfc.backends.cpu.sharing import chunk_bytes, chunks_of, with_callers
+from tfc.backends.cpu.threads import sharing_cores
 from tfc.backends.interfaces import Compiler, ObjectCode
 from tfc.backends.llvm import CompiledModule, compile_ir, lower_to_llvm, to_llvm_ir
 from tfc.backends.mlir.kernels import kernel_of
@@ -37,6 +39,7 @@ class Compilation:
     """A module on its way to code: optimised HLO, its buffers, and how to emit its MLIR.
 
     timed: with a clock around each kernel.
+    cores: how many threads share large kernels.
     """
 
     name: str
@@ -45,11 +48,18 @@ class Compilation:
     target: Target
     callees: Mapping[Instruction, Callee]
     timed: bool = False
+    cores: int = 1
 
     def emit(self) -> Program:
         """The MLIR program, made anew at each call."""
         return emit_program(
-            self.module, self.assignment, self.name, self.target, self.callees, self.timed
+            self.module,
+            self.assignment,
+            self.name,
+            self.target,
+            self.callees,
+            self.timed,
+            self.cores,
         )
 
     def with_clocks(self) -> "Compilation":
@@ -62,7 +72,7 @@ class Compilation:
         Args:
             constants: see `entry_point`.
         """
-        text = to_llvm_ir(lower_to_llvm(program.module))
+        text = with_callers(to_llvm_ir(lower_to_llvm(program.module)), program.shared)
         arguments = sum(1 for p in self.module.entry.parameters for _ in leaves(p.shape))
         results = sum(1 for _ in leaves(self.module.entry.root.shape))
         text += entry_point(self.name, arguments, results, constants)
@@ -142,10 +152,15 @@ class CpuCompiler(Compiler):
         if target.is_gpu:
             raise UnsupportedError(f"the CPU backend makes no code for {target}; use backend='gpu'")
         optimized = self.optimize(module, options)
-        assignment = assign_buffers(optimized, lambda i: _workspace_bytes(i, target))
-        return Compilation(name, optimized, assignment, target, callees(optimized, place))
+        cores = sharing_cores() if place == "process" else 1
+        assignment = assign_buffers(optimized, lambda i: _workspace_bytes(i, target, cores))
+        found = callees(optimized, place)
+        return Compilation(name, optimized, assignment, target, found, cores=cores)
 
 
-def _workspace_bytes(instruction: Instruction, target: Target) -> int:
-    scratch = workspace_shape(kernel_of(instruction), target)
-    return scratch.byte_size if scratch else 0
+def _workspace_bytes(instruction: Instruction, target: Target, cores: int) -> int:
+    chunks = chunks_of(instruction, target, cores)
+    scratch = workspace_shape(kernel_of(instruction), target, chunks)
+    if scratch is None:
+        return 0
+    return scratch.byte_size if chunks == 1 else chunks * chunk_bytes(scratch)

@@ -10,15 +10,21 @@ from typing import Any, Protocol
 import numpy as np
 
 from tfc.backends.cpu.abi import ALIGNMENT
+from tfc.backends.cpu.blocks import block_size
 from tfc.backends.cpu.calls import Callee, symbols
 from tfc.backends.cpu.donated import address, make_writable
+from tfc.backends.cpu.entry_table import Flat, python_entry
+from tfc.backends.cpu.entry_table import Program as EntryProgram
 from tfc.backends.cpu.program import Program
+from tfc.backends.cpu.threads import pool_symbols
 from tfc.backends.cpu.timing import read_times, times_size
 from tfc.backends.interfaces import (
     Executable,
+    Fixed,
     HostTransferManager,
     KernelTimes,
     MemoryAnalysis,
+    Nest,
 )
 from tfc.backends.llvm import CompiledModule
 from tfc.hlo.ir import Instruction, Module
@@ -34,6 +40,7 @@ from tfc.runtime.replicas import running_one_of
 
 _TRANSFERS = HostTransferManager()
 _NOTHING = nullcontext()
+_LONG = 1 << 19  # of operations and bytes: some 20 microseconds
 _LARGE = 1 << 14  # bytes: from here on a result's alignment shows, and its bookkeeping does not
 
 
@@ -81,7 +88,8 @@ class CpuExecutable(Executable):
         program = compilation.emit()
         self._sites = program.sites
         self._compiled = compilation.to_llvm(program, None)
-        self._code = self._compiled.load(symbols(compilation.callees))
+        called = symbols(compilation.callees) | (pool_symbols() if program.shared else {})
+        self._code = self._compiled.load(called)
         plan = compilation.assignment
         self._constants = aligned_bytes(plan.constant_size)
         self._constants[:] = compilation.constant_pool()
@@ -99,13 +107,22 @@ class CpuExecutable(Executable):
         self._plain = [s.has_default_layout for s in self.parameter_shapes]
         self._all_results_plain = all(s.has_default_layout for s in self.result_shapes)
         self._results = [(_memory_dims(s), s.element_type.dtype) for s in self.result_shapes]
+        self._arena = aligned_bytes(block_size(max(self._arena_size, 1)))
+        self._arena_words = np.full(2, address(self._arena))
+        leaf = Flat()
+        flat = Flat(list, (), (leaf,) * len(self.result_shapes))
+        self._quick = self.python_entry((leaf,) * len(self.parameter_shapes), flat)
 
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
+        if self._quick is not None:
+            results = self._quick(*arguments)
+            if results is not NotImplemented:
+                return results
         self.check_arguments(arguments)
         # A NumPy scalar has no memory that lasts: its address is that of a temporary array.
         passed = [
             a
-            if plain and type(a) is np.ndarray and a.flags.c_contiguous
+            if plain and type(a) is np.ndarray and a.flags.c_contiguous and a.flags.aligned
             else _TRANSFERS.to_device(a, s)
             for a, plain, s in zip(arguments, self._plain, self.parameter_shapes)
         ]
@@ -128,6 +145,26 @@ class CpuExecutable(Executable):
         if self._all_results_plain:
             return results
         return [_TRANSFERS.from_device(r, s) for r, s in zip(results, self.result_shapes)]
+
+    def python_entry(
+        self, arguments: Sequence[Nest | Fixed], result: Nest
+    ) -> Callable[..., Any] | None:
+        """A builtin function; None for programs that write to their arguments or call functions."""
+        if self._donation.arguments or self._compilation.callees:
+            return None
+        if not (all(self._plain) and self._all_results_plain):
+            return None
+        program = EntryProgram(
+            self._code.address(self._name),
+            self._constants,
+            self._arena_words,
+            self._arena.size,
+            self.parameter_shapes,
+            self.result_shapes,
+            _is_long(self.hlo),
+            (self._code, self._arena),
+        )
+        return python_entry(program, arguments, result)
 
     def _new_arena(self) -> tuple[np.ndarray, int]:
         arena = aligned_bytes(self._arena_size)
@@ -199,6 +236,14 @@ def aligned_bytes(size: int) -> np.ndarray:
     raw = np.empty(size + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT
     return raw[start : start + size]
+
+
+def _is_long(module: Module) -> bool:
+    """True if a call takes so long that other Python threads should run meanwhile."""
+    if any(i.opcode == "while" for c in module.computations for i in c.instructions):
+        return True
+    cost = cost_analysis(module)
+    return cost.flops + 10 * cost.transcendentals + cost.bytes_accessed > _LONG
 
 
 def _empty(dims: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:

@@ -10,7 +10,7 @@ from tfc.backends.mlir.convolution_spec import convolution_spec
 from tfc.backends.mlir.dot_kernels import around_product, emit_dot_kernel
 from tfc.backends.mlir.functions import make_internal
 from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
-from tfc.backends.mlir.loops import LoopNest
+from tfc.backends.mlir.loops import Chunk, LoopNest, SplitNest
 from tfc.backends.mlir.matmul import MatmulSpec
 from tfc.backends.mlir.matmul_schedule import Strides
 from tfc.backends.mlir.program_state import emit_state_update
@@ -19,6 +19,7 @@ from tfc.backends.mlir.rows import emit_rows, row_workspace
 from tfc.backends.mlir.scans import emit_scan
 from tfc.backends.mlir.scatters import emit_scatter
 from tfc.backends.mlir.sorts import emit_sort, sort_workspace
+from tfc.backends.mlir.splits import split_convolution, split_product
 from tfc.backends.mlir.triangular import (
     cholesky_workspace,
     emit_cholesky,
@@ -26,7 +27,7 @@ from tfc.backends.mlir.triangular import (
     solve_workspace,
 )
 from tfc.backends.mlir.updates import emit_update
-from tfc.backends.mlir.windows import emit_reduce_window, emit_select_and_scatter
+from tfc.backends.mlir.windows import emit_reduce_window, emit_select_and_scatter, is_cumulative
 from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
@@ -41,59 +42,68 @@ class Sequential:
 
     emit: (kernel, buffers, scratch memref if there is any) emits the body.
     workspace: the array of scratch memory that a root needs.
+    shared: whether the outer steps of a root are apart; `emit` takes the loops over them last.
     """
 
     emit: Callable[..., None]
     workspace: Callable[[Instruction], Shape | None] | None = None
+    shared: Callable[[Instruction], bool] | None = None
 
 
 SEQUENTIAL: dict[str, Sequential] = {
     "scatter": Sequential(emit_scatter),
-    "sort": Sequential(emit_sort, sort_workspace),
+    "sort": Sequential(emit_sort, sort_workspace, lambda root: True),
     "cholesky": Sequential(emit_cholesky, cholesky_workspace),
     "triangular-solve": Sequential(emit_solve, solve_workspace),
     "rng-get-and-update-state": Sequential(emit_state_update),
-    "reduce-window": Sequential(emit_reduce_window),
+    "reduce-window": Sequential(emit_reduce_window, None, lambda root: not is_cumulative(root)),
     "select-and-scatter": Sequential(emit_select_and_scatter),
     "scan": Sequential(emit_scan),
     "dynamic-update-slice": Sequential(emit_update),
 }
 
 
-def emit_kernel(name: str, kernel: Kernel, target: Target) -> None:
+def emit_kernel(name: str, kernel: Kernel, target: Target, chunks: int = 1) -> None:
     """Emit a kernel as a private function of its operand and result buffers.
 
-    A kernel that needs scratch memory takes a buffer of its `workspace_shape` besides.
+    A kernel that needs scratch memory takes a buffer of its `workspace_shape` besides, and one in
+    several chunks the number of the chunk to run, an `index`.
 
     Raises:
         UnsupportedError: the CPU backend has no code for the kernel's root.
     """
     types = buffer_types(kernel)
-    scratch = workspace_shape(kernel, target)
+    scratch = workspace_shape(kernel, target, chunks)
     if scratch is not None:
         types.append(memref_type(scratch))
-    function = func.FuncOp(name, ([*types], []), visibility="private")
+    number = [ir.IndexType.get()] if chunks > 1 else []
+    function = func.FuncOp(name, ([*types, *number], []), visibility="private")
     noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
-    function.arg_attrs = ir.ArrayAttr.get([noalias] * len(types))
+    plain = [ir.DictAttr.get({})] * len(number)
+    function.arg_attrs = ir.ArrayAttr.get([*[noalias] * len(types), *plain])
     make_internal(function)
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
-        buffers = kernel.buffers(list(block.arguments))
+        memrefs = list(block.arguments)[: len(types)]
+        chunk = Chunk(block.arguments[-1], chunks) if number else None
+        loops = SplitNest(chunk) if chunk else LoopNest()
+        buffers = kernel.buffers(memrefs)
         sequential = SEQUENTIAL.get(kernel.root.opcode)
         spec, convolution = matmul_of(kernel), convolution_of(kernel)
         rows = row_plan(kernel.root) if kernel.product is None else None
         if rows is not None:
-            memory = block.arguments[-1] if scratch is not None else None
-            emit_rows(rows, kernel, buffers, memory, LoopNest())
+            emit_rows(rows, kernel, buffers, memrefs[-1] if scratch is not None else None, loops)
         elif spec is not None:
-            emit_dot_kernel(spec, target, kernel, buffers, block.arguments[-1])
+            emit_dot_kernel(spec, target, kernel, buffers, memrefs[-1], chunk)
         elif convolution is not None:
-            emit_convolution_kernel(convolution, target, kernel, buffers, block.arguments[-1])
+            emit_convolution_kernel(convolution, target, kernel, buffers, memrefs[-1], chunk)
         elif sequential is not None:
-            extra = [block.arguments[-1]] if scratch is not None else []
+            extra = [memrefs[-1]] if scratch is not None else []
+            if sequential.shared is not None:
+                extra.append(loops)
             sequential.emit(kernel, buffers, *extra)
         else:
-            emit_body(kernel, buffers, LoopNest(), flat=False)
+            emit_body(kernel, buffers, loops, flat=False)
         func.return_([])
 
 
@@ -170,13 +180,28 @@ def matmul_of(kernel: Kernel) -> MatmulSpec | None:
     return spec and around_product(spec, kernel)
 
 
-def workspace_shape(kernel: Kernel, target: Target) -> Shape | None:
-    """The array of scratch memory that a kernel needs, if any."""
+def chunk_count(kernel: Kernel, target: Target, most: int) -> int:
+    """How many chunks, `most` at the most, can share the work of a kernel."""
+    spec, convolution = matmul_of(kernel), convolution_of(kernel)
+    if spec is not None:
+        return split_product(spec, target, most).chunks
+    if convolution is not None:
+        return split_convolution(convolution, target, most).chunks
+    sequential = SEQUENTIAL.get(kernel.root.opcode)
+    if sequential is not None and not (sequential.shared and sequential.shared(kernel.root)):
+        return 1
+    return most
+
+
+def workspace_shape(kernel: Kernel, target: Target, chunks: int = 1) -> Shape | None:
+    """The array of scratch memory that a kernel, or each of its chunks, needs, if any."""
     spec = matmul_of(kernel)
     if spec is not None:
+        spec = split_product(spec, target, chunks).spec
         return Shape(spec.element_type, (spec.workspace_size(target),))
     convolution = convolution_of(kernel)
     if convolution is not None:
+        convolution = split_convolution(convolution, target, chunks).spec
         return Shape(convolution.out.element_type, (convolution.workspace_size(target),))
     root = kernel.root
     rows = row_plan(root) if kernel.product is None else None

@@ -18,9 +18,10 @@ from typing import Any
 
 from tfc.backends.cpu.calls import Callee, call_shapes, declare, emit_call
 from tfc.backends.cpu.kernels import emit_kernel, workspace_shape
+from tfc.backends.cpu.sharing import Shared, chunk_bytes, chunks_of
 from tfc.backends.cpu.timing import Clock, Site
 from tfc.backends.mlir.functions import make_internal
-from tfc.backends.mlir.kernels import buffer_types, is_silent, kernel_of, memref_type
+from tfc.backends.mlir.kernels import Kernel, buffer_types, is_silent, kernel_of, memref_type
 from tfc.backends.mlir.loops import index_constant
 from tfc.backends.mlir.provider import arith, func, ir, memref, scf
 from tfc.backends.mlir.value import from_memory
@@ -39,6 +40,7 @@ class Program:
     module: Any
     kernel_names: tuple[str, ...]
     sites: tuple[Site, ...]
+    shared: tuple[Shared, ...] = ()
 
 
 def emit_program(
@@ -48,22 +50,29 @@ def emit_program(
     target: Target,
     callees: Mapping[Instruction, Callee],
     timed: bool = False,
+    cores: int = 1,
 ) -> Program:
     """Emit a module whose buffers are assigned; a new MLIR context belongs to the result.
 
     Args:
         callees: what the instructions call that functions outside of the code run.
         timed: with a clock around each site; see timing.py.
+        cores: how many threads share large kernels; see sharing.py.
 
     Raises:
         UnsupportedError: some instruction has no code on CPU.
     """
     with ir.Context(), ir.Location.unknown():
-        emitter = _ProgramEmitter(module, assignment, name, target, callees)
+        emitter = _ProgramEmitter(module, assignment, name, target, callees, cores)
         if timed:
             emitter.clock = Clock(name, emitter.mlir.body)
         emitter.emit()
-        return Program(emitter.mlir, tuple(emitter.kernels.values()), tuple(emitter.sites))
+        return Program(
+            emitter.mlir,
+            tuple(emitter.kernels.values()),
+            tuple(emitter.sites),
+            tuple(emitter.shared.values()),
+        )
 
 
 class _ProgramEmitter:
@@ -74,11 +83,13 @@ class _ProgramEmitter:
         name: str,
         target: Target,
         callees: Mapping[Instruction, Callee],
+        cores: int,
     ):
         self.hlo, self.assignment, self.name, self.target = module, assignment, name, target
-        self.callees = callees
+        self.callees, self.cores = callees, cores
         self.mlir = ir.Module.create()
         self.kernels: dict[Hashable, str] = {}
+        self.shared: dict[str, Shared] = {}
         self.sites: list[Site] = []
         self.clock: Clock | None = None
         self.spaces: dict[tuple[str, int], Any] = {}
@@ -181,18 +192,33 @@ class _ProgramEmitter:
             return  # it is there already
         kernel = replace(kernel, in_place=in_place)
         if kernel.key not in self.kernels:
-            name = f"{self.name}.{len(self.kernels)}.{kernel.root.opcode}".replace("-", "_")
-            self.kernels[kernel.key] = name
-            with ir.InsertionPoint(self.mlir.body):
-                emit_kernel(name, kernel, self.target)
+            self.kernels[kernel.key] = self._emit_kernel(instruction, kernel)
+        name = self.kernels[kernel.key]
+        shared = self.shared.get(name)
         slices = [*(operands[n] for n in kernel.arguments), *results]
         arguments = [self._view(s, t) for s, t in zip(slices, buffer_types(kernel), strict=True)]
-        scratch = workspace_shape(kernel, self.target)
+        scratch = workspace_shape(kernel, self.target, shared.chunks if shared else 1)
         if scratch is not None:
             piece = self.assignment.workspace.get(instruction, Slice("arena"))
             arguments.append(self._view(piece, memref_type(scratch)))
-        with self._site(instruction, self.kernels[kernel.key]):
-            func.CallOp([], self.kernels[kernel.key], arguments)
+        with self._site(instruction, name):
+            func.CallOp([], shared.caller if shared else name, arguments)
+
+    def _emit_kernel(self, instruction: Instruction, kernel: Kernel) -> str:
+        """Emit the function of a kernel, and return its name."""
+        name = f"{self.name}.{len(self.kernels)}.{kernel.root.opcode}".replace("-", "_")
+        chunks = chunks_of(instruction, self.target, self.cores)
+        with ir.InsertionPoint(self.mlir.body):
+            emit_kernel(name, kernel, self.target, chunks)
+            if chunks > 1:
+                types = buffer_types(kernel)
+                scratch = workspace_shape(kernel, self.target, chunks)
+                if scratch is not None:
+                    types.append(memref_type(scratch))
+                step = chunk_bytes(scratch) if scratch is not None else 0
+                self.shared[name] = Shared(name, len(types), chunks, step)
+                func.FuncOp(self.shared[name].caller, (types, []), visibility="private")
+        return name
 
     def _view(self, piece: Slice, memref_type: Any) -> Any:
         """The buffer that a slice is, as elements of its type."""

@@ -10,6 +10,7 @@ from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.epilogues import Epilogue, is_apart
 from tfc.backends.mlir.functions import call_part, enclosing_function
 from tfc.backends.mlir.kernels import Kernel
+from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.vectors import Position, add, index_value, multiply, subtract
 from tfc.backends.mlir.wide_windows import emit_wide_window
 from tfc.backends.target import Target
@@ -26,12 +27,14 @@ def convolution_of(kernel: Kernel) -> ConvolutionSpec | None:
 
 
 def emit_convolution_kernel(
-    spec: ConvolutionSpec, target: Target, kernel: Kernel, buffers: Sequence[Buffer], workspace: Any
-) -> None:
+    spec: ConvolutionSpec, target: Target, kernel: Kernel, buffers: Sequence[Buffer],
+    workspace: Any, chunk: Chunk | None = None,
+) -> None:  # fmt: skip
     """Emit a kernel whose product is a convolution with a spec.
 
     Args:
         workspace: memory of the spec's `workspace_size`.
+        chunk: the share of the convolution to emit, all of it by default.
     """
     product = kernel.product
     assert product is not None
@@ -40,10 +43,8 @@ def emit_convolution_kernel(
     finish = None
     if product is not kernel.root:
         finish = _finish(spec, kernel, buffers, workspace)
-    if spec.has_wide_window:
-        emit_wide_window(spec, target, memories, finish)
-    else:
-        emit_direct_convolution(spec, target, memories, finish)
+    emit = emit_wide_window if spec.has_wide_window else emit_direct_convolution
+    emit(spec, target, memories, finish, chunk)
 
 
 def _finish(

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from tfc.backends.mlir.convolution_spec import ConvolutionSpec
 from tfc.backends.mlir.functions import call_part
+from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.matmul_schedule import tile_shape
 from tfc.backends.mlir.packing import Panels, in_place, pack
 from tfc.backends.mlir.provider import arith
@@ -50,16 +51,21 @@ class Finish(Protocol):
 
 
 def emit_direct_convolution(
-    spec: ConvolutionSpec, target: Target, memories: Sequence[Any], finish: Finish | None = None
+    spec: ConvolutionSpec,
+    target: Target,
+    memories: Sequence[Any],
+    finish: Finish | None = None,
+    chunk: Chunk | None = None,
 ) -> None:
     """Emit a convolution into memory of its result.
 
     Args:
         memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
             the result's memory is left to `finish`.
+        chunk: emit only that share of the first spatial dimension; the workspace is its own.
     """
     lhs, rhs, out, workspace = memories
-    _Direct(spec, target, lhs, rhs, out, workspace, finish).emit()
+    _Direct(spec, target, lhs, rhs, out, workspace, finish, chunk).emit()
 
 
 @dataclass(frozen=True)
@@ -149,9 +155,9 @@ class _Columns:
 class _Direct:
     def __init__(
         self, spec: ConvolutionSpec, target: Target, lhs: Any, rhs: Any, out: Any, workspace: Any,
-        finish: Finish | None,
+        finish: Finish | None, chunk: Chunk | None,
     ):  # fmt: skip
-        self.spec, self.target, self.finish = spec, target, finish
+        self.spec, self.target, self.finish, self.chunk = spec, target, finish, chunk
         self.lhs, self.rhs, self.out, self.workspace = lhs, rhs, out, workspace
         self.vectors = Vectors(spec.lhs.element_type, target.lanes(spec.lhs.element_type.bits))
         self.features = spec.rhs.dims[-2]
@@ -235,8 +241,11 @@ class _Direct:
 
             if is_last and members.along:
                 place(first, None)
+            elif is_last:
+                for_range(first, end, 1, place)
             else:
-                for_range(first if is_last else 0, end if is_last else count, 1, place)
+                low, high = self.chunk.part(count) if self.chunk and n == 0 else (0, count)
+                for_range(low, high, 1, place)
 
         def batch(b: Position, _: Any) -> None:
             after = add(out, multiply(b, spec.out.strides[0]))

@@ -13,6 +13,7 @@ from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.epilogues import Epilogue, is_apart
 from tfc.backends.mlir.functions import call_part, enclosing_function
 from tfc.backends.mlir.kernels import Kernel, sources
+from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.matmul import Around, Computed, Finish, Result, emit_product
 from tfc.backends.mlir.matmul_schedule import MatmulSpec
 from tfc.backends.mlir.provider import arith
@@ -47,12 +48,14 @@ def _fits_s16(operand: Instruction) -> bool:
 
 
 def emit_dot_kernel(
-    spec: MatmulSpec, target: Target, kernel: Kernel, buffers: Sequence[Buffer], workspace: Any
-) -> None:
+    spec: MatmulSpec, target: Target, kernel: Kernel, buffers: Sequence[Buffer], workspace: Any,
+    chunk: Chunk | None = None,
+) -> None:  # fmt: skip
     """Emit a kernel whose product is a dot with a spec.
 
     Args:
         workspace: memory of the spec's `workspace_size`.
+        chunk: the share of the product to emit, all of it by default.
     """
     dot = kernel.product
     assert dot is not None
@@ -64,7 +67,7 @@ def emit_dot_kernel(
         _computed(spec, kernel, buffers, 1) if spec.rhs_computed else None,
     )
     memories = [memory.get(lhs), memory.get(rhs), buffers[-1].memref, workspace]
-    emit_product(spec, target, memories, around)
+    emit_product(spec, target, memories, around, chunk)
 
 
 def _finish(spec: MatmulSpec, kernel: Kernel, buffers: Sequence[Buffer], workspace: Any) -> Finish:

@@ -18,11 +18,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.matmul_schedule import MatmulSpec, Schedule, make_schedule
 from tfc.backends.mlir.matmul_tiles import BlockFinish, Result, Tiles
 from tfc.backends.mlir.matvec import emit_streamed
 from tfc.backends.mlir.packing import Panels, in_place, pack
 from tfc.backends.mlir.provider import arith, func, ir
+from tfc.backends.mlir.splits import split_product
 from tfc.backends.mlir.value import mlir_type
 from tfc.backends.mlir.vectors import (
     Position,
@@ -78,7 +80,7 @@ class Finish(Protocol):
 
     def __call__(
         self, batch: Position, row: Position, column: Position, height: Position, width: Position,
-        sums: "Result",
+        sums: "Result", /,
     ) -> None:  # fmt: skip
         """Emit it; `sums` is where the block is."""
         ...
@@ -99,21 +101,43 @@ class Around:
 
 
 def emit_product(
-    spec: MatmulSpec, target: Target, memories: Sequence[Any], around: Around | None = None
+    spec: MatmulSpec,
+    target: Target,
+    memories: Sequence[Any],
+    around: Around | None = None,
+    chunk: Chunk | None = None,
 ) -> None:
     """Emit a product at the insertion point.
 
     Args:
         memories: flat memrefs of lhs and rhs (None if computed), of the result, and a workspace. If
             the spec has the sums apart, the result's memory is left to `around`.
+        chunk: emit only that share of the product; the workspace is its own.
     """
-    schedule, spec = make_schedule(spec, target), spec.flattened()
+    whole, split = spec.flattened(), split_product(spec, target, chunk.count if chunk else 1)
+    spec, schedule = split.spec, make_schedule(split.spec, target)
     around = around or Around()
     lhs, rhs, out, workspace = memories
     vectors = Vectors(spec.element_type, schedule.lanes, spec.pairs)
+    row = column = first = 0
+    last: Position = whole.batch
+    if chunk is not None and split.along == "batch":
+        first, last = chunk.part(whole.batch)
+    elif chunk is not None:
+        row, column = (
+            multiply(chunk.number, size) if split.along == way else 0
+            for way, size in (("rows", spec.m), ("columns", spec.n))
+        )
+        around = _shifted(around, row, column)
+    steps = [
+        (row, spec.lhs_strides[1]),
+        (column, spec.rhs_strides[2]),
+        (row, spec.out_strides[1]),
+    ]
 
     def one(b: Position, _: Any) -> None:
-        starts = _batch_starts(spec, b)
+        starts = [add(s, multiply(*step)) for s, step in zip(_batch_starts(whole, b), steps)]
+        starts[2] = add(starts[2], column)
         result = Result(out, starts[2], spec.out_strides[1])
         if spec.apart:
             result = Result(workspace, schedule.sums_start, spec.n)
@@ -129,7 +153,24 @@ def emit_product(
         _Product(spec, schedule, vectors, left, right, result, workspace, b, around).emit()
 
     if min(spec.m, spec.n) > 0:
-        for_range(0, spec.batch, 1, one)
+        for_range(first, last, 1, one)
+
+
+def _shifted(around: Around, row: Position, column: Position) -> Around:
+    """What is around the part of a product that begins at a row and column."""
+    finish, lhs, rhs = around.finish, around.lhs, around.rhs
+
+    def shifted(
+        batch: Position, i: Position, j: Position, height: Position, width: int, sums: Result
+    ) -> None:
+        assert finish is not None
+        finish(batch, add(row, i), add(column, j), height, width, sums)
+
+    return Around(
+        shifted if finish else None,
+        lhs and (lambda batch, i, p: lhs(batch, add(row, i), p)),
+        rhs and (lambda batch, j, p: rhs(batch, add(column, j), p)),
+    )
 
 
 def _batch_starts(spec: MatmulSpec, number: Position) -> list[Position]:

@@ -349,11 +349,12 @@ class _Columns:
         around = [*range(self.outer), *range(middle, len(sizes) - 1)]
 
         def body(points: Sequence[Any]) -> None:
+            *points, stretch = points
             outer = bind([self.space.variables[n] for n in around], points)
             scope = Elements(sources(self.work.kernel, self.work.buffers), outer)
-            for_loop(0, sizes[-1], self.stretch, lambda low, _: self._stretch(scope, low), [])
+            self._stretch(scope, arith.muli(stretch, index_constant(self.stretch)))
 
-        loops.each([sizes[n] for n in around], body)
+        loops.each([*(sizes[n] for n in around), -(-sizes[-1] // self.stretch)], body)
 
     def _stretch(self, scope: Elements, low: Any) -> Sequence[Scalar]:
         high = arith.minsi(

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements
-from tfc.backends.mlir.kernels import Kernel, sources
-from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant, while_loop
+from tfc.backends.mlir.kernels import Kernel, Loops, sources
+from tfc.backends.mlir.loops import for_loop, index_constant, while_loop
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.scratch import load_at, scratch_arrays, scratch_shape, store_at
@@ -38,9 +38,9 @@ def _rows(root: Instruction) -> list[Shape]:
     return [Shape(s.element_type, (2 * s.dims[dimension],)) for s in shapes]
 
 
-def emit_sort(kernel: Kernel, buffers: Sequence[Buffer], scratch: Any) -> None:
-    """A sort into one result buffer for each operand."""
-    _Sort(kernel, buffers, scratch).emit()
+def emit_sort(kernel: Kernel, buffers: Sequence[Buffer], scratch: Any, loops: Loops) -> None:
+    """A sort into one result buffer for each operand; `loops` run the rows."""
+    _Sort(kernel, buffers, scratch).emit(loops)
 
 
 class _Sort:
@@ -52,7 +52,7 @@ class _Sort:
         self.dims = self.results[0].shape.dims
         self.count = self.dims[self.dimension]
 
-    def emit(self) -> None:
+    def emit(self, loops: Loops) -> None:
         """Emit the kernel's body."""
         order = self.results[0].shape.layout.minor_to_major[::-1]
         space = make_space(self.dims, [[d] for d in order if d != self.dimension])
@@ -84,7 +84,7 @@ class _Sort:
             half = self._merges()
             for_loop(0, self.count, 1, finish)
 
-        LoopNest().each(space.sizes, row)
+        loops.each(space.sizes, row)
 
     def _runs(self) -> None:
         """Sort each run of RUN elements."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from tfc.backends.mlir.convolution_spec import ConvolutionSpec
 from tfc.backends.mlir.direct_convolution import Block, Finish
+from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.vectors import (
     Position,
     Vectors,
@@ -32,14 +33,25 @@ from tfc.hlo.window import WindowDimension
 _MOST_PLACES = 4  # whose sums are in registers together
 
 
+def widest_place(spec: ConvolutionSpec) -> int:
+    """The dimension of the result, but the last spatial one, along which chunks share the work."""
+    sizes = spec.out.dims[1:-2]
+    return sizes.index(max(sizes)) + 1 if sizes else 0
+
+
 def emit_wide_window(
-    spec: ConvolutionSpec, target: Target, memories: Sequence[Any], finish: Finish | None = None
+    spec: ConvolutionSpec,
+    target: Target,
+    memories: Sequence[Any],
+    finish: Finish | None = None,
+    chunk: Chunk | None = None,
 ) -> None:
     """Emit a convolution with a spec that has a wide window into memory of its result.
 
     Args:
         memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
             the result's memory is left to `finish`.
+        chunk: emit only that share of the places along `widest_place`; the workspace is its own.
     """
     lhs, rhs, out, workspace = memories
     element_type, inner = spec.lhs.element_type, spec.out.dims[1:]
@@ -48,8 +60,11 @@ def emit_wide_window(
     sums = workspace if spec.apart else out
     registers = 24 if target.vector_registers >= 32 else 12
     emitter = _Wide(
-        spec, vectors, registers, lhs, rhs, sums, steps if spec.apart else spec.out.strides[1:]
-    )
+        spec, vectors, registers, lhs, rhs, sums,
+        steps if spec.apart else spec.out.strides[1:],
+        [chunk.part(count) if chunk and n == widest_place(spec) else (0, count)
+         for n, count in enumerate(spec.out.dims)][1:],
+    )  # fmt: skip
 
     def batch(b: Position, _: Any) -> None:
         at = 0 if spec.apart else multiply(b, spec.out.strides[0])
@@ -67,7 +82,11 @@ def emit_wide_window(
 
 @dataclass(frozen=True)
 class _Wide:
-    """steps: how far neighbours along each dimension of the result but the batch are in `sums`."""
+    """The loops for one batch.
+
+    steps: how far neighbours along each dimension of the result but the batch are in `sums`.
+    parts: the first place along each of them that is wanted, and the end.
+    """
 
     spec: ConvolutionSpec
     vectors: Vectors
@@ -76,6 +95,7 @@ class _Wide:
     rhs: Any
     sums: Any
     steps: Sequence[int]
+    parts: Sequence[tuple[Position, Position]]
 
     def each_line(
         self, at: Position, body: Callable[[tuple[Position, ...], Position], None],
@@ -90,7 +110,7 @@ class _Wide:
         def place(p: Position, _: Any) -> None:
             self.each_line(add(at, multiply(p, self.steps[n])), body, (*places, p))
 
-        for_range(0, self.spec.out.dims[n + 1], 1, place)
+        for_range(*self.parts[n], 1, place)
 
     def clear(self, at: Position) -> None:
         """Make all sums of a batch zero."""
@@ -118,8 +138,9 @@ class _Wide:
         def tap(q: Position, _: Any) -> None:
             # The places p with 0 ≤ p·stride + before < size.
             before = add(multiply(q, d.window_dilation), -d.low)
-            first = divide_up(maximum(subtract(0, before), 0), d.stride)
-            end = minimum(divide_up(maximum(subtract(size, before), 0), d.stride), count)
+            low, high = self.parts[n]
+            first = maximum(divide_up(maximum(subtract(0, before), 0), d.stride), low)
+            end = minimum(divide_up(maximum(subtract(size, before), 0), d.stride), high)
 
             def place(p: Position, _: Any) -> None:
                 at = add(multiply(p, d.stride), before)

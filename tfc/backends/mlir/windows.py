@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements
-from tfc.backends.mlir.kernels import Kernel, nest, sources, store_elements
+from tfc.backends.mlir.kernels import Kernel, Loops, nest, sources, store_elements
 from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.reductions import STRETCH, combination
@@ -19,6 +19,7 @@ from tfc.backends.mlir.scans import emit_cumulative
 from tfc.backends.mlir.spaces import bind, make_space
 from tfc.backends.mlir.value import Scalar, constant, mlir_type, select
 from tfc.hlo.indexing import Condition, Index, variable
+from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import PRED, S64, Shape
 from tfc.hlo.window import Window, WindowDimension
 from tfc.hlo.windows import window_of
@@ -26,13 +27,22 @@ from tfc.hlo.windows import window_of
 Scalars = Sequence[Scalar]
 
 
-def emit_reduce_window(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
-    """A reduce-window into one result buffer for each of its operands."""
+def is_cumulative(root: Instruction) -> bool:
+    """True if a reduce-window's windows are all that came before, as a running sum's are."""
+    return window_of(root).cumulative(root.operands[0].array_shape.dims) is not None
+
+
+def emit_reduce_window(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops) -> None:
+    """A reduce-window into one result buffer for each of its operands.
+
+    Args:
+        loops: run the outer dimensions of one that is not cumulative.
+    """
     running = window_of(kernel.root).cumulative(kernel.root.operands[0].array_shape.dims)
     if running is not None:
         emit_cumulative(kernel, buffers, *running)
     else:
-        _ReduceWindow(kernel, buffers).emit()
+        _ReduceWindow(kernel, buffers).emit(loops)
 
 
 def _along(d: WindowDimension, size: int, at: Index, k: Index) -> tuple[Index, list[Condition]]:
@@ -76,14 +86,14 @@ class _ReduceWindow:
         self.at = tuple(at)
         self.offsets = _offsets(self.window)
 
-    def emit(self) -> None:
+    def emit(self, loops: Loops) -> None:
         """Emit the kernel's body."""
 
         def body(points: Sequence[Any]) -> None:
             scope = Elements(sources(self.kernel, self.buffers), self.space.bind(points))
             for_loop(0, self.count, STRETCH, lambda low, _: self._stretch(scope, low))
 
-        LoopNest().each(self.space.sizes, body)
+        loops.each(self.space.sizes, body)
 
     def _stretch(self, scope: Elements, low: Any) -> Scalars:
         high = arith.minsi(arith.addi(low, index_constant(STRETCH)), index_constant(self.count))

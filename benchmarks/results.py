@@ -1,0 +1,127 @@
+"""What a run found, as values that go to a JSON file and come back the same."""
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.protocol import BenchmarkError
+
+OWN = "tfc"
+XLA = "JAX"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Seconds of one call, or of one compilation in a row that measures this.
+
+    median, least: of the samples.
+    compile_seconds: of the first compilation; None if the library has none.
+    memory_bytes: what the first call needed beside its arguments; None if the system does not tell.
+    """
+
+    median: float
+    least: float
+    compile_seconds: float | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One case.
+
+    amount, unit, limit: the work of a call, see `case.Work`; nothing if only the time matters.
+    aims: see `case.Case`.
+    peers: what was measured of each library, or why it was not; the libraries that the case is
+        not stated for are absent.
+    """
+
+    family: str
+    name: str
+    amount: float
+    unit: str
+    limit: str
+    aims: dict[str, float]
+    peers: dict[str, Measured | str]
+
+    def measured(self) -> dict[str, Measured]:
+        """The libraries that could be measured."""
+        return {name: m for name, m in self.peers.items() if isinstance(m, Measured)}
+
+    def ratio(self, peer: str) -> float | None:
+        """How many times faster tfc is than a peer, or than the best of them: "best"."""
+        times = {name: m.median for name, m in self.measured().items()}
+        own = times.pop(OWN, None)
+        other = min(times.values(), default=None) if peer == "best" else times.get(peer)
+        return None if own is None or other is None else other / own
+
+    def best_peer(self) -> str:
+        """The fastest library beside tfc; "" if none was measured."""
+        times = {name: m.median for name, m in self.measured().items() if name != OWN}
+        return min(times, key=times.__getitem__, default="")
+
+    def rate(self) -> float | None:
+        """What tfc does of the work in a second."""
+        own = self.measured().get(OWN)
+        return self.amount / own.median if own and self.unit else None
+
+    def share(self, limits: dict[str, float]) -> float | None:
+        """The rate as a share of the machine's limit."""
+        rate, limit = self.rate(), limits.get(self.limit)
+        return None if rate is None or limit is None else rate / limit
+
+    def missed(self, limits: dict[str, float]) -> list[str]:
+        """The names of the aims that were measured and are not reached."""
+        found = {name: self.share(limits) if name == "share" else self.ratio(name)
+                 for name in self.aims}  # fmt: skip
+        return [name for name, value in found.items() if value and value < self.aims[name]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """All rows of a run, and where it was.
+
+    machine: the properties of the machine by name.
+    versions: of each library that was asked for; "" if it is not installed.
+    limits: operations or bytes a second, see limits.py.
+    """
+
+    machine: dict[str, str]
+    versions: dict[str, str]
+    threads: int
+    quick: bool
+    limits: dict[str, float]
+    rows: list[Row]
+
+    def mean(self, peer: str) -> tuple[float, int] | None:
+        """The geometric mean of the ratios to a peer, or to the best; and of how many rows."""
+        ratios = [r for row in self.rows if (r := row.ratio(peer)) is not None]
+        if not ratios:
+            return None
+        return math.exp(sum(map(math.log, ratios)) / len(ratios)), len(ratios)
+
+    def save(self, path: Path) -> None:
+        """Write the run as JSON."""
+        path.write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def load(path: Path) -> Run:
+    """A run that was saved.
+
+    Raises:
+        OSError: the file cannot be read.
+        BenchmarkError: it holds no run.
+    """
+    try:
+        data = json.loads(path.read_text("utf-8"))
+        return Run(**{**data, "rows": list(_rows(data["rows"]))})
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise BenchmarkError(f"{path} holds no run: {error}") from None
+
+
+def _rows(rows: Iterable[dict[str, Any]]) -> Iterable[Row]:
+    for row in rows:
+        peers = {n: p if isinstance(p, str) else Measured(**p) for n, p in row["peers"].items()}
+        yield Row(**{**row, "peers": peers})

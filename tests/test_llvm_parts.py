@@ -1,0 +1,69 @@
+"""LLVM IR in parts: together they are the program that the whole was."""
+
+import ctypes
+
+import pytest
+
+from tfc.backends.llvm import compile_objects, load_objects
+from tfc.backends.llvm_parts import run_at_once, split_ir
+from tfc.backends.target import Target
+
+TEXT = """@table = private unnamed_addr constant [2 x i32] [i32 5, i32 7]
+
+define internal i32 @twice(i32 %x) #0 {
+  %y = mul i32 %x, 2
+  ret i32 %y
+}
+
+define internal i32 @"odd name"(i32 %x) #0 {
+  %p = getelementptr [2 x i32], ptr @table, i64 0, i64 1
+  %t = load i32, ptr %p
+  %d = call i32 @twice(i32 %x)
+  %y = add i32 %d, %t
+  ret i32 %y
+}
+
+define i32 @entry(i32 %x) {
+  %a = call i32 @"odd name"(i32 %x)
+  %b = call i32 @apply(ptr @twice, i32 %a)
+  ret i32 %b
+}
+
+define internal i32 @apply(ptr %f, i32 %x) #0 {
+  %y = call i32 %f(i32 %x)
+  ret i32 %y
+}
+
+attributes #0 = { noinline }
+"""
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 9])
+def test_parts_are_the_program(count: int) -> None:
+    parts = split_ir(TEXT, count, least=1)
+    assert len(parts) == min(count, 4)
+    objects = [code for part in parts for code in compile_objects(part, Target.host())]
+    code = load_objects(objects)
+    assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(code.address("entry"))(10) == 54
+
+
+def test_each_function_is_in_one_part() -> None:
+    parts = split_ir(TEXT, 3, least=1)
+    for name in ("@twice(", '@"odd name"(', "@entry(", "@apply("):
+        defined = [line for p in parts for line in p.splitlines() if line.startswith("define")]
+        assert sum(name in line for line in defined) == 1
+
+
+def test_what_is_small_or_has_variables_stays_whole() -> None:
+    assert split_ir(TEXT, 2) == [TEXT]
+    changing = TEXT.replace("private unnamed_addr constant", "internal global")
+    assert split_ir(changing, 2, least=1) == [changing]
+
+
+def test_the_first_failure_of_those_that_run_at_once_is_raised() -> None:
+    def fail() -> None:
+        raise ValueError("no")
+
+    assert run_at_once([lambda: 1, lambda: 2]) == [1, 2]
+    with pytest.raises(ValueError, match="no"):
+        run_at_once([lambda: 1, fail])

@@ -1,0 +1,104 @@
+"""LLVM IR compiled in parts, at the same time on several processors.
+
+    define internal @f …         part 0: declare hidden @g …   define hidden @f …   define @entry …
+    define internal @g …   ──►   part 1: define hidden @g …
+    define @entry …
+
+The functions of a program are spread over parts of about equal size, each a module of its own. What
+is defined in one part is declared in the others; constants are private to each. The object files of
+all parts together are the program.
+"""
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from ctypes import string_at
+from typing import Any
+
+from llvmlite.binding import ffi
+
+_FUNCTION = re.compile(r"^define .*?^}\n", re.MULTILINE | re.DOTALL)
+_SYMBOL = re.compile(r'@("[^"]*"|[-\w.$]+)')
+_VARIABLE = re.compile(r"^@\S+ = (?!.*\b(?:private|internal) .*\bconstant\b)", re.MULTILINE)
+LEAST = 64 * 1024  # characters of a part: about a twentieth of a second of work
+
+
+def split_ir(text: str, count: int, least: int = LEAST) -> list[str]:
+    """The text of a module as at most `count` modules, of about `least` characters or more.
+
+    A module with variables stays in one piece: each of them must exist once.
+    """
+    functions = _FUNCTION.findall(text)
+    count = min(count, len(functions), len(text) // least)
+    if count < 2 or _VARIABLE.search(text):
+        return [text]
+    around = _FUNCTION.sub("", text)
+    parts: list[list[str]] = [[] for _ in range(count)]
+    sizes = [0] * count
+    for function in sorted(functions, key=len, reverse=True):
+        smallest = sizes.index(min(sizes))
+        parts[smallest].append(function)
+        sizes[smallest] += len(function)
+    heads = {f: f[: f.index("{\n")] for f in functions}
+    heads = {f: head.replace("define internal", "define hidden", 1) for f, head in heads.items()}
+    return [_module(part, functions, heads, around) for part in parts]
+
+
+def _module(part: list[str], functions: Sequence[str], heads: dict[str, str], around: str) -> str:
+    """One part: its functions, what they call of the others, and what is around all functions."""
+    own = set(part)
+    used = {name for f in part for name in _SYMBOL.findall(f)}
+    declared = [
+        heads[f].replace("define", "declare", 1).rstrip() + "\n"
+        for f in functions
+        if f not in own and _SYMBOL.findall(f)[0] in used
+    ]
+    bodies = [heads[f] + f[f.index("{\n") :] for f in part]
+    return "\n".join([around, *declared, *bodies])
+
+
+def run_at_once(functions: Sequence[Callable[[], Any]]) -> list[Any]:
+    """The results of functions that run on as many threads as there are processors for."""
+    if len(functions) == 1:
+        return [functions[0]()]
+    with ThreadPoolExecutor(len(functions)) as pool:
+        return [future.result() for future in [pool.submit(f) for f in functions]]
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _unlocked(name: str) -> Callable[..., Any]:
+    """A function of llvmlite's library, without the lock that it holds during every call.
+
+    LLVM works on several modules at the same time if each has a context of its own.
+    """
+    function = getattr(ffi.lib, name)
+    return getattr(function, "_cfn", function)
+
+
+def run_passes(passes: Any, module: Any, builder: Any) -> None:
+    """Run a pass manager over a module, while other threads use LLVM, too."""
+    _unlocked("LLVMPY_RunNewModulePassManager")(passes, module, builder)
+
+
+def emit_object(machine: Any, module: Any) -> bytes:
+    """The object file of a module, made while other threads use LLVM, too.
+
+    Raises:
+        RuntimeError: LLVM cannot make it.
+    """
+    with ffi.OutputString() as error:
+        memory = _unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, error)
+        if not memory:
+            raise RuntimeError(str(error))
+    try:
+        start = ffi.lib.LLVMPY_GetBufferStart(memory)
+        return string_at(start, ffi.lib.LLVMPY_GetBufferSize(memory))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(memory)

@@ -1,0 +1,152 @@
+"""What compiled functions are: the signature one is for, lowered to a module, and compiled."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfc import compiler
+from tfc.backends.interfaces import Executable, Fixed, MemoryAnalysis, Nest
+from tfc.errors import ShapeError
+from tfc.frontend import tree
+from tfc.frontend.tensor import Tensor, is_weak
+from tfc.frontend.trace import leak
+from tfc.frontend.tree import Structure
+from tfc.hlo.ir import Module
+from tfc.options import Options
+from tfc.passes.cost import CostAnalysis
+
+Leaf = tuple[np.dtype, tuple[int, ...], bool]  # of an argument: dtype, dimensions, weak
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a compilation depends on: the key of the cache.
+
+    structure: the containers of the arguments that are traced: (positional ones, named ones).
+    leaves: each array in them.
+    statics: (position or name, type, value) of each argument that is a constant to the trace.
+    """
+
+    structure: Structure
+    leaves: tuple[Leaf, ...]
+    statics: tuple[tuple[int | str, type, Hashable], ...] = ()
+
+
+class Compiled:
+    """A function compiled for one signature: takes and returns the same nested structures."""
+
+    def __init__(self, executable: Executable, arguments: Signature, results: Structure):
+        self.executable, self.arguments, self.results = executable, arguments, results
+        found = nests(arguments)
+        self.entry = None if found is None else executable.python_entry(found, results)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run with arguments of the structure, shapes and dtypes it was compiled for.
+
+        Static arguments are left out. Python numbers and lists of them become arrays.
+
+        Raises:
+            ShapeError: the arguments differ from those it was compiled for.
+        """
+        if self.entry is not None and not named:
+            result = self.entry(*args)
+            if result is not NotImplemented:
+                return result
+        return self.run(self.arrays(*args, **named))
+
+    def arrays(self, *args: Any, **named: Any) -> list[np.ndarray]:
+        """The array for each leaf of the arguments.
+
+        Raises:
+            ShapeError: their structure is not what it was compiled for.
+        """
+        leaves, structure = tree.flatten((args, named))
+        if structure != self.arguments.structure:
+            expected = self.arguments.structure
+            raise ShapeError(f"compiled for arguments of structure {expected}, got {structure}")
+        # A Python number takes the dtype that was compiled for; an array must have it.
+        return [
+            np.asarray(leaf, dtype) if is_weak(leaf) else as_array(leaf)
+            for leaf, (dtype, _, _) in zip(leaves, self.arguments.leaves)
+        ]
+
+    def run(self, arrays: Sequence[np.ndarray]) -> Any:
+        """Run with one array for each leaf; returns the nested result."""
+        return tree.unflatten(self.results, self.executable(*arrays))
+
+    @property
+    def hlo(self) -> Module:
+        """The optimised module."""
+        return self.executable.hlo
+
+    def as_text(self, stage: str = "hlo") -> str:
+        """The program at a stage of its compilation.
+
+        Raises:
+            UnsupportedError: the backend has no such stage.
+        """
+        return self.executable.as_text(stage)
+
+    def memory_analysis(self) -> MemoryAnalysis:
+        """Bytes of arguments, results, temporaries and constants."""
+        return self.executable.memory_analysis()
+
+    def cost_analysis(self) -> CostAnalysis:
+        """Arithmetic operations, transcendental functions and bytes moved by one call."""
+        return self.executable.cost_analysis()
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A function traced into a module for one signature, not yet compiled.
+
+    The entry has one parameter for each leaf of the arguments, in order, named after the argument;
+    its root is always a tuple of the result's leaves.
+    """
+
+    hlo: Module
+    arguments: Signature
+    results: Structure
+    backend: str
+
+    def as_text(self, dialect: str = "hlo") -> str:
+        """The module as text: "hlo" or "stablehlo".
+
+        Raises:
+            UnsupportedError: another dialect is asked for, or StableHLO has no counterpart.
+        """
+        return compiler.module_text(self.hlo, dialect)
+
+    def compile(self, options: Options | None = None) -> Compiled:
+        """Compile for the backend; `options` are taken from the environment when left out.
+
+        Raises:
+            UnsupportedError: the backend lacks something that the module needs.
+        """
+        executable = compiler.compile(self.hlo, backend=self.backend, options=options)
+        return Compiled(executable, self.arguments, self.results)
+
+
+def nests(arguments: Signature) -> list[Nest | Fixed] | None:
+    """What each positional argument is; None for a signature with named ones."""
+    positional, named = arguments.structure.children
+    if named.children or any(isinstance(where, str) for where, _, _ in arguments.statics):
+        return None
+    found: list[Nest | Fixed] = list(positional.children)
+    for where, _, value in arguments.statics:
+        if isinstance(where, int):
+            found.insert(where, Fixed(value))
+    return found
+
+
+def as_array(leaf: Any) -> np.ndarray:
+    """The NumPy array of an argument.
+
+    Raises:
+        TraceError: it is a Tensor, whose trace must be finished where none is open.
+    """
+    if isinstance(leaf, Tensor):
+        raise leak(leaf.instruction, leaf.trace)
+    return np.asarray(leaf)
