@@ -15,7 +15,7 @@ from tfc.backends.mlir.matmul_schedule import MatmulSpec
 from tfc.backends.mlir.provider import ir
 from tfc.backends.target import Target
 from tfc.errors import InternalError
-from tfc.hlo.shape import F32, F64, S32, ElementType
+from tfc.hlo.shape import F32, F64, S8, ElementType
 
 HOST = Target.host()
 # The schedules of other machines; LLVM makes their vectors of the host's.
@@ -222,7 +222,7 @@ def test_the_tile_stays_in_registers():
 @pytest.mark.parametrize(
     "change",
     [
-        {"element_type": S32},
+        {"element_type": S8},
         {"out_strides": (16, 4, 2)},
         {"lhs_size": 15},
         {"rhs_strides": (16, -4, 1)},

@@ -64,9 +64,12 @@ PROGRAMS = {
                    "d = f32[6,9,33] dot(x, y), lhs_contracting_dims={2}, "
                    "rhs_contracting_dims={1}, lhs_batch_dims={0}, rhs_batch_dims={0} "
                    "ROOT r = f32[6,9,33] maximum(d, d)",
-    "dot of integers": "x = s32[31,7] parameter(0) y = s32[7,33] parameter(1) "
-                       "ROOT r = s32[31,33] dot(x, y), lhs_contracting_dims={1}, "
+    "dot of complex numbers": "x = c64[31,7] parameter(0) y = c64[7,33] parameter(1) "
+                       "ROOT r = c64[31,33] dot(x, y), lhs_contracting_dims={1}, "
                        "rhs_contracting_dims={0}",
+    "dot of bytes": "x = s8[40,7] parameter(0) y = s8[7,64] parameter(1) "
+                    "ROOT r = s32[40,64] dot(x, y), lhs_contracting_dims={1}, "
+                    "rhs_contracting_dims={0}",
     "sort of rows": "x = f32[37,90] parameter(0) "
                     "ROOT r = f32[37,90] sort(x), dimensions={1}, to_apply=less",
     "pooling": "x = f32[3,9,8,5] parameter(0) z = f32[] constant(0) "
@@ -79,6 +82,11 @@ PROGRAMS = {
                              "ROOT r = f32[1,9,8,24] convolution(x, k), "
                              f"window={{size=3x3 pad=1_1x1_1}}, {CONVOLUTION}, "
                              "feature_group_count=24",
+    "gradient of a depthwise kernel":
+        "x = f32[2,9,8,24] parameter(0) y = f32[2,9,8,24] parameter(1) "
+        "c = f32[3,3,1,24] convolution(x, y), window={size=9x8 pad=1_1x1_1}, "
+        "dim_labels=f01b_i01o->01bf, batch_group_count=24 "
+        "ROOT r = f32[3,3,1,24] negate(c)",
 }  # fmt: skip
 SUM = "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
 LESS = "less { a = f32[] parameter(0) b = f32[] parameter(1) " \

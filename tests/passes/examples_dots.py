@@ -46,6 +46,14 @@ EXAMPLES: list[tuple[str, str, str | None]] = [
      "r = f32[2,3,2] reshape(A); t = f32[2,3,2] transpose(r), dimensions={2,1,0};"
      "ROOT d = f32[2,2,2] dot(t, t), lhs_batch_dims={0}, lhs_contracting_dims={1}, "
      "rhs_batch_dims={0}, rhs_contracting_dims={1}", None),
+    ("dot_of_transposes",
+     "r = f32[2,3,2] reshape(A); t = f32[3,2,2] transpose(r), dimensions={1,0,2};"
+     "s = f32[2,3,2] transpose(r), dimensions={2,1,0};"
+     "ROOT d = f32[2,2] dot(t, s), lhs_contracting_dims={0,1}, rhs_contracting_dims={1,2}",
+     "dot(reshape(A), reshape(A), lhs_contracting_dims=(0, 1), rhs_contracting_dims=(0, 1))"),
+    ("dot_of_transposes",
+     "r = f32[2,3,2] reshape(A); t = f32[3,2,2] transpose(r), dimensions={1,0,2};"
+     "ROOT d = f32[2,2] dot(t, r), lhs_contracting_dims={0,1}, rhs_contracting_dims={1,2}", None),
     ("transpose_of_dot",
      "n = f32[6,2] reshape(A);"
      "d = f32[2,2] dot(A, n), lhs_contracting_dims={1}, rhs_contracting_dims={0};"

@@ -36,9 +36,9 @@ REFUSALS = [
      "e into f: it is used elsewhere too"),
 ]
 PROLOGUES = [
-    ("x = s32[8,5] parameter(0); y = s32[5,7] parameter(1); n = s32[8,5] negate(x)\n"
-     "ROOT d = s32[8,7] dot(n, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
-     "n into d: a dot of s32 reads elements for each product"),
+    ("x = c64[8,5] parameter(0); y = c64[5,7] parameter(1); n = c64[8,5] negate(x)\n"
+     "ROOT d = c64[8,7] dot(n, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+     "n into d: a dot of c64 reads elements for each product"),
     ("x = f32[8,5] parameter(0); y = f32[5,999] parameter(1); n = f32[8,5] tanh(x)\n"
      "ROOT d = f32[8,999] dot(n, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
      "n into d: it is expensive, and would be computed once for each block of columns"),

@@ -14,7 +14,7 @@ import numpy as np
 from tfc.hlo.elementwise import ANY, require_kind
 from tfc.hlo.ir import Attributes
 from tfc.hlo.op import describe, require
-from tfc.hlo.shape import C64, C128, F32, F64, PRED, AnyShape, ElementType, Shape
+from tfc.hlo.shape import C64, C128, F32, F64, PRED, S32, U32, AnyShape, ElementType, Shape
 
 # How XLA may split the products of a dot. Code here multiplies in f32 or f64 and sums in no less,
 # which is as exact as any of these or more.
@@ -67,10 +67,12 @@ def _precision(t: ElementType) -> tuple[int, ...]:
 
 
 def kernel_sum_type(result: ElementType, operands: Sequence[ElementType]) -> ElementType:
-    """The type that code takes sums in: 32 bits or more for floats, and no less than an operand's.
+    """The type that code takes sums in: 32 bits or more, and for floats no less than an operand's.
 
     Integers need no more than the result's type, since what does not fit it wraps around.
     """
+    if result.is_integer and result.bits < 32:
+        return S32 if result.kind == "signed" else U32
     if not result.is_float:
         return result
     return F64 if F64 in (result, *operands) else F32

@@ -59,9 +59,14 @@ def canonical(x: Instruction) -> Instruction:
     if turned:
         rhs = instruction("reverse", [rhs], dimensions=turned)
         window = Window(tuple(replace(d, reversal=False) for d in window.dimensions))
-    if batch_groups > 1:
-        lhs, groups = _batches_as_features(lhs, batch_groups), batch_groups
-    plain = canonical_labels(labels.spatial)
+    single = batch_groups == lhs.array_shape.dims[0] == rhs.array_shape.dims[-1]
+    over_inputs = batch_groups > 1 and single and lhs.array_shape.size > 0
+    if over_inputs:
+        lhs, rhs, window = _over_inputs(lhs, rhs, window)
+    elif batch_groups > 1:
+        lhs = _batches_as_features(lhs, batch_groups)
+    groups = max(groups, batch_groups)
+    plain = canonical_labels(len(window.dimensions))
     made = _as_dot(x, lhs, rhs, window, groups)
     if made is None and (lhs, rhs, plain) == (*x.operands, labels):
         return x
@@ -70,9 +75,27 @@ def canonical(x: Instruction) -> Instruction:
         **x.attributes.with_(window=window, dim_labels=plain, feature_group_count=groups,
                              batch_group_count=None),
     )  # fmt: skip
+    if over_inputs:
+        made = reshape(made, made.array_shape.dims[1:])
     out = (labels.out[0], *labels.out[2:], labels.out[1])
     moved = _transpose(made, tuple(out.index(d) for d in range(len(out))))
     return moved.with_(shape=x.shape, annotations=x.annotations)
+
+
+def _over_inputs(
+    lhs: Instruction, rhs: Instruction, window: Window
+) -> tuple[Instruction, Instruction, Window]:
+    """Canonical operands of a convolution of single batches, each for a feature of its own.
+
+    [g,…,i] by [k…,i,g] is [1,i,…,g] by [i,k…,1,g]: batches are features of their own, and sums over
+    the input features are those of a window along them. So lies a depthwise kernel's gradient.
+    """
+    (batches, *sizes, inputs), last = lhs.array_shape.dims, lhs.array_shape.rank - 1
+    lhs = _transpose(lhs, (last, *range(1, last), 0))
+    rhs = _transpose(rhs, (last - 1, *range(last - 1), last))
+    lhs = reshape(lhs, [1, inputs, *sizes, batches])
+    rhs = reshape(rhs, [*rhs.array_shape.dims[:-1], 1, batches])
+    return lhs, rhs, Window((WindowDimension(inputs), *window.dimensions))
 
 
 def _transpose(x: Instruction, order: Sequence[int]) -> Instruction:

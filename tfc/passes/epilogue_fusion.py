@@ -12,7 +12,7 @@ epilogue always pays. What its ops read besides comes in from memory, through br
 or is computed inside where it is wanted nowhere else.
 
 A prologue is what an operand of a dot is computed from, element by element. It goes inside where
-the backend's kernel makes a packed copy of the operand anyway (a matrix product of floats), and it
+the backend's kernel makes a packed copy of the operand anyway (a matrix product), and it
 is wanted nowhere else.
 
 Refused, with the reason: a value with users outside of the kernel, an op that is not elementwise,
@@ -26,13 +26,13 @@ from math import prod
 from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Instruction, Module, remake
-from tfc.hlo.shape import F32, F64
 from tfc.passes.aliases import is_alias, is_bitcast
 from tfc.passes.called import control_computations, map_some
 from tfc.passes.dots import dot_groups, has_one_stride_a_direction
 from tfc.passes.fusible import Refusal, is_cheap, is_elementwise, is_loop, is_scalar_constant
 from tfc.passes.make_fusion import make_fusion
 from tfc.passes.products import PRODUCTS
+from tfc.passes.sum_types import tiled_type
 
 # Movements whose elements are found at no cost in a loop over a result.
 _VIEWS = frozenset({"broadcast", "reshape", "slice", "iota"})
@@ -277,9 +277,8 @@ def _is_stored(source: Instruction) -> bool:
 
 
 def _is_matrix_product(dot: Instruction) -> bool:
-    """True for the dots that tiled kernels exist for: f32 or f64, one stride a direction."""
-    types = {x.array_shape.element_type for x in (*dot.operands, dot)}
-    return types in ({F32}, {F64}) and has_one_stride_a_direction(dot)
+    """True for the dots that tiled kernels exist for: of their types, one stride a direction."""
+    return tiled_type(dot) is not None and has_one_stride_a_direction(dot)
 
 
 def _columns(dot: Instruction) -> int:

@@ -120,6 +120,27 @@ def dot_of_transpose(x: Instruction) -> Instruction | None:
     return None
 
 
+def dot_of_transposes(x: Instruction) -> Instruction | None:
+    """dot(transpose(a, {1,0,2}), transpose(b, {1,0,2})), sums {0,1} --> dot(a, b), sums {1,0}
+
+    Sums are taken in the order in which what is transposed lies, if that is one for both.
+    """
+    sides = []
+    for operand, groups in zip(x.operands, _groups(x)):
+        source, order = operand, range(operand.array_shape.rank)
+        if operand.opcode == "transpose":
+            source, order = operand.operands[0], operand["dimensions"]
+        sides.append((source, [[order[d] for d in group] for group in groups]))
+    (lhs, (*_, summed)), _ = sides
+    places = sorted(range(len(summed)), key=lambda n: -lhs.array_shape.strides[summed[n]])
+    for source, moved in sides:
+        moved[2] = [moved[2][n] for n in places]
+        if moved[1] != sorted(moved[1]) or not _is_matrix(source.array_shape, moved):
+            return None
+    operands, (left, right) = [s for s, _ in sides], [(m[0], m[1], m[2]) for _, m in sides]
+    return None if operands == list(x.operands) else _dot(x, operands, left, right)
+
+
 def _is_matrix(shape: Shape, groups: Sequence[Sequence[int]]) -> bool:
     """True if each group of dimensions has one stride, and neighbours are in one matrix."""
     wide = [d for d in shape.layout.minor_to_major if shape.dims[d] != 1]
@@ -192,7 +213,14 @@ def convolution_of_nothing(x: Instruction) -> Instruction | None:
 
 
 REORDERED: frozenset[Function] = frozenset(
-    {dot_of_single_products, dot_of_pairs, dot_of_transpose, transpose_of_dot, dot_of_broadcast}
+    {
+        dot_of_single_products,
+        dot_of_pairs,
+        dot_of_transpose,
+        dot_of_transposes,
+        transpose_of_dot,
+        dot_of_broadcast,
+    }
 )
 INEXACT: frozenset[Function] = frozenset({convolution_of_pad})
 DOTS: dict[str, tuple[Function, ...]] = {
@@ -202,6 +230,7 @@ DOTS: dict[str, tuple[Function, ...]] = {
         dot_of_pairs,
         dot_of_broadcast,
         dot_of_transpose,
+        dot_of_transposes,
     ),
     "transpose": (transpose_of_dot,),
     "convolution": (convolution_of_nothing, convolution_of_pad),

@@ -31,9 +31,10 @@ from tfc.backends.mlir.updates import emit_update
 from tfc.backends.mlir.windows import emit_reduce_window, emit_select_and_scatter, is_cumulative
 from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import F32, F64, Shape
+from tfc.hlo.shape import Shape
 from tfc.passes.dots import DotGroups, dot_groups, group_stride
 from tfc.passes.row_plan import row_plan
+from tfc.passes.sum_types import tiled_type
 
 
 @dataclass(frozen=True)
@@ -110,12 +111,10 @@ def emit_kernel(name: str, kernel: Kernel, target: Target, chunks: int = 1) -> N
 
 def matmul_spec(root: Instruction) -> MatmulSpec | None:
     """The tiled matrix product that a dot is, or None: other types, or scattered dimensions."""
-    if root.opcode != "dot":
+    if root.opcode != "dot" or tiled_type(root) is None:
         return None
     lhs, rhs = (o.array_shape for o in root.operands)
     result = root.array_shape
-    if {lhs.element_type, rhs.element_type, result.element_type} not in ({F32}, {F64}):
-        return None
     arrays = dot_groups(root)
     batch = _batch_directions(arrays)
     strides = [[group_stride(s, g) for g in groups[1:]] for s, groups in arrays]

@@ -12,6 +12,7 @@ from tfc.backends.mlir.functions import call_part, enclosing_function
 from tfc.backends.mlir.kernels import Kernel
 from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.vectors import Position, add, index_value, multiply, subtract
+from tfc.backends.mlir.wide_windows import emit_wide_window
 from tfc.backends.target import Target
 from tfc.hlo.indexing import variable
 
@@ -42,7 +43,8 @@ def emit_convolution_kernel(
     finish = None
     if product is not kernel.root:
         finish = _finish(spec, kernel, buffers, workspace)
-    emit_direct_convolution(spec, target, memories, finish, chunk)
+    emit = emit_wide_window if spec.has_wide_window else emit_direct_convolution
+    emit(spec, target, memories, finish, chunk)
 
 
 def _finish(

@@ -6,10 +6,11 @@ from math import prod
 from tfc.backends.target import Target
 from tfc.hlo.convolution import convolution_window, group_counts
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import F32, F64, Shape
+from tfc.hlo.shape import Shape
 from tfc.hlo.window import Window
 from tfc.passes.convolutions import canonical_labels
 from tfc.passes.dots import group_stride
+from tfc.passes.sum_types import tiled_type
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,17 @@ class ConvolutionSpec:
         """The number of products in a sum, padding counted."""
         return prod(self.rhs.dims[:-1])
 
+    @property
+    def has_wide_window(self) -> bool:
+        """True for few results, each from its own feature: sums over much of the array."""
+        plain = all(d.base_dilation == 1 for d in self.window.dimensions)
+        places = prod(self.out.dims[1:-1])
+        return self.depthwise and plain and self.depth >= 4 * places
+
     def workspace_size(self, target: Target) -> int:
         """The number of elements of the workspace that the emitted code wants."""
+        if self.has_wide_window:
+            return prod(self.out.dims[1:]) if self.apart else 1
         return self.packed_size(target) + (self.members * self.columns if self.apart else 0)
 
     def packed_size(self, target: Target) -> int:
@@ -66,12 +76,12 @@ def convolution_spec(root: Instruction) -> ConvolutionSpec | None:
     (lhs, rhs), out = (o.array_shape for o in root.operands), root.array_shape
     window, spatial = convolution_window(root.attributes), root["dim_labels"].spatial
     groups, batch_groups = group_counts(root.attributes)
-    element_type = out.element_type
-    if {lhs.element_type, rhs.element_type} != {element_type}:
-        return None
-    if element_type not in (F32, F64) and not (element_type.is_integer and element_type.bits >= 32):
-        return None
-    if spatial == 0 or root["dim_labels"] != canonical_labels(spatial) or batch_groups > 1:
+    if (
+        tiled_type(root) is None
+        or spatial == 0
+        or root["dim_labels"] != canonical_labels(spatial)
+        or batch_groups > 1
+    ):
         return None
     if any(d.reversal for d in window.dimensions) or 0 in (lhs.size, rhs.size, out.size):
         return None

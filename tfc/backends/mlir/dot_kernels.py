@@ -1,7 +1,12 @@
-"""A kernel of a dot as a tiled matrix product, with what comes before and after it."""
+"""A kernel of a dot as a tiled matrix product, with what comes before and after it.
+
+Integers of up to 16 bits that are summed in 32 are computed as pairs that are neighbours along the
+sums: CPUs multiply two such pairs and add up the products in one instruction.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements
@@ -11,21 +16,35 @@ from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.matmul import Around, Computed, Finish, Result, emit_product
 from tfc.backends.mlir.matmul_schedule import MatmulSpec
-from tfc.backends.mlir.vectors import Position, add, index_value, multiply, subtract
+from tfc.backends.mlir.provider import arith
+from tfc.backends.mlir.vectors import Position, add, index_value, minimum, multiply, subtract
 from tfc.backends.target import Target
 from tfc.hlo.indexing import delinearize, variable
+from tfc.hlo.ir import Instruction
+from tfc.hlo.shape import PRED, S4, S8, S16, S32, U4, U8, U32
 from tfc.passes.dots import dot_groups
 
 
 def around_product(spec: MatmulSpec, kernel: Kernel) -> MatmulSpec:
     """The spec of a kernel's dot, changed for what else the kernel computes."""
     assert kernel.product is not None
-    lhs, rhs = (o.opcode != "parameter" for o in kernel.product.operands)
+    operands = kernel.product.operands
+    lhs, rhs = (o.opcode != "parameter" for o in operands)
     spec = replace(spec, lhs_computed=lhs, rhs_computed=rhs)
+    if lhs and rhs and spec.element_type in (S32, U32) and all(map(_fits_s16, operands)):
+        spec = replace(spec, pairs=True, k=-(-spec.k // 2))
     if not is_apart(kernel):
         return spec
     outer = spec.outer and (spec.outer[0], (*spec.outer[1][:2], 0))
     return replace(spec, apart=True, out_strides=(spec.m * spec.n, spec.n, 1), outer=outer)
+
+
+def _fits_s16(operand: Instruction) -> bool:
+    """True if all elements are converted from a type whose values s16 has."""
+    if operand.opcode != "convert":
+        return False
+    source = operand.operands[0].array_shape.element_type
+    return source in (PRED, S4, S8, S16, U4, U8)
 
 
 def emit_dot_kernel(
@@ -89,7 +108,8 @@ def _computed(spec: MatmulSpec, kernel: Kernel, buffers: Sequence[Buffer], numbe
     assert dot is not None
     operand, (shape, groups) = dot.operands[number], dot_groups(dot)[number]
     sizes = [[shape.dims[d] for d in group] for group in groups]
-    batch, depth = variable("b", flat.batch), variable("p", flat.k)
+    total = prod(sizes[1 if number else 2])
+    batch, depth = variable("b", flat.batch), variable("p", total)
     if number == 0:
         line = delinearize(batch * flat.m + variable("i", flat.m), [*sizes[0], *sizes[1]])
         order = (*line, *delinearize(depth, sizes[2]))
@@ -103,4 +123,14 @@ def _computed(spec: MatmulSpec, kernel: Kernel, buffers: Sequence[Buffer], numbe
         values = {"b": index_value(b), "i": index_value(i), "p": index_value(p)}
         return Elements(sources(kernel, buffers), values).element(operand, index).value
 
-    return element
+    def pair(b: Position, i: Position, p: Position) -> Any:
+        first = multiply(p, 2)
+        second = element(b, i, minimum(add(first, 1), total - 1))
+        low, bits = (arith.constant(second.type, c) for c in (0xFFFF, 16))
+        second = arith.shli(second, bits)
+        if total % 2:
+            last = arith.cmpi(arith.CmpIPredicate.eq, index_value(first), index_value(total - 1))
+            second = arith.select(last, arith.constant(second.type, 0), second)
+        return arith.ori(arith.andi(element(b, i, first), low), second)
+
+    return pair if spec.pairs else element

@@ -118,7 +118,7 @@ def emit_product(
     spec, schedule = split.spec, make_schedule(split.spec, target)
     around = around or Around()
     lhs, rhs, out, workspace = memories
-    vectors = Vectors(spec.element_type, schedule.lanes)
+    vectors = Vectors(spec.element_type, schedule.lanes, spec.pairs)
     row = column = first = 0
     last: Position = whole.batch
     if chunk is not None and split.along == "batch":

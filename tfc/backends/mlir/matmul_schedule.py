@@ -17,7 +17,7 @@ class MatmulSpec:
     """out[b, i, j] = Σ_p lhs[b, i, p] · rhs[b, p, j], with b < batch, i < m, j < n, p < k.
 
     Attributes:
-        element_type: F32 or F64, of all three arrays.
+        element_type: F32, F64 or integers of 32 or 64 bits, of all three arrays.
         lhs_strides: distance in elements between neighbours along (b, i, p).
         rhs_strides: the same along (b, p, j).
         out_strides: the same along (b, i, j); the last is 1.
@@ -26,6 +26,7 @@ class MatmulSpec:
             of, make one of the outer, and how long that is in lhs, rhs and out.
         apart: sums are made in memory apart, and the result from them (an epilogue).
         lhs_computed, rhs_computed: the operand is not in memory, but computed element by element.
+        pairs: k counts pairs of elements, and of operands, both computed: two s16 in 32 bits.
 
     Raises:
         InternalError: the element type, a stride or a size is not as said above.
@@ -46,9 +47,12 @@ class MatmulSpec:
     apart: bool = False
     lhs_computed: bool = False
     rhs_computed: bool = False
+    pairs: bool = False
 
     def __post_init__(self) -> None:
-        if self.element_type not in (F32, F64) or (self.n > 1 and self.out_strides[2] != 1):
+        element_type = self.element_type
+        tiled = element_type in (F32, F64) or (element_type.is_integer and element_type.bits >= 32)
+        if not tiled or (self.n > 1 and self.out_strides[2] != 1):
             raise InternalError(f"no matrix product for {self}")
         if 0 in (self.batch, self.m, self.n):
             return

@@ -6,7 +6,7 @@ from typing import Any
 
 from tfc.backends.mlir.functions import call_part
 from tfc.backends.mlir.packing import Panels
-from tfc.backends.mlir.provider import arith, ir, scf
+from tfc.backends.mlir.provider import ir, scf
 from tfc.backends.mlir.vectors import (
     Position,
     Vectors,
@@ -183,5 +183,5 @@ class Tiles:
                 inside = self.width - j * vectors.lanes
                 value = sums[i * count + j]
                 if accumulate:
-                    value = arith.addf(vectors.load(out.memory, position, inside), value)
+                    value = vectors.add(vectors.load(out.memory, position, inside), value)
                 vectors.store(value, out.memory, position, inside)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from tfc.backends.mlir.matmul_schedule import Stream
-from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.vectors import Position, Vectors, add, for_range, load, multiply, store
 from tfc.backends.target import Target
 
@@ -90,7 +89,7 @@ class _Rows:
 
         sums = for_range(0, whole, step, turn, sums)
         halves = len(sums) // 2
-        sums = [arith.addf(x, y) for x, y in zip(sums[:halves], sums[halves:])]
+        sums = [self.vectors.add(x, y) for x, y in zip(sums[:halves], sums[halves:])]
         for p in range(whole, depth, lanes):
             sums = self._products(first, rows, p, sums, depth - p)
         self._store(first, rows, sums)

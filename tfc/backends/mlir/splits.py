@@ -15,6 +15,7 @@ from typing import Literal
 
 from tfc.backends.mlir.convolution_spec import ConvolutionSpec
 from tfc.backends.mlir.matmul_schedule import MatmulSpec, make_schedule
+from tfc.backends.mlir.wide_windows import widest_place
 from tfc.backends.target import Target
 
 Along = Literal["rows", "columns", "batch"]
@@ -71,7 +72,7 @@ def _divisor(size: int, most: int) -> int:
 
 @dataclass(frozen=True)
 class ConvolutionSplit:
-    """A convolution in chunks: of the first spatial dimension, or of the batch."""
+    """A convolution in chunks: of the first spatial dimension, or the widest of few places."""
 
     chunks: int
     spec: ConvolutionSpec
@@ -83,4 +84,5 @@ def split_convolution(spec: ConvolutionSpec, target: Target, most: int) -> Convo
     del target
     if len(spec.window.dimensions) < 2:
         return ConvolutionSplit(1, spec)
-    return ConvolutionSplit(max(min(most, spec.out.dims[1]), 1), spec)
+    shared = widest_place(spec) if spec.has_wide_window else 1
+    return ConvolutionSplit(max(min(most, spec.out.dims[shared]), 1), spec)
