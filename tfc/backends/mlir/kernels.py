@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-from tfc.backends.mlir.elements import Buffer, Elements, Indices
+from tfc.backends.mlir.elements import Buffer, Elements, Indices, memref_type
 from tfc.backends.mlir.loops import LoopBody, for_loop
 from tfc.backends.mlir.provider import ir
 from tfc.backends.mlir.spaces import (
@@ -23,7 +23,8 @@ from tfc.backends.mlir.spaces import (
     merge_loops,
     pieces,
 )
-from tfc.backends.mlir.value import Scalar, constant, convert, memory_type
+from tfc.backends.mlir.tiled_movement import tiling
+from tfc.backends.mlir.value import Scalar, constant, convert
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.indexing import Index, variable
 from tfc.hlo.ir import Attributes, Computation, Instruction
@@ -151,11 +152,6 @@ def buffer_types(kernel: Kernel) -> list[Any]:
     return [memref_type(s) for s in (*shapes, *kernel.results)]
 
 
-def memref_type(shape: Shape) -> Any:
-    """The type of the memory of an array: its elements in the order of its layout."""
-    return ir.MemRefType.get([shape.storage_size], memory_type(shape.element_type))
-
-
 def emit_elementwise(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:
     """A kernel whose root is elementwise or data movement: one element stored at each point."""
     store_elements(kernel, buffers, kernel.root, buffers[-1], loops, flat)
@@ -188,7 +184,7 @@ def store_together(
     """
     first, root = results[0], several(values)
     dims, order = first.shape.dims, first.shape.layout.minor_to_major[::-1]
-    parameters = kernel.computation.parameters
+    parameters, inputs = kernel.computation.parameters, sources(kernel, buffers)
     whole = [[(0, size)] for size in dims]
     ranges = whole if flat else pieces(parameters, root, dims)
     # The last dimension in pieces: the loops from here on belong to one piece.
@@ -214,14 +210,21 @@ def store_together(
                 lambda index: access_positions(parameters, root, index), first.position, part,
             )  # fmt: skip
 
-        def body(rest: Sequence[Any]) -> None:
-            scope = Elements(sources(kernel, buffers), space.bind([*points, *rest]))
+        def stores(scope: Elements) -> None:
             # All are computed before any is stored: a result may lie where an operand does.
             made = [scope.element(value, space.index) for value in values]
             for element, result in zip(made, results):
                 scope.store(element, result, space.index)
 
-        loops.each(space.sizes[last:], body)
+        def body(rest: Sequence[Any]) -> None:
+            stores(Elements(inputs, space.bind([*points, *rest])))
+
+        moved = [p for p in parameters if not kernel.overwrites(p)]
+        tiles = None if flat else tiling(space, last, first, root, parameters, moved)
+        if tiles is not None:
+            tiles.emit(loops, points, inputs, stores)
+        else:
+            loops.each(space.sizes[last:], body)
 
     if order:
         outer(0, {}, [])
