@@ -6,7 +6,7 @@ buffers into result buffers. Its body is written once for every backend: the bac
 elements come from `elements.py`.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -23,7 +23,7 @@ from tfc.backends.mlir.spaces import (
     merge_loops,
     pieces,
 )
-from tfc.backends.mlir.tiled_movement import tiling
+from tfc.backends.mlir.tiled_movement import Tiling, tiling
 from tfc.backends.mlir.value import Scalar, constant, convert
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.indexing import Index, variable
@@ -184,7 +184,7 @@ def store_together(
     """
     first, root = results[0], several(values)
     dims, order = first.shape.dims, first.shape.layout.minor_to_major[::-1]
-    parameters, inputs = kernel.computation.parameters, sources(kernel, buffers)
+    parameters = kernel.computation.parameters
     whole = [[(0, size)] for size in dims]
     ranges = whole if flat else pieces(parameters, root, dims)
     # The last dimension in pieces: the loops from here on belong to one piece.
@@ -210,26 +210,46 @@ def store_together(
                 lambda index: access_positions(parameters, root, index), first.position, part,
             )  # fmt: skip
 
-        def stores(scope: Elements) -> None:
-            # All are computed before any is stored: a result may lie where an operand does.
-            made = [scope.element(value, space.index) for value in values]
-            for element, result in zip(made, results):
-                scope.store(element, result, space.index)
-
-        def body(rest: Sequence[Any]) -> None:
-            stores(Elements(inputs, space.bind([*points, *rest])))
-
+        # Tiles may not read what is overwritten: it lies where a result does.
         moved = [p for p in parameters if not kernel.overwrites(p)]
         tiles = None if flat else tiling(space, last, first, root, parameters, moved)
-        if tiles is not None:
-            tiles.emit(loops, points, inputs, stores)
-        else:
-            loops.each(space.sizes[last:], body)
+        store_points(space, sources(kernel, buffers), values, results, loops, points, tiles)
 
     if order:
         outer(0, {}, [])
     else:
         leaf({}, [])
+
+
+def store_points(
+    space: Space,
+    inputs: Mapping[Instruction, Buffer | Scalar],
+    values: Sequence[Instruction],
+    results: Sequence[Buffer],
+    loops: Loops,
+    points: Sequence[Any],
+    tiles: Tiling | None,
+) -> None:
+    """Store an element of each value at every point of a space, in tiles if these are given.
+
+    Args:
+        inputs: what the kernel reads.
+        points: those of the outermost loops, which are emitted already.
+    """
+
+    def store(scope: Elements) -> None:
+        # All are computed before any is stored: a result may lie where an operand does.
+        made = [scope.element(value, space.index) for value in values]
+        for element, result in zip(made, results):
+            scope.store(element, result, space.index)
+
+    def body(rest: Sequence[Any]) -> None:
+        store(Elements(inputs, space.bind([*points, *rest])))
+
+    if tiles is not None:
+        tiles.emit(loops.each, points, inputs, store)
+    else:
+        loops.each(space.sizes[len(points) :], body)
 
 
 def several(values: Sequence[Instruction]) -> Instruction:

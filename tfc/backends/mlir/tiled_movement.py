@@ -29,10 +29,8 @@ from tfc.backends.mlir.vectors import (
     for_range,
     index_value,
     load,
-    maximum,
     minimum,
     multiply,
-    round_down,
     store,
     subtract,
 )
@@ -45,8 +43,7 @@ _EDGE_BYTES = 256  # of a tile: runs in memory that prefetching pays for …
 _STACK_BYTES = 1 << 16  # … unless all tiles together take more than this
 _VECTOR_BYTES = 16  # of squares: in 128 bits all CPUs interleave two vectors with one instruction
 _LEAST_BYTES = 1 << 13  # an operand well inside the L1 cache needs no tiles
-_LEAST_STRIDE = 16  # bytes; elements that lie closer are read well enough one by one
-_LEAST_ROWS = 3  # fewer rows are read side by side as fast
+_FAR_BYTES = 1 << 22  # an operand beyond the caches is fetched ahead
 _MOST_LOOPS = 3  # with tiles
 
 Offsets = Mapping[int, Position]  # by the number of a loop
@@ -67,7 +64,7 @@ class Turned:
 
     @property
     def element_type(self) -> ElementType:
-        """The operand's."""
+        """The type of the operand's elements."""
         return self.operand.array_shape.element_type
 
 
@@ -85,7 +82,7 @@ class Tiling:
 
     def emit(
         self,
-        loops: Any,
+        each_tile: Callable[[Sequence[int], Callable[[Sequence[Any]], None]], None],
         outer: Sequence[Any],
         sources: Mapping[Instruction, Buffer | Scalar],
         body: Callable[[Elements], None],
@@ -93,7 +90,7 @@ class Tiling:
         """Emit the loops around `body`, which emits what is done at a point.
 
         Args:
-            loops: the backend's, which run the tiles.
+            each_tile: runs a body for each tile, given how many there are along each loop.
             outer: the points of the outermost loops, which are emitted already.
             sources: the buffers of the kernel's operands.
         """
@@ -102,11 +99,11 @@ class Tiling:
         stacks = [stack_memory(self._tile_shape(*each)) for each in self.turned]
 
         def tile(points: Sequence[Any]) -> None:
-            low = [*outer, *(multiply(p, e) for p, e in zip(points, edges[first:]))]
-            extents = {
-                n: edge if sizes[n] % edge == 0 else minimum(edge, subtract(sizes[n], low[n]))
-                for n, edge in self.edges.items()
-            }
+            starts = [*outer, *(multiply(p, e) for p, e in zip(points, edges[first:]))]
+            low = list(starts)
+            for n, edge in self.edges.items():
+                if sizes[n] % edge:
+                    low[n] = minimum(starts[n], sizes[n] - edge)
 
             def elements(at: Offsets) -> Elements:
                 points = [index_value(add(p, at.get(n, 0))) for n, p in enumerate(low)]
@@ -122,10 +119,13 @@ class Tiling:
             for (turned, numbers), stack in zip(self.turned, stacks):
                 source = sources[turned.operand]
                 assert isinstance(source, Buffer)
-                self._turn(turned, numbers, source.memref, stack, extents, elements)
-            _each(list(self.edges), extents, {}, point)
+                self._turn(turned, numbers, source.memref, stack, low, elements)
+            # The last tile begins inside the one before it, whose points are done.
+            new = {n: subtract(starts[n], low[n]) if sizes[n] % e else 0
+                   for n, e in self.edges.items()}  # fmt: skip
+            self._each(list(self.edges), new, {}, point)
 
-        loops.each([-(-size // edge) for size, edge in zip(sizes[first:], edges[first:])], tile)
+        each_tile([-(-size // edge) for size, edge in zip(sizes[first:], edges[first:])], tile)
 
     @property
     def stack_bytes(self) -> int:
@@ -148,68 +148,77 @@ class Tiling:
         numbers: Sequence[int],
         memory: Any,
         stack: Any,
-        extents: Offsets,
+        low: Sequence[Position],
         elements: Callable[[Offsets], Elements],
     ) -> None:
-        """Copy a tile of an operand: squares of vectors as far as they fit, then the rest."""
-        along, last = turned.along, numbers[-1]
+        """Copy a tile of an operand in squares of vectors; the last ones may overlap others.
+
+        Args:
+            low: the first point of the tile; elements: those at an offset from it.
+        """
+        along, last, size = turned.along, numbers[-1], self.space.sizes[-1]
         step = step_of(turned.position, self.space.variables[last])
         assert step is not None
         vectors = self._vectors(turned)
         lanes = vectors.lanes
 
-        def start(at: Offsets) -> Any:
-            return elements(at).index_value(turned.position)
-
         def square(at: Offsets) -> None:
-            first = start(at)
+            first = elements(at).index_value(turned.position)
+            if lanes == 1:
+                store(load(memory, first), stack, self._place(numbers, at))
+                return
             rows = [vectors.load(memory, add(first, i * step)) for i in range(lanes)]
-            for i in range(2 * lanes, 3 * lanes):  # the rows of the square after the next
-                _prefetch(memory, add(first, i * step), downwards=step < 0)
+            if turned.operand.array_shape.byte_size >= _FAR_BYTES:
+                # The rows of the square after the next, or of the last there is.
+                later = minimum(add(at[last], 2 * lanes), subtract(size - lanes, low[last]))
+                first = elements({**at, last: later}).index_value(turned.position)
+                for i in range(lanes):
+                    _prefetch(memory, add(first, i * step))
             for j, row in enumerate(_transposed(rows)):
                 vectors.store(row, stack, self._place(numbers, {**at, along: add(at[along], j)}))
 
-        def one(at: Offsets) -> None:
-            store(load(memory, start(at)), stack, self._place(numbers, at))
+        def squares(n: int, body: Callable[[Position], None]) -> None:
+            edge = self.edges[n]
+            inside = (lambda p: minimum(p, edge - lanes)) if edge % lanes else (lambda p: p)
+            for_range(0, edge, lanes, lambda p, _: body(inside(p)))
 
         def plane(at: Offsets) -> None:
-            def columns(low: Position, high: Position, step: int, i: Position, do: Any) -> None:
-                for_range(low, high, step, lambda j, _: do({**at, last: i, along: j}))
+            squares(last, lambda i: squares(along, lambda j: square({**at, last: i, along: j})))
 
-            height, width = extents[last], extents[along]
-            rows, whole = (round_down(e, lanes) if lanes > 1 else 0 for e in (height, width))
-            for_range(0, rows, lanes, lambda i, _: columns(0, whole, lanes, i, square))
-            for_range(0, rows, 1, lambda i, _: columns(whole, width, 1, i, one))
-            for_range(rows, height, 1, lambda i, _: columns(0, width, 1, i, one))
-
-        _each([n for n in numbers if n not in (along, last)], extents, {}, plane)
+        self._each([n for n in numbers if n not in (along, last)], {}, {}, plane)
 
     def _vectors(self, turned: Turned) -> Vectors:
         """What squares are made of: one lane where elements are not moved as vectors."""
         element_type = turned.element_type
         stored = element_type if element_type.bits > 8 else U8
         together = step_of(turned.position, self.space.variables[turned.along]) == 1
-        lanes = _VECTOR_BYTES // stored.bytes if together and not element_type.is_complex else 1
+        lanes = _VECTOR_BYTES // stored.bytes
+        if not together or element_type.is_complex:
+            lanes = 1
         return Vectors(stored, lanes)
 
+    def _each(
+        self,
+        numbers: Sequence[int],
+        starts: Offsets,
+        at: Offsets,
+        body: Callable[[Offsets], None],
+    ) -> None:
+        """Loops over a tile's points, each given by how far along the tiled loops it is."""
+        if not numbers:
+            body(at)
+            return
+        n, *rest = numbers
+        for_range(
+            starts.get(n, 0), self.edges[n], 1,
+            lambda p, _: self._each(rest, starts, {**at, n: p}, body),
+        )  # fmt: skip
 
-def _each(
-    numbers: Sequence[int], extents: Offsets, at: Offsets, body: Callable[[Offsets], None]
-) -> None:
-    """Loops over a tile's points, each given by how far along the tiled loops it is."""
-    if not numbers:
-        body(at)
-        return
-    n, *rest = numbers
-    for_range(0, extents[n], 1, lambda p, _: _each(rest, extents, {**at, n: p}, body))
 
-
-def _prefetch(memory: Any, position: Position, downwards: bool) -> None:
-    """Bring what will be read into the cache; positions beyond the array's end stand for it."""
-    inside = maximum(position, 0) if downwards else minimum(position, memory.type.shape[0] - 1)
-    memref.prefetch(
-        memory, [index_value(inside)], is_write=False, locality_hint=3, is_data_cache=True
-    )
+def _prefetch(memory: Any, position: Position) -> None:
+    """Bring what will be read into the cache."""
+    at = [index_value(position)]
+    memref.prefetch(memory, at, is_write=False, locality_hint=3, is_data_cache=True)
 
 
 def _transposed(rows: Sequence[Any]) -> Sequence[Any]:
@@ -243,7 +252,7 @@ def tiling(
         inputs: the parameters of the kernel's computation; moved: those that may be copied.
     """
     last = len(space.sizes) - 1
-    if last <= first or 0 in space.sizes or space.sizes[last] < _LEAST_ROWS:
+    if last <= first or 0 in space.sizes:
         return None
     if step_of(result.position(space.index), space.variables[last]) != 1:
         return None
@@ -278,16 +287,20 @@ def _turned(space: Space, first: int, operand: Instruction, index: Indices) -> T
     position = Buffer(None, shape).position(index)
     steps = [abs(step_of(position, v) or 0) for v in space.variables]
     near = [(step, n) for n, step in enumerate(steps) if n >= first and 0 < step < steps[-1]]
-    far = steps[-1] * shape.element_type.bytes >= _LEAST_STRIDE
-    if not near or not far or shape.byte_size < _LEAST_BYTES:
+    if not near or shape.byte_size < _LEAST_BYTES:
         return None
-    return Turned(operand, index, position, min(near)[1])
+    _, along = min(near)
+    # A few rows are read side by side as fast, and a few elements of a row in passing.
+    least = min(space.sizes[along], space.sizes[-1])
+    if least * shape.element_type.bytes < _VECTOR_BYTES:
+        return None
+    return Turned(operand, index, position, along)
 
 
 def _even(size: int, most: int) -> int:
     """The edge of tiles of about the same size; of several a multiple of what a vector has."""
     tiles = -(-size // most)
-    return size if tiles == 1 else -(-size // (tiles * _VECTOR_BYTES)) * _VECTOR_BYTES
+    return min(size, -(-size // (tiles * _VECTOR_BYTES)) * _VECTOR_BYTES)
 
 
 def step_of(position: Index, loop: Index) -> int | None:
