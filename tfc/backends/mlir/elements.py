@@ -20,6 +20,7 @@ from tfc.backends.mlir.value import (
     emit,
     from_memory,
     maximum,
+    memory_type,
     minimum,
     mlir_type,
     to_memory,
@@ -47,6 +48,11 @@ class Buffer:
         for i, stride in zip(index, self.shape.strides):
             position = position + i * stride
         return position
+
+
+def memref_type(shape: Shape) -> Any:
+    """The type of the memory of an array: its elements in the order of its layout."""
+    return ir.MemRefType.get([shape.storage_size], memory_type(shape.element_type))
 
 
 class Elements:
@@ -81,6 +87,10 @@ class Elements:
         inner = self.with_variables()
         inner._sources = {**self._sources, instruction: value}
         return inner
+
+    def know(self, instruction: Instruction, index: Indices, value: Scalar) -> None:
+        """Give the value of `instruction` at `index`, so that no code is emitted for it."""
+        self._elements[instruction, index] = value
 
     def element(self, instruction: Instruction, index: Indices) -> Scalar:
         """The value of `instruction` at `index`.

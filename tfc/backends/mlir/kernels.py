@@ -6,12 +6,12 @@ buffers into result buffers. Its body is written once for every backend: the bac
 elements come from `elements.py`.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-from tfc.backends.mlir.elements import Buffer, Elements, Indices
+from tfc.backends.mlir.elements import Buffer, Elements, Indices, memref_type
 from tfc.backends.mlir.loops import LoopBody, for_loop
 from tfc.backends.mlir.provider import ir
 from tfc.backends.mlir.spaces import (
@@ -23,7 +23,8 @@ from tfc.backends.mlir.spaces import (
     merge_loops,
     pieces,
 )
-from tfc.backends.mlir.value import Scalar, constant, convert, memory_type
+from tfc.backends.mlir.tiled_movement import Tiling, tiling
+from tfc.backends.mlir.value import Scalar, constant, convert
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.indexing import Index, variable
 from tfc.hlo.ir import Attributes, Computation, Instruction
@@ -151,11 +152,6 @@ def buffer_types(kernel: Kernel) -> list[Any]:
     return [memref_type(s) for s in (*shapes, *kernel.results)]
 
 
-def memref_type(shape: Shape) -> Any:
-    """The type of the memory of an array: its elements in the order of its layout."""
-    return ir.MemRefType.get([shape.storage_size], memory_type(shape.element_type))
-
-
 def emit_elementwise(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:
     """A kernel whose root is elementwise or data movement: one element stored at each point."""
     store_elements(kernel, buffers, kernel.root, buffers[-1], loops, flat)
@@ -214,19 +210,46 @@ def store_together(
                 lambda index: access_positions(parameters, root, index), first.position, part,
             )  # fmt: skip
 
-        def body(rest: Sequence[Any]) -> None:
-            scope = Elements(sources(kernel, buffers), space.bind([*points, *rest]))
-            # All are computed before any is stored: a result may lie where an operand does.
-            made = [scope.element(value, space.index) for value in values]
-            for element, result in zip(made, results):
-                scope.store(element, result, space.index)
-
-        loops.each(space.sizes[last:], body)
+        # Tiles may not read what is overwritten: it lies where a result does.
+        moved = [p for p in parameters if not kernel.overwrites(p)]
+        tiles = None if flat else tiling(space, last, first, root, parameters, moved)
+        store_points(space, sources(kernel, buffers), values, results, loops, points, tiles)
 
     if order:
         outer(0, {}, [])
     else:
         leaf({}, [])
+
+
+def store_points(
+    space: Space,
+    inputs: Mapping[Instruction, Buffer | Scalar],
+    values: Sequence[Instruction],
+    results: Sequence[Buffer],
+    loops: Loops,
+    points: Sequence[Any],
+    tiles: Tiling | None,
+) -> None:
+    """Store an element of each value at every point of a space, in tiles if these are given.
+
+    Args:
+        inputs: what the kernel reads.
+        points: those of the outermost loops, which are emitted already.
+    """
+
+    def store(scope: Elements) -> None:
+        # All are computed before any is stored: a result may lie where an operand does.
+        made = [scope.element(value, space.index) for value in values]
+        for element, result in zip(made, results):
+            scope.store(element, result, space.index)
+
+    def body(rest: Sequence[Any]) -> None:
+        store(Elements(inputs, space.bind([*points, *rest])))
+
+    if tiles is not None:
+        tiles.emit(loops.each, points, inputs, store)
+    else:
+        loops.each(space.sizes[len(points) :], body)
 
 
 def several(values: Sequence[Instruction]) -> Instruction:

@@ -5,8 +5,7 @@ elements on the stack.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tfc.backends.mlir.elements import Buffer
-from tfc.backends.mlir.kernels import memref_type
+from tfc.backends.mlir.elements import Buffer, memref_type
 from tfc.backends.mlir.loops import index_constant
 from tfc.backends.mlir.provider import ir, memref
 from tfc.backends.mlir.value import Scalar, emit, from_memory, to_memory
