@@ -18,6 +18,7 @@ from tfc.backends.mlir.provider import func, ir
 from tfc.backends.mlir.rows import emit_rows, row_workspace
 from tfc.backends.mlir.scans import emit_scan
 from tfc.backends.mlir.scatters import emit_scatter
+from tfc.backends.mlir.select_and_scatter import emit_select_and_scatter
 from tfc.backends.mlir.selections import emit_selection, selection_workspace
 from tfc.backends.mlir.sorts import emit_sort, sort_workspace
 from tfc.backends.mlir.splits import split_convolution, split_product
@@ -28,7 +29,7 @@ from tfc.backends.mlir.triangular import (
     solve_workspace,
 )
 from tfc.backends.mlir.updates import emit_update
-from tfc.backends.mlir.windows import emit_reduce_window, emit_select_and_scatter, is_cumulative
+from tfc.backends.mlir.windows import emit_reduce_window, is_cumulative
 from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape

@@ -1,26 +1,23 @@
-"""Reduce-window and select-and-scatter: kernels that slide a window over an array.
+"""Reduce-window: a kernel that slides a window over an array.
 
-A reduce-window accumulates a stretch of neighbouring results side by side, in the result buffer:
-for each element of the window it goes over those of them whose window has that element inside the
-array. Padding is so left out of the loops rather than tested for. A select-and-scatter visits the
-windows in order, since several may choose one place.
+It accumulates a stretch of neighbouring results side by side, in the result buffer: for each
+element of the window it goes over those of them whose window has that element inside the array.
+Padding is so left out of the loops rather than tested for.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements
-from tfc.backends.mlir.kernels import Kernel, Loops, nest, sources, store_elements
+from tfc.backends.mlir.kernels import Kernel, Loops, sources
 from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.reductions import STRETCH, combination
-from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.scans import emit_cumulative
 from tfc.backends.mlir.spaces import bind, make_space
-from tfc.backends.mlir.value import Scalar, constant, mlir_type, select
+from tfc.backends.mlir.value import Scalar, mlir_type
 from tfc.hlo.indexing import Condition, Index, variable
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import PRED, S64, Shape
 from tfc.hlo.window import Window, WindowDimension
 from tfc.hlo.windows import window_of
 
@@ -45,7 +42,7 @@ def emit_reduce_window(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops) 
         _ReduceWindow(kernel, buffers).emit(loops)
 
 
-def _along(d: WindowDimension, size: int, at: Index, k: Index) -> tuple[Index, list[Condition]]:
+def along(d: WindowDimension, size: int, at: Index, k: Index) -> tuple[Index, list[Condition]]:
     """Where in the array element `k` of window `at` is, and when it is inside, along a dimension.
 
     Args:
@@ -58,7 +55,7 @@ def _along(d: WindowDimension, size: int, at: Index, k: Index) -> tuple[Index, l
     return d.place(at, k), conditions
 
 
-def _offsets(window: Window) -> list[Index]:
+def offsets_of(window: Window) -> list[Index]:
     """The variables that say which element of the window."""
     return [variable(f"k{d}", n) for d, n in enumerate(window.size)]
 
@@ -84,7 +81,7 @@ class _ReduceWindow:
         if self.fast is not None:
             at[self.fast] = self.along
         self.at = tuple(at)
-        self.offsets = _offsets(self.window)
+        self.offsets = offsets_of(self.window)
 
     def emit(self, loops: Loops) -> None:
         """Emit the kernel's body."""
@@ -126,7 +123,7 @@ class _ReduceWindow:
         around: list[Condition] = []  # the same for all neighbours
         each: list[Condition] = []
         for d, n, at, k in zip(self.window.dimensions, self.dims, self.at, self.offsets):
-            place, conditions = _along(d, n, at, k)
+            place, conditions = along(d, n, at, k)
             index.append(place)
             if len(index) - 1 == self.fast:
                 low, high = self._bounds(scope, d, n, k, low, high)
@@ -142,9 +139,9 @@ class _ReduceWindow:
             return []
 
         def neighbours(inner: Elements) -> Scalars:
-            return self._each(inner, low, high, lambda one: _guarded(one, each, accumulate))
+            return self._each(inner, low, high, lambda one: guarded(one, each, accumulate))
 
-        _guarded(scope, around, neighbours)
+        guarded(scope, around, neighbours)
 
     def _bounds(
         self, scope: Elements, d: WindowDimension, size: int, k: Index, low: Any, high: Any
@@ -160,7 +157,7 @@ class _ReduceWindow:
         return low, high
 
 
-def _guarded(
+def guarded(
     scope: Elements,
     conditions: Sequence[Condition],
     body: Callable[[Elements], Scalars],
@@ -180,55 +177,3 @@ def _guarded(
         with ir.InsertionPoint(guard.else_block):
             scf.yield_([o.value for o in otherwise])
     return [Scalar(r, t) for r, t in zip(guard.results, types)]
-
-
-def emit_select_and_scatter(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
-    """A select-and-scatter: the init value everywhere, then one source element after the other."""
-    root, result = kernel.root, buffers[-1]
-    operand, source, init = root.operands
-    window, dims = window_of(root), operand.array_shape.dims
-    counts = source.array_shape.dims
-    space = make_space(counts, [[d] for d in range(len(counts))], "o")
-    offsets = _offsets(window)
-    flat = Buffer(result.memref, Shape(result.shape.element_type, (result.shape.storage_size,)))
-    target = (variable("selected", result.shape.storage_size),)
-    store_elements(kernel, buffers, init, result, LoopNest(), flat=False)
-    if 0 in dims:
-        return
-    places = [_along(*each) for each in zip(window.dimensions, dims, space.index, offsets)]
-    index = tuple(place for place, _ in places)
-    inside = [c for _, conditions in places for c in conditions]
-
-    element_type = result.shape.element_type
-
-    def look(scope: Elements, best: Scalars) -> Scalars:
-        """(found, value, position) with one more element of the window seen."""
-
-        def seen(inner: Elements) -> Scalars:
-            found, old, position = best
-            new = inner.element(operand, index)
-            (wins,) = emit_scalar_computation(root["select"], [old, new])
-            keeps = found & wins
-            here = arith.index_cast(mlir_type(S64), inner.index_value(result.position(index)))
-            return [
-                constant(PRED, True),
-                select(keeps, old, new),
-                select(keeps, position, Scalar(here, S64)),
-            ]
-
-        return _guarded(scope, inside, seen, best)
-
-    def visit(points: Sequence[Any]) -> None:
-        scope = Elements(sources(kernel, buffers), space.bind(points))
-        nothing = [constant(PRED, False), constant(element_type, 0), constant(S64, 0)]
-        found, _, position = nest(scope, offsets, window.size, nothing, look)
-        guard = scf.IfOp(found.value)
-        with ir.InsertionPoint(guard.then_block):
-            place = arith.index_cast(ir.IndexType.get(), position.value)
-            inner = scope.with_variables(**bind(target, [place]))
-            old, given = inner.load(flat, target), inner.element(source, space.index)
-            (new,) = emit_scalar_computation(root["scatter"], [old, given])
-            inner.store(new, flat, target)
-            scf.yield_([])
-
-    LoopNest().each(space.sizes, visit)
