@@ -8,7 +8,8 @@ from tfc.backends.interfaces import Executable
 
 # How a function looks in each text: its name is the first group, the whole is the match.
 _FUNCTIONS = {
-    "mlir": re.compile(r"^  func\.func (?:private )?@([\w.$-]+)\(.*?^  \}$", re.M | re.S),
+    # A declaration has no brace at the end of its line.
+    "mlir": re.compile(r"^  func\.func (?:private )?@([\w.$-]+)\([^\n]*\{$.*?^  \}$", re.M | re.S),
     "llvm": re.compile(r'^define [^@\n]*@"?([\w.$-]+)"?\(.*?^\}$', re.M | re.S),
     # From the label to the size, which ends a function in ELF, or else to the next empty line.
     "asm": re.compile(

@@ -11,6 +11,7 @@ packing lays the buffers into the arena (packing.py). Arguments are never writte
 donated (donation.py).
 """
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -194,7 +195,7 @@ def _lend_results(
     Args:
         tie: of those of one size, which goes first.
     """
-    taken: dict[Slice, list[tuple[int, int]]] = {}
+    taken: dict[Slice, list[tuple[int, int]]] = {}  # when each host is in use, in order
     for buffer in buffers:
         if buffer.place is not None and buffer.place.space == "result":
             taken[buffer.place] = [(buffer.first, live.time + 1)]
@@ -204,13 +205,14 @@ def _lend_results(
     if len(hosts) * len(waiting) > _MOST_LENT:
         return lent
     for buffer in sorted(waiting, key=lambda b: (-live.size(b.values[0]), tie(b))):
-        size = live.size(buffer.values[0])
+        size, first, last = live.size(buffer.values[0]), buffer.first, buffer.last
         for host in hosts:
             others = taken[host]
-            if host.size >= size and all(
-                last < buffer.first or buffer.last < first for first, last in others
-            ):
-                others.append((buffer.first, buffer.last))
+            place = bisect(others, (first, last))
+            after_others = place == 0 or others[place - 1][1] < first
+            before_others = place == len(others) or last < others[place][0]
+            if host.size >= size and after_others and before_others:
+                others.insert(place, (first, last))
                 lent[buffer] = Slice("result", host.index, 0, size)
                 break
     return lent
