@@ -19,6 +19,7 @@ from tfc.backends.registry import backend_names, get_backend
 from tfc.backends.target import Target
 from tfc.compiler import compile
 from tfc.hlo.parser import parse
+from tfc.runtime.threads import available_cores
 
 Rows = Iterator[tuple[str, str]]
 
@@ -99,7 +100,7 @@ def _cpu() -> Rows:
     yield "vectors", f"{target.vector_bits} bits × {target.vector_registers} registers"
     sizes = (target.l1_bytes, target.l2_bytes, target.l3_bytes)
     yield "caches", ", ".join(f"L{n} {_size(size)}" for n, size in enumerate(sizes, start=1))
-    yield "cores", f"{_usable_cores()} usable of {os.cpu_count()}"
+    yield "cores", f"{available_cores()} usable of {os.cpu_count()}"
     yield "memory", _memory()
 
 
@@ -110,12 +111,6 @@ def _processor() -> str:
         lines = []
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(names, "") or platform.processor() or platform.machine()
-
-
-def _usable_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _memory() -> str:

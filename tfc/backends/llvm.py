@@ -18,11 +18,12 @@ from typing import Any
 
 import llvmlite.binding as llvmlite
 
-from tfc.backends.llvm_parts import emit_object, processors, run_at_once, run_passes, split_ir
+from tfc.backends.llvm_parts import emit_object, run_at_once, run_passes, split_ir
 from tfc.backends.llvm_text import hand_over
 from tfc.backends.mlir.provider import ir, llvm, passmanager
 from tfc.backends.target import Target, initialize_llvm
 from tfc.errors import InternalError, UnsupportedError
+from tfc.runtime.threads import available_cores
 
 # --- MLIR passes --------------------------------------------------------------------------------
 
@@ -260,7 +261,7 @@ def compile_objects(text: str, target: Target) -> list[bytes]:
         module, machine = _optimized(part, target)
         return emit_object(machine, module)
 
-    return run_at_once([partial(compiled, part) for part in split_ir(text, processors())])
+    return run_at_once([partial(compiled, part) for part in split_ir(text, available_cores())])
 
 
 def _optimized(

@@ -9,7 +9,6 @@ is defined in one part is declared in the others; constants are private to each.
 all parts together are the program.
 """
 
-import os
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -69,13 +68,6 @@ def run_at_once(functions: Sequence[Callable[[], Any]]) -> list[Any]:
         return [functions[0]()]
     with ThreadPoolExecutor(len(functions)) as pool:
         return [future.result() for future in [pool.submit(f) for f in functions]]
-
-
-def processors() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _unlocked(name: str) -> Callable[..., Any]:

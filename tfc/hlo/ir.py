@@ -337,25 +337,38 @@ def remake(computation: Computation, new: Mapping[Instruction, Instruction]) -> 
     return replace(made, annotations=computation.annotations)
 
 
+def retarget(instruction: Instruction, change: Callable[[Computation], Computation]) -> Instruction:
+    """The instruction calling `change(c)` for each computation c; itself if all stay the same.
+
+    `change` is asked once for each place that names a computation.
+    """
+    if not instruction.attributes.called_computations:
+        return instruction
+    changed = {}
+    for key, value in instruction.attributes.items():
+        if isinstance(value, Computation):
+            new = change(value)
+            if new is not value:
+                changed[key] = new
+        elif isinstance(value, tuple) and any(isinstance(v, Computation) for v in value):
+            several = tuple(change(v) for v in value)
+            if any(a is not b for a, b in zip(several, value)):
+                changed[key] = several
+    if not changed:
+        return instruction
+    return instruction.with_(attributes=instruction.attributes.with_(**changed))
+
+
 def map_computations(module: Module, change: Callable[[Computation], Computation]) -> Module:
     """Apply `change` to every computation, callees first; callers see the changed callees."""
     new: dict[Computation, Computation] = {}
 
-    def retarget(instruction: Instruction) -> Instruction:
-        called = instruction.attributes.called_computations
-        if not called or all(new[c] is c for c in called):
-            return instruction
-        changed = {}
-        for key, value in instruction.attributes.items():
-            if isinstance(value, Computation):
-                changed[key] = new[value]
-            elif isinstance(value, tuple) and any(isinstance(v, Computation) for v in value):
-                changed[key] = tuple(new[v] for v in value)
-        return instruction.with_(attributes=instruction.attributes.with_(**changed))
+    def call_new(instruction: Instruction) -> Instruction:
+        return retarget(instruction, new.__getitem__)
 
     differs = False
     for computation in module.computations:
-        new[computation] = change(rebuild(computation, retarget) if differs else computation)
+        new[computation] = change(rebuild(computation, call_new) if differs else computation)
         differs = differs or new[computation] is not computation
     return module.with_entry(new[module.entry])
 

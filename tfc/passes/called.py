@@ -4,34 +4,12 @@ A while or conditional *runs* its computations as steps of the program; those of
 instruction (a reduce's `to_apply`, a fusion's `calls`) are part of what one kernel computes.
 """
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 
-from tfc.hlo.ir import Computation, Instruction, Module, rebuild
+from tfc.hlo.ir import Computation, Instruction, Module, rebuild, retarget
 
 CONTROL = frozenset({"while", "conditional"})
-
-
-def retarget(instruction: Instruction, change: Callable[[Computation], Computation]) -> Instruction:
-    """The instruction calling `change(c)` for each computation c; itself if all stay the same.
-
-    `change` is asked once for each place that names a computation.
-    """
-    if not instruction.attributes.called_computations:
-        return instruction
-    changed = {}
-    for key, value in instruction.attributes.items():
-        if isinstance(value, Computation):
-            new = change(value)
-            if new is not value:
-                changed[key] = new
-        elif isinstance(value, tuple) and any(isinstance(v, Computation) for v in value):
-            several = tuple(change(v) for v in value)
-            if any(a is not b for a, b in zip(several, value)):
-                changed[key] = several
-    if not changed:
-        return instruction
-    return instruction.with_(attributes=instruction.attributes.with_(**changed))
 
 
 def control_callees(computation: Computation) -> list[Computation]:
@@ -54,6 +32,13 @@ def control_computations(module: Module) -> set[Computation]:
                 found.add(callee)
                 pending.append(callee)
     return found
+
+
+def refused(module: Module, refusals: Callable[[Computation], Iterable[object]]) -> tuple[str, ...]:
+    """The refusals met in the computations that run as steps, as the lines that a pass explains."""
+    control = control_computations(module)
+    some = (c for c in module.computations if c in control)
+    return tuple(f"refused {refusal}" for c in some for refusal in refusals(c))
 
 
 def map_some(

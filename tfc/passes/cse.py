@@ -15,8 +15,16 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tfc.hlo.ir import Computation, Instruction, Module, callees_first, has_side_effect, rebuild
-from tfc.passes.called import CONTROL, retarget
+from tfc.hlo.ir import (
+    Computation,
+    Instruction,
+    Module,
+    callees_first,
+    has_side_effect,
+    rebuild,
+    retarget,
+)
+from tfc.passes.called import CONTROL
 
 
 @dataclass(frozen=True)

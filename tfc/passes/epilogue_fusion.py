@@ -27,7 +27,7 @@ from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Instruction, Module, remake
 from tfc.passes.aliases import is_alias, is_bitcast
-from tfc.passes.called import control_computations, map_some
+from tfc.passes.called import control_computations, map_some, refused
 from tfc.passes.dots import dot_groups, has_one_stride_a_direction
 from tfc.passes.fusible import Refusal, is_cheap, is_elementwise, is_loop, is_scalar_constant
 from tfc.passes.make_fusion import make_fusion
@@ -55,9 +55,7 @@ class EpilogueFusion:
 
     def explain(self, module: Module) -> tuple[str, ...]:
         """The refusals that end each epilogue, as text."""
-        control = control_computations(module)
-        plans = [_Plan(c, self.max_instructions) for c in module.computations if c in control]
-        return tuple(f"refused {refusal}" for plan in plans for refusal in plan.refusals)
+        return refused(module, lambda c: _Plan(c, self.max_instructions).refusals)
 
     def _fuse(self, computation: Computation) -> Computation:
         return _Plan(computation, self.max_instructions).apply()

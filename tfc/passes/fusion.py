@@ -30,7 +30,7 @@ from tfc.hlo.indexing import Index, variable
 from tfc.hlo.ir import Computation, Instruction, Module, remake
 from tfc.hlo.op import op_named
 from tfc.hlo.windows import window_of
-from tfc.passes.called import control_computations, map_some
+from tfc.passes.called import control_computations, map_some, refused
 from tfc.passes.fusible import (
     REDUCTIONS,
     Refusal,
@@ -69,9 +69,7 @@ class Fusion:
 
     def explain(self, module: Module) -> tuple[str, ...]:
         """The refusals that fusing the module meets, as text."""
-        control = control_computations(module)
-        plans = [_Plan(c, self.max_instructions) for c in module.computations if c in control]
-        return tuple(f"refused {refusal}" for plan in plans for refusal in plan.refusals)
+        return refused(module, lambda c: _Plan(c, self.max_instructions).refusals)
 
     def _fuse(self, computation: Computation) -> Computation:
         return _Plan(computation, self.max_instructions).apply()

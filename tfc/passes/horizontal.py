@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Module
-from tfc.passes.called import control_computations, map_some
+from tfc.passes.called import control_computations, map_some, refused
 from tfc.passes.fusible import Refusal
 from tfc.passes.levels import Levels
 from tfc.passes.merging import Body, body_of, byte_size, merge
@@ -48,9 +48,7 @@ class Horizontal:
 
     def explain(self, module: Module) -> tuple[str, ...]:
         """The refusals that merging the module's kernels meets, as text."""
-        control = control_computations(module)
-        plans = [_Plan(c, self) for c in module.computations if c in control]
-        return tuple(f"refused {refusal}" for plan in plans for refusal in plan.refusals)
+        return refused(module, lambda c: _Plan(c, self).refusals)
 
 
 @dataclass(eq=False)

@@ -15,8 +15,8 @@ are part of a kernel (a reduce's to_apply, a fusion's calls) stay shared.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tfc.hlo.ir import Computation, Instruction, Module, inline, map_computations, rebuild
-from tfc.passes.called import CONTROL, clone, control_callees, control_computations, retarget
+from tfc.hlo.ir import Computation, Instruction, Module, inline, map_computations, rebuild, retarget
+from tfc.passes.called import CONTROL, clone, control_callees, control_computations
 
 
 def _inline_call(instruction: Instruction) -> Instruction:

@@ -22,7 +22,7 @@ from typing import ClassVar
 from tfc.hlo.indexing import variable
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.shape import Shape
-from tfc.passes.called import control_computations, map_some
+from tfc.passes.called import control_computations, map_some, refused
 from tfc.passes.fusible import Refusal
 from tfc.passes.levels import Levels
 from tfc.passes.loop_spaces import Indices, LoopSpace, space_of, visits
@@ -53,9 +53,7 @@ class MultiOutput:
 
     def explain(self, module: Module) -> tuple[str, ...]:
         """The refusals that merging the module's kernels meets, as text."""
-        control = control_computations(module)
-        plans = [_Plan(c, self) for c in module.computations if c in control]
-        return tuple(f"refused {refusal}" for plan in plans for refusal in plan.refusals)
+        return refused(module, lambda c: _Plan(c, self).refusals)
 
 
 @dataclass(eq=False)

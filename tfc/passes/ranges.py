@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo import builder
-from tfc.hlo.ir import Computation, Instruction, Module, rebuild
+from tfc.hlo.ir import Computation, Instruction, Module, rebuild, retarget
 from tfc.hlo.op import op_named
-from tfc.passes.called import retarget
 from tfc.passes.intervals import Range, bounds, is_discrete, module_ranges, range_of
 from tfc.passes.trip_counts import limits
 

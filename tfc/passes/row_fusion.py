@@ -22,7 +22,7 @@ from typing import ClassVar
 from tfc.hlo import builder
 from tfc.hlo.ir import Attributes, Computation, Instruction, Module, remake
 from tfc.hlo.shape import TupleShape
-from tfc.passes.called import control_computations, map_some
+from tfc.passes.called import control_computations, map_some, refused
 from tfc.passes.row_growth import Growth, Region
 from tfc.passes.row_region import row_region
 
@@ -43,9 +43,7 @@ class RowFusion:
 
     def explain(self, module: Module) -> tuple[str, ...]:
         """The refusals that fusing the module meets, as text."""
-        control = control_computations(module)
-        plans = [_Plan(c, self.max_instructions) for c in module.computations if c in control]
-        return tuple(f"refused {refusal}" for plan in plans for refusal in plan.growth.refusals)
+        return refused(module, lambda c: _Plan(c, self.max_instructions).growth.refusals)
 
     def _fuse(self, computation: Computation) -> Computation:
         return _Plan(computation, self.max_instructions).apply()

@@ -20,9 +20,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.ir import Computation, Instruction, Module, retarget
 from tfc.passes.aliases import kept_leaves, loop_bodies
-from tfc.passes.called import control_computations, retarget
+from tfc.passes.called import control_computations
 from tfc.passes.donation import donation_of
 from tfc.passes.steps import Steps, earliest_first, most_freed_first, most_needed_first
 
