@@ -8,7 +8,6 @@ of a loop counts as often as it is known to run, once if that is not known; of a
 every branch.
 """
 
-import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -32,7 +31,6 @@ _CALLERS = frozenset({"while", "conditional", "call"})
 _FREE = frozenset({"parameter", "constant", "after-all", *_CALLERS})
 _PICKERS = frozenset({"slice", "dynamic-slice", "gather"})
 _UPDATERS = {"dynamic-update-slice": 1, "scatter": 2}  # which operand has the new elements
-_TRIP_COUNT = re.compile(r'"known_trip_count"\s*:\s*\{\s*"n"\s*:\s*"?(\d+)')
 
 
 @dataclass(frozen=True)
