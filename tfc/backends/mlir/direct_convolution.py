@@ -12,13 +12,12 @@ window is inside, and of different batches elsewhere. Which places are inside is
 """
 
 from collections.abc import Iterator, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import gcd, prod
 from typing import Any, Protocol
 
 from tfc.backends.mlir.convolution_spec import ConvolutionSpec
-from tfc.backends.mlir.functions import call_part
+from tfc.backends.mlir.convolution_tiles import Tiles, Walk
 from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.matmul_schedule import tile_shape
 from tfc.backends.mlir.packing import Panels, in_place, pack
@@ -31,7 +30,6 @@ from tfc.backends.mlir.vectors import (
     divide_up,
     for_range,
     index_value,
-    load,
     maximum,
     minimum,
     multiply,
@@ -40,6 +38,9 @@ from tfc.backends.mlir.vectors import (
 )
 from tfc.backends.target import Target
 from tfc.hlo.window import WindowDimension
+
+
+_SMALL = 32**3  # multiplications of a block: code for just these sizes is then worth it
 
 
 class Finish(Protocol):
@@ -261,121 +262,56 @@ class _Direct:
         if self.spec.apart:
             memory, step = self.workspace, self.spec.columns
             out = self.spec.packed_size(self.target)
-
-        def tiles(memories: list[Any], values: list[Position]) -> None:
-            inner = copy(self)
-            inner.lhs, inner.workspace, memory = memories
-            inner.columns = [
-                replace(c, panels=replace(c.panels, memory=inner.workspace)) for c in self.columns
-            ]
-            lhs, out, *found = values
-            places = [
-                replace(t, count=found[3 * n], first=found[3 * n + 1], at=found[3 * n + 2])
-                for n, t in enumerate(taps)
-            ]
-            inner._tiles(members, places, lhs, out, memory, step)
-
-        call_part(
-            "convolution",
-            (self.spec, members, [(t.step, t.move) for t in taps]),
-            [self.lhs, self.workspace, memory],
-            [lhs, out, *(v for t in taps for v in (t.count, t.first, t.at))],
-            tiles,
-        )
-        if self.finish is not None:
-            self.finish(block, (memory, out))
-
-    def _tiles(
-        self, members: _Members, taps: Sequence[_Taps], lhs: Position, out: Position, memory: Any,
-        step: int,
-    ) -> None:  # fmt: skip
-        """The sums of a block: of each member at `step` from those of the one before."""
         rows = self._tile(members.count)[0]
         whole = members.count - members.count % rows
         for columns in self.columns:
 
             def panel(j: Position, _: Any, columns: _Columns = columns) -> None:
-                end = add(out, columns.first, j)
                 start = add(lhs, columns.first, j) if self.spec.depthwise else lhs
+                end = add(out, columns.first, j)
                 right = columns.panels.panel(j)
-
-                def tile(m: Position, height: int) -> None:
-                    from_lhs = add(start, multiply(m, members.lhs_step))
-                    sums = self._sum(members, taps, from_lhs, right, height, columns.width)
-                    to = add(end, multiply(m, step))
-                    self._store(sums, memory, to, step, height, columns.width)
-
-                for_range(0, whole, rows, lambda m, _: tile(m, rows))
-                if whole < members.count:
-                    tile(whole, members.count - whole)
+                for first, count, height in (
+                    (0, whole, rows),
+                    (whole, None, members.count - whole),
+                ):
+                    if height:
+                        from_lhs = add(start, first * members.lhs_step)
+                        places = from_lhs, right.position, add(end, first * step)
+                        steps = members.lhs_step, step
+                        self._call_tiles(
+                            taps, memory, places, steps, count or height, height, columns.width
+                        )
 
             for_range(0, columns.count, columns.width, panel)
+        if self.finish is not None:
+            self.finish(block, (memory, out))
 
-    def _sum(
-        self, members: _Members, taps: Sequence[_Taps], lhs: Position, right: Panels,
-        height: int, width: int,
-    ) -> Sequence[Any]:  # fmt: skip
-        """The sums of a tile: `height` rows of vectors."""
-        vectors, spec = self.vectors, self.spec
-        count = -(-width // vectors.lanes)
+    def _call_tiles(
+        self, taps: Sequence[_Taps], memory: Any, places: tuple[Position, Position, Position],
+        steps: tuple[int, int], count: int, height: int, width: int,
+    ) -> None:  # fmt: skip
+        """The tiles of a panel of columns, in a function that convolutions of all sizes share.
 
-        def step(
-            lhs: Position, depth: Position, c: Position, sums: Sequence[Any], unroll: int
-        ) -> Sequence[Any]:
-            sums = list(sums)
-            for u in range(unroll):
-                at = add(right.position, multiply(add(depth, c, u), right.depth_step))
-                row = [vectors.load(right.memory, add(at, j * vectors.lanes)) for j in range(count)]
-                for i in range(height):
-                    start = add(lhs, i * members.lhs_step)
-                    feature = add(start, multiply(add(c, u), spec.lhs.strides[-1]))
-                    factors = self._factors(feature, count, width)
-                    for j in range(count):
-                        place = i * count + j
-                        sums[place] = vectors.multiply_add(factors[j], row[j], sums[place])
-            return sums
-
-        def walk(n: int, lhs: Position, depth: Position, sums: Sequence[Any]) -> Sequence[Any]:
-            if n == len(taps):
-                unroll = min(4, self.features)
-                whole = self.features - self.features % unroll
-                sums = for_range(
-                    0, whole, unroll, lambda c, s: step(lhs, depth, c, s, unroll), sums
-                )
-                return for_range(
-                    whole, self.features, 1, lambda c, s: step(lhs, depth, c, s, 1), sums
-                )
-            here, inner = taps[n], prod(spec.rhs.dims[n + 1 : -1])
-
-            def tap(t: Position, sums: Sequence[Any]) -> Sequence[Any]:
-                at = add(here.at, multiply(t, here.move))
-                place = add(here.first, multiply(t, here.step))
-                after = add(lhs, multiply(at, spec.lhs.strides[n + 1]))
-                return walk(n + 1, after, add(depth, multiply(place, inner)), sums)
-
-            return for_range(0, here.count, 1, tap, sums)
-
-        return walk(0, lhs, 0, [vectors.zero()] * (height * count))
-
-    def _factors(self, position: Position, count: int, width: int) -> list[Any]:
-        """What the vectors of a row are multiplied by: one feature, or each its own."""
-        vectors = self.vectors
-        if not self.spec.depthwise:
-            return [vectors.broadcast(load(self.lhs, position))] * count
-        return [
-            vectors.load(self.lhs, add(position, j * vectors.lanes), width - j * vectors.lanes)
-            for j in range(count)
-        ]
-
-    def _store(
-        self, sums: Sequence[Any], memory: Any, out: Position, step: int, height: int, width: int
-    ) -> None:
-        vectors, count = self.vectors, -(-width // self.vectors.lanes)
-        for i in range(height):
-            for j in range(count):
-                inside = width - j * vectors.lanes
-                position = add(out, i * step + j * vectors.lanes)
-                vectors.store(sums[i * count + j], memory, position, inside)
+        Args:
+            memory: where to.
+            places: where in the array, in the packed kernel, and in `memory` to begin.
+            steps: those from one member to the next, in the array and in `memory`.
+            count: how many members, `height` in a tile.
+        """
+        spec, stored = self.spec, -(-width // self.vectors.lanes) * self.vectors.lanes
+        lhs, right, out = places
+        walks: list[Walk] = []
+        for n, t in enumerate(taps):
+            inner, stride = prod(spec.rhs.dims[n + 1 : -1]) * stored, spec.lhs.strides[n + 1]
+            lhs = add(lhs, multiply(t.at, stride))
+            right = add(right, multiply(t.first, inner))
+            walks.append(Walk(t.count, t.move * stride, t.step * inner))
+        tiles = Tiles(
+            self.vectors, height, width, spec.depthwise, count, self.features,
+            spec.lhs.strides[-1], *steps, walks,
+        )  # fmt: skip
+        special = prod((count, spec.columns, spec.depth)) <= _SMALL
+        tiles.call([self.lhs, self.workspace, memory], [lhs, right, out], special=special)
 
 
 def _interior(d: WindowDimension, size: int, count: int) -> tuple[int, int]:

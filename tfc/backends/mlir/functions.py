@@ -8,8 +8,10 @@ from collections.abc import Callable, Hashable, Sequence
 from hashlib import blake2s
 from typing import Any
 
-from tfc.backends.mlir.provider import func, ir
+from tfc.backends.mlir.provider import func, ir, memref
 from tfc.backends.mlir.vectors import Position
+
+_LARGEST = 1 << 56  # elements: more than any memory has
 
 
 def call_part(
@@ -18,6 +20,8 @@ def call_part(
     memories: Sequence[Any],
     values: Sequence[Position],
     body: Callable[[list[Any], list[Position]], None],
+    *,
+    any_size: bool = False,
 ) -> None:
     """Emit a call of a function, and the function unless the module has it.
 
@@ -27,9 +31,12 @@ def call_part(
         memories: flat memrefs, none of them part of another; one given twice is one argument.
         values: further arguments. Numbers that are known become part of the code.
         body: emits it in terms of what stands for the memories and values inside.
+        any_size: the function is one for memories of all sizes, which must not be looked at inside.
     """
     distinct = list(dict.fromkeys(memories))
     places = [distinct.index(m) for m in memories]
+    if any_size:
+        distinct = [_of_any_size(m) for m in distinct]
     known = [v if isinstance(v, int) else None for v in values]
     arguments = distinct + [v for v in values if not isinstance(v, int)]
     types = [a.type for a in arguments]
@@ -52,6 +59,14 @@ def call_part(
             body([held[p] for p in places], [next(rest) if k is None else k for k in known])
             func.return_([])
     func.CallOp([], name, arguments)
+
+
+def _of_any_size(memory: Any) -> Any:
+    """A flat memref in a type that does not say how large it is."""
+    kind = ir.MemRefType.get([_LARGEST], memory.type.element_type)
+    return memref.reinterpret_cast(
+        kind, memory, [], [], [], static_offsets=[0], static_sizes=[_LARGEST], static_strides=[1]
+    )
 
 
 def enclosing_function() -> Any:

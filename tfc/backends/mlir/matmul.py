@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.matmul_schedule import MatmulSpec, Schedule, make_schedule
-from tfc.backends.mlir.matmul_tiles import BlockFinish, Result, Tiles
+from tfc.backends.mlir.matmul_tiles import DEPTHS, BlockFinish, Result, Tiles
 from tfc.backends.mlir.matvec import emit_streamed
 from tfc.backends.mlir.packing import Panels, in_place, pack
 from tfc.backends.mlir.provider import arith, func, ir
@@ -41,6 +41,8 @@ from tfc.backends.mlir.vectors import (
 from tfc.backends.target import Target
 
 __all__ = ["MatmulSpec", "emit_matmul"]
+
+_SMALL = 32**3  # multiplications: code for just these sizes is then worth it
 
 
 def emit_matmul(where: Any, name: str, spec: MatmulSpec, target: Target) -> Any:
@@ -325,6 +327,7 @@ class _Product:
             for region, panels in right:
                 tiles = Tiles(
                     self.vectors, left, panels, depth, accumulate, height, region.width, last,
+                    self.spec.k % DEPTHS == 0, self.spec.m * self.spec.n * self.spec.k <= _SMALL,
                     self._finish(first, region.first), self.schedule.finished,
                 )  # fmt: skip
                 tiles.emit(self._sums(region.first), first, count, region.count)

@@ -12,12 +12,15 @@ from tfc.backends.mlir.vectors import (
     Vectors,
     add,
     for_range,
+    index_value,
     load,
     minimum,
     multiply,
     round_down,
     subtract,
 )
+
+DEPTHS = 4  # the most steps of depth in one turn of a loop
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Result:
 
     memory: Any
     position: Position
-    row_step: int
+    row_step: Position
     one_block: bool = False
 
     def at(self, row: Position, column: Position) -> "Result":
@@ -52,6 +55,8 @@ class Tiles:
 
     accumulate: an i1: add to the sums in memory; None for never.
     last: an i1: these are the last products of the sums; None for always.
+    even: the depth is a multiple of `DEPTHS`.
+    special: known sizes become part of the code.
     finish: emits what is done with finished sums, at most `finished` rows and columns at
         a time.
     """
@@ -64,6 +69,8 @@ class Tiles:
     height: int
     width: int
     last: Any
+    even: bool
+    special: bool
     finish: BlockFinish
     finished: tuple[int, int]
 
@@ -103,69 +110,83 @@ class Tiles:
         for_range(0, columns, self.width, panel)
 
     def _call_rows(self, left: Panels, right: Panels, out: Result, rows: Position) -> None:
-        """The tiles of a panel of columns, in a function that equal products share."""
+        """The tiles of a panel of columns, in a function that products of all sizes share.
+
+        Of the steps in memory it knows those of packed panels and which are neighbours.
+        """
+        steps = [left.line_step, left.depth_step, right.depth_step, out.row_step]
+        values = [left.position, left.panel_step, right.position, out.position, self.depth, rows]
+        if not self.special:
+            stored = -(-self.width // self.vectors.lanes) * self.vectors.lanes
+            known = (0, 1, self.height), (0, 1, self.height), (stored,), ()
+            steps = [s if s in k else index_value(s) for s, k in zip(steps, known)]
+            values = list(map(index_value, values))
+        varying = [s for s in steps if not isinstance(s, int)]
 
         def tiles(memories: list[Any], values: list[Position]) -> None:
-            left_at, left_step, right_at, out_at, depth, count, *accumulate = values
+            left_at, left_step, right_at, out_at, depth, count, *rest = values
+            accumulate = None if self.accumulate is None else rest.pop()
+            line, along, down, across = (s if isinstance(s, int) else rest.pop(0) for s in steps)
             inner = replace(
                 self,
-                left=replace(left, memory=memories[0], position=left_at, panel_step=left_step),
-                right=replace(right, memory=memories[1], position=right_at),
+                left=Panels(memories[0], left_at, left_step, line, along),
+                right=Panels(memories[1], right_at, 0, 1, down),
                 depth=depth,
-                accumulate=accumulate[0] if accumulate else None,
+                accumulate=accumulate,
             )
-            sums = replace(out, memory=memories[2], position=out_at)
+            sums = Result(memories[2], out_at, across)
 
             def row(i: Position, _: Any) -> None:
                 inner._tile(inner.left.panel(i), inner.right, sums.at(i, 0))
 
             for_range(0, count, self.height, row)
 
-        known = (left.line_step, left.depth_step, right.line_step, right.depth_step, out.row_step)
-        values = [left.position, left.panel_step, right.position, out.position, self.depth, rows]
+        key = self.vectors, self.height, self.width, self.even, self.accumulate is None
         call_part(
             "product",
-            (self.vectors, self.height, self.width, *known, self.accumulate is None),
+            (key, [s if isinstance(s, int) else None for s in steps]),
             [left.memory, right.memory, out.memory],
-            [*values, *([] if self.accumulate is None else [self.accumulate])],
+            [*values, *varying, *([] if self.accumulate is None else [self.accumulate])],
             tiles,
+            any_size=True,
         )
 
     @property
     def _unroll(self) -> int:
         """Steps of depth in one turn of the loop: enough to hide its overhead in a full tile."""
-        return 4 if self.height >= 4 and self.width > self.vectors.lanes else 2
+        return DEPTHS if self.height >= 4 and self.width > self.vectors.lanes else DEPTHS // 2
 
     def _tile(self, left: Panels, right: Panels, out: Result) -> None:
         vectors, count = self.vectors, -(-self.width // self.vectors.lanes)
-        packed = right.line_step == 1 and right.depth_step == count * vectors.lanes
+        packed = right.depth_step == count * vectors.lanes
+        lines = [multiply(i, left.line_step) for i in range(self.height)]
 
         def step(p: Position, sums: Sequence[Any], unroll: int) -> Sequence[Any]:
-            across = add(left.position, multiply(p, left.depth_step))
-            down = add(right.position, multiply(p, right.depth_step))
             sums = list(sums)
             for u in range(unroll):
+                across = add(left.position, multiply(add(p, u), left.depth_step))
+                down = add(right.position, multiply(add(p, u), right.depth_step))
                 row = [
                     vectors.load(
                         right.memory,
-                        add(down, u * right.depth_step + j * vectors.lanes),
+                        add(down, j * vectors.lanes),
                         None if packed else self.width - j * vectors.lanes,
                     )
                     for j in range(count)
                 ]
                 for i in range(self.height):
-                    at = add(across, u * left.depth_step + i * left.line_step)
-                    factor = vectors.broadcast(load(left.memory, at))
+                    factor = vectors.broadcast(load(left.memory, add(across, lines[i])))
                     for j in range(count):
                         at = i * count + j
                         sums[at] = vectors.multiply_add(factor, row[j], sums[at])
             return sums
 
         unroll = self._unroll
-        whole = round_down(self.depth, unroll)
+        whole = self.depth if self.even else round_down(self.depth, unroll)
         sums: Sequence[Any] = [vectors.zero()] * (self.height * count)
         sums = for_range(0, whole, unroll, lambda p, s: step(p, s, unroll), sums)
-        sums = for_range(whole, self.depth, 1, lambda p, s: step(p, s, 1), sums)
+        if not self.even:
+            sums = for_range(whole, self.depth, 1, lambda p, s: step(p, s, 1), sums)
         if self.accumulate is None:
             self._store(sums, out, accumulate=False)
             return
@@ -179,7 +200,7 @@ class Tiles:
         vectors, count = self.vectors, -(-self.width // self.vectors.lanes)
         for i in range(self.height):
             for j in range(count):
-                position = add(out.position, i * out.row_step + j * vectors.lanes)
+                position = add(out.position, multiply(i, out.row_step), j * vectors.lanes)
                 inside = self.width - j * vectors.lanes
                 value = sums[i * count + j]
                 if accumulate:

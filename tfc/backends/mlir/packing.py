@@ -34,8 +34,8 @@ class Panels:
     memory: Any
     position: Position
     panel_step: Position
-    line_step: int
-    depth_step: int
+    line_step: Position
+    depth_step: Position
 
     def panel(self, first: Position) -> "Panels":
         """The panel that begins with a line."""
