@@ -5,8 +5,8 @@
     define @entry …
 
 The functions of a program are spread over parts of about equal size, each a module of its own. What
-is defined in one part is declared in the others; constants are private to each. The object files of
-all parts together are the program.
+is defined in one part is declared in the others, and constants go with what uses them. The object
+files of all parts together are the program.
 """
 
 import re
@@ -19,6 +19,7 @@ from llvmlite.binding import ffi
 
 _FUNCTION = re.compile(r"^define .*?^}\n", re.MULTILINE | re.DOTALL)
 _SYMBOL = re.compile(r'@(?:"([^"]*)"|([-\w.$]+))')
+_CONSTANT = re.compile(r"^@\S+ = (?:private|internal) .*\bconstant\b.*\n", re.MULTILINE)
 _VARIABLE = re.compile(r"^@\S+ = (?!.*\b(?:private|internal) .*\bconstant\b)", re.MULTILINE)
 LEAST = 64 * 1024  # characters of a part: about a twentieth of a second of work
 
@@ -33,6 +34,8 @@ def split_ir(text: str, count: int, least: int = LEAST) -> list[str]:
     if count < 2 or _VARIABLE.search(text):
         return [text]
     around = _FUNCTION.sub("", text)
+    constants = {_symbols(line)[0]: line for line in _CONSTANT.findall(around)}
+    around = _CONSTANT.sub("", around)
     parts: list[list[str]] = [[] for _ in range(count)]
     sizes = [0] * count
     for function in sorted(functions, key=len, reverse=True):
@@ -41,20 +44,25 @@ def split_ir(text: str, count: int, least: int = LEAST) -> list[str]:
         sizes[smallest] += len(function)
     heads = {f: f[: f.index("{\n")] for f in functions}
     heads = {f: head.replace("define internal", "define hidden", 1) for f, head in heads.items()}
-    return [_module(part, functions, heads, around) for part in parts]
+    return [_module(part, functions, heads, constants, around) for part in parts]
 
 
-def _module(part: list[str], functions: Sequence[str], heads: dict[str, str], around: str) -> str:
-    """One part: its functions, what they call of the others, and what is around all functions."""
+def _module(
+    part: list[str], functions: Sequence[str], heads: dict[str, str], constants: dict[str, str],
+    around: str,
+) -> str:  # fmt: skip
+    """One part: its functions, what they use of the others, and what is around all functions."""
     own = set(part)
     used = {name for f in part for name in _symbols(f)}
+    kept = [line for name, line in constants.items() if name in used]
+    used.update(name for line in kept for name in _symbols(line))
     declared = [
         heads[f].replace("define", "declare", 1).rstrip() + "\n"
         for f in functions
         if f not in own and _symbols(f)[0] in used
     ]
     bodies = [heads[f] + f[f.index("{\n") :] for f in part]
-    return "\n".join([around, *declared, *bodies])
+    return "\n".join([around, *kept, *declared, *bodies])
 
 
 def _symbols(function: str) -> list[str]:

@@ -69,6 +69,15 @@ class Code:
         """The pointer to an address of this process."""
         return ir.Constant(I64, address).inttoptr(POINTER)
 
+    def symbol(self, name: str) -> Any:
+        """The address of memory that is defined elsewhere."""
+        known = self.module.globals.get(name)
+        return untyped(known or ir.GlobalVariable(self.module, I8, name))
+
+    def as_pointer(self, word: Any) -> Any:
+        """A word as a pointer."""
+        return self.builder.inttoptr(word, POINTER)
+
     def null(self) -> Any:
         """The null pointer."""
         return ir.Constant(POINTER, None)
@@ -80,6 +89,18 @@ class Code:
     def subtract(self, x: Any, y: Any) -> Any:
         """x - y."""
         return self.builder.sub(*self._pair(x, y))
+
+    def multiply(self, x: Any, y: Any) -> Any:
+        """x · y."""
+        return self.builder.mul(*self._pair(x, y))
+
+    def widened(self, x: Any) -> Any:
+        """An integer with a sign as a word."""
+        return self.builder.sext(x, I64)
+
+    def opposite(self, condition: Any) -> Any:
+        """True if a condition is not."""
+        return self.builder.not_(condition)
 
     def mask(self, x: Any, y: Any) -> Any:
         """The bits that x and y share."""
@@ -111,6 +132,14 @@ class Code:
         """The address of a word."""
         index = ir.Constant(I64, index) if isinstance(index, int) else index
         return self.builder.gep(base, [index], source_etype=I64)
+
+    def byte(self, base: Any, offset: Any) -> Any:
+        """The address of a byte."""
+        return self.builder.gep(base, [offset], source_etype=I8)
+
+    def load(self, address: Any, kind: Any) -> Any:
+        """The value of a type at an address."""
+        return self.builder.load(address, typ=kind)
 
     def row(self, base: Any, number: Any, width: int) -> Any:
         """The address of a row of a table whose rows have so many words."""

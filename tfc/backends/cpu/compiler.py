@@ -6,14 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from tfc.backends.cpu.abi import entry_point
 from tfc.backends.cpu.calls import Callee, Place, callees
 from tfc.backends.cpu.code_cache import CodeCache, code_key
 from tfc.backends.cpu.executable import CpuExecutable, MachineCode
 from tfc.backends.cpu.kernels import has_tiled_code, workspace_shape
 from tfc.backends.cpu.program import Program, emit_program
-from tfc.backends.cpu.sharing import chunk_bytes, chunks_of, with_callers
+from tfc.backends.cpu.runner import runner
+from tfc.backends.cpu.sharing import chunk_bytes, chunks_of
 from tfc.backends.cpu.threads import sharing_cores
+from tfc.backends.cpu.timing import Clock
 from tfc.backends.interfaces import Compiler, ObjectCode
 from tfc.backends.llvm import (
     CompiledModule,
@@ -69,7 +70,6 @@ class Compilation:
             self.name,
             self.target,
             self.callees,
-            self.timed,
             self.cores,
         )
 
@@ -81,7 +81,7 @@ class Compilation:
         """Optimised LLVM IR and machine code of a program, which is used up.
 
         Args:
-            constants: see `entry_point`.
+            constants: see `runner`.
         """
         return compile_ir(self._llvm_ir(program, constants), self.target)
 
@@ -101,13 +101,14 @@ class Compilation:
     def _made(self) -> MachineCode:
         program = self.emit()
         objects = compile_objects(self._llvm_ir(program, None), self.target)
-        return MachineCode(tuple(objects), bool(program.shared), program.sites)
+        return MachineCode(tuple(objects), program.steps.shared, program.sites)
 
     def _llvm_ir(self, program: Program, constants: bytes | None) -> str:
-        text = with_callers(to_llvm_ir(lower_to_llvm(program.module)), program.shared)
+        kernels = to_llvm_ir(lower_to_llvm(program.module))
         arguments = sum(1 for p in self.module.entry.parameters for _ in leaves(p.shape))
         results = sum(1 for _ in leaves(self.module.entry.root.shape))
-        return text + entry_point(self.name, arguments, results, constants)
+        clock = Clock(self.name, len(program.sites)) if self.timed else None
+        return kernels + runner(self.name, program.steps, arguments, results, constants, clock)
 
     def constant_pool(self) -> np.ndarray:
         """The bytes of the constants, where the buffer plan puts them."""

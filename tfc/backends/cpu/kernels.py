@@ -69,8 +69,8 @@ SEQUENTIAL: dict[str, Sequential] = {
 def emit_kernel(name: str, kernel: Kernel, target: Target, chunks: int = 1) -> None:
     """Emit a kernel as a private function of its operand and result buffers.
 
-    A kernel that needs scratch memory takes a buffer of its `workspace_shape` besides, and one in
-    several chunks the number of the chunk to run, an `index`.
+    A kernel that needs scratch memory takes a buffer of its `workspace_shape` besides. The last
+    argument is the number of the chunk to run, an `index`.
 
     Raises:
         UnsupportedError: the CPU backend has no code for the kernel's root.
@@ -79,16 +79,14 @@ def emit_kernel(name: str, kernel: Kernel, target: Target, chunks: int = 1) -> N
     scratch = workspace_shape(kernel, target, chunks)
     if scratch is not None:
         types.append(memref_type(scratch))
-    number = [ir.IndexType.get()] if chunks > 1 else []
-    function = func.FuncOp(name, ([*types, *number], []), visibility="private")
+    function = func.FuncOp(name, ([*types, ir.IndexType.get()], []), visibility="private")
     noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
-    plain = [ir.DictAttr.get({})] * len(number)
-    function.arg_attrs = ir.ArrayAttr.get([*[noalias] * len(types), *plain])
+    function.arg_attrs = ir.ArrayAttr.get([*[noalias] * len(types), ir.DictAttr.get({})])
     make_internal(function)
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
         memrefs = list(block.arguments)[: len(types)]
-        chunk = Chunk(block.arguments[-1], chunks) if number else None
+        chunk = Chunk(block.arguments[-1], chunks) if chunks > 1 else None
         loops = SplitNest(chunk) if chunk else LoopNest()
         buffers = kernel.buffers(memrefs)
         sequential = SEQUENTIAL.get(kernel.root.opcode)

@@ -1,9 +1,8 @@
-"""Clocks in the code: a variant of a program that notes when each of its kernels begins and ends.
+"""Clocks in the code: a variant of a program that notes when each of its steps begins and ends.
 
-    begin = call @NAME.now()                     func @NAME.now() -> i64: nanoseconds
-    call @NAME.0.dot(…)
-    end = call @NAME.now()
-    call @NAME.record(site, begin, end)          counts, adds up, and keeps the first events
+    begin = now()                                nanoseconds
+    …                                            what the step does
+    NAME.record(site, begin, now())              counts, adds up, and keeps the first events
 
 A site is a place in the program, so what lies in a loop is recorded by one site many times. All is
 kept in one global array of i64, `NAME.times`:
@@ -18,11 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import llvmlite.ir as ir
 import numpy as np
 
+from tfc.backends.cpu.code import I32, I64, VOID, Code, function
 from tfc.backends.interfaces import KernelTimes, TimedKernel
-from tfc.backends.mlir.loops import for_loop, index_constant
-from tfc.backends.mlir.provider import arith, func, ir, memref, scf
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction
 
@@ -43,87 +42,51 @@ class Site:
 
 
 class Clock:
-    """Emits the timing of one program, into the module at whose end it is made."""
+    """Emits the timing of one program that has so many sites."""
 
-    def __init__(self, name: str, body: Any):
-        self.name, self.body = name, body
-        self.count = 1  # sites so far, the empty one among them
-        self._declare_now()
+    def __init__(self, name: str, sites: int):
+        self.name, self.count = name, sites + 1
+        self._place: Any = None  # two words on the stack
 
-    def time_nothing(self) -> None:
-        """Emit what is recorded by site 0."""
+    @property
+    def memory(self) -> str:
+        """The LLVM IR that defines the array."""
+        return f'@"{self.name}.times" = global [{times_size(self.count - 1)} x i64] zeroinitializer'
 
-        def empty(*_: Any) -> Sequence[Any]:
-            begin = self.now()
-            self._record(0, begin)
-            return []
+    def define(self, module: Any) -> None:
+        """Define what `record` calls."""
+        types = [I64, I64, I64]
+        with function(module, f"{self.name}.record", types, VOID, internal=True) as (code, fields):
+            site, begin, end = fields
+            times = code.symbol(f"{self.name}.times")
+            for number, value in ((0, 1), (1, code.subtract(end, begin))):
+                total = code.field(code.row(times, site, 2), number)
+                total.set(code.add(total.get(), value))
+            events = code.field(times, 2 * self.count)
+            known = events.get()
+            is_kept = code.compare("<", known, MOST_EVENTS)
+            with code.when(code.both(is_kept, code.compare("!=", site, 0))):
+                event = code.row(code.place(times, 2 * self.count + 1), known, 3)
+                for number, value in enumerate(fields):
+                    code.put(value, event, number)
+                events.set(code.add(known, 1))
+            code.ret()
 
-        for_loop(0, _EMPTY, 1, empty)
+    def begin(self, code: Code) -> None:
+        """Emit what goes before all steps: the record of site 0."""
+        self._place = code.array(2)
+        with code.repeat(_EMPTY):
+            self.record(code, 0, self.now(code))
 
-    def now(self) -> Any:
-        """Emit a reading of the clock."""
-        return func.CallOp([_i64()], f"{self.name}.now", []).result
+    def now(self, code: Code) -> Any:
+        """Emit a reading of the clock: POSIX's clock_gettime(clock, {seconds, nanoseconds})."""
+        code.call("clock_gettime", I32, ir.Constant(I32, _clock()), self._place)
+        seconds, rest = (code.word(self._place, n) for n in (0, 1))
+        return code.add(code.multiply(seconds, 1_000_000_000), rest)
 
-    def record(self, begin: Any) -> None:
-        """Emit the record of the next site, which began at `begin` and ends here."""
-        self._record(self.count, begin)
-        self.count += 1
-
-    def finish(self) -> None:
-        """Define what `record` calls, and its memory, once all sites are there."""
-        words = times_size(self.count - 1)
-        kind = ir.MemRefType.get([words], _i64())
-        zeros = ir.DenseElementsAttr.get_splat(
-            ir.RankedTensorType.get([words], _i64()), ir.IntegerAttr.get(_i64(), 0)
-        )
-        with ir.InsertionPoint(self.body):
-            memref.global_(f"{self.name}.times", kind, initial_value=zeros)
-            function = func.FuncOp(f"{self.name}.record", ([_i64()] * 3, []), visibility="private")
-            function.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
-        block = function.add_entry_block()
-        with ir.InsertionPoint(block):
-            times = memref.get_global(kind, f"{self.name}.times")
-            self._emit_record(times, *block.arguments)
-            func.return_([])
-
-    def _record(self, site: int, begin: Any) -> None:
-        number = arith.constant(_i64(), site)
-        func.CallOp([], f"{self.name}.record", [number, begin, self.now()])
-
-    def _emit_record(self, times: Any, site: Any, begin: Any, end: Any) -> None:
-        number = arith.index_cast(ir.IndexType.get(), site)
-        place = arith.addi(number, number)
-        _add(times, place, arith.constant(_i64(), 1))
-        _add(times, arith.addi(place, index_constant(1)), arith.subi(end, begin))
-        cursor = index_constant(2 * self.count)
-        known = memref.load(times, [cursor])
-        is_kept = arith.cmpi(arith.CmpIPredicate.ult, known, arith.constant(_i64(), MOST_EVENTS))
-        is_real = arith.cmpi(arith.CmpIPredicate.ne, site, arith.constant(_i64(), 0))
-        kept = scf.IfOp(arith.andi(is_kept, is_real))
-        with ir.InsertionPoint(kept.then_block):
-            triple = arith.muli(arith.index_cast(ir.IndexType.get(), known), index_constant(3))
-            for field, value in enumerate((site, begin, end)):
-                at = arith.addi(triple, index_constant(2 * self.count + 1 + field))
-                memref.store(value, times, [at])
-            memref.store(arith.addi(known, arith.constant(_i64(), 1)), times, [cursor])
-            scf.yield_([])
-
-    def _declare_now(self) -> None:
-        """POSIX's clock_gettime(clock, {seconds, nanoseconds}), as one number."""
-        status = ir.IntegerType.get_signless(32)
-        pair = ir.MemRefType.get([2], _i64())
-        with ir.InsertionPoint(self.body):
-            func.FuncOp("clock_gettime", ([status, pair], [status]), visibility="private")
-            function = func.FuncOp(f"{self.name}.now", ([], [_i64()]), visibility="private")
-            function.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
-        block = function.add_entry_block()
-        with ir.InsertionPoint(block):
-            read = memref.alloca(pair, [], [])
-            which = arith.constant(status, _clock())
-            func.CallOp([status], "clock_gettime", [which, read])
-            seconds, rest = (memref.load(read, [index_constant(n)]) for n in (0, 1))
-            billion = arith.constant(_i64(), 1_000_000_000)
-            func.return_([arith.addi(arith.muli(seconds, billion), rest)])
+    def record(self, code: Code, site: Any, begin: Any) -> None:
+        """Emit the record of a site, by its number from 1 on, which began then and ends here."""
+        code.call(f"{self.name}.record", VOID, site, begin, self.now(code))
 
 
 def read_times(words: np.ndarray, sites: Sequence[Site], began: int, ended: int) -> KernelTimes:
@@ -151,11 +114,3 @@ def _clock() -> int:
     if not hasattr(time, "CLOCK_MONOTONIC"):
         raise UnsupportedError("kernels cannot be timed on this system: it has no clock_gettime")
     return time.CLOCK_MONOTONIC
-
-
-def _add(times: Any, place: Any, value: Any) -> None:
-    memref.store(arith.addi(memref.load(times, [place]), value), times, [place])
-
-
-def _i64() -> Any:
-    return ir.IntegerType.get_signless(64)

@@ -39,7 +39,6 @@ from tfc.backends.mlir.vectors import (
 from tfc.backends.target import Target
 from tfc.hlo.window import WindowDimension
 
-
 _SMALL = 32**3  # multiplications of a block: code for just these sizes is then worth it
 
 
