@@ -35,9 +35,10 @@ class Walk:
 
 @dataclass(frozen=True)
 class Tiles:
-    """A column of tiles: `count` members of `height` in a tile, and `width` features of each.
+    """Tiles of `count` members, `height` in each, and of `columns` features, `width` in each.
 
     depthwise: each feature of the result is of its own feature of the array.
+    panel_step: from a column to the next in the packed kernel.
     features: how many of the array's make one of the result, `feature_step` apart.
     lhs_step, out_step: from a member to the next, in the array and in the result.
     """
@@ -46,6 +47,8 @@ class Tiles:
     height: int
     width: int
     depthwise: bool
+    columns: Position
+    panel_step: Position
     count: Position
     features: Position
     feature_step: Position
@@ -63,7 +66,7 @@ class Tiles:
         """
         features, feature_step = self.features, self.feature_step
         assert isinstance(features, int)
-        values = [*starts, self.count, self.lhs_step, self.out_step]
+        values = [*starts, self.columns, self.panel_step, self.count, self.lhs_step, self.out_step]
         values += [v for w in self.walks for v in (w.count, w.lhs_step, w.rhs_step)]
         unroll = min(_UNROLL, features)
         if not special:
@@ -73,12 +76,12 @@ class Tiles:
         even = self.features % unroll == 0
 
         def body(memories: list[Any], values: list[Position]) -> None:
-            features, feature_step, *starts, count, lhs_step, out_step = values[:8]
-            rest = values[8:]
+            features, feature_step, *starts = values[:5]
+            columns, panel_step, count, lhs_step, out_step, *rest = values[5:]
             walks = [Walk(*rest[n : n + 3]) for n in range(0, len(rest), 3)]
             Tiles(
-                self.vectors, self.height, self.width, self.depthwise, count, features,
-                feature_step, lhs_step, out_step, walks,
+                self.vectors, self.height, self.width, self.depthwise, columns, panel_step, count,
+                features, feature_step, lhs_step, out_step, walks,
             ).emit(memories, starts, unroll, even)  # fmt: skip
 
         key = self.vectors, self.height, self.width, self.depthwise, unroll, even
@@ -97,13 +100,18 @@ class Tiles:
         lhs, rhs, out = starts
         whole = self.features if even else round_down(self.features, unroll)
 
-        def tile(member: Position, _: Any) -> None:
-            sums = [self.vectors.zero()] * (self.height * self._count)
-            start = add(lhs, multiply(member, self.lhs_step))
-            sums = self._sum(memories, start, rhs, sums, self.walks, unroll, whole)
-            self._store(sums, memories[2], add(out, multiply(member, self.out_step)))
+        def panel(j: Position, _: Any) -> None:
+            first, right = add(lhs, j) if self.depthwise else lhs, multiply(j, self.panel_step)
 
-        for_range(0, self.count, self.height, tile)
+            def tile(member: Position, _: Any) -> None:
+                sums = [self.vectors.zero()] * (self.height * self._count)
+                start = add(first, multiply(member, self.lhs_step))
+                sums = self._sum(memories, start, add(rhs, right), sums, self.walks, unroll, whole)
+                self._store(sums, memories[2], add(out, j, multiply(member, self.out_step)))
+
+            for_range(0, self.count, self.height, tile)
+
+        for_range(0, self.columns, self.width, panel)
 
     @property
     def _count(self) -> int:

@@ -264,50 +264,40 @@ class _Direct:
         rows = self._tile(members.count)[0]
         whole = members.count - members.count % rows
         for columns in self.columns:
-
-            def panel(j: Position, _: Any, columns: _Columns = columns) -> None:
-                start = add(lhs, columns.first, j) if self.spec.depthwise else lhs
-                end = add(out, columns.first, j)
-                right = columns.panels.panel(j)
-                for first, count, height in (
-                    (0, whole, rows),
-                    (whole, None, members.count - whole),
-                ):
-                    if height:
-                        from_lhs = add(start, first * members.lhs_step)
-                        places = from_lhs, right.position, add(end, first * step)
-                        steps = members.lhs_step, step
-                        self._call_tiles(
-                            taps, memory, places, steps, count or height, height, columns.width
-                        )
-
-            for_range(0, columns.count, columns.width, panel)
+            start = add(lhs, columns.first) if self.spec.depthwise else lhs
+            end = add(out, columns.first)
+            for first, count, height in (0, whole, rows), (whole, None, members.count - whole):
+                if height:
+                    starts = add(start, first * members.lhs_step), add(end, first * step)
+                    steps = members.lhs_step, step
+                    self._call_tiles(columns, taps, memory, starts, steps, count or height, height)
         if self.finish is not None:
             self.finish(block, (memory, out))
 
     def _call_tiles(
-        self, taps: Sequence[_Taps], memory: Any, places: tuple[Position, Position, Position],
-        steps: tuple[int, int], count: int, height: int, width: int,
+        self, columns: _Columns, taps: Sequence[_Taps], memory: Any,
+        starts: tuple[Position, Position], steps: tuple[int, int], count: int, height: int,
     ) -> None:  # fmt: skip
-        """The tiles of a panel of columns, in a function that convolutions of all sizes share.
+        """The tiles of some columns.
 
         Args:
             memory: where to.
-            places: where in the array, in the packed kernel, and in `memory` to begin.
+            starts: where in the array and in `memory` to begin.
             steps: those from one member to the next, in the array and in `memory`.
             count: how many members, `height` in a tile.
         """
-        spec, stored = self.spec, -(-width // self.vectors.lanes) * self.vectors.lanes
-        lhs, right, out = places
+        spec, panels = self.spec, columns.panels
+        (lhs, out), right = starts, panels.position
         walks: list[Walk] = []
         for n, t in enumerate(taps):
-            inner, stride = prod(spec.rhs.dims[n + 1 : -1]) * stored, spec.lhs.strides[n + 1]
+            stride = spec.lhs.strides[n + 1]
+            inner = prod(spec.rhs.dims[n + 1 : -1]) * panels.depth_step
             lhs = add(lhs, multiply(t.at, stride))
             right = add(right, multiply(t.first, inner))
             walks.append(Walk(t.count, t.move * stride, t.step * inner))
         tiles = Tiles(
-            self.vectors, height, width, spec.depthwise, count, self.features,
-            spec.lhs.strides[-1], *steps, walks,
+            self.vectors, height, columns.width, spec.depthwise, columns.count, panels.panel_step,
+            count, self.features, spec.lhs.strides[-1], *steps, walks,
         )  # fmt: skip
         special = prod((count, spec.columns, spec.depth)) <= _SMALL
         tiles.call([self.lhs, self.workspace, memory], [lhs, right, out], special=special)

@@ -101,21 +101,15 @@ class Tiles:
     def _part(
         self, out: Result, row: Position, column: Position, rows: Position, columns: Position
     ) -> None:
-        """The tiles of a part that begins with a row and column."""
+        """The tiles of a part that begins with a row and column.
 
-        def panel(j: Position, _: Any) -> None:
-            right = self.right.panel(add(column, j))
-            self._call_rows(self.left.panel(row), right, out.at(0, j), rows)
-
-        for_range(0, columns, self.width, panel)
-
-    def _call_rows(self, left: Panels, right: Panels, out: Result, rows: Position) -> None:
-        """The tiles of a panel of columns, in a function that products of all sizes share.
-
-        Of the steps in memory it knows those of packed panels and which are neighbours.
+        They are made in a function that products of all sizes share. Of the steps in memory it
+        knows those of packed panels and which are neighbours.
         """
+        left, right = self.left.panel(row), self.right.panel(column)
         steps = [left.line_step, left.depth_step, right.depth_step, out.row_step]
-        values = [left.position, left.panel_step, right.position, out.position, self.depth, rows]
+        values = [left.position, left.panel_step, right.position, right.panel_step, out.position]
+        values += [self.depth, rows, columns]
         if not self.special:
             stored = -(-self.width // self.vectors.lanes) * self.vectors.lanes
             known = (0, 1, self.height), (0, 1, self.height), (stored,), ()
@@ -124,22 +118,22 @@ class Tiles:
         varying = [s for s in steps if not isinstance(s, int)]
 
         def tiles(memories: list[Any], values: list[Position]) -> None:
-            left_at, left_step, right_at, out_at, depth, count, *rest = values
+            left_at, left_step, right_at, right_step, out_at, depth, rows, columns = values[:8]
+            rest = values[8:]
             accumulate = None if self.accumulate is None else rest.pop()
             line, along, down, across = (s if isinstance(s, int) else rest.pop(0) for s in steps)
-            inner = replace(
-                self,
-                left=Panels(memories[0], left_at, left_step, line, along),
-                right=Panels(memories[1], right_at, 0, 1, down),
-                depth=depth,
-                accumulate=accumulate,
-            )
+            left = Panels(memories[0], left_at, left_step, line, along)
+            right = Panels(memories[1], right_at, right_step, 1, down)
+            inner = replace(self, left=left, right=right, depth=depth, accumulate=accumulate)
             sums = Result(memories[2], out_at, across)
 
-            def row(i: Position, _: Any) -> None:
-                inner._tile(inner.left.panel(i), inner.right, sums.at(i, 0))
+            def panel(j: Position, _: Any) -> None:
+                def row(i: Position, _: Any) -> None:
+                    inner._tile(left.panel(i), right.panel(j), sums.at(i, j))
 
-            for_range(0, count, self.height, row)
+                for_range(0, rows, self.height, row)
+
+            for_range(0, columns, self.width, panel)
 
         key = self.vectors, self.height, self.width, self.even, self.accumulate is None
         call_part(

@@ -11,11 +11,13 @@ panel holds its first element of every line, then its second element of every li
 from dataclasses import dataclass
 from typing import Any
 
+from tfc.backends.mlir.functions import call_part
 from tfc.backends.mlir.vectors import (
     Position,
     Vectors,
     add,
     for_range,
+    index_value,
     load,
     multiply,
     round_down,
@@ -69,13 +71,37 @@ def pack(
         memory, position: where to. A store may exceed a panel by less than a vector, into the
             place of the next panel or, after the last, into slack that must be there.
     """
-    packed = Panels(memory, position, depth, 1, stored_width)
+    steps = [s if s == 1 else index_value(s) for s in (source.line_step, source.depth_step)]
+    even = isinstance(depth, int) and depth % vectors.lanes == 0
 
+    def copy(memories: list[Any], values: list[Position]) -> None:
+        start, panel_step, line_step, depth_step, end, lines, depth = values
+        lying = Panels(memories[0], start, panel_step, line_step, depth_step)
+        packed = Panels(memories[1], end, depth, 1, stored_width)
+        _copy(vectors, lying, packed, lines, depth, width, even)
+
+    values = map(index_value, (source.position, source.panel_step))
+    call_part(
+        "pack",
+        (vectors, width, stored_width, even),
+        [source.memory, memory],
+        [*values, *steps, *map(index_value, (position, lines, depth))],
+        copy,
+        any_size=True,
+    )
+    return Panels(memory, position, depth, 1, stored_width)
+
+
+def _copy(
+    vectors: Vectors, source: Panels, packed: Panels, lines: Position, depth: Position, width: int,
+    even: bool,
+) -> None:  # fmt: skip
+    """Copy lines into panels; `even`: their depth is a multiple of a vector's length."""
     # Where a store spills over, the place must be written later: panel by panel, in order of depth.
-    spills = stored_width % vectors.lanes != 0
+    spills = packed.depth_step % vectors.lanes != 0
     if source.line_step == 1 and not spills:
         _copy_rows(vectors, source, packed, lines, depth, width)
-        return packed
+        return
 
     def panel(first: Position, _: Any) -> None:
         start, end = source.panel(first), packed.panel(first)
@@ -84,13 +110,12 @@ def pack(
             for_range(0, depth, 1, lambda p, _: _copy_element(vectors, start, end, p, width))
             whole = depth
         elif source.depth_step == 1 and vectors.lanes > 1:
-            whole = round_down(depth, vectors.lanes)
+            whole = depth if even else round_down(depth, vectors.lanes)
             _transpose(vectors, start, end, whole, width)
         if whole is not depth:
             _gather(vectors, start, end, whole, depth, width)
 
     for_range(0, lines, width, panel)
-    return packed
 
 
 def _copy_rows(
@@ -132,7 +157,7 @@ def _transpose(
         for at in range(0, target.depth_step, lanes):
             rows = []
             for i in range(at, at + lanes):
-                start = add(source.position, p, i * source.line_step)
+                start = add(source.position, p, multiply(i, source.line_step))
                 inside = i < width
                 rows.append(vectors.load(source.memory, start) if inside else vectors.zero())
             blocks.append(vectors.transpose(rows))
