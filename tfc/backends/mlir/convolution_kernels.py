@@ -8,7 +8,7 @@ from tfc.backends.mlir.convolution_spec import ConvolutionSpec, convolution_spec
 from tfc.backends.mlir.direct_convolution import Block, Finish, emit_direct_convolution
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.epilogues import Epilogue, is_apart
-from tfc.backends.mlir.functions import call_part, enclosing_function
+from tfc.backends.mlir.functions import Part
 from tfc.backends.mlir.kernels import Kernel
 from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.vectors import Position, add, index_value, multiply, subtract
@@ -63,7 +63,7 @@ def _finish(
         values = list(map(index_value, (block.group, *block.places, along)))
         values += map(index_value, (block.batch, across)) if batch > 1 else (0, 1)
         values.append(index_value(sums[1]) if spec.apart else 0)
-        call_part(f"{enclosing_function().name.value}.epilogue", "", memories, values, emit)
+        part.call(memories, values)
 
     def emit(memories: list[Any], values: list[Position]) -> None:
         group, *at, along, first, across, start = values
@@ -80,4 +80,5 @@ def _finish(
         epilogue = Epilogue(kernel, [Buffer(m, b.shape) for m, b in zip(memories, buffers)])
         epilogue.finish(index, outer, loops, place if spec.apart else None)
 
+    part = Part("epilogue", emit)
     return finish

@@ -11,7 +11,7 @@ from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.epilogues import Epilogue, is_apart
-from tfc.backends.mlir.functions import call_part, enclosing_function
+from tfc.backends.mlir.functions import Part
 from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.matmul import Around, Computed, Finish, Result, emit_product
@@ -86,7 +86,7 @@ def _finish(spec: MatmulSpec, kernel: Kernel, buffers: Sequence[Buffer], workspa
     ) -> None:  # fmt: skip
         values = list(map(index_value, (batch, row, column, height, width)))
         values += [index_value(sums.position), sums.row_step] if spec.apart else [0, 0]
-        call_part(f"{enclosing_function().name.value}.epilogue", "", memories, values, emit)
+        part.call(memories, values)
 
     def emit(memories: list[Any], values: list[Position]) -> None:
         batch, row, column, height, width, start, step = values
@@ -99,6 +99,7 @@ def _finish(spec: MatmulSpec, kernel: Kernel, buffers: Sequence[Buffer], workspa
         epilogue = Epilogue(kernel, [Buffer(m, b.shape) for m, b in zip(memories, buffers)])
         epilogue.finish(index, {"b": batch}, loops, place if spec.apart else None)
 
+    part = Part("epilogue", emit)
     return finish
 
 

@@ -4,14 +4,18 @@ The loops that do the work of a product are the same in all kernels of products 
 whatever these compute around it; and an epilogue is the same for inner and outer blocks.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from hashlib import blake2s
 from typing import Any
 
-from tfc.backends.mlir.provider import func, ir, memref
-from tfc.backends.mlir.vectors import Position
+from tfc.backends.mlir.provider import func, ir
+from tfc.backends.mlir.vectors import Position, index_value
 
 _LARGEST = 1 << 56  # elements: more than any memory has
+# Operands that numbers are to stay: divisors, and the steps of loops.
+_FIXED = {("scf.for", 2)} | {
+    (f"arith.{name}", 1) for name in ("divui", "divsi", "remui", "remsi", "floordivsi", "ceildivsi")
+}
 
 
 def call_part(
@@ -41,32 +45,137 @@ def call_part(
     arguments = distinct + [v for v in values if not isinstance(v, int)]
     types = [a.type for a in arguments]
     said = repr((key, places, known, [str(t) for t in types]))
-    name = f"{stem}.{blake2s(said.encode(), digest_size=8).hexdigest()}"
+    name = f"{stem}.{_digest(said)}"
     around = enclosing_function()
     if name not in ir.SymbolTable(around.operation.parent.operation):
-        with ir.InsertionPoint(around):
-            function = func.FuncOp(name, (types, []), visibility="private")
-        make_internal(function)
-        noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
-        plain = ir.DictAttr.get({})
-        function.arg_attrs = ir.ArrayAttr.get(
-            [noalias if n < len(distinct) else plain for n in range(len(types))]
-        )
-        block = function.add_entry_block()
-        with ir.InsertionPoint(block):
-            held = list(block.arguments)
-            rest = iter(held[len(distinct) :])
-            body([held[p] for p in places], [next(rest) if k is None else k for k in known])
-            func.return_([])
+        _define(name, types, len(distinct), lambda held: body(*_inside(held, places, known)))
     func.CallOp([], name, arguments)
 
 
-def _of_any_size(memory: Any) -> Any:
-    """A flat memref in a type that does not say how large it is."""
-    kind = ir.MemRefType.get([_LARGEST], memory.type.element_type)
-    return memref.reinterpret_cast(
-        kind, memory, [], [], [], static_offsets=[0], static_sizes=[_LARGEST], static_strides=[1]
+class Part:
+    """A function for code that is equal but for the numbers in it, wherever it is wanted.
+
+    Args:
+        stem: what its name begins with.
+        body: emits it in terms of what stands for the memories and values inside. It may know
+            nothing of the memories' sizes, and nothing else that its calls do not share.
+    """
+
+    def __init__(self, stem: str, body: Callable[[list[Any], list[Position]], None]):
+        self.stem, self.body = stem, body
+        self._made: dict[str, tuple[str, list[int]]] = {}  # by what is known of the arguments
+
+    def call(self, memories: Sequence[Any], values: Sequence[Position]) -> None:
+        """Emit a call, and the function unless the module has one like it.
+
+        Args:
+            memories: flat memrefs, none of them part of another, each given once.
+            values: further arguments. Numbers that are known become part of the code.
+        """
+        held = [_of_any_size(m) for m in memories]
+        known = [v if isinstance(v, int) else None for v in values]
+        arguments = held + [v for v in values if not isinstance(v, int)]
+        if repr(known) not in self._made:
+            self._made[repr(known)] = self._define([a.type for a in arguments], len(held), known)
+        name, numbers = self._made[repr(known)]
+        func.CallOp([], name, [*arguments, *map(index_value, numbers)])
+
+    def _define(
+        self, types: list[Any], memories: int, known: list[int | None]
+    ) -> tuple[str, list[int]]:
+        """The name of the function, and the numbers that it wants as further arguments."""
+        module = enclosing_function().operation.parent.operation
+        places = list(range(memories))
+        made = _define(
+            _UNNAMED, types, memories, lambda held: self.body(*_inside(held, places, known))
+        )
+        numbers = _as_arguments(made, memories)
+        text = made.operation.get_asm(use_local_scope=True, assume_verified=True)
+        name = f"{self.stem}.{_digest(text)}"
+        if name in ir.SymbolTable(module):
+            made.operation.erase()
+        else:
+            made.attributes["sym_name"] = ir.StringAttr.get(name)
+        return name, numbers
+
+
+_UNNAMED = "unnamed"
+
+
+def _digest(text: str) -> str:
+    return blake2s(text.encode(), digest_size=8).hexdigest()
+
+
+def _inside(
+    held: list[Any], places: Sequence[int], known: Sequence[int | None]
+) -> tuple[list[Any], list[Position]]:
+    """What stands for memories and values in a function with some arguments."""
+    rest = iter(held[len(set(places)) :])
+    return [held[p] for p in places], [next(rest) if k is None else k for k in known]
+
+
+def _define(name: str, types: list[Any], memories: int, body: Callable[[list[Any]], None]) -> Any:
+    """Define a function before the one that the insertion point is in."""
+    with ir.InsertionPoint(enclosing_function()):
+        function = func.FuncOp(name, (types, []), visibility="private")
+    make_internal(function)
+    _set_noalias(function, memories)
+    block = function.add_entry_block()
+    with ir.InsertionPoint(block):
+        body(list(block.arguments))
+        func.return_([])
+    return function
+
+
+def _set_noalias(function: Any, memories: int) -> None:
+    """Say that the first arguments of a function are apart from all other memory."""
+    noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
+    plain = ir.DictAttr.get({})
+    function.arg_attrs = ir.ArrayAttr.get(
+        [noalias if n < memories else plain for n in range(len(function.type.inputs))]
     )
+
+
+def _as_arguments(function: Any, memories: int) -> list[int]:
+    """Make further arguments of the numbers in a function, each once, and return them.
+
+    Those by which something is divided stay, as division by a known number is none, and steps of
+    loops; so do 0 and 1.
+    """
+    (block,) = function.body.blocks
+    index, found = ir.IndexType.get(), dict[int, Any]()
+    for constant in list(_index_constants(block)):
+        number = ir.IntegerAttr(constant.attributes["value"]).value
+        uses = [(u.owner.name, u.operand_number) for u in constant.result.uses]
+        if number in (0, 1) or any(u in _FIXED for u in uses):
+            continue
+        if number not in found:
+            found[number] = block.add_argument(index, ir.Location.unknown())
+        constant.result.replace_all_uses_with(found[number])
+        constant.erase()
+    types = [a.type for a in block.arguments]
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
+    _set_noalias(function, memories)
+    return list(found)
+
+
+def _index_constants(block: Any) -> Iterator[Any]:
+    """The constants of type `index` in a block and in the blocks inside it."""
+    for view in block.operations:
+        operation = view.operation
+        if operation.name == "arith.constant" and operation.result.type == ir.IndexType.get():
+            yield operation
+        for region in operation.regions:
+            for inner in region.blocks:
+                yield from _index_constants(inner)
+
+
+def _of_any_size(memory: Any) -> Any:
+    """A flat memref in a type that does not say how large it is; lowering leaves nothing of it."""
+    kind = ir.MemRefType.get([_LARGEST], memory.type.element_type)
+    return ir.Operation.create(
+        "builtin.unrealized_conversion_cast", results=[kind], operands=[memory]
+    ).result
 
 
 def enclosing_function() -> Any:
