@@ -16,7 +16,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from tfc.errors import InternalError, TfcError
 from tfc.files import write_files
-from tfc.hlo.ir import Module
+from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.verifier import verify
 from tfc.options import Options
 from tfc.passes.report import PipelineReport, Step
@@ -171,6 +171,7 @@ class _Runner:
         self.number = 0  # how many passes have run: the number of the next dump
         self.where = ""
         self.dumped: Path | None = None  # the file that holds the current module
+        self.verified: set[Instruction] = set()
         self.settled: dict[Pass, Module] = {}  # the last module that each pass did not change
 
     def run(self, module: Module) -> Module:
@@ -217,7 +218,7 @@ class _Runner:
             result = each(module)
             seconds = time.perf_counter() - started
             if result is not module and self.options.verify:
-                verify(result)
+                verify(result, self.verified)
         except Exception as error:
             error.add_note(self._blame(each, module))
             raise
