@@ -1,6 +1,7 @@
 """The other side of worker.py: processes that are started, asked, and started again if they die."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,9 @@ def pinned(threads: int) -> Iterator[None]:
 class RemoteWorker:
     """A process that measures one library, on the cores that are measured.
 
+    It stands still while nothing is asked of it: idle threads of some libraries look for work long
+    after the last call, and would do so on the cores where another library is measured.
+
     command: what is run, before the number of the file descriptor.
     timeout: the seconds after which an answer is given up, and the process with it.
     """
@@ -77,13 +81,22 @@ class RemoteWorker:
         if self._process is None:
             self._start()
         try:
+            self._signal("SIGCONT")
             self._connection.send(message)
             if not self._connection.poll(self.timeout):
                 self.stop()
                 return Failed(f"no answer in {self.timeout:.0f} s")
-            return self._connection.recv()
+            answer = self._connection.recv()
+            self._signal("SIGSTOP")
+            return answer
         except (EOFError, OSError):
             return Failed(self._last_words())
+
+    def _signal(self, name: str) -> None:
+        """Send the process a signal, where the system has it."""
+        assert self._process is not None
+        if hasattr(signal, name):
+            self._process.send_signal(getattr(signal, name))
 
     def stop(self) -> None:
         """End the process, if there is one."""
