@@ -40,7 +40,7 @@ class _Exponential:
     high: float
     """exp overflows above this, and n is still at most 1 + the largest exponent."""
     half_expm1: tuple[float, ...]
-    """((exp(2r) - 1)/2 - r) / r²  for -0.0036 ≤ r ≤ 0.3455; the error is that relative to its use."""
+    """((exp(2r) - 1)/2 - r) / r²  for -0.0036 ≤ r ≤ 0.3455; the error is that of tanh."""
     tanh_one: float
     """tanh rounds to one above this."""
 
@@ -80,7 +80,7 @@ _CONSTANTS = {
 
 
 def _reduce(x: Scalar, bias: int) -> tuple[Scalar, Scalar, Scalar]:
-    """(fields, r, low): x = n·ln2 + r + low; the low bits of `fields` are n + bias, which is positive.
+    """(fields, r, low): x = n·ln2 + r + low; the low bits of `fields` are n + bias, if positive.
 
     low is the rounding error of r. The bias comes with the number that rounds n to an integer.
     """
