@@ -9,7 +9,7 @@ elements come from `elements.py`.
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, Self, TypeVar
 
 from tfc.backends.mlir.elements import Buffer, Elements, Indices, memref_type
 from tfc.backends.mlir.loops import LoopBody, for_loop
@@ -344,7 +344,16 @@ def _place(parts: Sequence[tuple[Sequence[int], Sequence[Any]]]) -> Indices:
     return tuple(placed[d] for d in range(len(placed)))
 
 
-Step = Callable[[Elements, Sequence[Scalar]], Sequence[Scalar]]
+class Scope(Protocol):
+    """What gives elements at a point: `Elements`, or those of several points."""
+
+    def with_variables(self, **variables: Any) -> Self:
+        """The same with further index variables."""
+        ...
+
+
+SomeScope = TypeVar("SomeScope", bound=Scope)
+Step = Callable[[SomeScope, Sequence[Scalar]], Sequence[Scalar]]
 LoopForm = Callable[[int, LoopBody, Sequence[Scalar]], Sequence[Scalar]]
 
 
@@ -354,11 +363,11 @@ def plain_loop(size: int, body: LoopBody, carried: Sequence[Scalar]) -> Sequence
 
 
 def nest(
-    scope: Elements,
+    scope: SomeScope,
     variables: Sequence[Index],
     sizes: Sequence[int],
     start: Sequence[Scalar],
-    step: Step,
+    step: Step[SomeScope],
     innermost: LoopForm = plain_loop,
 ) -> Sequence[Scalar]:
     """Sequential loops, the last variable fastest, that carry scalars through `step`.
