@@ -11,6 +11,7 @@ from tfc.backends.mlir import streams
 from tfc.compiler import compile as compile_module
 from tfc.hlo import parse
 from tfc.hlo.evaluator import evaluate
+from tfc.passes import row_plan
 from tfc.testing import arguments_for
 from tfc.testing.compare import flat
 
@@ -18,7 +19,8 @@ from tfc.testing.compare import flat
 @pytest.fixture(autouse=True)
 def all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays of any size are written past the caches."""
-    monkeypatch.setattr(streams, "_LEAST_BYTES", 0)
+    monkeypatch.setattr(streams, "STREAMED_BYTES", 0)
+    monkeypatch.setattr(row_plan, "STREAMED_BYTES", 0)
     monkeypatch.setattr(streams, "_LEAST_RUN_BYTES", 0)
 
 
@@ -98,3 +100,28 @@ def test_pieces() -> None:
       z = f32[3,88] parameter(2)
       ROOT r = f32[3,192] concatenate(x, y, z), dimensions={1}
     }""")
+
+
+@pytest.mark.parametrize("columns", [64, 128, 192, 4096])
+def test_rows(columns: int) -> None:
+    """The last loop along a row has stages; what is kept of the row lies in scratch memory."""
+    assert staged_kernels(f"""
+    largest {{ a = s32[] parameter(0)
+      b = s32[] parameter(1)
+      ROOT c = s32[] maximum(a, b) }}
+    sum {{ a = s32[] parameter(0)
+      b = s32[] parameter(1)
+      ROOT c = s32[] add(a, b) }}
+    ENTRY main {{
+      x = s32[6,{columns}] parameter(0)
+      low = s32[] constant(-9)
+      zero = s32[] constant(0)
+      m = s32[6] reduce(x, low), dimensions={{1}}, to_apply=largest
+      mb = s32[6,{columns}] broadcast(m), dimensions={{0}}
+      d = s32[6,{columns}] subtract(x, mb)
+      e = s32[6,{columns}] divide(d, x)
+      f = s32[6,{columns}] remainder(e, mb)
+      s = s32[6] reduce(f, zero), dimensions={{1}}, to_apply=sum
+      sb = s32[6,{columns}] broadcast(s), dimensions={{0}}
+      ROOT y = s32[6,{columns}] add(f, sb)
+    }}""")

@@ -19,8 +19,8 @@ from tfc.backends.mlir.spaces import Space
 from tfc.backends.mlir.tiled_movement import Tiling, step_of
 from tfc.backends.mlir.vectors import Position, for_range, index_value
 from tfc.hlo.shape import Shape
+from tfc.passes.row_plan import STREAMED_BYTES
 
-_LEAST_BYTES = 16 << 20  # of a result: half of what caches of processors with two cores hold
 _LEAST_RUN_BYTES = 4096  # that are next to each other, unless what is read lies apart anyway
 _LINE_BYTES = 64  # buffers that are not the caller's begin at such
 _STRETCH_BYTES = 256  # short, so that reading what comes next and writing overlap
@@ -88,7 +88,7 @@ def staged(
 def stage_for(space: Space, result: Buffer, stretch: int) -> Stage | None:
     """The stage for a stretch of points along the last loop of a space; None if it is of no use."""
     shape, lanes = result.shape, _lanes(result.shape)
-    if shape.byte_size < _LEAST_BYTES or not lanes or space.sizes[-1] % lanes or stretch % lanes:
+    if shape.byte_size < STREAMED_BYTES or not lanes or space.sizes[-1] % lanes or stretch % lanes:
         return None
     position = result.position(space.index)
     *outer, last = space.variables
