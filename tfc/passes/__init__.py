@@ -32,6 +32,7 @@ from tfc.passes.remat import Remat
 from tfc.passes.row_fusion import RowFusion
 from tfc.passes.schedule import Schedule
 from tfc.passes.simplify import Simplify
+from tfc.passes.split_reductions import SplitReductions
 from tfc.passes.trip_counts import TripCounts
 from tfc.passes.unroll import Unroll
 from tfc.passes.unused import Unused
@@ -69,6 +70,7 @@ _MADE = (
     TripCounts,
     DotMerger,
     Layouts,
+    SplitReductions,
     EpilogueFusion,
     RowFusion,
     Fusion,
@@ -98,6 +100,9 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("cse", "epilogues", "a value computed twice has other users than those of each"),
     ("epilogues", "fusion", "loops take the elementwise operations that a product could have"),
     ("layout", "epilogues", "a kernel reads and writes in the layouts that it is formed with"),
+    ("simplify", "split-reductions", "simplify makes one reduction of two"),
+    ("layout", "split-reductions", "rows are what lies together"),
+    ("split-reductions", "rows", "the first step is a reduction along rows"),
     ("epilogues", "rows", "rows take the elementwise operations that a product could have"),
     ("inline", "loops", "a call in a body hides what it does to the state"),
     ("dots", "input-projections", "only dots of matrices in canonical form are taken out of loops"),
@@ -157,6 +162,7 @@ def default_pipeline(
             TripCounts(),
             DotMerger(),
             *layouts,
+            *((SplitReductions(),) if kinds.rows else ()),
             *((EpilogueFusion(),) if kinds.epilogues else ()),
             *((RowFusion(max_instructions),) if kinds.rows else ()),
             Fusion(max_instructions),

@@ -24,6 +24,9 @@ _MOST_RECOMPUTED = 6  # about what a store and a load take, in cheap operations
 _EXPENSIVE = 20
 _AFTER = 1 << 30  # all loops: when what belongs to a row as a whole is stored
 _SCATTERED = 8  # a load of elements that do not follow each other
+# A result of so many bytes is written past the caches: half of what those of processors with two
+# cores hold. Nothing is kept in its rows meanwhile.
+STREAMED_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -200,7 +203,11 @@ def _places(
     for value in sorted((v for v in demand.full if v in demand.kept), key=demand.first.__getitem__):
         shape, first, last = value.array_shape, demand.first[value], max(demand.wanted[value])
         # At one point of a loop all loads come before all stores.
-        rows = [r for r in results if demand.first[r] >= last and _lie_alike(r.array_shape, shape)]
+        rows = [
+            r for r in results
+            if demand.first[r] >= last and _lie_alike(r.array_shape, shape)
+            and r.array_shape.byte_size < STREAMED_BYTES
+        ]  # fmt: skip
         same = [n for n, s in enumerate(scratch) if s.element_type == shape.element_type]
         free: Sequence[Instruction | int] = [p for p in (*rows, *same) if busy.get(p, 0) <= first]
         if not free:

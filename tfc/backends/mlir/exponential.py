@@ -16,11 +16,10 @@ from tfc.backends.mlir.floating import (
     absolute,
     at_most,
     clamp,
-    copy_sign,
     format_of,
     polynomial,
     power_of_two,
-    round_to_integer,
+    with_sign,
 )
 from tfc.backends.mlir.value import Scalar, bitcast, constant, fma, select
 from tfc.hlo.shape import F32, F64
@@ -40,8 +39,8 @@ class _Exponential:
     """exp rounds to zero below this."""
     high: float
     """exp overflows above this, and n is still at most 1 + the largest exponent."""
-    tanh_small: tuple[float, ...]
-    """(tanh(x)/x - 1) / x² in x²  for |x| ≤ 0.5625."""
+    half_expm1: tuple[float, ...]
+    """((exp(2r) - 1)/2 - r) / r²  for -0.0036 ≤ r ≤ 0.3455; the error is that of tanh."""
     tanh_one: float
     """tanh rounds to one above this."""
 
@@ -55,9 +54,9 @@ _CONSTANTS = {
             0.0013930926797911525,
         ),
         low=-104.0, high=89.0,
-        tanh_small=(  # error 2^-27.7
-            -0.3333333134651184, 0.13333061337471008, -0.05390051379799843, 0.021258683875203133,
-            -0.006519600283354521,
+        half_expm1=(  # error 2^-31.4
+            0.9999999403953552, 0.6666699051856995, 0.3332735002040863, 0.13384275138378143,
+            0.04226941615343094, 0.017148781567811966,
         ),
         tanh_one=10.0,
     ),
@@ -69,11 +68,10 @@ _CONSTANTS = {
             2.7557254316009192e-06, 2.7620532277516737e-07, 2.5105641033782203e-08,
         ),
         low=-746.0, high=710.0,
-        tanh_small=(  # error 2^-58.0
-            -0.3333333333333333, 0.13333333333332262, -0.053968253966979275, 0.02186948847466571,
-            -0.008863233985101391, 0.003592105182913937, -0.001455621869034603,
-            0.0005887456399710256, -0.0002340865559896195, 8.424007256378394e-05,
-            -2.0012441690499436e-05,
+        half_expm1=(  # error 2^-61.1
+            1.0, 0.6666666666666574, 0.33333333333417664, 0.13333333330306177, 0.0444444450244271,
+            0.012698405999674997, 0.003174652593893471, 0.00070522920115342, 0.00014183851052737567,
+            2.4203577358649434e-05, 5.843257353704312e-06,
         ),
         tanh_one=22.0,
     ),
@@ -81,63 +79,65 @@ _CONSTANTS = {
 # fmt: on
 
 
-def _reduce(x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """(n, r, low): x = n·ln2 + r + low, n a signed integer; low is the rounding error of r."""
-    high_ln2, low_ln2 = _CONSTANTS[x.element_type].ln2
-    n, integer = round_to_integer(x * LOG2_E)
+def _reduce(x: Scalar, bias: int) -> tuple[Scalar, Scalar, Scalar]:
+    """(fields, r, low): x = n·ln2 + r + low; the low bits of `fields` are n + bias, if positive.
+
+    low is the rounding error of r. The bias comes with the number that rounds n to an integer.
+    """
+    form, (high_ln2, low_ln2) = format_of(x), _CONSTANTS[x.element_type].ln2
+    magic = 1.5 * 2.0**form.mantissa_bits + bias
+    shifted = fma(x, LOG2_E, magic)
+    n = shifted - magic
     partial = fma(n, -high_ln2, x)
     r = fma(n, -low_ln2, partial)
-    return integer, r, fma(n, -low_ln2, partial - r)
+    return bitcast(shifted, form.unsigned), r, fma(n, -low_ln2, partial - r)
 
 
-def _scale(x: Scalar, n: Scalar) -> Scalar:
-    """x·2^n rounded once, where 1/2 ≤ x < 2 and 2^n may be beyond the normal range (by a half)."""
-    form = format_of(x)
+def _scale(x: Scalar, fields: Scalar) -> Scalar:
+    """x·2^n rounded once, where 1/2 ≤ x < 2 and 2^n may be beyond the normal range (by a half).
+
+    The low bits of `fields` are n and twice the bias.
+    """
     # Two factors; both exponent fields come out of one sum, without an arithmetic shift.
-    fields = bitcast(n + 2 * form.bias, form.unsigned)
     first = fields >> 1
     x = x * power_of_two(first, x.element_type)
     return x * power_of_two(fields - first, x.element_type)
 
 
-def _scale_normal(x: Scalar, n: Scalar) -> Scalar:
-    """x·2^n where 2^n is a normal number."""
-    return x * power_of_two(n + format_of(x).bias, x.element_type)
-
-
 def exp(x: Scalar) -> Scalar:
     """e^x, f32 or f64; inf above the range, 0 and subnormal numbers below it."""
-    constants = _CONSTANTS[format_of(x).element_type]
-    n, r, _ = _reduce(clamp(x, constants.low, constants.high))
+    form, constants = format_of(x), _CONSTANTS[format_of(x).element_type]
+    fields, r, _ = _reduce(clamp(x, constants.low, constants.high), 2 * form.bias)
     # Factoring r out would round once less, but adding 1 last keeps the error of r·(…) small.
-    return _scale(fma(fma(polynomial(r, constants.q), r, 1.0), r, 1.0), n)
+    return _scale(fma(fma(polynomial(r, constants.q), r, 1.0), r, 1.0), fields)
 
 
 def exp_pair(high: Scalar, low: Scalar) -> Scalar:
     """e^(high + low) for a pair; `high` may be anything, `low` is at most 2^-40."""
-    constants = _CONSTANTS[format_of(high).element_type]
-    n, r, error = _reduce(clamp(high, 1.1 * constants.low, 1.1 * constants.high))
+    form, constants = format_of(high), _CONSTANTS[format_of(high).element_type]
+    high = clamp(high, 1.1 * constants.low, 1.1 * constants.high)
+    fields, r, error = _reduce(high, 2 * form.bias)
     q = polynomial(r, constants.q)
     square = r * r
     # exp(r + low) = 1 + r + r²·q + low·exp(r)
     low = low + error
     low = fma(low, fma(square, q, r), low)
-    return _scale((fma(square, q, low) + r) + 1.0, n)
+    return _scale((fma(square, q, low) + r) + 1.0, fields)
 
 
 def exp_normal(x: Scalar) -> Scalar:
     """e^x in fewer steps than `exp`; arbitrary unless the result is a normal number or NaN."""
-    n, r, _ = _reduce(x)
+    fields, r, _ = _reduce(x, format_of(x).bias)
     q = polynomial(r, _CONSTANTS[x.element_type].q)
-    return _scale_normal(fma(fma(q, r, 1.0), r, 1.0), n)
+    return fma(fma(q, r, 1.0), r, 1.0) * power_of_two(fields, x.element_type)
 
 
 def _half_expm1(x: Scalar) -> Pair:
     """(e^x - 1)/2 as high + low; half, so that 2^n stays finite up to the end of the range."""
     constants = _CONSTANTS[format_of(x).element_type]
     # Below -60 the result is -1 in either format.
-    n, r, error = _reduce(clamp(x, -60.0, constants.high))
-    scale = power_of_two(n + (format_of(x).bias - 1), x.element_type)
+    fields, r, error = _reduce(clamp(x, -60.0, constants.high), format_of(x).bias - 1)
+    scale = power_of_two(fields, x.element_type)
     rest = fma(r * r, polynomial(r, constants.q), error)
     # (2^n - 1)/2 + 2^n/2·r is a fast two-sum: the first term is larger, or zero.
     integral = scale - 0.5
@@ -154,16 +154,20 @@ def expm1(x: Scalar) -> Scalar:
 
 
 def tanh(x: Scalar) -> Scalar:
-    """The hyperbolic tangent, f32 or f64."""
-    constants = _CONSTANTS[format_of(x).element_type]
-    square = x * x
-    small = fma(x * square, polynomial(square, constants.tanh_small), x)
-    magnitude = absolute(x)
-    # 1 - 2/(e^2x + 1): the quotient is below 1/2, and its error shrinks accordingly.
-    exponential = exp_normal(at_most(magnitude, constants.tanh_one) * 2.0)
-    large = 1.0 - constant(x.element_type, 2.0) / (exponential + 1.0)
-    # `small` has lost the sign of a zero.
-    return copy_sign(select(magnitude < 0.5493061443340548, small, large), x)
+    """The hyperbolic tangent, f32 or f64: p/(p + 1), where p = (e^2|x| - 1)/2."""
+    form, constants = format_of(x), _CONSTANTS[format_of(x).element_type]
+    magnitude = at_most(absolute(x), constants.tanh_one)
+    # |x| = n·ln2/2 + r with 0 ≤ r, almost: then no terms of p cancel. One float for ln2 will do, as
+    # tanh hardly changes where n is large.
+    magic = 1.5 * 2.0**form.mantissa_bits + form.bias
+    shifted = fma(magnitude, 2 * LOG2_E, -0.49) + magic
+    r = fma(shifted - magic, -0.5 * constants.ln2[0], magnitude)
+    scale = power_of_two(bitcast(shifted, form.unsigned), x.element_type)
+    half = fma(r * r, polynomial(r, constants.half_expm1), r)
+    p = fma(scale, half, fma(scale, 0.5, -0.5))
+    quotient = p / (p + 1.0)
+    # Of a small quotient the roundings of the sum and the division take part in a small term only.
+    return with_sign(select(p < 0.5, fma(-p, quotient, p), quotient), x)
 
 
 def logistic(x: Scalar) -> Scalar:

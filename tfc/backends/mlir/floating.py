@@ -82,6 +82,12 @@ def copy_sign(magnitude: Scalar, sign: Scalar) -> Scalar:
     return Scalar(emit("math.copysign", magnitude.value.type, operands), magnitude.element_type)
 
 
+def with_sign(magnitude: Scalar, sign: Scalar) -> Scalar:
+    """`magnitude`, whose sign bit is clear unless it is NaN, with the sign bit of `sign`."""
+    bit = 1 << (sign.element_type.bits - 1)
+    return bitcast(bits_of(magnitude) | (bits_of(sign) & bit), sign.element_type)
+
+
 def sqrt(x: Scalar) -> Scalar:
     """The square root, correctly rounded (an instruction on every target); negative gives NaN."""
     return Scalar(emit("math.sqrt", x.value.type, [x.value]), x.element_type)

@@ -9,11 +9,12 @@ elements come from `elements.py`.
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, Self, TypeVar
 
 from tfc.backends.mlir.elements import Buffer, Elements, Indices, memref_type
 from tfc.backends.mlir.loops import LoopBody, for_loop
 from tfc.backends.mlir.provider import ir
+from tfc.backends.mlir.scratch import store_at
 from tfc.backends.mlir.spaces import (
     Space,
     access_positions,
@@ -23,8 +24,10 @@ from tfc.backends.mlir.spaces import (
     merge_loops,
     pieces,
 )
+from tfc.backends.mlir.streams import Stage, staged, wait_for_stores
 from tfc.backends.mlir.tiled_movement import Tiling, tiling
 from tfc.backends.mlir.value import Scalar, constant, convert
+from tfc.backends.mlir.vectors import Position, index_value
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.indexing import Index, variable
 from tfc.hlo.ir import Attributes, Computation, Instruction
@@ -213,7 +216,10 @@ def store_together(
         # Tiles may not read what is overwritten: it lies where a result does.
         moved = [p for p in parameters if not kernel.overwrites(p)]
         tiles = None if flat else tiling(space, last, first, root, parameters, moved)
-        store_points(space, sources(kernel, buffers), values, results, loops, points, tiles)
+        stages: Sequence[Stage | None] = [None] * len(results)
+        if order and not flat and not kernel.in_place:
+            tiles, stages = staged(space, results, tiles)
+        store_points(space, sources(kernel, buffers), values, results, loops, points, tiles, stages)
 
     if order:
         outer(0, {}, [])
@@ -229,25 +235,37 @@ def store_points(
     loops: Loops,
     points: Sequence[Any],
     tiles: Tiling | None,
+    stages: Sequence[Stage | None],
 ) -> None:
     """Store an element of each value at every point of a space, in tiles if these are given.
 
     Args:
         inputs: what the kernel reads.
         points: those of the outermost loops, which are emitted already.
+        stages: for each result where its elements are stored first, if anywhere; it needs tiles.
     """
 
-    def store(scope: Elements) -> None:
+    def store(scope: Elements, place: Position = 0) -> None:
         # All are computed before any is stored: a result may lie where an operand does.
         made = [scope.element(value, space.index) for value in values]
-        for element, result in zip(made, results):
-            scope.store(element, result, space.index)
+        for element, result, stage in zip(made, results, stages):
+            if stage is None:
+                scope.store(element, result, space.index)
+            else:
+                store_at(element, stage.memory, index_value(place))
+
+    def flush(scope: Callable[[Position], Elements], first: Position) -> None:
+        for stage in filter(None, stages):
+            where = stage.result.position(space.index)
+            stage.flush(first, lambda place, where=where: scope(place).index_value(where))
 
     def body(rest: Sequence[Any]) -> None:
         store(Elements(inputs, space.bind([*points, *rest])))
 
     if tiles is not None:
-        tiles.emit(loops.each, points, inputs, store)
+        tiles.emit(loops.each, points, inputs, store, flush)
+        if any(stages):
+            wait_for_stores()
     else:
         loops.each(space.sizes[len(points) :], body)
 
@@ -326,7 +344,16 @@ def _place(parts: Sequence[tuple[Sequence[int], Sequence[Any]]]) -> Indices:
     return tuple(placed[d] for d in range(len(placed)))
 
 
-Step = Callable[[Elements, Sequence[Scalar]], Sequence[Scalar]]
+class Scope(Protocol):
+    """What gives elements at a point: `Elements`, or those of several points."""
+
+    def with_variables(self, **variables: Any) -> Self:
+        """The same with further index variables."""
+        ...
+
+
+SomeScope = TypeVar("SomeScope", bound=Scope)
+Step = Callable[[SomeScope, Sequence[Scalar]], Sequence[Scalar]]
 LoopForm = Callable[[int, LoopBody, Sequence[Scalar]], Sequence[Scalar]]
 
 
@@ -336,11 +363,11 @@ def plain_loop(size: int, body: LoopBody, carried: Sequence[Scalar]) -> Sequence
 
 
 def nest(
-    scope: Elements,
+    scope: SomeScope,
     variables: Sequence[Index],
     sizes: Sequence[int],
     start: Sequence[Scalar],
-    step: Step,
+    step: Step[SomeScope],
     innermost: LoopForm = plain_loop,
 ) -> Sequence[Scalar]:
     """Sequential loops, the last variable fastest, that carry scalars through `step`.

@@ -47,10 +47,11 @@ CHUNK = 4096
 # Neighbouring results accumulated at a time: 8 KiB of f32 stays in the first-level cache.
 STRETCH = 2048
 LEAST_STRETCH = 256  # of each result, where there are many
-ROWS = 4  # rows that go into loaded accumulators, if their elements take little code
+ROWS = 4  # rows that are gone along at once, if their elements take little code
 LANES = 8  # accumulators of a row: as many as make a vector of f32 on most processors
 GROUPS = 4  # of such accumulators
 MOST_UNROLLED = 16  # (instruction, index) pairs
+_FAR_BYTES = 1 << 22  # an operand that no cache near a core holds
 
 T = TypeVar("T")
 Combine = Callable[[Sequence[Scalar], Sequence[Scalar]], Sequence[Scalar]]
@@ -205,6 +206,17 @@ def accumulation(to_apply: Computation) -> Accumulation:
     return Accumulation(combine, (identity,) * count)
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """The elements at points of several rows at once, a scope for each row."""
+
+    scopes: Sequence[Elements]
+
+    def with_variables(self, **variables: Any) -> "_Rows":
+        """The scopes with further index variables."""
+        return _Rows([scope.with_variables(**variables) for scope in self.scopes])
+
+
 def _emit_rows(work: Reductions, space: Space, outer: int, loops: Loops, lanes: int) -> None:
     """The first `outer` loops visit the results; the others run inside with accumulators.
 
@@ -212,42 +224,73 @@ def _emit_rows(work: Reductions, space: Space, outer: int, loops: Loops, lanes: 
         lanes: how many accumulators to use for each result of what LLVM makes no vectors of.
     """
     at = tuple(space.index[d] for d in work.kept)
+    together = _rows_together(work, space, outer) if lanes else 1
+    count = len(work.results)
 
-    def step(scope: Elements, totals: Sequence[Scalar]) -> Sequence[Scalar]:
-        return work.step(scope, space, totals)
+    def step(rows: _Rows, totals: Sequence[Scalar]) -> Sequence[Scalar]:
+        parts = [totals[n : n + count] for n in range(0, len(totals), count)]
+        return [t for row, own in zip(rows.scopes, parts) for t in work.step(row, space, own)]
 
     def innermost(size: int, body: LoopBody, carried: Sequence[Scalar]) -> Sequence[Scalar]:
-        return chunked_loop(size, body, carried, work.identities, prod(sizes))
+        return chunked_loop(size, body, carried, work.identities * together, prod(sizes))
 
     variables, sizes = space.variables[outer:], space.sizes[outer:]
     in_lanes = lanes and len(sizes) == 1 and sizes[0] >= 4 * GROUPS * lanes and max(work.counts) > 1
 
     def body(points: Sequence[Any]) -> None:
-        scope = Elements(sources(work.kernel, work.buffers), space.bind(points))
+        inputs = sources(work.kernel, work.buffers)
+        rows = [Elements(inputs, space.bind(p)) for p in _neighbours(space, points, together)]
         if in_lanes:
-            totals = _in_lanes(work, space, scope, lanes)
+            totals = _in_lanes(work, space, rows, lanes)
         else:
-            totals = nest(scope, variables, sizes, work.inits(scope), step, innermost)
-        for total, result in zip(work.narrow(totals), work.results):
-            scope.store(total, result, at)
+            inits = [init for row in rows for init in work.inits(row)]
+            totals = nest(_Rows(rows), variables, sizes, inits, step, innermost)
+        for row in rows:
+            for total, result in zip(work.narrow(totals[:count]), work.results):
+                row.store(total, result, at)
+            totals = totals[count:]
 
-    loops.each(space.sizes[:outer], body)
+    around = list(space.sizes[:outer])
+    if together > 1:
+        around[-1] = -(-around[-1] // together)
+    loops.each(around, body)
 
 
-def _in_lanes(work: Reductions, space: Space, scope: Elements, lanes: int) -> Sequence[Scalar]:
-    """A row whose elements go in turn to accumulators in memory, which are combined at the end.
+def _rows_together(work: Reductions, space: Space, outer: int) -> int:
+    """How many rows to go along at once: memory answers several streams faster than one."""
+    rows = space.sizes[outer - 1] if outer else 1
+    if rows < 2 * ROWS or work.operand.byte_size < _FAR_BYTES or work.code(space) > MOST_UNROLLED:
+        return 1
+    # The last rows are those before them again where they do not come out even.
+    return 1 if work.stored and rows % ROWS else ROWS
+
+
+def _neighbours(space: Space, points: Sequence[Any], together: int) -> list[Sequence[Any]]:
+    """The points of neighbouring rows, of a point of the loops around them."""
+    if together == 1:
+        return [points]
+    *around, point = points
+    last = index_constant(space.sizes[len(around)] - together)
+    first = arith.minsi(arith.muli(point, index_constant(together)), last)
+    return [[*around, arith.addi(first, index_constant(n))] for n in range(together)]
+
+
+def _in_lanes(
+    work: Reductions, space: Space, rows: Sequence[Elements], lanes: int
+) -> Sequence[Scalar]:
+    """Rows whose elements go in turn to accumulators in memory, which are combined at the end.
 
     Of a loop over a few accumulators LLVM makes vectors, whatever combines them (argmax), and keeps
     them in registers. There are several such loops, which do not wait for each other.
     """
     (last,), (size,) = space.variables[-1:], space.sizes[-1:]
-    inits = work.inits(scope)
-    shapes = [Shape(i.element_type, (lanes,)) for i in inits]
-    groups = [[Buffer(stack_memory(s), s) for s in shapes] for _ in range(GROUPS)]
-    starts = [number * lanes for number in range(GROUPS)]
+    inits = [work.inits(row) for row in rows]
+    shapes = [Shape(i.element_type, (lanes,)) for i in inits[0]]
+    starts = range(0, lanes * GROUPS // len(rows), lanes)
+    groups = [[[Buffer(stack_memory(s), s) for s in shapes] for _ in starts] for _ in rows]
 
-    def elements(point: Any) -> list[Scalar]:
-        return work.elements(scope.with_variables(**bind([last], [point])), space)
+    def elements(row: Elements, point: Any) -> list[Scalar]:
+        return work.elements(row.with_variables(**bind([last], [point])), space)
 
     def load(group: Sequence[Buffer], lane: Any) -> list[Scalar]:
         return [load_at(array, lane) for array in group]
@@ -257,36 +300,41 @@ def _in_lanes(work: Reductions, space: Space, scope: Elements, lanes: int) -> Se
             store_at(total, array, lane)
         return []
 
-    def begin(group: Sequence[Buffer], first: int) -> None:
+    def begin(row: Elements, group: Sequence[Buffer], first: int) -> None:
         place = index_constant(first)
         for_loop(0, lanes, 1, lambda lane, _: store(
-            elements(arith.addi(place, lane)), group, lane))  # fmt: skip
+            elements(row, arith.addi(place, lane)), group, lane))  # fmt: skip
 
-    def take(group: Sequence[Buffer], first: Any, count: int) -> None:
+    def take(row: Elements, group: Sequence[Buffer], first: Any, count: int) -> None:
         def one(lane: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
-            new = elements(arith.addi(first, lane))
+            new = elements(row, arith.addi(first, lane))
             return store(work.combine(load(group, lane), new), group, lane)
 
         for_loop(0, count, 1, one)
 
     def take_all(first: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
-        for group, start in zip(groups, starts):
-            take(group, arith.addi(first, index_constant(start)), lanes)
+        for row, own in zip(rows, groups):
+            for group, start in zip(own, starts):
+                take(row, group, arith.addi(first, index_constant(start)), lanes)
         return []
 
-    for group, start in zip(groups, starts):
-        begin(group, start)
-    step = lanes * GROUPS
+    for row, own in zip(rows, groups):
+        for group, start in zip(own, starts):
+            begin(row, group, start)
+    step = starts.stop
     whole = size - size % step
     for_loop(step, whole, step, take_all)
-    for start in range(whole, size, lanes):
-        take(groups[0], index_constant(start), min(lanes, size - start))
-    for group in groups[1:]:
-        for_loop(0, lanes, 1, lambda lane, _, group=group: store(
-            work.combine(load(groups[0], lane), load(group, lane)), groups[0], lane))  # fmt: skip
-    return for_loop(
-        0, lanes, 1, lambda lane, totals: work.combine(totals, load(groups[0], lane)), inits
-    )
+    totals: list[Scalar] = []
+    for row, own, init in zip(rows, groups, inits):
+        for start in range(whole, size, lanes):
+            take(row, own[0], index_constant(start), min(lanes, size - start))
+        for group in own[1:]:
+            for_loop(0, lanes, 1, lambda lane, _, own=own, group=group: store(
+                work.combine(load(own[0], lane), load(group, lane)), own[0], lane))  # fmt: skip
+        totals += for_loop(
+            0, lanes, 1, lambda lane, held, own=own: work.combine(held, load(own[0], lane)), init
+        )
+    return totals
 
 
 def chunked_loop(

@@ -8,18 +8,21 @@ row_plan.py says which loops there are. A row is read from memory once and from 
 that follow. What belongs to a row as a whole is computed between the loops.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, Loops, nest, sources
-from tfc.backends.mlir.loops import LoopBody
+from tfc.backends.mlir.loops import LoopBody, LoopNest
 from tfc.backends.mlir.reductions import accumulation, chunked_loop
-from tfc.backends.mlir.scratch import scratch_arrays, scratch_shape
-from tfc.backends.mlir.spaces import Indices, access_positions, bind, merge_loops
+from tfc.backends.mlir.scratch import scratch_arrays, scratch_shape, store_at
+from tfc.backends.mlir.spaces import Indices, Space, access_positions, bind, merge_loops
+from tfc.backends.mlir.streams import Stage, staged, wait_for_stores
+from tfc.backends.mlir.tiled_movement import Tiling
 from tfc.backends.mlir.value import Scalar
+from tfc.backends.mlir.vectors import Position, index_value
 from tfc.hlo.indexing import Index, linearize
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape, leaves
@@ -57,6 +60,7 @@ class _Rows:
 
     def __init__(self, plan: RowPlan, kernel: Kernel, buffers: Sequence[Buffer], scratch: Any):
         self.plan, self.region = plan, plan.region
+        self.in_place = bool(kernel.in_place)
         self.inputs: Sources = sources(kernel, buffers)
         self.order = [i for i in self.region.order if i in self.region.roles]
         reduced = [r.operands[0] for loop in plan.loops for r in loop.reduces]
@@ -109,7 +113,51 @@ class _Rows:
         for i in self.order:
             if self.region.roles[i] == "scalar":
                 self.inputs[i] = top.element(i, self.place.index("scalar", i.array_shape.dims))
+        self.staged = {
+            loop: staged
+            for loop in self.plan.loops
+            if not (loop.reduces or self.in_place) and (staged := self._stages(loop))
+        }
         loops.each(self.rows.sizes, self._row)
+        if self.staged:
+            wait_for_stores()
+
+    def _stages(self, loop: Loop) -> tuple[Tiling, Sequence[Stage | None]] | None:
+        """The tiles of a loop that only stores large results, and a stage for each of them."""
+        columns, buffers = self.columns[loop], self._stored(loop)
+        place = self._place(self._joined(columns.index))
+        index = place.index("full", buffers[0].shape.dims)
+        variables = (*self.rows.variables, *columns.variables)
+        space = Space((), variables, (*self.rows.sizes, *columns.sizes), index)
+        if len(columns.sizes) != 1 or any(b.shape.dims != buffers[0].shape.dims for b in buffers):
+            return None
+        tiles, stages = staged(space, buffers, None)
+        return (tiles, stages) if tiles else None
+
+    def _stored(self, loop: Loop) -> list[Buffer]:
+        """Where a loop stores, one place after the other of each value."""
+        return [buffer for value in loop.stored for buffer in self._buffers(value)]
+
+    def _stream(self, loop: Loop, points: Sequence[Any], inputs: Sources) -> None:
+        """Emit a loop that has stages."""
+        tiles, stages = self.staged[loop]
+        index, buffers = tiles.space.index, self._stored(loop)
+
+        def store(scope: Elements, place: Position) -> None:
+            values = [(scope.element(v, index), b) for v in loop.stored for b in self._buffers(v)]
+            for (value, buffer), stage in zip(values, stages, strict=True):
+                if stage is None:
+                    scope.store(value, buffer, index)
+                else:
+                    store_at(value, stage.memory, index_value(place))
+
+        def flush(scope: Callable[[Position], Elements], first: Position) -> None:
+            for stage, buffer in zip(stages, buffers, strict=True):
+                if stage is not None:
+                    where = buffer.position(index)
+                    stage.flush(first, lambda p, where=where: scope(p).index_value(where))
+
+        tiles.emit(LoopNest().each, points, inputs, store, flush)
 
     def _row(self, points: Sequence[Any]) -> None:
         """Everything that is done for one row."""
@@ -118,8 +166,11 @@ class _Rows:
         row = Elements(known, variables)
         for loop in self.plan.loops:
             self._between(row, known, loop.level - 1)
-            scope = Elements({**known, **stored}, variables)
-            known |= self._loop(scope, loop)
+            inputs = {**known, **stored}
+            if loop in self.staged:
+                self._stream(loop, points, inputs)
+            else:
+                known |= self._loop(Elements(inputs, variables), loop)
             stored |= {v: self._buffers(v)[0] for v in loop.stored}
         self._between(row, known, max(self.plan.levels.values()))
         for output in self.results:

@@ -85,7 +85,8 @@ class Tiling:
         each_tile: Callable[[Sequence[int], Callable[[Sequence[Any]], None]], None],
         outer: Sequence[Any],
         sources: Mapping[Instruction, Buffer | Scalar],
-        body: Callable[[Elements], None],
+        body: Callable[[Elements, Position], None],
+        finish: Callable[[Callable[[Position], Elements], Position], None],
     ) -> None:
         """Emit the loops around `body`, which emits what is done at a point.
 
@@ -93,6 +94,9 @@ class Tiling:
             each_tile: runs a body for each tile, given how many there are along each loop.
             outer: the points of the outermost loops, which are emitted already.
             sources: the buffers of the kernel's operands.
+            body: (the elements at a point, how far it is along the last loop of the tile)
+            finish: emits what is done when the last loop is: (the elements at a point so far along
+                it, the first point)
         """
         sizes, first = self.space.sizes, len(outer)
         edges = [self.edges.get(n, 1) for n in range(len(sizes))]
@@ -114,7 +118,11 @@ class Tiling:
                 for (turned, numbers), stack in zip(self.turned, stacks):
                     value = from_memory(load(stack, self._place(numbers, at)), turned.element_type)
                     scope.know(turned.operand, turned.index, value)
-                body(scope)
+                body(scope, at[last])
+
+            def row(at: Offsets) -> None:
+                for_range(new[last], self.edges[last], 1, lambda p, _: point({**at, last: p}))
+                finish(lambda p: elements({**at, last: p}), new[last])
 
             for (turned, numbers), stack in zip(self.turned, stacks):
                 source = sources[turned.operand]
@@ -123,7 +131,8 @@ class Tiling:
             # The last tile begins inside the one before it, whose points are done.
             new = {n: subtract(starts[n], low[n]) if sizes[n] % e else 0
                    for n, e in self.edges.items()}  # fmt: skip
-            self._each(list(self.edges), new, {}, point)
+            *around, last = self.edges
+            self._each(around, new, {}, row)
 
         each_tile([-(-size // edge) for size, edge in zip(sizes[first:], edges[first:])], tile)
 
