@@ -75,6 +75,14 @@ PROGRAMS = {
     "pooling": "x = f32[3,9,8,5] parameter(0) z = f32[] constant(0) "
                "ROOT r = f32[3,4,4,5] reduce-window(x, z), "
                "window={size=1x3x2x1 stride=1x2x2x1}, to_apply=sum",
+    "pooling's gradient": "x = f32[8,9,8,8] parameter(0) y = f32[8,4,4,8] parameter(1) "
+                          "z = f32[] constant(0) "
+                          "ROOT r = f32[8,9,8,8] select-and-scatter(x, y, z), "
+                          "window={size=1x3x2x1 stride=1x2x2x1}, select=less, scatter=sum",
+    "pooling's gradient of one image":
+        "x = f32[1,9,8,70] parameter(0) y = f32[1,4,4,70] parameter(1) z = f32[] constant(0) "
+        "ROOT r = f32[1,9,8,70] select-and-scatter(x, y, z), "
+        "window={size=1x3x2x1 stride=1x2x2x1}, select=less, scatter=sum",
     "convolution": "x = f32[2,9,8,4] parameter(0) k = f32[3,3,4,40] parameter(1) "
                    "c = f32[2,9,8,40] convolution(x, k), window={size=3x3 pad=1_1x1_1}, "
                    f"{CONVOLUTION} ROOT r = f32[2,9,8,40] abs(c)",
