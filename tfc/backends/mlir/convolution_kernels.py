@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from tfc.backends.mlir.convolution_spec import ConvolutionSpec, convolution_spec
+from tfc.backends.mlir.depthwise import emit_depthwise
 from tfc.backends.mlir.direct_convolution import Block, Finish, emit_direct_convolution
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.epilogues import Epilogue, is_apart
@@ -43,7 +44,9 @@ def emit_convolution_kernel(
     finish = None
     if product is not kernel.root:
         finish = _finish(spec, kernel, buffers, workspace)
-    emit = emit_wide_window if spec.has_wide_window else emit_direct_convolution
+    emit = emit_depthwise if spec.depthwise else emit_direct_convolution
+    if spec.has_wide_window:
+        emit = emit_wide_window
     emit(spec, target, memories, finish, chunk)
 
 

@@ -56,6 +56,8 @@ class ConvolutionSpec:
         """The number of elements of the workspace that the emitted code wants."""
         if self.has_wide_window:
             return prod(self.out.dims[1:]) if self.apart else 1
+        if self.depthwise:
+            return prod(self.out.dims[-2:]) if self.apart else 1
         return self.packed_size(target) + (self.members * self.columns if self.apart else 0)
 
     def packed_size(self, target: Target) -> int:
