@@ -90,6 +90,14 @@ PROGRAMS = {
                              "ROOT r = f32[1,9,8,24] convolution(x, k), "
                              f"window={{size=3x3 pad=1_1x1_1}}, {CONVOLUTION}, "
                              "feature_group_count=24",
+    "gradient of a kernel":
+        "x = f32[2,18,19,3] parameter(0) y = f32[2,18,19,70] parameter(1) "
+        "ROOT r = f32[3,3,3,70] convolution(x, y), window={size=18x19 pad=1_1x1_1}, "
+        "dim_labels=f01b_i01o->01bf",
+    "gradient of a kernel and a step":
+        "x = f32[2,18,19,3] parameter(0) y = f32[2,18,19,70] parameter(1) "
+        "c = f32[3,3,3,70] convolution(x, y), window={size=18x19 pad=1_1x1_1}, "
+        "dim_labels=f01b_i01o->01bf ROOT r = f32[3,3,3,70] negate(c)",
     "gradient of a depthwise kernel":
         "x = f32[2,9,8,24] parameter(0) y = f32[2,9,8,24] parameter(1) "
         "c = f32[3,3,1,24] convolution(x, y), window={size=9x8 pad=1_1x1_1}, "

@@ -178,7 +178,9 @@ def has_tiled_code(root: Instruction) -> bool:
     if matmul_spec(root) is not None:
         return True
     convolution = convolution_spec(root)
-    return convolution is not None and convolution.lhs.strides[-1] == 1
+    return convolution is not None and (
+        convolution.lhs.strides[-1] == 1 or convolution.is_kernel_gradient
+    )
 
 
 def _is_pooling_gradient(kernel: Kernel) -> bool:

@@ -10,6 +10,7 @@ from tfc.backends.mlir.direct_convolution import Block, Finish, emit_direct_conv
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.epilogues import Epilogue, is_apart
 from tfc.backends.mlir.functions import call_part, enclosing_function
+from tfc.backends.mlir.kernel_gradients import emit_kernel_gradient
 from tfc.backends.mlir.kernels import Kernel
 from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.vectors import Position, add, index_value, multiply, subtract
@@ -24,7 +25,7 @@ def convolution_of(kernel: Kernel) -> ConvolutionSpec | None:
     if product is None or any(o.opcode != "parameter" for o in product.operands):
         return None
     spec = convolution_spec(product)
-    return spec and replace(spec, apart=is_apart(kernel))
+    return spec and replace(spec, apart=is_apart(kernel), alone=product is kernel.root)
 
 
 def emit_convolution_kernel(
@@ -47,6 +48,8 @@ def emit_convolution_kernel(
     emit = emit_depthwise if spec.depthwise else emit_direct_convolution
     if spec.has_wide_window:
         emit = emit_wide_window
+    elif spec.is_kernel_gradient:
+        emit = emit_kernel_gradient
     emit(spec, target, memories, finish, chunk)
 
 

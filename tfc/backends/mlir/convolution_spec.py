@@ -12,6 +12,8 @@ from tfc.passes.convolutions import canonical_labels
 from tfc.passes.dots import group_stride
 from tfc.passes.sum_types import tiled_type
 
+_LONG_LINE = 16  # products of a line of the window, for which sums are worth loading
+
 
 @dataclass(frozen=True)
 class ConvolutionSpec:
@@ -21,6 +23,7 @@ class ConvolutionSpec:
     is dense up to its last dimension, along which rhs and out have neighbours.
 
     apart: sums are made in memory apart, and the result from them (an epilogue).
+    alone: nothing follows them.
     """
 
     lhs: Shape
@@ -29,6 +32,7 @@ class ConvolutionSpec:
     window: Window
     groups: int
     apart: bool = False
+    alone: bool = True
 
     @property
     def depthwise(self) -> bool:
@@ -52,10 +56,20 @@ class ConvolutionSpec:
         places = prod(self.out.dims[1:-1])
         return self.depthwise and plain and self.depth >= 4 * places
 
+    @property
+    def is_kernel_gradient(self) -> bool:
+        """True for few results over long lines of a window, each from all features."""
+        plain = all(d.base_dilation == 1 for d in self.window.dimensions)
+        window, places = prod(self.window.size), prod(self.out.dims[1:-1])
+        long = window >= 4 * places and self.window.size[-1] >= _LONG_LINE
+        return self.groups == 1 and plain and long
+
     def workspace_size(self, target: Target) -> int:
         """The number of elements of the workspace that the emitted code wants."""
         if self.has_wide_window:
             return prod(self.out.dims[1:]) if self.apart else 1
+        if self.is_kernel_gradient:
+            return self.out.size if self.apart else 1
         if self.depthwise:
             return prod(self.out.dims[-2:]) if self.apart else 1
         return self.packed_size(target) + (self.members * self.columns if self.apart else 0)
@@ -90,6 +104,8 @@ def convolution_spec(root: Instruction) -> ConvolutionSpec | None:
     spec = ConvolutionSpec(lhs, rhs, out, window, groups)
     dense = group_stride(rhs, range(rhs.rank - 1)) in (0, rhs.dims[-1])
     neighbours = [rhs, out, *([lhs] if spec.depthwise else [])]
+    if spec.is_kernel_gradient:
+        dense = True  # each line is read where it lies
     if not dense or any(s.strides[-1] != 1 for s in neighbours):
         return None
     return spec
