@@ -90,6 +90,10 @@ PROGRAMS = {
                              "ROOT r = f32[1,9,8,24] convolution(x, k), "
                              f"window={{size=3x3 pad=1_1x1_1}}, {CONVOLUTION}, "
                              "feature_group_count=24",
+    "gradient of an image":
+        "x = f32[2,18,19,40] parameter(0) k = f32[3,3,40,3] parameter(1) "
+        "ROOT r = f32[2,36,38,3] convolution(x, k), "
+        f"window={{size=3x3 pad=1_2x1_2 lhs_dilate=2x2}}, {CONVOLUTION}",
     "gradient of a kernel":
         "x = f32[2,18,19,3] parameter(0) y = f32[2,18,19,70] parameter(1) "
         "ROOT r = f32[3,3,3,70] convolution(x, y), window={size=18x19 pad=1_1x1_1}, "

@@ -9,6 +9,7 @@ from tfc.backends.mlir.depthwise import emit_depthwise
 from tfc.backends.mlir.direct_convolution import Block, Finish, emit_direct_convolution
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.epilogues import Epilogue, is_apart
+from tfc.backends.mlir.few_features import emit_few_features
 from tfc.backends.mlir.functions import call_part, enclosing_function
 from tfc.backends.mlir.kernel_gradients import emit_kernel_gradient
 from tfc.backends.mlir.kernels import Kernel
@@ -50,6 +51,8 @@ def emit_convolution_kernel(
         emit = emit_wide_window
     elif spec.is_kernel_gradient:
         emit = emit_kernel_gradient
+    elif spec.has_few_features(target):
+        emit = emit_few_features
     emit(spec, target, memories, finish, chunk)
 
 

@@ -12,7 +12,22 @@ from tfc.passes.convolutions import canonical_labels
 from tfc.passes.dots import group_stride
 from tfc.passes.sum_types import tiled_type
 
+_MANY = 16  # features of the array, for which adding up what they make costs little
+_MOST_SPREAD = 6  # vectors that are in registers for each of two elements at least
 _LONG_LINE = 16  # products of a line of the window, for which sums are worth loading
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far an element of the array reaches along a line of results, with all their features.
+
+    vectors: how many hold what it adds. start: the first place that element 0 reaches, counted from
+    the beginning of the sums, in which the result begins at place `before`.
+    """
+
+    vectors: int
+    start: int
+    before: int
 
 
 @dataclass(frozen=True)
@@ -64,6 +79,31 @@ class ConvolutionSpec:
         long = window >= 4 * places and self.window.size[-1] >= _LONG_LINE
         return self.groups == 1 and plain and long
 
+    def has_few_features(self, target: Target) -> bool:
+        """True for results whose features leave most lanes of a vector empty, and from so many
+        features that places of the window are better beside them."""
+        d, lanes = self.window.dimensions[-1], target.lanes(self.lhs.element_type.bits)
+        plain = self.groups == 1 and d.stride == d.window_dilation == 1 < d.size
+        lies = self.out.strides[-2:] == (self.columns, 1)
+        few = 2 * self.columns <= lanes and self.spread(target).vectors <= _MOST_SPREAD
+        return plain and lies and few and self.rhs.dims[-2] >= _MANY
+
+    def spread(self, target: Target) -> "Spread":
+        """What an element of the array adds to the sums of a line, if there are few features."""
+        d, lanes = self.window.dimensions[-1], target.lanes(self.lhs.element_type.bits)
+        first = d.low - (d.size - 1)  # the first place that element 0 reaches
+        before = max(-first, 0)
+        return Spread(-(-d.size * self.columns // lanes), first + before, before)
+
+    def line_sums(self, target: Target) -> int:
+        """The elements of the workspace that hold the sums of a line, whole vectors."""
+        d, lanes = self.window.dimensions[-1], target.lanes(self.lhs.element_type.bits)
+        spread = self.spread(target)
+        last = spread.start + (self.lhs.dims[-2] - 1) * d.base_dilation
+        size = max(last * self.columns + spread.vectors * lanes,
+                   (spread.before + self.out.dims[-2]) * self.columns + lanes)  # fmt: skip
+        return -(-size // lanes) * lanes
+
     def workspace_size(self, target: Target) -> int:
         """The number of elements of the workspace that the emitted code wants."""
         if self.has_wide_window:
@@ -72,6 +112,10 @@ class ConvolutionSpec:
             return self.out.size if self.apart else 1
         if self.depthwise:
             return prod(self.out.dims[-2:]) if self.apart else 1
+        if self.has_few_features(target):
+            rows = prod(self.rhs.dims[:-3]) * self.rhs.dims[-2]
+            width = self.spread(target).vectors * target.lanes(self.lhs.element_type.bits)
+            return self.line_sums(target) + rows * width
         return self.packed_size(target) + (self.members * self.columns if self.apart else 0)
 
     def packed_size(self, target: Target) -> int:
