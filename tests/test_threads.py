@@ -123,8 +123,9 @@ def test_the_bits_are_the_same_for_any_number_of_threads(name, shared):
     source = module(PROGRAMS[name])
     executable = tfc.compile(source)
     assert ".all" in executable.as_text("mlir"), "nothing is shared"
+    generator = np.random.default_rng(5)
     arguments = [
-        (RANDOM.standard_normal(s.dims) * 4).astype(s.element_type.dtype)
+        (generator.standard_normal(s.dims) * 4).astype(s.element_type.dtype)
         for s in executable.parameter_shapes
     ]
     results = []

@@ -14,7 +14,8 @@ from tfc.passes.sum_types import tiled_type
 
 _MANY = 16  # features of the array, for which adding up what they make costs little
 _MOST_SPREAD = 6  # vectors that are in registers for each of two elements at least
-_LONG_LINE = 16  # products of a line of the window, for which sums are worth loading
+_LONG_LINE = 8  # products of a line of the window, for which sums are worth loading
+_FEW_BATCHES = 32
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,15 @@ class ConvolutionSpec:
 
     @property
     def is_kernel_gradient(self) -> bool:
-        """True for few results over long lines of a window, each from all features."""
+        """True for few results over long lines of a window, each from all features.
+
+        Of many batches, tiles use what they load of the kernel often enough without lines.
+        """
         plain = all(d.base_dilation == 1 for d in self.window.dimensions)
-        window, places = prod(self.window.size), prod(self.out.dims[1:-1])
-        long = window >= 4 * places and self.window.size[-1] >= _LONG_LINE
-        return self.groups == 1 and plain and long
+        wide = prod(self.window.size) >= 4 * prod(self.out.dims[1:-1])
+        line = self.window.size[-1]
+        few = line >= _LONG_LINE and self.out.dims[0] <= min(2 * line, _FEW_BATCHES)
+        return self.groups == 1 and plain and wide and few
 
     def has_few_features(self, target: Target) -> bool:
         """True for results whose features leave most lanes of a vector empty, and from so many
