@@ -90,6 +90,14 @@ PROGRAMS = {
                              "ROOT r = f32[1,9,8,24] convolution(x, k), "
                              f"window={{size=3x3 pad=1_1x1_1}}, {CONVOLUTION}, "
                              "feature_group_count=24",
+    "depthwise convolution of lines":
+        "x = f32[6,40,24] parameter(0) k = f32[3,1,24] parameter(1) "
+        "ROOT r = f32[6,40,24] convolution(x, k), window={size=3 pad=1_1}, "
+        "dim_labels=b0f_0io->b0f, feature_group_count=24",
+    "gradient of lines":
+        "x = f32[6,40,24] parameter(0) k = f32[3,24,2] parameter(1) "
+        "ROOT r = f32[6,80,2] convolution(x, k), window={size=3 pad=1_2 lhs_dilate=2}, "
+        "dim_labels=b0f_0io->b0f",
     "gradient of an image":
         "x = f32[2,18,19,40] parameter(0) k = f32[3,3,40,3] parameter(1) "
         "ROOT r = f32[2,36,38,3] convolution(x, k), "

@@ -1,10 +1,10 @@
 """A kernel of a convolution in its tiled form, with what comes after it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tfc.backends.mlir.convolution_spec import ConvolutionSpec, convolution_spec
+from tfc.backends.mlir.convolution_spec import ConvolutionSpec, Form, convolution_spec
 from tfc.backends.mlir.depthwise import emit_depthwise
 from tfc.backends.mlir.direct_convolution import Block, Finish, emit_direct_convolution
 from tfc.backends.mlir.elements import Buffer
@@ -46,14 +46,16 @@ def emit_convolution_kernel(
     finish = None
     if product is not kernel.root:
         finish = _finish(spec, kernel, buffers, workspace)
-    emit = emit_depthwise if spec.depthwise else emit_direct_convolution
-    if spec.has_wide_window:
-        emit = emit_wide_window
-    elif spec.is_kernel_gradient:
-        emit = emit_kernel_gradient
-    elif spec.has_few_features(target):
-        emit = emit_few_features
-    emit(spec, target, memories, finish, chunk)
+    _EMIT[spec.form(target)](spec, target, memories, finish, chunk)
+
+
+_EMIT: dict[Form, Callable[..., None]] = {
+    "wide window": emit_wide_window,
+    "kernel gradient": emit_kernel_gradient,
+    "few features": emit_few_features,
+    "depthwise": emit_depthwise,
+    "direct": emit_direct_convolution,
+}
 
 
 def _finish(

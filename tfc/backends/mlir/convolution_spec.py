@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import prod
+from typing import Literal
 
 from tfc.backends.target import Target
 from tfc.hlo.convolution import convolution_window, group_counts
@@ -12,6 +13,7 @@ from tfc.passes.convolutions import canonical_labels
 from tfc.passes.dots import group_stride
 from tfc.passes.sum_types import tiled_type
 
+Form = Literal["wide window", "kernel gradient", "few features", "depthwise", "direct"]
 _MANY = 16  # features of the array, for which adding up what they make costs little
 _MOST_SPREAD = 6  # vectors that are in registers for each of two elements at least
 _LONG_LINE = 8  # products of a line of the window, for which sums are worth loading
@@ -109,19 +111,32 @@ class ConvolutionSpec:
                    (spread.before + self.out.dims[-2]) * self.columns + lanes)  # fmt: skip
         return -(-size // lanes) * lanes
 
+    def form(self, target: Target) -> Form:
+        """The code that computes it fastest."""
+        if self.has_wide_window:
+            return "wide window"
+        if self.is_kernel_gradient:
+            return "kernel gradient"
+        if self.has_few_features(target):
+            return "few features"
+        return "depthwise" if self.depthwise else "direct"
+
     def workspace_size(self, target: Target) -> int:
         """The number of elements of the workspace that the emitted code wants."""
-        if self.has_wide_window:
-            return prod(self.out.dims[1:]) if self.apart else 1
-        if self.is_kernel_gradient:
-            return self.out.size if self.apart else 1
-        if self.depthwise:
-            return prod(self.out.dims[-2:]) if self.apart else 1
-        if self.has_few_features(target):
-            rows = prod(self.rhs.dims[:-3]) * self.rhs.dims[-2]
-            width = self.spread(target).vectors * target.lanes(self.lhs.element_type.bits)
-            return self.line_sums(target) + rows * width
-        return self.packed_size(target) + (self.members * self.columns if self.apart else 0)
+        match self.form(target):
+            case "wide window":
+                return prod(self.out.dims[1:]) if self.apart else 1
+            case "kernel gradient":
+                return self.out.size if self.apart else 1
+            case "depthwise":
+                return prod(self.out.dims[-2:]) if self.apart else 1
+            case "few features":
+                rows = prod(self.rhs.dims[:-3]) * self.rhs.dims[-2]
+                width = self.spread(target).vectors * target.lanes(self.lhs.element_type.bits)
+                return self.line_sums(target) + rows * width
+            case _:
+                apart = self.members * self.columns if self.apart else 0
+                return self.packed_size(target) + apart
 
     def packed_size(self, target: Target) -> int:
         """The number of elements of the packed kernel, with slack."""

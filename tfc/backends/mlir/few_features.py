@@ -43,7 +43,8 @@ def emit_few_features(
     Args:
         memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
             the result's memory is left to `finish`.
-        chunk: emit only that share of the first spatial dimension; the workspace is its own.
+        chunk: emit only that share of the first spatial dimension, or of the batches if there
+            is but one; the workspace is its own.
     """
     lhs, rhs, out, workspace = memories
     _FewFeatures(spec, target, lhs, rhs, out, workspace, finish, chunk).emit()
@@ -68,9 +69,10 @@ class _FewFeatures:
     def emit(self) -> None:
         """Emit all batches."""
         self._pack()
+        count, lines = self.spec.out.dims[0], len(self.spec.window.dimensions) > 1
         lhs, out = self.spec.lhs.strides[0], self.spec.out.strides[0]
         for_range(
-            0, self.spec.out.dims[0], 1,
+            *(self.chunk.part(count) if self.chunk and not lines else (0, count)), 1,
             lambda b, _: self._lines(b, (), [], multiply(b, lhs), multiply(b, out)),
         )  # fmt: skip
 

@@ -82,9 +82,13 @@ class ConvolutionSplit:
 @cache
 def split_convolution(spec: ConvolutionSpec, target: Target, most: int) -> ConvolutionSplit:
     """The way to share a convolution among so many chunks."""
-    if spec.is_kernel_gradient and feature_chunks(spec, target):
+    form, shared = spec.form(target), 1
+    if form == "kernel gradient" and feature_chunks(spec, target):
         return ConvolutionSplit(max(min(most, feature_chunks(spec, target)), 1), spec)
+    if form in ("kernel gradient", "wide window"):
+        shared = widest_place(spec)
     if len(spec.window.dimensions) < 2:
-        return ConvolutionSplit(1, spec)
-    shared = widest_place(spec) if spec.has_wide_window or spec.is_kernel_gradient else 1
+        if form not in ("depthwise", "few features"):
+            return ConvolutionSplit(1, spec)
+        shared = 0
     return ConvolutionSplit(max(min(most, spec.out.dims[shared]), 1), spec)
