@@ -75,6 +75,14 @@ PROGRAMS = {
     "pooling": "x = f32[3,9,8,5] parameter(0) z = f32[] constant(0) "
                "ROOT r = f32[3,4,4,5] reduce-window(x, z), "
                "window={size=1x3x2x1 stride=1x2x2x1}, to_apply=sum",
+    "pooling's gradient": "x = f32[8,9,8,8] parameter(0) y = f32[8,4,4,8] parameter(1) "
+                          "z = f32[] constant(0) "
+                          "ROOT r = f32[8,9,8,8] select-and-scatter(x, y, z), "
+                          "window={size=1x3x2x1 stride=1x2x2x1}, select=less, scatter=sum",
+    "pooling's gradient of one image":
+        "x = f32[1,9,8,70] parameter(0) y = f32[1,4,4,70] parameter(1) z = f32[] constant(0) "
+        "ROOT r = f32[1,9,8,70] select-and-scatter(x, y, z), "
+        "window={size=1x3x2x1 stride=1x2x2x1}, select=less, scatter=sum",
     "convolution": "x = f32[2,9,8,4] parameter(0) k = f32[3,3,4,40] parameter(1) "
                    "c = f32[2,9,8,40] convolution(x, k), window={size=3x3 pad=1_1x1_1}, "
                    f"{CONVOLUTION} ROOT r = f32[2,9,8,40] abs(c)",
@@ -82,6 +90,26 @@ PROGRAMS = {
                              "ROOT r = f32[1,9,8,24] convolution(x, k), "
                              f"window={{size=3x3 pad=1_1x1_1}}, {CONVOLUTION}, "
                              "feature_group_count=24",
+    "depthwise convolution of lines":
+        "x = f32[6,40,24] parameter(0) k = f32[3,1,24] parameter(1) "
+        "ROOT r = f32[6,40,24] convolution(x, k), window={size=3 pad=1_1}, "
+        "dim_labels=b0f_0io->b0f, feature_group_count=24",
+    "gradient of lines":
+        "x = f32[6,40,24] parameter(0) k = f32[3,24,2] parameter(1) "
+        "ROOT r = f32[6,80,2] convolution(x, k), window={size=3 pad=1_2 lhs_dilate=2}, "
+        "dim_labels=b0f_0io->b0f",
+    "gradient of an image":
+        "x = f32[2,18,19,40] parameter(0) k = f32[3,3,40,3] parameter(1) "
+        "ROOT r = f32[2,36,38,3] convolution(x, k), "
+        f"window={{size=3x3 pad=1_2x1_2 lhs_dilate=2x2}}, {CONVOLUTION}",
+    "gradient of a kernel":
+        "x = f32[2,18,19,3] parameter(0) y = f32[2,18,19,70] parameter(1) "
+        "ROOT r = f32[3,3,3,70] convolution(x, y), window={size=18x19 pad=1_1x1_1}, "
+        "dim_labels=f01b_i01o->01bf",
+    "gradient of a kernel and a step":
+        "x = f32[2,18,19,3] parameter(0) y = f32[2,18,19,70] parameter(1) "
+        "c = f32[3,3,3,70] convolution(x, y), window={size=18x19 pad=1_1x1_1}, "
+        "dim_labels=f01b_i01o->01bf ROOT r = f32[3,3,3,70] negate(c)",
     "gradient of a depthwise kernel":
         "x = f32[2,9,8,24] parameter(0) y = f32[2,9,8,24] parameter(1) "
         "c = f32[3,3,1,24] convolution(x, y), window={size=9x8 pad=1_1x1_1}, "

@@ -63,20 +63,26 @@ def random_convolution(choose: random.Random) -> tuple[Instruction, list[Instruc
             return product, [x, y]
 
 
+def with_epilogue(
+    choose: random.Random, product: Instruction, parameters: list[Instruction]
+) -> tuple[Instruction, list[Instruction]]:
+    """The convolution with something that follows it, or nothing."""
+    rank = product.array_shape.rank
+    if choose.random() < 0.5:  # an epilogue that finishes the sums in their place
+        added = builder.parameter(2, product.array_shape)
+        return builder.binary("add", added, product), [*parameters, added]
+    if choose.random() < 0.6:  # and one that needs them apart
+        product = builder.instruction("transpose", [product], dimensions=tuple(
+            choose.sample(range(rank), rank)))  # fmt: skip
+        product = builder.binary("multiply", product, product)
+    return product, parameters
+
+
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("seed", range(10))
 def test_depthwise_convolutions_with_wide_windows(seed: int, name: str):
     choose = random.Random(seed * 3 + len(name))
-    product, parameters = random_convolution(choose)
-    rank = product.array_shape.rank
-    if choose.random() < 0.5:  # an epilogue that finishes the sums in their place
-        parameters.append(builder.parameter(2, product.array_shape))
-        product = builder.binary("add", parameters[2], product)
-    elif choose.random() < 0.6:  # and one that needs them apart
-        product = builder.instruction("transpose", [product], dimensions=tuple(
-            choose.sample(range(rank), rank)))  # fmt: skip
-        product = builder.binary("multiply", product, product)
-    check(product, parameters, TARGETS[name])
+    check(*with_epilogue(choose, *random_convolution(choose)), TARGETS[name])
 
 
 def gradient_of_kernel(

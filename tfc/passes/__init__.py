@@ -36,6 +36,7 @@ from tfc.passes.split_reductions import SplitReductions
 from tfc.passes.trip_counts import TripCounts
 from tfc.passes.unroll import Unroll
 from tfc.passes.unused import Unused
+from tfc.passes.window_edges import WindowEdges
 
 __all__ = [
     "ORDERINGS",
@@ -72,6 +73,7 @@ _MADE = (
     Layouts,
     SplitReductions,
     EpilogueFusion,
+    WindowEdges,
     RowFusion,
     Fusion,
     MultiOutput,
@@ -113,6 +115,8 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("cse", "fusion", "fusion counts users, and equal values have too few each"),
     ("simplify", "rows", "rules see only the parts of a computation that was fused apart"),
     ("cse", "rows", "equal values have too few users each"),
+    ("layout", "window-edges", "the kernel is for some layouts of its arrays only"),
+    ("window-edges", "fusion", "loops take the padding and the slice that windows could have"),
     ("rows", "fusion", "reductions fused with their producers are no part of larger kernels"),
     ("simplify", "copies", "simplify removes copies"),
     ("convolutions", "layout", "a canonical convolution has transposes around it"),
@@ -164,6 +168,7 @@ def default_pipeline(
             *layouts,
             *((SplitReductions(),) if kinds.rows else ()),
             *((EpilogueFusion(),) if kinds.epilogues else ()),
+            *((WindowEdges(kinds.takes_edges),) if kinds.takes_edges else ()),
             *((RowFusion(max_instructions),) if kinds.rows else ()),
             Fusion(max_instructions),
             *((several,) if kinds.several_results else ()),

@@ -22,6 +22,8 @@ class KernelKinds:
     selections: topk of few elements of long rows, without sorting the rows.
     takes_layouts: whether the kernel of a dot or convolution that is fast reads its operands and
         writes its result in the layouts that these have; without an answer all stay row-major.
+    takes_edges: whether the kernel of a select-and-scatter, or of a slice of one, pads its operand
+        and takes the slice on the way.
     """
 
     rows: bool = False
@@ -31,6 +33,7 @@ class KernelKinds:
     dear_calls: bool = False
     selections: bool = False
     takes_layouts: Callable[[Instruction], bool] | None = None
+    takes_edges: Callable[[Instruction], bool] | None = None
 
 
 LOOPS_ONLY = KernelKinds()

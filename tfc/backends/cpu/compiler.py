@@ -24,6 +24,7 @@ from tfc.backends.llvm import (
     to_llvm_ir,
 )
 from tfc.backends.mlir.kernels import kernel_of
+from tfc.backends.mlir.pooling_gradients import is_pooling_gradient
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction, Module
@@ -40,6 +41,7 @@ KERNEL_KINDS = KernelKinds(
     reducing_stores=True,
     selections=True,
     takes_layouts=has_tiled_code,
+    takes_edges=is_pooling_gradient,
 )
 STAGES = ("hlo", "optimized", "mlir", "llvm", "asm")
 

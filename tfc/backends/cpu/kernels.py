@@ -13,6 +13,7 @@ from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
 from tfc.backends.mlir.loops import Chunk, LoopNest, SplitNest
 from tfc.backends.mlir.matmul import MatmulSpec
 from tfc.backends.mlir.matmul_schedule import Strides
+from tfc.backends.mlir.pooling_gradients import emit_pooling_gradient, is_pooling_gradient
 from tfc.backends.mlir.program_state import emit_state_update
 from tfc.backends.mlir.provider import func, ir
 from tfc.backends.mlir.rows import emit_rows, row_workspace
@@ -36,6 +37,7 @@ from tfc.hlo.shape import Shape
 from tfc.passes.dots import DotGroups, dot_groups, group_stride
 from tfc.passes.row_plan import row_plan
 from tfc.passes.sum_types import tiled_type
+from tfc.passes.window_edges import windows_in
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,8 @@ def emit_kernel(name: str, kernel: Kernel, target: Target, chunks: int = 1) -> N
             emit_dot_kernel(spec, target, kernel, buffers, memrefs[-1], chunk)
         elif convolution is not None:
             emit_convolution_kernel(convolution, target, kernel, buffers, memrefs[-1], chunk)
+        elif _is_pooling_gradient(kernel):
+            emit_pooling_gradient(kernel, buffers, target, loops)
         elif sequential is not None:
             extra = [memrefs[-1]] if scratch is not None else []
             if sequential.shared is not None:
@@ -172,7 +176,14 @@ def has_tiled_code(root: Instruction) -> bool:
     if matmul_spec(root) is not None:
         return True
     convolution = convolution_spec(root)
-    return convolution is not None and convolution.lhs.strides[-1] == 1
+    return convolution is not None and (
+        convolution.lhs.strides[-1] == 1 or convolution.is_kernel_gradient
+    )
+
+
+def _is_pooling_gradient(kernel: Kernel) -> bool:
+    is_scatter = windows_in(kernel.root).opcode == "select-and-scatter"
+    return is_scatter and is_pooling_gradient(kernel.root)
 
 
 def matmul_of(kernel: Kernel) -> MatmulSpec | None:
@@ -189,6 +200,8 @@ def chunk_count(kernel: Kernel, target: Target, most: int) -> int:
     if convolution is not None:
         return split_convolution(convolution, target, most).chunks
     sequential = SEQUENTIAL.get(kernel.root.opcode)
+    if _is_pooling_gradient(kernel):
+        return most
     if sequential is not None and not (sequential.shared and sequential.shared(kernel.root)):
         return 1
     return most

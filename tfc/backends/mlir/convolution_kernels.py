@@ -1,14 +1,17 @@
 """A kernel of a convolution in its tiled form, with what comes after it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tfc.backends.mlir.convolution_spec import ConvolutionSpec, convolution_spec
+from tfc.backends.mlir.convolution_spec import ConvolutionSpec, Form, convolution_spec
+from tfc.backends.mlir.depthwise import emit_depthwise
 from tfc.backends.mlir.direct_convolution import Block, Finish, emit_direct_convolution
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.epilogues import Epilogue, is_apart
+from tfc.backends.mlir.few_features import emit_few_features
 from tfc.backends.mlir.functions import Part
+from tfc.backends.mlir.kernel_gradients import emit_kernel_gradient
 from tfc.backends.mlir.kernels import Kernel
 from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.vectors import Position, add, index_value, multiply, subtract
@@ -23,7 +26,7 @@ def convolution_of(kernel: Kernel) -> ConvolutionSpec | None:
     if product is None or any(o.opcode != "parameter" for o in product.operands):
         return None
     spec = convolution_spec(product)
-    return spec and replace(spec, apart=is_apart(kernel))
+    return spec and replace(spec, apart=is_apart(kernel), alone=product is kernel.root)
 
 
 def emit_convolution_kernel(
@@ -43,8 +46,16 @@ def emit_convolution_kernel(
     finish = None
     if product is not kernel.root:
         finish = _finish(spec, kernel, buffers, workspace)
-    emit = emit_wide_window if spec.has_wide_window else emit_direct_convolution
-    emit(spec, target, memories, finish, chunk)
+    _EMIT[spec.form(target)](spec, target, memories, finish, chunk)
+
+
+_EMIT: dict[Form, Callable[..., None]] = {
+    "wide window": emit_wide_window,
+    "kernel gradient": emit_kernel_gradient,
+    "few features": emit_few_features,
+    "depthwise": emit_depthwise,
+    "direct": emit_direct_convolution,
+}
 
 
 def _finish(

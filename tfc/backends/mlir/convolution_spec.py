@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import prod
+from typing import Literal
 
 from tfc.backends.target import Target
 from tfc.hlo.convolution import convolution_window, group_counts
@@ -12,6 +13,25 @@ from tfc.passes.convolutions import canonical_labels
 from tfc.passes.dots import group_stride
 from tfc.passes.sum_types import tiled_type
 
+Form = Literal["wide window", "kernel gradient", "few features", "depthwise", "direct"]
+_MANY = 16  # features of the array, for which adding up what they make costs little
+_MOST_SPREAD = 6  # vectors that are in registers for each of two elements at least
+_LONG_LINE = 8  # products of a line of the window, for which sums are worth loading
+_FEW_BATCHES = 32
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far an element of the array reaches along a line of results, with all their features.
+
+    vectors: how many hold what it adds. start: the first place that element 0 reaches, counted from
+    the beginning of the sums, in which the result begins at place `before`.
+    """
+
+    vectors: int
+    start: int
+    before: int
+
 
 @dataclass(frozen=True)
 class ConvolutionSpec:
@@ -21,6 +41,7 @@ class ConvolutionSpec:
     is dense up to its last dimension, along which rhs and out have neighbours.
 
     apart: sums are made in memory apart, and the result from them (an epilogue).
+    alone: nothing follows them.
     """
 
     lhs: Shape
@@ -29,6 +50,7 @@ class ConvolutionSpec:
     window: Window
     groups: int
     apart: bool = False
+    alone: bool = True
 
     @property
     def depthwise(self) -> bool:
@@ -52,11 +74,69 @@ class ConvolutionSpec:
         places = prod(self.out.dims[1:-1])
         return self.depthwise and plain and self.depth >= 4 * places
 
+    @property
+    def is_kernel_gradient(self) -> bool:
+        """True for few results over long lines of a window, each from all features.
+
+        Of many batches, tiles use what they load of the kernel often enough without lines.
+        """
+        plain = all(d.base_dilation == 1 for d in self.window.dimensions)
+        wide = prod(self.window.size) >= 4 * prod(self.out.dims[1:-1])
+        line = self.window.size[-1]
+        few = line >= _LONG_LINE and self.out.dims[0] <= min(2 * line, _FEW_BATCHES)
+        return self.groups == 1 and plain and wide and few
+
+    def has_few_features(self, target: Target) -> bool:
+        """True for results whose features leave most lanes of a vector empty, and from so many
+        features that places of the window are better beside them."""
+        d, lanes = self.window.dimensions[-1], target.lanes(self.lhs.element_type.bits)
+        plain = self.groups == 1 and d.stride == d.window_dilation == 1 < d.size
+        lies = self.out.strides[-2:] == (self.columns, 1)
+        few = 2 * self.columns <= lanes and self.spread(target).vectors <= _MOST_SPREAD
+        return plain and lies and few and self.rhs.dims[-2] >= _MANY
+
+    def spread(self, target: Target) -> "Spread":
+        """What an element of the array adds to the sums of a line, if there are few features."""
+        d, lanes = self.window.dimensions[-1], target.lanes(self.lhs.element_type.bits)
+        first = d.low - (d.size - 1)  # the first place that element 0 reaches
+        before = max(-first, 0)
+        return Spread(-(-d.size * self.columns // lanes), first + before, before)
+
+    def line_sums(self, target: Target) -> int:
+        """The elements of the workspace that hold the sums of a line, whole vectors."""
+        d, lanes = self.window.dimensions[-1], target.lanes(self.lhs.element_type.bits)
+        spread = self.spread(target)
+        last = spread.start + (self.lhs.dims[-2] - 1) * d.base_dilation
+        size = max(last * self.columns + spread.vectors * lanes,
+                   (spread.before + self.out.dims[-2]) * self.columns + lanes)  # fmt: skip
+        return -(-size // lanes) * lanes
+
+    def form(self, target: Target) -> Form:
+        """The code that computes it fastest."""
+        if self.has_wide_window:
+            return "wide window"
+        if self.is_kernel_gradient:
+            return "kernel gradient"
+        if self.has_few_features(target):
+            return "few features"
+        return "depthwise" if self.depthwise else "direct"
+
     def workspace_size(self, target: Target) -> int:
         """The number of elements of the workspace that the emitted code wants."""
-        if self.has_wide_window:
-            return prod(self.out.dims[1:]) if self.apart else 1
-        return self.packed_size(target) + (self.members * self.columns if self.apart else 0)
+        match self.form(target):
+            case "wide window":
+                return prod(self.out.dims[1:]) if self.apart else 1
+            case "kernel gradient":
+                return self.out.size if self.apart else 1
+            case "depthwise":
+                return prod(self.out.dims[-2:]) if self.apart else 1
+            case "few features":
+                rows = prod(self.rhs.dims[:-3]) * self.rhs.dims[-2]
+                width = self.spread(target).vectors * target.lanes(self.lhs.element_type.bits)
+                return self.line_sums(target) + rows * width
+            case _:
+                apart = self.members * self.columns if self.apart else 0
+                return self.packed_size(target) + apart
 
     def packed_size(self, target: Target) -> int:
         """The number of elements of the packed kernel, with slack."""
@@ -88,6 +168,8 @@ def convolution_spec(root: Instruction) -> ConvolutionSpec | None:
     spec = ConvolutionSpec(lhs, rhs, out, window, groups)
     dense = group_stride(rhs, range(rhs.rank - 1)) in (0, rhs.dims[-1])
     neighbours = [rhs, out, *([lhs] if spec.depthwise else [])]
+    if spec.is_kernel_gradient:
+        dense = True  # each line is read where it lies
     if not dense or any(s.strides[-1] != 1 for s in neighbours):
         return None
     return spec

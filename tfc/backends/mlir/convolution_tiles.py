@@ -37,7 +37,6 @@ class Walk:
 class Tiles:
     """Tiles of `count` members, `height` in each, and of `columns` features, `width` in each.
 
-    depthwise: each feature of the result is of its own feature of the array.
     panel_step: from a column to the next in the packed kernel.
     features: how many of the array's make one of the result, `feature_step` apart.
     lhs_step, out_step: from a member to the next, in the array and in the result.
@@ -46,7 +45,6 @@ class Tiles:
     vectors: Vectors
     height: int
     width: int
-    depthwise: bool
     columns: Position
     panel_step: Position
     count: Position
@@ -80,11 +78,11 @@ class Tiles:
             columns, panel_step, count, lhs_step, out_step, *rest = values[5:]
             walks = [Walk(*rest[n : n + 3]) for n in range(0, len(rest), 3)]
             Tiles(
-                self.vectors, self.height, self.width, self.depthwise, columns, panel_step, count,
+                self.vectors, self.height, self.width, columns, panel_step, count,
                 features, feature_step, lhs_step, out_step, walks,
             ).emit(memories, starts, unroll, even)  # fmt: skip
 
-        key = self.vectors, self.height, self.width, self.depthwise, unroll, even
+        key = self.vectors, self.height, self.width, unroll, even
         values = [features, feature_step, *values]
         call_part("convolution", key, memories, values, body, any_size=True)
 
@@ -101,12 +99,12 @@ class Tiles:
         whole = self.features if even else round_down(self.features, unroll)
 
         def panel(j: Position, _: Any) -> None:
-            first, right = add(lhs, j) if self.depthwise else lhs, multiply(j, self.panel_step)
+            right = add(rhs, multiply(j, self.panel_step))
 
             def tile(member: Position, _: Any) -> None:
                 sums = [self.vectors.zero()] * (self.height * self._count)
-                start = add(first, multiply(member, self.lhs_step))
-                sums = self._sum(memories, start, add(rhs, right), sums, self.walks, unroll, whole)
+                start = add(lhs, multiply(member, self.lhs_step))
+                sums = self._sum(memories, start, right, sums, self.walks, unroll, whole)
                 self._store(sums, memories[2], add(out, j, multiply(member, self.out_step)))
 
             for_range(0, self.count, self.height, tile)
@@ -152,21 +150,12 @@ class Tiles:
         row = [vectors.load(memories[1], add(at, j * vectors.lanes)) for j in range(count)]
         start = add(lhs, multiply(feature, self.feature_step))
         for i in range(self.height):
-            factors = self._factors(memories[0], add(start, multiply(i, self.lhs_step)))
+            factor = load(memories[0], add(start, multiply(i, self.lhs_step)))
+            factor = vectors.broadcast(factor)
             for j in range(count):
                 place = i * count + j
-                sums[place] = vectors.multiply_add(factors[j], row[j], sums[place])
+                sums[place] = vectors.multiply_add(factor, row[j], sums[place])
         return sums
-
-    def _factors(self, memory: Any, position: Position) -> list[Any]:
-        """What the vectors of a row are multiplied by: one feature, or each its own."""
-        vectors = self.vectors
-        if not self.depthwise:
-            return [vectors.broadcast(load(memory, position))] * self._count
-        return [
-            vectors.load(memory, add(position, j * vectors.lanes), self.width - j * vectors.lanes)
-            for j in range(self._count)
-        ]
 
     def _store(self, sums: Sequence[Any], memory: Any, out: Position) -> None:
         vectors = self.vectors

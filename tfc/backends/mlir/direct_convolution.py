@@ -13,31 +13,23 @@ window is inside, and of different batches elsewhere. Which places are inside is
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import gcd, prod
+from math import prod
 from typing import Any, Protocol
 
 from tfc.backends.mlir.convolution_spec import ConvolutionSpec
+from tfc.backends.mlir.convolution_taps import Taps, interior, taps_of
 from tfc.backends.mlir.convolution_tiles import Tiles, Walk
 from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.matmul_schedule import tile_shape
 from tfc.backends.mlir.packing import Panels, in_place, pack
-from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.vectors import (
     Position,
     Vectors,
     add,
-    divide,
-    divide_up,
     for_range,
-    index_value,
-    maximum,
-    minimum,
     multiply,
-    round_down,
-    subtract,
 )
 from tfc.backends.target import Target
-from tfc.hlo.window import WindowDimension
 
 _SMALL = 32**3  # multiplications of a block: code for just these sizes is then worth it
 
@@ -66,52 +58,6 @@ def emit_direct_convolution(
     """
     lhs, rhs, out, workspace = memories
     _Direct(spec, target, lhs, rhs, out, workspace, finish, chunk).emit()
-
-
-@dataclass(frozen=True)
-class _Taps:
-    """The places of the window along a dimension that are inside, as an arithmetic sequence.
-
-    Number t of `count` is place first + t·step of the window, at `at` + t·move in the array.
-    """
-
-    count: Position
-    first: Position
-    step: int
-    at: Position
-    move: int
-
-
-def _taps(d: WindowDimension, size: int, count: int, place: Position) -> _Taps:
-    """The taps for a place of a result's dimension of `count`, over an array's of `size`."""
-    start = add(multiply(place, d.stride), -d.low)
-    last = (count - 1) * d.stride - d.low  # the largest start
-    if d.base_dilation == 1 and d.low <= 0 and last + d.extent <= size:
-        return _Taps(d.size, 0, 1, start, d.window_dilation)
-    shared = gcd(d.window_dilation, d.base_dilation)
-    step, move = d.base_dilation // shared, d.window_dilation // shared
-    dilated = (size - 1) * d.base_dilation + 1
-    lower = divide_up(maximum(subtract(0, start), 0), d.window_dilation)
-    upper = divide_up(maximum(subtract(dilated, start), 0), d.window_dilation)
-    upper = minimum(upper, d.size)
-    # The first place from `lower` on where start + place·window_dilation is no gap.
-    whole = -(-max(last, 0) // d.base_dilation) * d.base_dilation
-    missing = _remainder(subtract(whole, start), d.base_dilation)
-    residue = _remainder(multiply(divide(missing, shared), pow(move, -1, step)), step)
-    rounds = divide_up(maximum(subtract(lower, residue), 0), step)
-    first = add(residue, multiply(rounds, step))
-    found = divide_up(maximum(subtract(upper, first), 0), step)
-    if shared > 1:
-        fits = arith.cmpi(
-            arith.CmpIPredicate.eq, index_value(_remainder(missing, shared)), index_value(0)
-        )
-        found = arith.select(fits, index_value(found), index_value(0))
-    at = divide(add(start, multiply(first, d.window_dilation)), d.base_dilation)
-    return _Taps(found, first, step, at, move)
-
-
-def _remainder(position: Position, divisor: int) -> Position:
-    return subtract(position, round_down(position, divisor))
 
 
 @dataclass(frozen=True)
@@ -174,13 +120,13 @@ class _Direct:
             for members, first, end in self._regions():
                 self._region(members, first, end, features, column, g)
 
-        for_range(0, 1 if spec.depthwise else spec.groups, 1, group)
+        for_range(0, spec.groups, 1, group)
 
     def _regions(self) -> Iterator[tuple[_Members, int, int]]:
         """The places first … end-1 of the last spatial dimension, and what tiles are made of."""
         lhs, out, last = self.spec.lhs, self.spec.out, self.spec.window.dimensions[-1]
         batch, count = out.dims[0], out.dims[-2]
-        low, high = _interior(last, lhs.dims[-2], count)
+        low, high = interior(last, lhs.dims[-2], count)
         if high - low < min(batch, self._tile(batch)[0]):
             low = high = count
         across = _Members(batch, lhs.strides[0], out.strides[0], along=False)
@@ -221,7 +167,7 @@ class _Direct:
         spec = self.spec
 
         def places(
-            batch: Position, at: tuple[Position, ...], taps: Sequence[_Taps], out: Position,
+            batch: Position, at: tuple[Position, ...], taps: Sequence[Taps], out: Position,
             lhs: Position,
         ) -> None:  # fmt: skip
             n = len(at)
@@ -234,9 +180,9 @@ class _Direct:
 
             def place(here_at: Position, _: Any) -> None:
                 after = add(out, multiply(here_at, spec.out.strides[n + 1]))
-                here = _taps(d, size, count, here_at)
+                here = taps_of(d, size, count, here_at)
                 if is_last and members.along:
-                    here = _Taps(d.size, 0, 1, first * d.stride - d.low, d.window_dilation)
+                    here = Taps(d.size, 0, 1, first * d.stride - d.low, d.window_dilation)
                 places(batch, (*at, here_at), [*taps, here], after, lhs)
 
             if is_last and members.along:
@@ -254,7 +200,7 @@ class _Direct:
         for_range(0, spec.lhs.dims[0] if members.along else 1, 1, batch)
 
     def _block(
-        self, members: _Members, taps: Sequence[_Taps], lhs: Position, out: Position, block: Block
+        self, members: _Members, taps: Sequence[Taps], lhs: Position, out: Position, block: Block
     ) -> None:
         """All features of all members, which have the same taps."""
         memory, step = self.out, members.out_step
@@ -264,18 +210,17 @@ class _Direct:
         rows = self._tile(members.count)[0]
         whole = members.count - members.count % rows
         for columns in self.columns:
-            start = add(lhs, columns.first) if self.spec.depthwise else lhs
             end = add(out, columns.first)
             for first, count, height in (0, whole, rows), (whole, None, members.count - whole):
                 if height:
-                    starts = add(start, first * members.lhs_step), add(end, first * step)
+                    starts = add(lhs, first * members.lhs_step), add(end, first * step)
                     steps = members.lhs_step, step
                     self._call_tiles(columns, taps, memory, starts, steps, count or height, height)
         if self.finish is not None:
             self.finish(block, (memory, out))
 
     def _call_tiles(
-        self, columns: _Columns, taps: Sequence[_Taps], memory: Any,
+        self, columns: _Columns, taps: Sequence[Taps], memory: Any,
         starts: tuple[Position, Position], steps: tuple[int, int], count: int, height: int,
     ) -> None:  # fmt: skip
         """The tiles of some columns.
@@ -296,16 +241,8 @@ class _Direct:
             right = add(right, multiply(t.first, inner))
             walks.append(Walk(t.count, t.move * stride, t.step * inner))
         tiles = Tiles(
-            self.vectors, height, columns.width, spec.depthwise, columns.count, panels.panel_step,
+            self.vectors, height, columns.width, columns.count, panels.panel_step,
             count, self.features, spec.lhs.strides[-1], *steps, walks,
         )  # fmt: skip
         special = prod((count, spec.columns, spec.depth)) <= _SMALL
         tiles.call([self.lhs, self.workspace, memory], [lhs, right, out], special=special)
-
-
-def _interior(d: WindowDimension, size: int, count: int) -> tuple[int, int]:
-    """The places of a result's dimension whose whole window is inside, as low … high-1."""
-    if d.base_dilation > 1:
-        return count, count
-    low = min(max(-(-d.low // d.stride), 0), count)
-    return low, max(min((size + d.low - d.extent) // d.stride + 1, count), low)

@@ -211,8 +211,10 @@ def _compare(symbol: str, x: Scalar | Number, y: Scalar | Number) -> Scalar:
     number = _COMPARISONS[symbol][_KIND_COLUMN[x.element_type.kind]]
     name = "arith.cmpf" if x.element_type.is_float else "arith.cmpi"
     predicate = ir.IntegerAttr.get(_integer_type(64), number)
-    result = emit(name, _integer_type(1), [x.value, y.value], predicate=predicate)
-    return Scalar(result, PRED)
+    truth = _integer_type(1)
+    if isinstance(x.value.type, ir.VectorType):
+        truth = ir.VectorType.get(x.value.type.shape, truth)
+    return Scalar(emit(name, truth, [x.value, y.value], predicate=predicate), PRED)
 
 
 def _integer_type(bits: int) -> Any:

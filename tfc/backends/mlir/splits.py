@@ -14,6 +14,7 @@ from functools import cache
 from typing import Literal
 
 from tfc.backends.mlir.convolution_spec import ConvolutionSpec
+from tfc.backends.mlir.kernel_gradients import feature_chunks
 from tfc.backends.mlir.matmul_schedule import MatmulSpec, make_schedule
 from tfc.backends.mlir.wide_windows import widest_place
 from tfc.backends.target import Target
@@ -72,7 +73,7 @@ def _divisor(size: int, most: int) -> int:
 
 @dataclass(frozen=True)
 class ConvolutionSplit:
-    """A convolution in chunks: of the first spatial dimension, or the widest of few places."""
+    """A convolution in chunks: of the first spatial dimension, the widest place, or features."""
 
     chunks: int
     spec: ConvolutionSpec
@@ -81,8 +82,13 @@ class ConvolutionSplit:
 @cache
 def split_convolution(spec: ConvolutionSpec, target: Target, most: int) -> ConvolutionSplit:
     """The way to share a convolution among so many chunks."""
-    del target
+    form, shared = spec.form(target), 1
+    if form == "kernel gradient" and feature_chunks(spec, target):
+        return ConvolutionSplit(max(min(most, feature_chunks(spec, target)), 1), spec)
+    if form in ("kernel gradient", "wide window"):
+        shared = widest_place(spec)
     if len(spec.window.dimensions) < 2:
-        return ConvolutionSplit(1, spec)
-    shared = widest_place(spec) if spec.has_wide_window else 1
+        if form not in ("depthwise", "few features"):
+            return ConvolutionSplit(1, spec)
+        shared = 0
     return ConvolutionSplit(max(min(most, spec.out.dims[shared]), 1), spec)

@@ -18,7 +18,7 @@ from math import prod
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
-from tfc.backends.mlir.provider import memref, vector
+from tfc.backends.mlir.provider import vector
 from tfc.backends.mlir.scratch import stack_memory
 from tfc.backends.mlir.spaces import Space
 from tfc.backends.mlir.value import Scalar, from_memory
@@ -31,6 +31,7 @@ from tfc.backends.mlir.vectors import (
     load,
     minimum,
     multiply,
+    prefetch,
     store,
     subtract,
 )
@@ -182,7 +183,7 @@ class Tiling:
                 later = minimum(add(at[last], 2 * lanes), subtract(size - lanes, low[last]))
                 first = elements({**at, last: later}).index_value(turned.position)
                 for i in range(lanes):
-                    _prefetch(memory, add(first, i * step))
+                    prefetch(memory, add(first, i * step))
             for j, row in enumerate(_transposed(rows)):
                 vectors.store(row, stack, self._place(numbers, {**at, along: add(at[along], j)}))
 
@@ -222,12 +223,6 @@ class Tiling:
             starts.get(n, 0), self.edges[n], 1,
             lambda p, _: self._each(rest, starts, {**at, n: p}, body),
         )  # fmt: skip
-
-
-def _prefetch(memory: Any, position: Position) -> None:
-    """Bring what will be read into the cache."""
-    at = [index_value(position)]
-    memref.prefetch(memory, at, is_write=False, locality_hint=3, is_data_cache=True)
 
 
 def _transposed(rows: Sequence[Any]) -> Sequence[Any]:

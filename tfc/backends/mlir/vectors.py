@@ -120,6 +120,12 @@ def store(value: Any, memory: Any, position: Position) -> None:
     memref.store(value, memory, [index_value(position)])
 
 
+def prefetch(memory: Any, position: Position) -> None:
+    """Bring what will be read into the cache."""
+    at = [index_value(position)]
+    memref.prefetch(memory, at, is_write=False, locality_hint=3, is_data_cache=True)
+
+
 @dataclass(frozen=True)
 class Vectors:
     """Operations on vectors of `lanes` elements; memory is aligned to elements only.

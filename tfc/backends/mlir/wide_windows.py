@@ -136,11 +136,7 @@ class _Wide:
             return
 
         def tap(q: Position, _: Any) -> None:
-            # The places p with 0 ≤ p·stride + before < size.
             before = add(multiply(q, d.window_dilation), -d.low)
-            low, high = self.parts[n]
-            first = maximum(divide_up(maximum(subtract(0, before), 0), d.stride), low)
-            end = minimum(divide_up(maximum(subtract(size, before), 0), d.stride), high)
 
             def place(p: Position, _: Any) -> None:
                 at = add(multiply(p, d.stride), before)
@@ -151,7 +147,7 @@ class _Wide:
                     add(sums, multiply(p, self.steps[n])),
                 )
 
-            for_range(first, end, 1, place)
+            for_range(*places_meeting(d, size, before, self.parts[n]), 1, place)
 
         for_range(0, d.size, 1, tap)
 
@@ -160,7 +156,7 @@ class _Wide:
         sums: Position,
     ) -> None:  # fmt: skip
         """The products along a line of the window."""
-        ranges = [_inside(d, size, p) for p in range(count)]
+        ranges = [inside_of(d, size, p) for p in range(count)]
         groups = -(-count // _MOST_PLACES)
         together = -(-count // groups)
 
@@ -226,7 +222,16 @@ class _Wide:
             self.vectors.store(value, self.sums, add(at, j * lanes), inside - j * lanes)
 
 
-def _inside(d: WindowDimension, size: int, place: int) -> tuple[int, int]:
+def places_meeting(
+    d: WindowDimension, size: int, before: Position, part: tuple[Position, Position]
+) -> tuple[Position, Position]:
+    """The places p of a part, from the first to the end, with 0 ≤ p·stride + before < size."""
+    first = maximum(divide_up(maximum(subtract(0, before), 0), d.stride), part[0])
+    end = minimum(divide_up(maximum(subtract(size, before), 0), d.stride), part[1])
+    return first, end
+
+
+def inside_of(d: WindowDimension, size: int, place: int) -> tuple[int, int]:
     """The taps first … end-1 of a place that are not on padding."""
     before = place * d.stride - d.low
     first = -(min(before, 0) // d.window_dilation)
