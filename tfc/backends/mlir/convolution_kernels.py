@@ -11,6 +11,7 @@ from tfc.backends.mlir.epilogues import Epilogue, is_apart
 from tfc.backends.mlir.functions import call_part, enclosing_function
 from tfc.backends.mlir.kernels import Kernel
 from tfc.backends.mlir.loops import Chunk
+from tfc.backends.mlir.tap_convolution import emit_by_taps
 from tfc.backends.mlir.vectors import Position, add, index_value, multiply, subtract
 from tfc.backends.mlir.wide_windows import emit_wide_window
 from tfc.backends.target import Target
@@ -44,6 +45,8 @@ def emit_convolution_kernel(
     if product is not kernel.root:
         finish = _finish(spec, kernel, buffers, workspace)
     emit = emit_wide_window if spec.has_wide_window else emit_direct_convolution
+    if spec.tap_plan(target) is not None:
+        emit = emit_by_taps
     emit(spec, target, memories, finish, chunk)
 
 
@@ -63,10 +66,11 @@ def _finish(
         values = list(map(index_value, (block.group, *block.places, along)))
         values += map(index_value, (block.batch, across)) if batch > 1 else (0, 1)
         values.append(index_value(sums[1]) if spec.apart else 0)
+        values += block.features or (0, spec.columns)
         call_part(f"{enclosing_function().name.value}.epilogue", "", memories, values, emit)
 
     def emit(memories: list[Any], values: list[Position]) -> None:
-        group, *at, along, first, across, start = values
+        group, *at, along, first, across, start, feature, features = values
 
         def place(point: Mapping[str, Position]) -> tuple[Any, Position]:
             member = add(subtract(point["b"], first), subtract(point[last], at[-1]))
@@ -75,7 +79,7 @@ def _finish(
         outer = {"g": group, **dict(zip(names[:-1], at))}
         loops = [
             ("b", first, add(first, across)), (last, at[-1], add(at[-1], along)),
-            ("c", 0, spec.columns),
+            ("c", feature, add(feature, features)),
         ]  # fmt: skip
         epilogue = Epilogue(kernel, [Buffer(m, b.shape) for m, b in zip(memories, buffers)])
         epilogue.finish(index, outer, loops, place if spec.apart else None)

@@ -72,7 +72,8 @@ def _divisor(size: int, most: int) -> int:
 
 @dataclass(frozen=True)
 class ConvolutionSplit:
-    """A convolution in chunks: of the first spatial dimension, or the widest of few places."""
+    """A convolution in chunks: of the first spatial dimension, the widest of few places, or, tap by
+    tap, of features."""
 
     chunks: int
     spec: ConvolutionSpec
@@ -81,7 +82,9 @@ class ConvolutionSplit:
 @cache
 def split_convolution(spec: ConvolutionSpec, target: Target, most: int) -> ConvolutionSplit:
     """The way to share a convolution among so many chunks."""
-    del target
+    plan = spec.tap_plan(target)
+    if plan is not None:
+        return ConvolutionSplit(max(min(most, spec.columns // plan.columns), 1), spec)
     if len(spec.window.dimensions) < 2:
         return ConvolutionSplit(1, spec)
     shared = widest_place(spec) if spec.has_wide_window else 1
