@@ -339,7 +339,7 @@ class _Direct:
 
         def walk(n: int, lhs: Position, depth: Position, sums: Sequence[Any]) -> Sequence[Any]:
             if n == len(taps):
-                unroll = min(4, self.features)
+                unroll = min(2, self.features)
                 whole = self.features - self.features % unroll
                 sums = for_range(
                     0, whole, unroll, lambda c, s: step(lhs, depth, c, s, unroll), sums

@@ -152,11 +152,6 @@ class Tiles:
             tiles,
         )
 
-    @property
-    def _unroll(self) -> int:
-        """Steps of depth in one turn of the loop: enough to hide its overhead in a full tile."""
-        return 4 if self.height >= 4 and self.width > self.vectors.lanes else 2
-
     def _tile(self, left: Panels, right: Panels, out: Result, source: Panels | None = None) -> None:
         """One tile, which packs its panel of columns on the way if there is a source."""
         vectors, count = self.vectors, -(-self.width // self.vectors.lanes)
@@ -185,7 +180,8 @@ class Tiles:
                         sums[at] = vectors.multiply_add(factor, row[j], sums[at])
             return sums
 
-        unroll = self._unroll
+        # Two steps hide the loop's overhead; who packs has other things to wait for.
+        unroll = 1 if source is not None else 2
         whole = round_down(self.depth, unroll)
         sums: Sequence[Any] = [vectors.zero()] * (self.height * count)
         sums = for_range(0, whole, unroll, lambda p, s: step(p, s, unroll), sums)
