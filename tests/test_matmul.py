@@ -9,16 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import tfc
 from tfc.backends.llvm import LoadedCode, compile_ir, lower_to_llvm, to_llvm_ir
 from tfc.backends.mlir.matmul import emit_matmul
-from tfc.backends.mlir.matmul_schedule import MatmulSpec, make_schedule
+from tfc.backends.mlir.matmul_schedule import MatmulSpec
 from tfc.backends.mlir.provider import ir
 from tfc.backends.target import Target
 from tfc.errors import InternalError
-from tfc.hlo import evaluate, parse
 from tfc.hlo.shape import F32, F64, S8, ElementType
-from tfc.testing import arguments_for
 
 HOST = Target.host()
 # The schedules of other machines; LLVM makes their vectors of the host's.
@@ -102,34 +99,6 @@ def check(code: LoadedCode, number: int, spec: MatmulSpec, schedule: Target) -> 
     result = strided(out, spec.out_strides, (spec.batch, spec.m, spec.n))
     tolerance = {F32: 1e-5, F64: 1e-13}[spec.element_type] * max(spec.k, 1) ** 0.5
     np.testing.assert_allclose(result, left @ right, rtol=0, atol=5 * tolerance, err_msg=str(spec))
-
-
-def test_the_first_tiles_pack_the_panels_of_columns():
-    target = replace(HOST, l1_bytes=1024, l2_bytes=2048, l3_bytes=4096)
-    sizes = [(60, 20, 17), (41, 35, 12), (43, 16, 40)]
-    specs = [MatmulSpec.contiguous(F32, *size, batch=2) for size in sizes]
-    assert all(make_schedule(spec, target).packs_in_tiles for spec in specs)
-    code = load(specs, target)
-    for number, spec in enumerate(specs):
-        check(code, number, spec, target)
-
-
-@pytest.mark.parametrize(
-    "epilogue",
-    ["ROOT r = f32[100,20] maximum(d, z)",
-     "t = f32[20,100] transpose(d), dimensions={1,0}\nROOT r = f32[20,100] multiply(t, t)"],
-)  # fmt: skip
-def test_the_first_tiles_pack_where_results_are_finished(epilogue: str):
-    module = parse(f"""ENTRY e {{ x = f32[100,17] parameter(0)
-      y = f32[17,20] parameter(1)
-      z = f32[100,20] parameter(2)
-      d = f32[100,20] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
-      {epilogue} }}""")
-    target = replace(HOST, l1_bytes=1024, l2_bytes=2048, l3_bytes=4096)
-    assert make_schedule(MatmulSpec.contiguous(F32, 100, 20, 17), target).packs_in_tiles
-    values = arguments_for(module, np.random.default_rng(0), "whole")
-    (got,) = tfc.compile(module, target=target)(*values)
-    np.testing.assert_array_equal(got, evaluate(module, *values))
 
 
 @pytest.mark.parametrize("name", SCHEDULES)

@@ -22,7 +22,7 @@ from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.matmul_schedule import MatmulSpec, Schedule, make_schedule
 from tfc.backends.mlir.matmul_tiles import BlockFinish, Result, Tiles
 from tfc.backends.mlir.matvec import emit_streamed
-from tfc.backends.mlir.packing import Panels, in_place, pack, packed_panels
+from tfc.backends.mlir.packing import Panels, in_place, pack
 from tfc.backends.mlir.provider import arith, func, ir
 from tfc.backends.mlir.splits import split_product
 from tfc.backends.mlir.value import mlir_type
@@ -232,25 +232,22 @@ class _Product:
 
         def block(first: Position, _: Any) -> None:
             depth = _block_size(first, self.spec.k, self.schedule.block_depth)
-            right, used = [], 0
+            panels, used = [], 0
             for region in regions:
-                right.append((region, *self._right_panels(region, first, depth, used)))
+                panels.append(self._right_panels(region, first, depth, used))
                 used = add(used, region.count)
-            self._rows(right, first, depth)
+            self._rows(list(zip(regions, panels)), first, depth)
 
         # With no depth at all one block still has to store zeros.
         for_range(0, max(self.spec.k, 1), self.schedule.block_depth, block)
 
     def _right_panels(
         self, region: _Region, first: Position, depth: Position, used: Position
-    ) -> tuple[Panels, Panels | None]:
+    ) -> Panels:
         """The right operand's part in a region, packed if that is planned.
 
         Args:
             used: how many columns other regions have of the workspace.
-
-        Returns:
-            The panels, and what the first tiles have to pack into them, if anything.
         """
         if self.around.rhs is not None:
             start = self.schedule.computed_start
@@ -261,27 +258,12 @@ class _Product:
         else:
             part = self._part(self.rhs, region.first, first)
         if not self.schedule.pack_rhs:
-            return part, None
-        if self._packs_in_tiles(region):
-            start = multiply(used, depth)
-            return packed_panels(self.workspace, start, depth, region.width), part
+            return part
         stored = -(-region.width // self.vectors.lanes) * self.vectors.lanes
         return pack(
             self.vectors, part, region.count, depth, region.width, self.workspace,
             multiply(used, depth), stored_width=stored,
-        ), None  # fmt: skip
-
-    def _packs_in_tiles(self, region: _Region) -> bool:
-        """True if a region's panels are packed by the first tiles that use them.
-
-        They do it while they multiply. For that they read panel by panel, and so no long streams.
-        """
-        whole = self.spec.m - self.spec.m % self.schedule.tile_rows
-        return (
-            self.schedule.packs_in_tiles
-            and region.width % self.vectors.lanes == 0
-            and whole <= self.schedule.block_rows
-        )
+        )  # fmt: skip
 
     def _part(self, operand: Panels, line: Position, depth: Position) -> Panels:
         """The part of an operand in memory that begins with an element."""
@@ -321,10 +303,7 @@ class _Product:
         return part
 
     def _rows(
-        self,
-        right: Sequence[tuple[_Region, Panels, Panels | None]],
-        first_depth: Position,
-        depth: Position,
+        self, right: Sequence[tuple[_Region, Panels]], first_depth: Position, depth: Position
     ) -> None:
         """All rows' share of a block of columns and depth."""
         height = self.schedule.tile_rows
@@ -343,11 +322,10 @@ class _Product:
                     self.vectors, left, count, depth, height, self.workspace,
                     self.schedule.rhs_elements, stored_width=height,
                 )  # fmt: skip
-            for region, panels, source in right:
+            for region, panels in right:
                 tiles = Tiles(
                     self.vectors, left, panels, depth, accumulate, height, region.width, last,
                     self._finish(first, region.first), self.schedule.finished,
-                    source if isinstance(first, int) and first == 0 else None,
                 )  # fmt: skip
                 tiles.emit(self._sums(region.first), first, count, region.count)
 

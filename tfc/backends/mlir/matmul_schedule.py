@@ -154,7 +154,6 @@ class Schedule:
         rhs_computed, lhs_computed: sizes of the blocks of computed operands, which come next.
         sums: the size of the sums that are made apart, which are last: those of one tile, if a
             tile is finished at once, else all.
-        packs_in_tiles: the first tiles of a panel of the right operand pack it.
     """
 
     stream: Stream | None
@@ -171,7 +170,6 @@ class Schedule:
     rhs_computed: int = 0
     lhs_computed: int = 0
     sums: int = 0
-    packs_in_tiles: bool = False
 
     @property
     def tile_columns(self) -> int:
@@ -237,7 +235,6 @@ def make_schedule(spec: MatmulSpec, target: Target) -> Schedule:
         min(block_rows, spec.m) * depth if spec.lhs_computed else 0,
         (_finished(rows) * _finished(columns) if at_once else spec.m * spec.n)
         if spec.apart else 0,
-        pack_rhs and _pays_to_pack_in_tiles(spec, target, rows),
     )  # fmt: skip
 
 
@@ -304,14 +301,6 @@ def _pays_to_pack_lhs(spec: MatmulSpec, target: Target, tile_columns: int) -> bo
         # In place, each row is a stream of its own, which only the caches' associativity limits.
         return tiles >= 16 and size > target.l2_bytes
     return tiles >= (8 if line == 1 else 4) and size > 2 * target.l1_bytes
-
-
-def _pays_to_pack_in_tiles(spec: MatmulSpec, target: Target, tile_rows: int) -> bool:
-    """True if packing costs less while the first tiles multiply, though they read short lines."""
-    _, along, line = spec.rhs_strides
-    size, pages = spec.k * spec.n * spec.element_type.bytes, along * spec.element_type.bytes % 4096
-    few = spec.m <= 24 * tile_rows and size <= 2 * target.l2_bytes
-    return few and line == 1 and pages != 0 and not spec.rhs_computed
 
 
 def _pays_to_pack_rhs(spec: MatmulSpec, target: Target, tile_rows: int) -> bool:

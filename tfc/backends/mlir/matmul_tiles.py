@@ -54,7 +54,6 @@ class Tiles:
     last: an i1: these are the last products of the sums; None for always.
     finish: emits what is done with finished sums, at most `finished` rows and columns at
         a time.
-    source: what the panels of columns are packed from by their first tile, if they are not yet.
     """
 
     vectors: Vectors
@@ -67,7 +66,6 @@ class Tiles:
     last: Any
     finish: BlockFinish
     finished: tuple[int, int]
-    source: Panels | None = None
 
     def emit(self, out: Result, row: Position, rows: Position, columns: Position) -> None:
         """Emit the tiles of a block of the result, which begins with a row."""
@@ -89,11 +87,7 @@ class Tiles:
                 scf.yield_([])
 
         def some(j: Position, _: Any) -> None:
-            start = 0
-            if self.source is not None:
-                part(0, j)
-                start = high
-            for_range(start, rows, high, lambda i, _: part(i, j))
+            for_range(0, rows, high, lambda i, _: part(i, j))
 
         for_range(0, columns, wide, some)
 
@@ -103,57 +97,41 @@ class Tiles:
         """The tiles of a part that begins with a row and column."""
 
         def panel(j: Position, _: Any) -> None:
-            right, source = self.right.panel(add(column, j)), None
-            if self.source is not None and isinstance(row, int) and row == 0:
-                source = self.source.panel(add(column, j))
-            self._call_rows(self.left.panel(row), right, out.at(0, j), rows, source)
+            right = self.right.panel(add(column, j))
+            self._call_rows(self.left.panel(row), right, out.at(0, j), rows)
 
         for_range(0, columns, self.width, panel)
 
-    def _call_rows(
-        self, left: Panels, right: Panels, out: Result, rows: Position, source: Panels | None
-    ) -> None:
+    def _call_rows(self, left: Panels, right: Panels, out: Result, rows: Position) -> None:
         """The tiles of a panel of columns, in a function that equal products share."""
 
         def tiles(memories: list[Any], values: list[Position]) -> None:
-            left_at, left_step, right_at, out_at, depth, count, *rest = values
+            left_at, left_step, right_at, out_at, depth, count, *accumulate = values
             inner = replace(
                 self,
                 left=replace(left, memory=memories[0], position=left_at, panel_step=left_step),
                 right=replace(right, memory=memories[1], position=right_at),
                 depth=depth,
-                accumulate=rest[0] if self.accumulate is not None else None,
+                accumulate=accumulate[0] if accumulate else None,
             )
             sums = replace(out, memory=memories[2], position=out_at)
-            first = 0
-            if source is not None:
-                place = replace(source, memory=memories[3], position=rest[-1])
-                inner._tile(inner.left, inner.right, sums, place)
-                first = self.height
 
             def row(i: Position, _: Any) -> None:
                 inner._tile(inner.left.panel(i), inner.right, sums.at(i, 0))
 
-            for_range(first, count, self.height, row)
+            for_range(0, count, self.height, row)
 
-        known = [left.line_step, left.depth_step, right.line_step, right.depth_step, out.row_step]
-        memories = [left.memory, right.memory, out.memory]
+        known = (left.line_step, left.depth_step, right.line_step, right.depth_step, out.row_step)
         values = [left.position, left.panel_step, right.position, out.position, self.depth, rows]
-        values += [] if self.accumulate is None else [self.accumulate]
-        if source is not None:
-            known.append(source.depth_step)
-            memories.append(source.memory)
-            values.append(source.position)
         call_part(
             "product",
             (self.vectors, self.height, self.width, *known, self.accumulate is None),
-            memories,
-            values,
+            [left.memory, right.memory, out.memory],
+            [*values, *([] if self.accumulate is None else [self.accumulate])],
             tiles,
         )
 
-    def _tile(self, left: Panels, right: Panels, out: Result, source: Panels | None = None) -> None:
-        """One tile, which packs its panel of columns on the way if there is a source."""
+    def _tile(self, left: Panels, right: Panels, out: Result) -> None:
         vectors, count = self.vectors, -(-self.width // self.vectors.lanes)
         packed = right.line_step == 1 and right.depth_step == count * vectors.lanes
 
@@ -162,16 +140,14 @@ class Tiles:
             down = add(right.position, multiply(p, right.depth_step))
             sums = list(sums)
             for u in range(unroll):
-                row = []
-                for j in range(count):
-                    place = add(down, u * right.depth_step + j * vectors.lanes)
-                    if source is None:
-                        inside = None if packed else self.width - j * vectors.lanes
-                        row.append(vectors.load(right.memory, place, inside))
-                        continue
-                    start = add(source.position, multiply(add(p, u), source.depth_step))
-                    row.append(vectors.load(source.memory, add(start, j * vectors.lanes)))
-                    vectors.store(row[-1], right.memory, place)
+                row = [
+                    vectors.load(
+                        right.memory,
+                        add(down, u * right.depth_step + j * vectors.lanes),
+                        None if packed else self.width - j * vectors.lanes,
+                    )
+                    for j in range(count)
+                ]
                 for i in range(self.height):
                     at = add(across, u * left.depth_step + i * left.line_step)
                     factor = vectors.broadcast(load(left.memory, at))
@@ -180,8 +156,7 @@ class Tiles:
                         sums[at] = vectors.multiply_add(factor, row[j], sums[at])
             return sums
 
-        # Two steps hide the loop's overhead; who packs has other things to wait for.
-        unroll = 1 if source is not None else 2
+        unroll = 2  # enough to hide the loop's overhead
         whole = round_down(self.depth, unroll)
         sums: Sequence[Any] = [vectors.zero()] * (self.height * count)
         sums = for_range(0, whole, unroll, lambda p, s: step(p, s, unroll), sums)

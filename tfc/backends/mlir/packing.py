@@ -48,11 +48,6 @@ def in_place(memory: Any, position: Position, line_step: int, depth_step: int) -
     return Panels(memory, position, line_step, line_step, depth_step)
 
 
-def packed_panels(memory: Any, position: Position, depth: Position, stored_width: int) -> Panels:
-    """The panels that `pack` makes."""
-    return Panels(memory, position, depth, 1, stored_width)
-
-
 def pack(
     vectors: Vectors,
     source: Panels,
@@ -74,7 +69,8 @@ def pack(
         memory, position: where to. A store may exceed a panel by less than a vector, into the
             place of the next panel or, after the last, into slack that must be there.
     """
-    packed = packed_panels(memory, position, depth, stored_width)
+    packed = Panels(memory, position, depth, 1, stored_width)
+
     # Where a store spills over, the place must be written later: panel by panel, in order of depth.
     spills = stored_width % vectors.lanes != 0
     if source.line_step == 1 and not spills:

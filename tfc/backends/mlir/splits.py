@@ -67,8 +67,7 @@ def _cost(way: ProductSplit, target: Target) -> int:
     """
     spec, schedule = way.spec, make_schedule(way.spec, target)
     rows = -(-spec.m // max(schedule.tile_rows, 1)) * max(schedule.tile_rows, 1)
-    apart = schedule.pack_rhs and not schedule.packs_in_tiles
-    products = (rows + (_PACKED if apart else _READ)) * spec.n * spec.k
+    products = (rows + (_PACKED if schedule.pack_rhs else _READ)) * spec.n * spec.k
     products += (_PACKED if schedule.pack_lhs else _READ) * spec.m * spec.k
     return products * spec.batch * (1 if way.along == "batch" else way.chunks)
 
