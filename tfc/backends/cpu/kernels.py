@@ -207,6 +207,14 @@ def chunk_count(kernel: Kernel, target: Target, most: int) -> int:
     return most
 
 
+def repeats_work(kernel: Kernel, target: Target) -> bool:
+    """True if the chunks of a kernel do something again that another has done: they pack operands
+    of products."""
+    convolution = convolution_of(kernel)
+    by_taps = convolution is not None and convolution.form(target) == "taps"
+    return kernel.product is not None and not by_taps
+
+
 def workspace_shape(kernel: Kernel, target: Target, chunks: int = 1) -> Shape | None:
     """The array of scratch memory that a kernel, or each of its chunks, needs, if any."""
     spec = matmul_of(kernel)

@@ -14,6 +14,7 @@ from tfc.backends.mlir.functions import Part
 from tfc.backends.mlir.kernel_gradients import emit_kernel_gradient
 from tfc.backends.mlir.kernels import Kernel
 from tfc.backends.mlir.loops import Chunk
+from tfc.backends.mlir.tap_convolution import emit_by_taps
 from tfc.backends.mlir.vectors import Position, add, index_value, multiply, subtract
 from tfc.backends.mlir.wide_windows import emit_wide_window
 from tfc.backends.target import Target
@@ -54,6 +55,7 @@ _EMIT: dict[Form, Callable[..., None]] = {
     "kernel gradient": emit_kernel_gradient,
     "few features": emit_few_features,
     "depthwise": emit_depthwise,
+    "taps": emit_by_taps,
     "direct": emit_direct_convolution,
 }
 
@@ -74,10 +76,11 @@ def _finish(
         values = list(map(index_value, (block.group, *block.places, along)))
         values += map(index_value, (block.batch, across)) if batch > 1 else (0, 1)
         values.append(index_value(sums[1]) if spec.apart else 0)
+        values += block.features or (0, spec.columns)
         part.call(memories, values)
 
     def emit(memories: list[Any], values: list[Position]) -> None:
-        group, *at, along, first, across, start = values
+        group, *at, along, first, across, start, feature, features = values
 
         def place(point: Mapping[str, Position]) -> tuple[Any, Position]:
             member = add(subtract(point["b"], first), subtract(point[last], at[-1]))
@@ -86,7 +89,7 @@ def _finish(
         outer = {"g": group, **dict(zip(names[:-1], at))}
         loops = [
             ("b", first, add(first, across)), (last, at[-1], add(at[-1], along)),
-            ("c", 0, spec.columns),
+            ("c", feature, add(feature, features)),
         ]  # fmt: skip
         epilogue = Epilogue(kernel, [Buffer(m, b.shape) for m, b in zip(memories, buffers)])
         epilogue.finish(index, outer, loops, place if spec.apart else None)

@@ -1,9 +1,11 @@
 """Which convolutions the tiled kernel on CPUs computes, and what it needs to know of them."""
 
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from typing import Literal
 
+from tfc.backends.mlir.matmul_schedule import tile_shape
 from tfc.backends.target import Target
 from tfc.hlo.convolution import convolution_window, group_counts
 from tfc.hlo.ir import Instruction
@@ -13,7 +15,7 @@ from tfc.passes.convolutions import canonical_labels
 from tfc.passes.dots import group_stride
 from tfc.passes.sum_types import tiled_type
 
-Form = Literal["wide window", "kernel gradient", "few features", "depthwise", "direct"]
+Form = Literal["wide window", "kernel gradient", "few features", "taps", "depthwise", "direct"]
 _MANY = 16  # features of the array, for which adding up what they make costs little
 _MOST_SPREAD = 6  # vectors that are in registers for each of two elements at least
 _LONG_LINE = 8  # products of a line of the window, for which sums are worth loading
@@ -31,6 +33,10 @@ class Spread:
     vectors: int
     start: int
     before: int
+
+
+_LEAST_INPUTS = 16  # products that hide what it takes to load and store their sums
+_BLOCKS = 4  # at least so many, if they are not too narrow, for threads to share
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,10 @@ class ConvolutionSpec:
         plain = all(d.base_dilation == 1 for d in self.window.dimensions)
         places = prod(self.out.dims[1:-1])
         return self.depthwise and plain and self.depth >= 4 * places
+
+    def tap_plan(self, target: Target) -> "TapPlan | None":
+        """How to compute it tap by tap, or None if that is not the way to."""
+        return _tap_plan(self, target)
 
     @property
     def is_kernel_gradient(self) -> bool:
@@ -119,15 +129,20 @@ class ConvolutionSpec:
             return "kernel gradient"
         if self.has_few_features(target):
             return "few features"
+        if self.tap_plan(target) is not None:
+            return "taps"
         return "depthwise" if self.depthwise else "direct"
 
     def workspace_size(self, target: Target) -> int:
         """The number of elements of the workspace that the emitted code wants."""
+        plan = self.tap_plan(target)
         match self.form(target):
             case "wide window":
                 return prod(self.out.dims[1:]) if self.apart else 1
             case "kernel gradient":
                 return self.out.size if self.apart else 1
+            case "taps" if plan is not None:
+                return plan.packed_size + (prod(self.out.dims) if self.apart else 0)
             case "depthwise":
                 return prod(self.out.dims[-2:]) if self.apart else 1
             case "few features":
@@ -147,6 +162,53 @@ class ConvolutionSpec:
     def members(self) -> int:
         """The most results that have the same places of the window inside."""
         return max(self.out.dims[0], self.out.dims[-2])
+
+
+@dataclass(frozen=True)
+class TapPlan:
+    """The plan for a convolution tap by tap; see tap_convolution.py.
+
+    columns, inputs: how many features of the result and of the array make a block.
+    tile_rows, tile_columns: the tile of sums that is kept in registers.
+    """
+
+    columns: int
+    inputs: int
+    tile_rows: int
+    tile_columns: int
+
+    @property
+    def packed_size(self) -> int:
+        """The number of elements of a block of the kernel."""
+        return self.columns * self.inputs
+
+
+@cache
+def _tap_plan(spec: ConvolutionSpec, target: Target) -> TapPlan | None:
+    """The plan: for arrays smaller than the kernel, with lines of few places, and few batches."""
+    size, (inputs, columns) = spec.lhs.element_type.bytes, spec.rhs.dims[-2:]
+    lanes = target.lanes(spec.lhs.element_type.bits)
+    rows, vectors = tile_shape(prod(spec.out.dims[1:-1]), columns, target, lanes)
+    width = vectors * lanes
+    if (
+        spec.groups > 1
+        or any(d.base_dilation > 1 for d in spec.window.dimensions)
+        or spec.lhs.strides[-1] != 1
+        or columns % width
+        or inputs < _LEAST_INPUTS
+        or spec.lhs.size > spec.rhs.size
+        or spec.out.dims[0] >= rows
+    ):
+        return None
+    # A panel of the kernel stays in half of L1, and a block of it in a quarter of L2.
+    inputs = _largest_divisor(inputs, target.l1_bytes // 2 // (width * size), 1)
+    most = min(target.l2_bytes // 4 // (inputs * size), columns // _BLOCKS)
+    return TapPlan(_largest_divisor(columns, most, width), inputs, rows, width)
+
+
+def _largest_divisor(size: int, most: int, step: int) -> int:
+    """The largest divisor of a size up to `most` that is a multiple of `step`, which divides it."""
+    return next((n for n in range(most // step * step, step, -step) if size % n == 0), step)
 
 
 def convolution_spec(root: Instruction) -> ConvolutionSpec | None:

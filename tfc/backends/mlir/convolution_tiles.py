@@ -21,7 +21,7 @@ from tfc.backends.mlir.vectors import (
     round_down,
 )
 
-_UNROLL = 4  # features in one turn of a loop
+_UNROLL = 2  # features in one turn of a loop: enough to hide its overhead
 
 
 @dataclass(frozen=True)

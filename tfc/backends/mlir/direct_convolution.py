@@ -79,6 +79,7 @@ class Block:
 
     count: how many members; along: they are neighbours along the last spatial dimension from
         `places[-1]` on, else of all batches.
+    features: the first of the group's features, and how many; None for all.
     """
 
     count: int
@@ -86,6 +87,7 @@ class Block:
     group: Position
     batch: Position
     places: tuple[Position, ...]
+    features: tuple[Position, int] | None = None
 
 
 @dataclass(frozen=True)

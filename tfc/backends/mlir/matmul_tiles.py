@@ -20,7 +20,7 @@ from tfc.backends.mlir.vectors import (
     subtract,
 )
 
-DEPTHS = 4  # the most steps of depth in one turn of a loop
+DEPTHS = 2  # steps of depth in one turn of a loop: enough to hide its overhead
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,6 @@ class Tiles:
             any_size=True,
         )
 
-    @property
-    def _unroll(self) -> int:
-        """Steps of depth in one turn of the loop: enough to hide its overhead in a full tile."""
-        return DEPTHS if self.height >= 4 and self.width > self.vectors.lanes else DEPTHS // 2
-
     def _tile(self, left: Panels, right: Panels, out: Result) -> None:
         vectors, count = self.vectors, -(-self.width // self.vectors.lanes)
         packed = right.depth_step == count * vectors.lanes
@@ -175,10 +170,9 @@ class Tiles:
                         sums[at] = vectors.multiply_add(factor, row[j], sums[at])
             return sums
 
-        unroll = self._unroll
-        whole = self.depth if self.even else round_down(self.depth, unroll)
+        whole = self.depth if self.even else round_down(self.depth, DEPTHS)
         sums: Sequence[Any] = [vectors.zero()] * (self.height * count)
-        sums = for_range(0, whole, unroll, lambda p, s: step(p, s, unroll), sums)
+        sums = for_range(0, whole, DEPTHS, lambda p, s: step(p, s, DEPTHS), sums)
         if not self.even:
             sums = for_range(whole, self.depth, 1, lambda p, s: step(p, s, 1), sums)
         if self.accumulate is None:

@@ -5,7 +5,7 @@
     batch:    chunk c has the products of its batches
 
 Chunks are equal so that one code serves all. What they pack several times between them is work in
-vain, so the way with the least of it is taken.
+vain, and so are tiles that are not full: the way that costs the least is taken.
 """
 
 from collections.abc import Iterator
@@ -21,6 +21,7 @@ from tfc.backends.target import Target
 
 Along = Literal["rows", "columns", "batch"]
 _LEAST_ROWS = 8  # rows or columns that a chunk is worth it for
+_PACKED, _READ = 8, 3  # products in the time to pack an element, or to read it first
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def split_product(spec: MatmulSpec, target: Target, most: int) -> ProductSplit:
     ways = [w for w in ways if 2 * w.chunks > best]
     if not ways:
         return ProductSplit(1, "rows", spec)
-    return min(ways, key=lambda w: (_packed(w, target), -w.chunks))
+    return min(ways, key=lambda w: (_cost(w, target), -w.chunks))
 
 
 def _ways(spec: MatmulSpec, target: Target, most: int) -> Iterator[ProductSplit]:
@@ -59,11 +60,17 @@ def _ways(spec: MatmulSpec, target: Target, most: int) -> Iterator[ProductSplit]
                 return
 
 
-def _packed(way: ProductSplit, target: Target) -> int:
-    """How many elements are packed, by all chunks together."""
+def _cost(way: ProductSplit, target: Target) -> int:
+    """What the chunks cost together: in products, as far as a line of an operand counts for some.
+
+    The last tile takes as long as a full one. An element that is packed takes as long as some rows'
+    products with it, and the first reading of one some fewer.
+    """
     spec, schedule = way.spec, make_schedule(way.spec, target)
-    packed = schedule.pack_lhs * spec.m * spec.k + schedule.pack_rhs * spec.k * spec.n
-    return packed * spec.batch * (1 if way.along == "batch" else way.chunks)
+    rows = -(-spec.m // max(schedule.tile_rows, 1)) * max(schedule.tile_rows, 1)
+    products = (rows + (_PACKED if schedule.pack_rhs else _READ)) * spec.n * spec.k
+    products += (_PACKED if schedule.pack_lhs else _READ) * spec.m * spec.k
+    return products * spec.batch * (1 if way.along == "batch" else way.chunks)
 
 
 def _divisor(size: int, most: int) -> int:
@@ -85,6 +92,9 @@ def split_convolution(spec: ConvolutionSpec, target: Target, most: int) -> Convo
     form, shared = spec.form(target), 1
     if form == "kernel gradient" and feature_chunks(spec, target):
         return ConvolutionSplit(max(min(most, feature_chunks(spec, target)), 1), spec)
+    plan = spec.tap_plan(target)
+    if form == "taps" and plan is not None:
+        return ConvolutionSplit(max(min(most, spec.columns // plan.columns), 1), spec)
     if form in ("kernel gradient", "wide window"):
         shared = widest_place(spec)
     if len(spec.window.dimensions) < 2:
