@@ -4,14 +4,12 @@ import random
 from dataclasses import replace
 
 import pytest
-from test_wide_windows import TARGETS, check, with_epilogue
+from test_wide_windows import TARGETS, check, convolution, with_epilogue
 
 from tfc.backends.mlir.convolution_spec import convolution_spec
-from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import F32, F64, S32, Shape
-from tfc.hlo.window import Window, WindowDimension
-from tfc.passes.convolutions import canonical_labels
+from tfc.hlo.shape import F32, F64, S32
+from tfc.hlo.window import WindowDimension
 
 ALL_TARGETS = {**TARGETS, "small caches": replace(TARGETS["host"], l2_bytes=0)}
 
@@ -32,15 +30,10 @@ def random_convolution(choose: random.Random) -> tuple[Instruction, list[Instruc
     while True:
         sizes = [choose.choice((5, 9, 17)) for _ in range(choose.choice((1, 2, 2, 3)))]
         window = [random_dimension(choose, size) for size in sizes]
-        x = builder.parameter(0, Shape(element_type, (batch, *sizes, features)))
-        y = builder.parameter(1, Shape(element_type, (*(d.size for d in window), 1, features)))
-        product = builder.instruction(
-            "convolution", [x, y], window=Window(tuple(window)), feature_group_count=features,
-            dim_labels=canonical_labels(len(sizes)),
-        )  # fmt: skip
-        spec = convolution_spec(product)
+        made = convolution(element_type, batch, sizes, window, 1, features, features)
+        spec = convolution_spec(made[0])
         if spec is not None and not spec.has_wide_window:
-            return product, [x, y]
+            return made
 
 
 @pytest.mark.parametrize("name", ALL_TARGETS)

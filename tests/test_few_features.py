@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from test_wide_windows import TARGETS, check, with_epilogue
+from test_wide_windows import TARGETS, check, convolution, with_epilogue
 
 import tfc
 from tfc.backends.mlir.convolution_spec import convolution_spec
@@ -34,15 +34,10 @@ def random_convolution(choose: random.Random) -> tuple[Instruction, list[Instruc
         sizes.append(choose.choice((3, 9, 17)))
         window = [random_dimension(choose, n, last=False) for n in sizes[:-1]]
         window.append(random_dimension(choose, sizes[-1], last=True))
-        x = builder.parameter(0, Shape(element_type, (batch, *sizes, inputs)))
-        y = builder.parameter(1, Shape(element_type, (*(d.size for d in window), inputs, features)))
-        product = builder.instruction(
-            "convolution", [x, y], window=Window(tuple(window)),
-            dim_labels=canonical_labels(len(sizes)),
-        )  # fmt: skip
-        spec = convolution_spec(product)
+        made = convolution(element_type, batch, sizes, window, inputs, features)
+        spec = convolution_spec(made[0])
         if spec is not None and spec.has_few_features(TARGETS["many registers"]):
-            return product, [x, y]
+            return made
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -4,7 +4,7 @@ evaluator, on small whole numbers, whose sums are exact."""
 import random
 
 import pytest
-from test_wide_windows import TARGETS, check, with_epilogue
+from test_wide_windows import TARGETS, check, convolution, with_epilogue
 
 import tfc
 from tfc.backends.mlir.convolution_spec import convolution_spec
@@ -13,7 +13,6 @@ from tfc.hlo.convolution_dimensions import ConvolutionDimensionNumbers
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import F32, F64, S32, Shape
 from tfc.hlo.window import Window, WindowDimension
-from tfc.passes.convolutions import canonical_labels
 
 
 def random_dimension(choose: random.Random, size: int) -> WindowDimension:
@@ -33,15 +32,10 @@ def random_convolution(choose: random.Random) -> tuple[Instruction, list[Instruc
         batch, inputs = choose.choice((1, 3, 8)), choose.choice((1, 2, 5))
         features = choose.choice((1, 3, 8, 17, 40, 64))
         window = [random_dimension(choose, size) for size in sizes]
-        x = builder.parameter(0, Shape(element_type, (batch, *sizes, inputs)))
-        y = builder.parameter(1, Shape(element_type, (*(d.size for d in window), inputs, features)))
-        product = builder.instruction(
-            "convolution", [x, y], window=Window(tuple(window)),
-            dim_labels=canonical_labels(len(sizes)),
-        )  # fmt: skip
-        spec = convolution_spec(product)
+        made = convolution(element_type, batch, sizes, window, inputs, features)
+        spec = convolution_spec(made[0])
         if spec is not None and spec.is_kernel_gradient:
-            return product, [x, y]
+            return made
 
 
 @pytest.mark.parametrize("name", TARGETS)

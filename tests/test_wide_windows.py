@@ -13,7 +13,7 @@ from tfc.backends.target import Target
 from tfc.hlo import Module, builder, evaluate
 from tfc.hlo.convolution_dimensions import ConvolutionDimensionNumbers
 from tfc.hlo.ir import Computation, Instruction
-from tfc.hlo.shape import F32, F64, S32, Shape
+from tfc.hlo.shape import F32, F64, S32, ElementType, Shape
 from tfc.hlo.window import Window, WindowDimension
 from tfc.passes.convolutions import canonical_labels
 
@@ -45,6 +45,20 @@ def random_dimension(choose: random.Random, size: int) -> WindowDimension:
     return WindowDimension(taps, choose.choice((1, 1, 2)), low, high, window_dilation=dilation)
 
 
+def convolution(
+    element_type: ElementType, batch: int, sizes: list[int], window: list[WindowDimension],
+    inputs: int, features: int, groups: int = 1,
+) -> tuple[Instruction, list[Instruction]]:  # fmt: skip
+    """A convolution of two parameters: an array, and a kernel for so many inputs of a group."""
+    shapes = (batch, *sizes, inputs * groups), (*(d.size for d in window), inputs, features)
+    x, y = (builder.parameter(n, Shape(element_type, dims)) for n, dims in enumerate(shapes))
+    product = builder.instruction(
+        "convolution", [x, y], window=Window(tuple(window)), feature_group_count=groups,
+        dim_labels=canonical_labels(len(sizes)),
+    )  # fmt: skip
+    return product, [x, y]
+
+
 def random_convolution(choose: random.Random) -> tuple[Instruction, list[Instruction]]:
     """A depthwise convolution with a wide window."""
     element_type = choose.choice((F32, F32, F64, S32))
@@ -52,15 +66,10 @@ def random_convolution(choose: random.Random) -> tuple[Instruction, list[Instruc
     while True:
         sizes = [choose.choice((7, 9, 16)) for _ in range(choose.choice((1, 2, 2, 3)))]
         window = [random_dimension(choose, size) for size in sizes]
-        x = builder.parameter(0, Shape(element_type, (batch, *sizes, features)))
-        y = builder.parameter(1, Shape(element_type, (*(d.size for d in window), 1, features)))
-        product = builder.instruction(
-            "convolution", [x, y], window=Window(tuple(window)), feature_group_count=features,
-            dim_labels=canonical_labels(len(sizes)),
-        )  # fmt: skip
-        spec = convolution_spec(product)
+        made = convolution(element_type, batch, sizes, window, 1, features, features)
+        spec = convolution_spec(made[0])
         if spec is not None and spec.has_wide_window:
-            return product, [x, y]
+            return made
 
 
 def with_epilogue(
