@@ -1,5 +1,6 @@
 """The registry, and executables of every backend: arguments, results, layouts, threads."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import tfc
+import tfc.numpy as tnp
 from tfc.backends.registry import backend_names, get_backend
 from tfc.errors import ShapeError, UnsupportedError
 from tfc.hlo import builder
@@ -213,9 +215,34 @@ def test_equal_kernels_are_emitted_once():
             "dot", [product, values[1]], lhs_contracting_dims=(1,), rhs_contracting_dims=(0,)
         )
     text = tfc.compile(module_of(product)).as_text("mlir")
-    calls = [line for line in text.split("\n") if "call @tfc_entry." in line]
+    calls = [line for line in text.split("\n") if "  kernel @tfc_entry." in line]
     assert len(calls) == 4
-    assert len({line.split("(")[0] for line in calls}) == 1
+    assert len({line.split("kernel")[1].split("(")[0] for line in calls}) == 1
+
+
+def test_the_steps_of_a_program_can_be_read():
+    def program(x):
+        step = lambda i, a: tfc.cond(a[0] > 3, tnp.sort, lambda a: a + 1, a)  # noqa: E731
+        return tfc.fori_loop(0, 30, step, x)
+
+    text = tfc.jit(program).lower(np.ones(64, np.float32)).compile().as_text("mlir")
+    steps = dict(re.findall(r"^// +(\d+)  (.*)$", text, re.MULTILINE))
+    places = re.findall(r"go to (\d+)", "\n".join(steps.values()))
+    assert len(places) >= 3  # out of the loop, to a branch, back
+    assert set(places) <= set(steps)
+    assert any(step.startswith("unless arena") for step in steps.values())
+    assert list(steps.values())[-1] == "end"
+
+
+def test_products_of_all_sizes_share_their_tiles():
+    def functions(*sizes):
+        arrays = [np.zeros((n, n), np.float32) for n in sizes]
+        lowered = tfc.jit(lambda *arrays: [tnp.tanh(a @ a) for a in arrays]).lower(*arrays)
+        text = lowered.compile().as_text("mlir")
+        return set(re.findall(r"func.func private @((?:product|pack|epilogue)\.\w+)", text))
+
+    assert functions(720, 960) == functions(960)
+    assert len(functions(241)) > 2
 
 
 def test_memory_and_cost_are_reported():

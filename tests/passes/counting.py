@@ -8,19 +8,14 @@ from tfc.hlo import Module
 
 def copies_in_loops(module: Module) -> int:
     """How many copies the code makes in each iteration of all loops."""
-    depth = found = 0
-    inside: list[int] = []
-    for line in emit_text(module, "mlir").split("\n"):
-        if "scf.while" in line:
-            inside.append(depth)
-        found += bool(inside) and bool(re.search(r"memref\.copy|\.copy\(", line))
-        depth += line.count("{") - line.count("}")
-        while inside and depth <= inside[-1] and "scf.while" not in line:
-            inside.pop()
-    return found
+    steps = re.findall(r"^// +(\d+)  (.*)$", emit_text(module, "mlir"), re.MULTILINE)
+    jumps = [(int(at), re.fullmatch(r"go to (\d+)", step)) for at, step in steps]
+    loops = [(int(to[1]), at) for at, to in jumps if to is not None and int(to[1]) < at]
+    copies = [int(at) for at, step in steps if re.match(r"copy|kernel @\S*\.copy\(", step)]
+    return sum(any(first <= at < last for first, last in loops) for at in copies)
 
 
 def functions_and_calls(module: Module) -> tuple[int, int]:
-    """How many kernels the code has, and at how many places it calls one."""
+    """How many functions the code has, and how often the steps run one."""
     text = emit_text(module, "mlir")
-    return text.count("func.func private @"), len(re.findall(r"\bcall @", text))
+    return text.count("func.func private @"), len(re.findall(r"^// +\d+  kernel @", text, re.M))

@@ -155,7 +155,7 @@ class CpuCompiler(Compiler):
         compilation = self.prepare(module, JIT_NAME, target or Target.host(), options, "text")
         match stage:
             case "mlir":
-                return str(compilation.emit().module)
+                return str(compilation.emit())
             case "llvm":
                 return compilation.to_llvm(compilation.emit(), None).llvm_ir
             case "asm":

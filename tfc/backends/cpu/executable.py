@@ -207,7 +207,7 @@ class CpuExecutable(Executable):
     def _text(self, stage: str) -> str:
         match stage:
             case "mlir":
-                return str(self._compilation.emit().module)
+                return str(self._compilation.emit())
             case "llvm":
                 return self._compiled.llvm_ir
             case "asm":

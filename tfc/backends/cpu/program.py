@@ -34,6 +34,11 @@ class Program:
     steps: Steps
     sites: tuple[Site, ...]
 
+    def __str__(self) -> str:
+        """The MLIR, with the steps as comments."""
+        steps = "\n".join(f"// {line}" for line in str(self.steps).split("\n"))
+        return f"{self.module}\n// steps\n{steps}\n"
+
 
 def emit_program(
     module: Module,

@@ -91,6 +91,50 @@ class Steps:
         """End the program."""
         self._add(Step.END)
 
+    def __str__(self) -> str:
+        """A line for each step: its place, and what it does."""
+        lines, at = [], 0
+        while at < len(self.words):
+            line, after = self._said(at)
+            lines.append(f"{at:6}  {line}")
+            at = after
+        return "\n".join(lines)
+
+    def _said(self, at: int) -> tuple[str, int]:
+        """What the step at a place does, and the place of the next."""
+        names, spaces, words = list(self.functions), list(self.spaces), self.words
+
+        def buffers(first: int, count: int) -> list[str]:
+            found = []
+            for n in range(first, first + 2 * count, 2):
+                space, number = spaces[words[n]]
+                name = f"{space} {number}" if space in ("parameter", "result") else space
+                found.append(f"{name} + {words[n + 1]}" if words[n + 1] else name)
+            return found
+
+        match words[at]:
+            case Step.KERNEL:
+                called, chunks, count = words[at + 3], words[at + 4], words[at + 6]
+                listed = ", ".join(buffers(at + 7, count))
+                shared = f" in {chunks} chunks" if chunks > 1 else ""
+                return f"kernel @{names[called]}({listed}){shared}", at + 7 + 2 * count
+            case Step.CALL:
+                count = words[at + 4]
+                listed = ", ".join(buffers(at + 5, count))
+                return f"call @{names[words[at + 3]]}({listed})", at + 5 + 2 * count
+            case Step.COPY:
+                source, target = buffers(at + 3, 2)
+                return f"copy {words[at + 2]} bytes from {source} to {target}", at + 7
+            case Step.UNLESS:
+                return f"unless {buffers(at + 1, 1)[0]} go to {words[at + 3]}", at + 4
+            case Step.OTHERWISE:
+                (selector,) = buffers(at + 1, 1)
+                return f"unless {selector} is {words[at + 3]} go to {words[at + 4]}", at + 5
+            case Step.JUMP:
+                return f"go to {words[at + 1]}", at + 2
+            case _:
+                return "end", at + 1
+
     def _add(self, kind: Step, *words: int) -> int:
         """Add a step; the result is the number of its last word."""
         self.kinds.add(kind)
