@@ -250,18 +250,22 @@ def compile_ir(text: str, target: Target, optimise: bool = True) -> CompiledModu
     return CompiledModule(*_optimized(text, target, optimise), target)
 
 
-def compile_objects(text: str, target: Target) -> list[bytes]:
+def compile_objects(text: str, target: Target, plain: str = "") -> list[bytes]:
     """Optimise LLVM IR for a target and make object files, which belong together.
+
+    Args:
+        plain: further LLVM IR, which is not worth optimising.
 
     Raises:
         InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
     """
 
-    def compiled(part: str) -> bytes:
-        module, machine = _optimized(part, target)
+    def compiled(part: str, optimise: bool) -> bytes:
+        module, machine = _optimized(part, target, optimise)
         return emit_object(machine, module)
 
-    return run_at_once([partial(compiled, part) for part in split_ir(text, available_cores())])
+    parts = [partial(compiled, part, True) for part in split_ir(text, available_cores())]
+    return run_at_once([*parts, *([partial(compiled, plain, False)] if plain else [])])
 
 
 def _optimized(

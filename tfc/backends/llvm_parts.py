@@ -17,6 +17,8 @@ from typing import Any
 
 from llvmlite.binding import ffi
 
+from tfc.runtime.threads import available_cores
+
 _FUNCTION = re.compile(r"^define .*?^}\n", re.MULTILINE | re.DOTALL)
 _SYMBOL = re.compile(r'@(?:"([^"]*)"|([-\w.$]+))')
 _CONSTANT = re.compile(r"^@\S+ = (?:private|internal) .*\bconstant\b.*\n", re.MULTILINE)
@@ -74,7 +76,7 @@ def run_at_once(functions: Sequence[Callable[[], Any]]) -> list[Any]:
     """The results of functions that run on as many threads as there are processors for."""
     if len(functions) == 1:
         return [functions[0]()]
-    with ThreadPoolExecutor(len(functions)) as pool:
+    with ThreadPoolExecutor(available_cores()) as pool:
         return [future.result() for future in [pool.submit(f) for f in functions]]
 
 

@@ -11,7 +11,7 @@ from tfc.backends.cpu.code_cache import CodeCache, code_key
 from tfc.backends.cpu.executable import CpuExecutable, MachineCode
 from tfc.backends.cpu.kernels import has_tiled_code, workspace_shape
 from tfc.backends.cpu.program import Program, emit_program
-from tfc.backends.cpu.runner import runner
+from tfc.backends.cpu.runner import declared, runner, visible
 from tfc.backends.cpu.sharing import chunk_bytes, chunks_of
 from tfc.backends.cpu.threads import sharing_cores
 from tfc.backends.cpu.timing import Clock
@@ -85,7 +85,8 @@ class Compilation:
         Args:
             constants: see `runner`.
         """
-        return compile_ir(self._llvm_ir(program, constants), self.target)
+        text = self._kernels(program) + self._runner(program, constants)
+        return compile_ir(text, self.target)
 
     def machine_code(self) -> MachineCode:
         """The code for this process: made, or that of an earlier compilation."""
@@ -102,15 +103,21 @@ class Compilation:
 
     def _made(self) -> MachineCode:
         program = self.emit()
-        objects = compile_objects(self._llvm_ir(program, None), self.target)
+        # The runner takes longer to optimise than many a kernel, and less to run than any.
+        kernels, names = self._kernels(program), program.steps.functions
+        objects = compile_objects(
+            visible(kernels, names), self.target, self._runner(program, None) + declared(names)
+        )
         return MachineCode(tuple(objects), program.steps.shared, program.sites)
 
-    def _llvm_ir(self, program: Program, constants: bytes | None) -> str:
-        kernels = to_llvm_ir(lower_to_llvm(program.module))
+    def _kernels(self, program: Program) -> str:
+        return to_llvm_ir(lower_to_llvm(program.module))
+
+    def _runner(self, program: Program, constants: bytes | None) -> str:
         arguments = sum(1 for p in self.module.entry.parameters for _ in leaves(p.shape))
         results = sum(1 for _ in leaves(self.module.entry.root.shape))
         clock = Clock(self.name, len(program.sites)) if self.timed else None
-        return kernels + runner(self.name, program.steps, arguments, results, constants, clock)
+        return runner(self.name, program.steps, arguments, results, constants, clock)
 
     def constant_pool(self) -> np.ndarray:
         """The bytes of the constants, where the buffer plan puts them."""

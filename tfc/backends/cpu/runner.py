@@ -10,7 +10,8 @@ void NAME.with.N(table, chunk)                     calls a kernel with N buffers
 table: the kernel, the bytes of scratch memory of a chunk, the buffers
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import llvmlite.ir as ir
@@ -64,6 +65,21 @@ def runner(
         globals_.append(clock.memory)
     functions = [str(f) for f in module.functions]
     return "\n".join([*globals_, *functions, ""])
+
+
+def declared(names: Iterable[str]) -> str:
+    """LLVM IR that declares functions, of which only the addresses matter."""
+    return "".join(f'declare void @"{name}"()\n' for name in names)
+
+
+def visible(text: str, names: Collection[str]) -> str:
+    """LLVM IR in which functions can be seen from other parts of the program."""
+    return re.sub(
+        r'^define internal (.*?@"?([-\w.]+)"?\()',
+        lambda m: f"define {'hidden' if m[2] in names else 'internal'} {m[1]}",
+        text,
+        flags=re.MULTILINE,
+    )
 
 
 def _table(name: str, kind: str, values: Sequence[Any]) -> str:
