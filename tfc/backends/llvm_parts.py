@@ -23,7 +23,7 @@ _FUNCTION = re.compile(r"^define .*?^}\n", re.MULTILINE | re.DOTALL)
 _SYMBOL = re.compile(r'@(?:"([^"]*)"|([-\w.$]+))')
 _CONSTANT = re.compile(r"^@\S+ = (?:private|internal) .*\bconstant\b.*\n", re.MULTILINE)
 _VARIABLE = re.compile(r"^@\S+ = (?!.*\b(?:private|internal) .*\bconstant\b)", re.MULTILINE)
-LEAST = 64 * 1024  # characters of a part: about a twentieth of a second of work
+LEAST = 24 * 1024  # characters of a part: about a twentieth of a second of work
 
 
 def split_ir(text: str, count: int, least: int = LEAST) -> list[str]:
