@@ -1,7 +1,8 @@
 """Parts of kernels as functions of their own, so that code wanted at several places is made once.
 
-The loops that do the work of a product are the same in all kernels of products of equal sizes,
-whatever these compute around it; and an epilogue is the same for inner and outer blocks.
+The tiles of products and convolutions are the same in kernels of all sizes, whatever these compute
+around them: sizes and steps are arguments. Epilogues, and other code that a kernel's own
+computation makes, are one function where they are equal but for numbers.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -37,19 +38,12 @@ def call_part(
         body: emits it in terms of what stands for the memories and values inside.
         any_size: the function is one for memories of all sizes, which must not be looked at inside.
     """
-    distinct = list(dict.fromkeys(memories))
-    places = [distinct.index(m) for m in memories]
-    if any_size:
-        distinct = [_of_any_size(m) for m in distinct]
-    known = [v if isinstance(v, int) else None for v in values]
-    arguments = distinct + [v for v in values if not isinstance(v, int)]
-    types = [a.type for a in arguments]
-    said = repr((key, places, known, [str(t) for t in types]))
-    name = f"{stem}.{_digest(said)}"
-    around = enclosing_function()
-    if name not in ir.SymbolTable(around.operation.parent.operation):
-        _define(name, types, len(distinct), lambda held: body(*_inside(held, places, known)))
-    func.CallOp([], name, arguments)
+    passed = _Passed(memories, values, any_size)
+    types = [str(a.type) for a in passed.arguments]
+    name = f"{stem}.{_digest(repr((key, passed.places, passed.known, types)))}"
+    if name not in ir.SymbolTable(enclosing_function().operation.parent.operation):
+        passed.define(name, body)
+    func.CallOp([], name, passed.arguments)
 
 
 class Part:
@@ -69,27 +63,21 @@ class Part:
         """Emit a call, and the function unless the module has one like it.
 
         Args:
-            memories: flat memrefs, none of them part of another, each given once.
+            memories: flat memrefs, none of them part of another; one given twice is one argument.
             values: further arguments. Numbers that are known become part of the code.
         """
-        held = [_of_any_size(m) for m in memories]
-        known = [v if isinstance(v, int) else None for v in values]
-        arguments = held + [v for v in values if not isinstance(v, int)]
-        if repr(known) not in self._made:
-            self._made[repr(known)] = self._define([a.type for a in arguments], len(held), known)
-        name, numbers = self._made[repr(known)]
-        func.CallOp([], name, [*arguments, *map(index_value, numbers)])
+        passed = _Passed(memories, values, any_size=True)
+        key = repr((passed.places, passed.known))
+        if key not in self._made:
+            self._made[key] = self._define(passed)
+        name, numbers = self._made[key]
+        func.CallOp([], name, [*passed.arguments, *map(index_value, numbers)])
 
-    def _define(
-        self, types: list[Any], memories: int, known: list[int | None]
-    ) -> tuple[str, list[int]]:
+    def _define(self, passed: "_Passed") -> tuple[str, list[int]]:
         """The name of the function, and the numbers that it wants as further arguments."""
         module = enclosing_function().operation.parent.operation
-        places = list(range(memories))
-        made = _define(
-            _UNNAMED, types, memories, lambda held: self.body(*_inside(held, places, known))
-        )
-        numbers = _as_arguments(made, memories)
+        made = passed.define(_UNNAMED, self.body)
+        numbers = _as_arguments(made, passed.memories)
         text = made.operation.get_asm(use_local_scope=True, assume_verified=True)
         name = f"{self.stem}.{_digest(text)}"
         if name in ir.SymbolTable(module):
@@ -106,25 +94,35 @@ def _digest(text: str) -> str:
     return blake2s(text.encode(), digest_size=8).hexdigest()
 
 
-def _inside(
-    held: list[Any], places: Sequence[int], known: Sequence[int | None]
-) -> tuple[list[Any], list[Position]]:
-    """What stands for memories and values in a function with some arguments."""
-    rest = iter(held[len(set(places)) :])
-    return [held[p] for p in places], [next(rest) if k is None else k for k in known]
+class _Passed:
+    """What a function is called with.
 
+    places: for each memory, which of the arguments it is; known: the values that are numbers.
+    """
 
-def _define(name: str, types: list[Any], memories: int, body: Callable[[list[Any]], None]) -> Any:
-    """Define a function before the one that the insertion point is in."""
-    with ir.InsertionPoint(enclosing_function()):
-        function = func.FuncOp(name, (types, []), visibility="private")
-    make_internal(function)
-    _set_noalias(function, memories)
-    block = function.add_entry_block()
-    with ir.InsertionPoint(block):
-        body(list(block.arguments))
-        func.return_([])
-    return function
+    def __init__(self, memories: Sequence[Any], values: Sequence[Position], any_size: bool):
+        distinct = list(dict.fromkeys(memories))
+        self.memories = len(distinct)
+        self.places = [distinct.index(m) for m in memories]
+        self.known = [v if isinstance(v, int) else None for v in values]
+        held = map(_of_any_size, distinct) if any_size else distinct
+        self.arguments = [*held, *(v for v in values if not isinstance(v, int))]
+
+    def define(self, name: str, body: Callable[[list[Any], list[Position]], None]) -> Any:
+        """Define a function of such arguments, before the one that the insertion point is in."""
+        types = [a.type for a in self.arguments]
+        with ir.InsertionPoint(enclosing_function()):
+            function = func.FuncOp(name, (types, []), visibility="private")
+        make_internal(function)
+        _set_noalias(function, self.memories)
+        block = function.add_entry_block()
+        held = list(block.arguments)
+        rest = iter(held[self.memories :])
+        with ir.InsertionPoint(block):
+            values = [next(rest) if k is None else k for k in self.known]
+            body([held[p] for p in self.places], values)
+            func.return_([])
+        return function
 
 
 def _set_noalias(function: Any, memories: int) -> None:
