@@ -4,6 +4,7 @@ A program that fails is made as small as it gets and written as HLO text, with i
 what was wrong in comments at the top, and the command that runs it again.
 """
 
+import os
 import shlex
 import time
 from collections import Counter
@@ -78,8 +79,8 @@ def fuzz(
     Args:
         seconds: when to start no further program; one that failed is still made small.
         first_seed: with equal seeds the same programs come in the same order.
-        out_dir: where failing programs are written, and `running.hlo` while one runs, which is
-            what is left when a program ends the process.
+        out_dir: where failing programs are written, and `running.PROCESS.hlo` while one runs, which
+            is what is left when a program ends the process.
         size: about how many instructions a program has.
         progress: called after each program.
     """
@@ -137,7 +138,7 @@ class _Search:
         if self.failed is None and time.monotonic() > self.end:
             raise _TimeUp
         arguments = tuple(arguments_for(module, np.random.default_rng(number), kind))
-        running = self.out_dir / "running.hlo"
+        running = self.out_dir / f"running.{os.getpid()}.hlo"
         running.write_text(_text(module, arguments, "the program that was running"))
         reason = problem(module, arguments, self.backend)
         running.unlink()
