@@ -98,10 +98,6 @@ class Code:
         """An integer with a sign as a word."""
         return self.builder.sext(x, I64)
 
-    def opposite(self, condition: Any) -> Any:
-        """True if a condition is not."""
-        return self.builder.not_(condition)
-
     def mask(self, x: Any, y: Any) -> Any:
         """The bits that x and y share."""
         return self.builder.and_(*self._pair(x, y))

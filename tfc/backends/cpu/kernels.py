@@ -8,7 +8,7 @@ from tfc.backends.mlir.bodies import emit_body
 from tfc.backends.mlir.convolution_kernels import convolution_of, emit_convolution_kernel
 from tfc.backends.mlir.convolution_spec import convolution_spec
 from tfc.backends.mlir.dot_kernels import around_product, emit_dot_kernel
-from tfc.backends.mlir.functions import make_internal
+from tfc.backends.mlir.functions import make_internal, set_noalias
 from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
 from tfc.backends.mlir.loops import Chunk, LoopNest, SplitNest
 from tfc.backends.mlir.matmul import MatmulSpec
@@ -82,8 +82,7 @@ def emit_kernel(name: str, kernel: Kernel, target: Target, chunks: int = 1) -> N
     if scratch is not None:
         types.append(memref_type(scratch))
     function = func.FuncOp(name, ([*types, ir.IndexType.get()], []), visibility="private")
-    noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
-    function.arg_attrs = ir.ArrayAttr.get([*[noalias] * len(types), ir.DictAttr.get({})])
+    set_noalias(function, len(types))
     make_internal(function)
     block = function.add_entry_block()
     with ir.InsertionPoint(block):

@@ -77,7 +77,7 @@ class _ProgramEmitter:
         self.callees, self.cores = callees, cores
         self.mlir = ir.Module.create()
         self.kernels: dict[Hashable, Shared] = {}
-        self.calls: dict[Hashable, str] = {}
+        self.calls: dict[tuple[Callee, tuple[str, ...]], str] = {}
         self.sites: list[Site] = []
         entry = module.entry
         arguments = sum(1 for p in entry.parameters for _ in leaves(p.shape))
@@ -115,7 +115,7 @@ class _ProgramEmitter:
         key = callee, tuple(str(o.shape) for o in (*instruction.operands, instruction))
         if key not in self.calls:
             with ir.InsertionPoint(self.mlir.body):
-                if not any(isinstance(k, tuple) and k[0] == callee for k in self.calls):
+                if all(known != callee for known, _ in self.calls):
                     declare(callee)
                 self.calls[key] = f"{self.name}.call.{len(self.calls)}"
                 make_internal(emit_call(self.calls[key], instruction, callee))

@@ -163,15 +163,11 @@ class _Runner:
         code.put(scratch, self.table, _SCRATCH)
         self._fill()
         begin = self._begin()
-        if self.program.shared:
-            alone = code.compare("==", chunks, 1)
-            with code.when(alone):
-                code.call_pointer(caller, VOID, self.table, 0)
-            with code.when(code.opposite(alone)):
-                run = code.as_pointer(caller)
-                code.call(PARALLEL_FOR, VOID, run, self.table, chunks)
-        else:
+        with code.when(code.compare("==", chunks, 1)):
             code.call_pointer(caller, VOID, self.table, 0)
+        if self.program.shared:
+            with code.when(code.compare("!=", chunks, 1)):
+                code.call(PARALLEL_FOR, VOID, code.as_pointer(caller), self.table, chunks)
         self._finish(site, begin)
 
     def _call(self) -> None:

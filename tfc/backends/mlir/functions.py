@@ -114,7 +114,7 @@ class _Passed:
         with ir.InsertionPoint(enclosing_function()):
             function = func.FuncOp(name, (types, []), visibility="private")
         make_internal(function)
-        _set_noalias(function, self.memories)
+        set_noalias(function, self.memories)
         block = function.add_entry_block()
         held = list(block.arguments)
         rest = iter(held[self.memories :])
@@ -125,7 +125,7 @@ class _Passed:
         return function
 
 
-def _set_noalias(function: Any, memories: int) -> None:
+def set_noalias(function: Any, memories: int) -> None:
     """Say that the first arguments of a function are apart from all other memory."""
     noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
     plain = ir.DictAttr.get({})
@@ -153,7 +153,7 @@ def _as_arguments(function: Any, memories: int) -> list[int]:
         constant.erase()
     types = [a.type for a in block.arguments]
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
-    _set_noalias(function, memories)
+    set_noalias(function, memories)
     return list(found)
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from tfc.backends.mlir.functions import set_noalias
 from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.matmul_schedule import MatmulSpec, Schedule, make_schedule
 from tfc.backends.mlir.matmul_tiles import DEPTHS, BlockFinish, Result, Tiles
@@ -69,8 +70,7 @@ def emit_matmul(where: Any, name: str, spec: MatmulSpec, target: Target) -> Any:
     insertion = where if isinstance(where, ir.InsertionPoint) else ir.InsertionPoint(where.body)
     with insertion, ir.Location.unknown(element.context):
         function = func.FuncOp(name, (types, []), visibility="private")
-        noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
-        function.arg_attrs = [noalias] * len(types)
+        set_noalias(function, len(types))
         with ir.InsertionPoint(function.add_entry_block()):
             emit_product(spec, target, list(function.arguments))
             func.return_([])
