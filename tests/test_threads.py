@@ -247,6 +247,23 @@ def test_a_process_forks_and_ends_with_a_pool():
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
 
 
+@pytest.mark.skipif(
+    sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2,
+    reason="needs Linux and two processors",
+)
+def test_workers_keep_off_the_processor_of_their_caller(shared):
+    double = tfc.jit(lambda x: x + x)
+    x, everywhere = array(4000), len(os.sched_getaffinity(0))
+    tfc.set_threads(2)
+    double(x)
+    time.sleep(0.05)  # until the worker sleeps
+    double(x)
+    threads = [int(number) for number in os.listdir("/proc/self/task")]
+    kept_off = [len(os.sched_getaffinity(t)) for t in threads].count(everywhere - 1)
+    assert kept_off == 1
+    assert len(os.sched_getaffinity(0)) == everywhere, "the caller may run anywhere"
+
+
 def test_an_error_in_a_call_names_the_users_line(shared):
     function = tfc.jit(tnp.exp)
     function(array(64, 64))

@@ -13,6 +13,10 @@ A job is open from when its fields are set until the caller has found no further
 counts itself in before it looks whether the job is still open; the caller closes it and waits until
 nobody is in. All these accesses have one order for all threads, so either the worker sees that the
 job is closed or the caller that the worker is in. Workers look for jobs a while before they sleep.
+
+Where the system wakes a thread on the processor of the one that wakes it, two threads are no faster
+than one. So workers are kept off the processor that their caller is on when it wakes them, or waits
+for them for long; on Linux, as other systems have no such processors.
 """
 
 from typing import Any
@@ -29,14 +33,16 @@ _PAUSE = {"x86_64": ("llvm.x86.sse2.pause", ()), "aarch64": ("llvm.aarch64.hint"
 # Words of what all threads share, each at the beginning of a cache line; a job's fields share one.
 _JOB, _NEXT, _OPEN, _INSIDE, _SLEEPERS, _STOP, _BUSY, _LINES = range(8)
 _RUN, _CONTEXT, _COUNT = range(3)
-_TARGET, _STARTED, _GENERATION = range(3)  # what only the caller who has the pool touches
+# What only the caller who has the pool touches; _KEPT_OFF: a processor's number and 1, or 0.
+_TARGET, _STARTED, _GENERATION, _KEPT_OFF = range(4)
+_MOST_PROCESSORS = 1024
 
 
 class _Pool:
     """The memory of the pool, from the code of a function."""
 
-    def __init__(self, module: ir.Module, architecture: str, set_mask: int):
-        self.module, self.set_mask = module, set_mask
+    def __init__(self, module: ir.Module, architecture: str, set_mask: int, on_linux: bool):
+        self.module, self.set_mask, self.on_linux = module, set_mask, on_linux
         self.pause_name = _PAUSE.get(architecture)
         self.shared = words(module, "tfc.pool", _LINES * _LINE)
         self.own = words(module, "tfc.pool.own", _LINE)
@@ -70,17 +76,19 @@ class _Pool:
             code.call("sched_yield", I32)
 
 
-def define_pool(module: ir.Module, architecture: str, set_mask: int) -> None:
+def define_pool(module: ir.Module, architecture: str, set_mask: int, on_linux: bool) -> None:
     """Define the functions.
 
     Args:
         architecture: what LLVM calls the machine's.
         set_mask: the C library's SIG_SETMASK.
+        on_linux: keep workers off the processors of their callers.
     """
-    pool = _Pool(module, architecture, set_mask)
+    pool = _Pool(module, architecture, set_mask, on_linux)
     _define_work(pool)
     _define_worker(pool)
     _define_start(pool)
+    _define_keep_off(pool)
     _define_parallel_for(pool)
     _define_resize(pool)
     with function(module, "tfc.forget_threads", [], VOID) as (code, _):
@@ -170,6 +178,34 @@ def _define_start(pool: _Pool) -> None:
             with code.when(code.compare("!=", status, 0)):
                 code.ret()
             started.set(code.add(number, 1))
+            code.field(pool.own, _KEPT_OFF).set(0)
+        code.ret()
+
+
+def _define_keep_off(pool: _Pool) -> None:
+    """keep_off(): let the workers run on all processors but the one that this thread is on."""
+    with function(pool.module, "tfc.keep_off", [], VOID, internal=True) as (code, _):
+        if not pool.on_linux:
+            code.ret()
+            return
+        processor = code.widened(code.call("sched_getcpu", I32))
+        kept_off, size = code.field(pool.own, _KEPT_OFF), _MOST_PROCESSORS // 8
+        allowed = code.array(_MOST_PROCESSORS // 64)
+        is_known = code.compare("==", kept_off.get(), code.add(processor, 1))
+        is_odd = code.compare("!=", code.mask(processor, -_MOST_PROCESSORS), 0)
+        with code.when(code.builder.or_(is_known, is_odd)):
+            code.ret()
+        kept_off.set(code.add(processor, 1))
+        status = code.call("sched_getaffinity", I32, ir.Constant(I32, 0), size, allowed)
+        with code.when(code.compare("<", status, 0)):
+            code.ret()
+        word = code.field(allowed, code.builder.lshr(processor, ir.Constant(I64, 6)))
+        bit = code.builder.shl(ir.Constant(I64, 1), code.mask(processor, 63))
+        word.set(code.mask(word.get(), code.builder.not_(bit)))
+        with code.repeat(code.word(pool.own, _STARTED)) as number:
+            # Where no processor is left, this fails and changes nothing.
+            worker = code.word(pool.handles, number, POINTER)
+            code.call("pthread_setaffinity_np", I32, worker, size, allowed)
         code.ret()
 
 
@@ -195,6 +231,7 @@ def _define_parallel_for(pool: _Pool) -> None:
         opened, inside = (pool.shared_word(code, n) for n in (_OPEN, _INSIDE))
         opened.exchange(generation)
         with code.when(code.compare("!=", pool.shared_word(code, _SLEEPERS).read(), 0)):
+            code.call("tfc.keep_off", VOID)
             pool.wake(code)
         code.call("tfc.work", VOID)
         opened.exchange(0)
@@ -204,6 +241,7 @@ def _define_parallel_for(pool: _Pool) -> None:
                 code.leave()
             spins.set(code.add(spins.get(), 1))
             with code.when(code.compare("<", _SPINS, spins.get())):
+                code.call("tfc.keep_off", VOID)
                 code.call("sched_yield", I32)
             pool.pause(code)
         busy.exchange(0)

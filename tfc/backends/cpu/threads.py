@@ -4,6 +4,7 @@ import atexit
 import ctypes
 import os
 import signal
+import sys
 import threading
 from functools import cache
 
@@ -36,7 +37,8 @@ _lock = threading.Lock()  # so that there is one pool
 def _code() -> LoadedCode:
     """The pool, with the number of threads that is asked for."""
     module, host = ir.Module("tfc.pool"), Target.host()
-    define_pool(module, host.triple.split("-")[0], int(signal.SIG_SETMASK))
+    architecture, on_linux = host.triple.split("-")[0], sys.platform == "linux"
+    define_pool(module, architecture, int(signal.SIG_SETMASK), on_linux)
     code = compile_ir(str(module), host, optimise=False).load()
     forget = ctypes.CFUNCTYPE(None)(code.address("tfc.forget_threads"))
     forget()
