@@ -57,6 +57,16 @@ PROGRAMS = {
     "dot in columns": "x = f32[7,70] parameter(0) y = f32[70,256] parameter(1) "
                       "d = f32[7,256] dot(x, y), lhs_contracting_dims={1}, "
                       "rhs_contracting_dims={0} ROOT r = f32[7,256] tanh(d)",
+    "dot in uneven rows": "x = f32[97,9] parameter(0) y = f32[9,16] parameter(1) "
+                          "ROOT r = f32[97,16] dot(x, y), lhs_contracting_dims={1}, "
+                          "rhs_contracting_dims={0}",
+    "dot in uneven columns": "x = f32[3,9] parameter(0) y = f32[9,203] parameter(1) "
+                             "ROOT r = f32[3,203] dot(x, y), lhs_contracting_dims={1}, "
+                             "rhs_contracting_dims={0}",
+    "dot with an operand to be packed":
+        "x = f32[97,730] parameter(0) y = f32[45,730] parameter(1) "
+        "d = f32[97,45] dot(x, y), lhs_contracting_dims={1}, "
+        "rhs_contracting_dims={1} ROOT r = f32[97,45] tanh(d)",
     "matrix and vector": "x = f32[300,70] parameter(0) y = f32[70] parameter(1) "
                          "d = f32[300] dot(x, y), lhs_contracting_dims={1}, "
                          "rhs_contracting_dims={0} ROOT r = f32[300] exponential(d)",
@@ -86,6 +96,10 @@ PROGRAMS = {
     "convolution": "x = f32[2,9,8,4] parameter(0) k = f32[3,3,4,40] parameter(1) "
                    "c = f32[2,9,8,40] convolution(x, k), window={size=3x3 pad=1_1x1_1}, "
                    f"{CONVOLUTION} ROOT r = f32[2,9,8,40] abs(c)",
+    "convolution in groups":
+        "x = f32[1,13,12,40] parameter(0) k = f32[3,3,20,200] parameter(1) "
+        "c = f32[1,13,12,200] convolution(x, k), window={size=3x3 pad=1_1x1_1}, "
+        f"{CONVOLUTION}, feature_group_count=2 ROOT r = f32[1,13,12,200] abs(c)",
     "depthwise convolution": "x = f32[1,9,8,24] parameter(0) k = f32[3,3,1,24] parameter(1) "
                              "ROOT r = f32[1,9,8,24] convolution(x, k), "
                              f"window={{size=3x3 pad=1_1x1_1}}, {CONVOLUTION}, "

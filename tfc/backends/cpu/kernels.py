@@ -22,7 +22,7 @@ from tfc.backends.mlir.scatters import emit_scatter
 from tfc.backends.mlir.select_and_scatter import emit_select_and_scatter
 from tfc.backends.mlir.selections import emit_selection, selection_workspace
 from tfc.backends.mlir.sorts import emit_sort, sort_workspace
-from tfc.backends.mlir.splits import split_convolution, split_product
+from tfc.backends.mlir.splits import convolution_chunks, product_chunks, split_product
 from tfc.backends.mlir.triangular import (
     cholesky_workspace,
     emit_cholesky,
@@ -191,13 +191,13 @@ def matmul_of(kernel: Kernel) -> MatmulSpec | None:
     return spec and around_product(spec, kernel)
 
 
-def chunk_count(kernel: Kernel, target: Target, most: int) -> int:
-    """How many chunks, `most` at the most, can share the work of a kernel."""
+def chunk_count(kernel: Kernel, target: Target, cores: int, most: int) -> int:
+    """In how many chunks, `most` at the most, cores share the work of a kernel."""
     spec, convolution = matmul_of(kernel), convolution_of(kernel)
     if spec is not None:
-        return split_product(spec, target, most).chunks
+        return product_chunks(spec, target, cores, most)
     if convolution is not None:
-        return split_convolution(convolution, target, most).chunks
+        return convolution_chunks(convolution, target, cores, most)
     sequential = SEQUENTIAL.get(kernel.root.opcode)
     if _is_pooling_gradient(kernel):
         return most
@@ -206,23 +206,14 @@ def chunk_count(kernel: Kernel, target: Target, most: int) -> int:
     return most
 
 
-def repeats_work(kernel: Kernel, target: Target) -> bool:
-    """True if the chunks of a kernel do something again that another has done: they pack operands
-    of products."""
-    convolution = convolution_of(kernel)
-    by_taps = convolution is not None and convolution.form(target) == "taps"
-    return kernel.product is not None and not by_taps
-
-
 def workspace_shape(kernel: Kernel, target: Target, chunks: int = 1) -> Shape | None:
     """The array of scratch memory that a kernel, or each of its chunks, needs, if any."""
     spec = matmul_of(kernel)
     if spec is not None:
-        spec = split_product(spec, target, chunks).spec
-        return Shape(spec.element_type, (spec.workspace_size(target),))
+        size = split_product(spec, target, chunks).workspace_size(target)
+        return Shape(spec.element_type, (size,))
     convolution = convolution_of(kernel)
     if convolution is not None:
-        convolution = split_convolution(convolution, target, chunks).spec
         return Shape(convolution.out.element_type, (convolution.workspace_size(target),))
     root = kernel.root
     rows = row_plan(root) if kernel.product is None else None

@@ -6,7 +6,7 @@ the same bits whoever runs what. Each chunk has scratch memory of its own.
 
 from dataclasses import dataclass
 
-from tfc.backends.cpu.kernels import chunk_count, repeats_work
+from tfc.backends.cpu.kernels import chunk_count
 from tfc.backends.mlir.kernels import is_silent, kernel_of
 from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
@@ -45,8 +45,8 @@ def chunks_of(instruction: Instruction, target: Target, cores: int) -> int:
     arithmetic = _PRODUCTS if kernel.product is not None else _OPERATIONS
     time = max(cost.bytes_accessed / _BYTES, cost.flops / arithmetic)
     time += cost.transcendentals / _TRANSCENDENTALS
-    most = min(int(time / _LEAST), cores * (1 if repeats_work(kernel, target) else _CHUNKS))
-    return chunk_count(kernel, target, most) if most > 1 else 1
+    most = min(int(time / _LEAST), cores * _CHUNKS)
+    return chunk_count(kernel, target, cores, most) if most > 1 else 1
 
 
 def chunk_bytes(scratch: Shape) -> int:

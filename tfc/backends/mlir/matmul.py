@@ -24,7 +24,7 @@ from tfc.backends.mlir.matmul_schedule import MatmulSpec, Schedule, make_schedul
 from tfc.backends.mlir.matmul_tiles import DEPTHS, BlockFinish, Result, Tiles
 from tfc.backends.mlir.matvec import emit_streamed
 from tfc.backends.mlir.packing import Panels, in_place, pack
-from tfc.backends.mlir.provider import arith, func, ir
+from tfc.backends.mlir.provider import arith, func, ir, scf
 from tfc.backends.mlir.splits import split_product
 from tfc.backends.mlir.value import mlir_type
 from tfc.backends.mlir.vectors import (
@@ -116,21 +116,42 @@ def emit_product(
             the spec has the sums apart, the result's memory is left to `around`.
         chunk: emit only that share of the product; the workspace is its own.
     """
-    whole, split = spec.flattened(), split_product(spec, target, chunk.count if chunk else 1)
-    spec, schedule = split.spec, make_schedule(split.spec, target)
-    around = around or Around()
+    split, around = split_product(spec, target, chunk.count if chunk else 1), around or Around()
+    whole = spec.flattened()
+    if chunk is None:
+        _emit_part(whole, split.spec, target, memories, around, (0, whole.batch), (0, 0))
+        return
+    if split.along == "batch":
+        batches = chunk.part(whole.batch)
+        _emit_part(whole, split.spec, target, memories, around, batches, (0, 0))
+        return
+
+    def part(spec: MatmulSpec) -> None:
+        row = multiply(chunk.number, split.spec.m) if split.along == "rows" else 0
+        column = multiply(chunk.number, split.spec.n) if split.along == "columns" else 0
+        inside = _shifted(around, row, column)
+        _emit_part(whole, spec, target, memories, inside, (0, whole.batch), (row, column))
+
+    if split.last == split.spec:
+        part(split.spec)
+        return
+    end = index_value(chunk.count - 1)
+    choice = scf.IfOp(arith.cmpi(arith.CmpIPredicate.eq, chunk.number, end), has_else=True)
+    for block, spec in ((choice.then_block, split.last), (choice.else_block, split.spec)):
+        with ir.InsertionPoint(block):
+            part(spec)
+            scf.yield_([])
+
+
+def _emit_part(
+    whole: MatmulSpec, spec: MatmulSpec, target: Target, memories: Sequence[Any], around: Around,
+    batches: tuple[Position, Position], corner: tuple[Position, Position],
+) -> None:  # fmt: skip
+    """Emit the products of some batches: the part that a spec is, which begins at a corner."""
     lhs, rhs, out, workspace = memories
+    row, column = corner
+    schedule = make_schedule(spec, target)
     vectors = Vectors(spec.element_type, schedule.lanes, spec.pairs)
-    row = column = first = 0
-    last: Position = whole.batch
-    if chunk is not None and split.along == "batch":
-        first, last = chunk.part(whole.batch)
-    elif chunk is not None:
-        row, column = (
-            multiply(chunk.number, size) if split.along == way else 0
-            for way, size in (("rows", spec.m), ("columns", spec.n))
-        )
-        around = _shifted(around, row, column)
     steps = [
         (row, spec.lhs_strides[1]),
         (column, spec.rhs_strides[2]),
@@ -155,7 +176,7 @@ def emit_product(
         _Product(spec, schedule, vectors, left, right, result, workspace, b, around).emit()
 
     if min(spec.m, spec.n) > 0:
-        for_range(first, last, 1, one)
+        for_range(*batches, 1, one)
 
 
 def _shifted(around: Around, row: Position, column: Position) -> Around:

@@ -26,6 +26,7 @@ class MatmulSpec:
             of, make one of the outer, and how long that is in lhs, rhs and out.
         apart: sums are made in memory apart, and the result from them (an epilogue).
         lhs_computed, rhs_computed: the operand is not in memory, but computed element by element.
+        part_of: the m and n of the product that this is a part of: the size of its operands.
         pairs: k counts pairs of elements, and of operands, both computed: two s16 in 32 bits.
 
     Raises:
@@ -47,6 +48,7 @@ class MatmulSpec:
     apart: bool = False
     lhs_computed: bool = False
     rhs_computed: bool = False
+    part_of: tuple[int, int] | None = None
     pairs: bool = False
 
     def __post_init__(self) -> None:
@@ -295,7 +297,8 @@ def _even_blocks(total: int, limit: int, step: int) -> int:
 
 def _pays_to_pack_lhs(spec: MatmulSpec, target: Target, tile_columns: int) -> bool:
     tiles = spec.n / tile_columns
-    size = spec.m * spec.k * spec.element_type.bytes
+    rows, _ = spec.part_of or (spec.m, spec.n)
+    size = rows * spec.k * spec.element_type.bytes
     _, line, along = spec.lhs_strides
     if along == 1:
         # In place, each row is a stream of its own, which only the caches' associativity limits.
@@ -308,7 +311,8 @@ def _pays_to_pack_rhs(spec: MatmulSpec, target: Target, tile_rows: int) -> bool:
     if line != 1:
         return spec.n > 1  # a tile can only load vectors of neighbours
     tiles = spec.m / tile_rows
-    size = spec.k * spec.n * spec.element_type.bytes
+    _, columns = spec.part_of or (spec.m, spec.n)
+    size = spec.k * columns * spec.element_type.bytes
     if size > target.l2_bytes // 2:
         # At a distance of pages, all elements of a panel compete for the same few places in L1.
         pages = along * spec.element_type.bytes % 4096 == 0
