@@ -72,6 +72,15 @@ PROGRAMS = {
                     "rhs_contracting_dims={0}",
     "sort of rows": "x = f32[37,90] parameter(0) "
                     "ROOT r = f32[37,90] sort(x), dimensions={1}, to_apply=less",
+    "running sums of rows": "x = f32[36,90] parameter(0) z = f32[] constant(0) "
+                            "ROOT r = f32[36,90] reduce-window(x, z), "
+                            "window={size=1x90 pad=0_0x89_0}, to_apply=sum",
+    "running sums in planes": "x = f32[9,30,7] parameter(0) z = f32[] constant(0) "
+                              "ROOT r = f32[9,30,7] reduce-window(x, z), "
+                              "window={size=1x30x1 pad=0_0x0_29x0_0}, to_apply=sum",
+    "running sum": "x = f32[65536] parameter(0) z = f32[] constant(1) "
+                   "ROOT r = f32[65536] reduce-window(x, z), "
+                   "window={size=65536 pad=65535_0}, to_apply=sum",
     "pooling": "x = f32[3,9,8,5] parameter(0) z = f32[] constant(0) "
                "ROOT r = f32[3,4,4,5] reduce-window(x, z), "
                "window={size=1x3x2x1 stride=1x2x2x1}, to_apply=sum",
