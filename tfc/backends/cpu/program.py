@@ -108,7 +108,7 @@ class _ProgramEmitter:
                 self._conditional(instruction)
             elif instruction in self.callees:
                 self._call(instruction)
-            elif not is_silent(instruction):
+            elif not is_silent(instruction) and instruction not in self.assignment.views:
                 self._kernel(instruction)
 
     def _call(self, instruction: Instruction) -> None:
