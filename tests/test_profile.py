@@ -92,6 +92,16 @@ def test_what_is_copied_is_a_row_of_its_own():
     assert (copy.name, copy.cost.bytes_read, copy.cost.bytes_written) == ("t (copy)", 4000, 4000)
 
 
+def test_a_copy_that_threads_share_is_a_row_of_its_own(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("tfc.backends.cpu.compiler.sharing_cores", lambda: 2)
+    module = parse("ENTRY e { x = f32[100000] parameter(0) u = f32[10] parameter(1)"
+                   " i = s32[] parameter(2)"
+                   " ROOT t = f32[100000] dynamic-update-slice(x, u, i) }")  # fmt: skip
+    arguments = np.ones(100000, np.float32), np.zeros(10, np.float32), np.int32(7)
+    profile = tfc.profile(tfc.compile(module), *arguments, runs=1, peaks=PEAKS)
+    assert sorted(k.name for k in profile.kernels) == ["t", "t (copy)"]
+
+
 def test_calls_of_functions_outside_are_timed():
     tfc.register_custom_call("tests.profile.double", lambda x: x * 2)
     module = parse("ENTRY e { x = f32[3] parameter(0) ROOT y = f32[3] custom-call(x), "

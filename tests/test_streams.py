@@ -7,7 +7,7 @@ stored plainly all the same.
 import numpy as np
 import pytest
 
-from tfc.backends.mlir import streams
+from tfc.backends.mlir import rows, streams
 from tfc.compiler import compile as compile_module
 from tfc.hlo import parse
 from tfc.hlo.evaluator import evaluate
@@ -21,11 +21,12 @@ def all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays of any size are written past the caches."""
     monkeypatch.setattr(streams, "STREAMED_BYTES", 0)
     monkeypatch.setattr(row_plan, "STREAMED_BYTES", 0)
+    monkeypatch.setattr(rows, "STREAMED_BYTES", 0)
     monkeypatch.setattr(streams, "_LEAST_RUN_BYTES", 0)
 
 
-def staged_kernels(text: str) -> int:
-    """Compare a program with the evaluator; how many loops write past the caches."""
+def compared(text: str) -> str:
+    """Compare a program with the evaluator; its code."""
     module = parse(text)
     arguments = tuple(arguments_for(module, np.random.default_rng(0)))
     executable = compile_module(module, backend="cpu")
@@ -33,7 +34,12 @@ def staged_kernels(text: str) -> int:
         got = np.asarray(got)
         assert (got.dtype, got.shape) == (want.dtype, want.shape)
         assert got.tobytes() == want.tobytes()
-    return executable.as_text("llvm").count("!nontemporal")
+    return executable.as_text("llvm")
+
+
+def staged_kernels(text: str) -> int:
+    """Compare a program with the evaluator; how many loops write past the caches."""
+    return compared(text).count("!nontemporal")
 
 
 @pytest.mark.parametrize("element_type", ["f32", "f64", "bf16", "f16", "s8", "u32", "s64", "pred"])
@@ -104,8 +110,9 @@ def test_pieces() -> None:
 
 @pytest.mark.parametrize("columns", [64, 128, 192, 4096])
 def test_rows(columns: int) -> None:
-    """The last loop along a row has stages; what is kept of the row lies in scratch memory."""
-    assert staged_kernels(f"""
+    """The last loop along a row has stages, and fetches the next row meanwhile; what is kept of the
+    row lies in scratch memory."""
+    code = compared(f"""
     largest {{ a = s32[] parameter(0)
       b = s32[] parameter(1)
       ROOT c = s32[] maximum(a, b) }}
@@ -125,3 +132,5 @@ def test_rows(columns: int) -> None:
       sb = s32[6,{columns}] broadcast(s), dimensions={{0}}
       ROOT y = s32[6,{columns}] add(f, sb)
     }}""")
+    assert "!nontemporal" in code
+    assert "call void @llvm.prefetch" in code

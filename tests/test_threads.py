@@ -82,6 +82,28 @@ PROGRAMS = {
                     "rhs_contracting_dims={0}",
     "sort of rows": "x = f32[37,90] parameter(0) "
                     "ROOT r = f32[37,90] sort(x), dimensions={1}, to_apply=less",
+    "running sums of rows": "x = f32[36,90] parameter(0) z = f32[] constant(0) "
+                            "ROOT r = f32[36,90] reduce-window(x, z), "
+                            "window={size=1x90 pad=0_0x89_0}, to_apply=sum",
+    "running sums in planes": "x = f32[9,30,7] parameter(0) z = f32[] constant(0) "
+                              "ROOT r = f32[9,30,7] reduce-window(x, z), "
+                              "window={size=1x30x1 pad=0_0x0_29x0_0}, to_apply=sum",
+    "running sum": "x = f32[65536] parameter(0) z = f32[] constant(1) "
+                   "ROOT r = f32[65536] reduce-window(x, z), "
+                   "window={size=65536 pad=65535_0}, to_apply=sum",
+    "scatter into a copy":
+        "x = f32[300,8] parameter(0) y = f32[9,8] parameter(1) i = s32[9,1] parameter(2) "
+        "ROOT r = f32[300,8] scatter(x, i, y), update_window_dims={1}, inserted_window_dims={0}, "
+        "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum",
+    "scatter of an array into its copy":
+        "x = f32[90,8] parameter(0) y = f32[90,8] negate(x) i = s32[90,1] parameter(1) "
+        "a = f32[90,8] scatter(x, i, x), update_window_dims={1}, inserted_window_dims={0}, "
+        "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum "
+        "ROOT r = f32[90,8] add(a, y)",
+    "update of a copy":
+        "x = f32[300,8] parameter(0) y = f32[9,8] parameter(1) i = s32[] parameter(2) "
+        "z = s32[] constant(0) n = f32[9,8] negate(y) "
+        "ROOT r = f32[300,8] dynamic-update-slice(x, n, i, z)",
     "pooling": "x = f32[3,9,8,5] parameter(0) z = f32[] constant(0) "
                "ROOT r = f32[3,4,4,5] reduce-window(x, z), "
                "window={size=1x3x2x1 stride=1x2x2x1}, to_apply=sum",

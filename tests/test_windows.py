@@ -180,7 +180,17 @@ def test_layouts_and_rows_longer_than_a_stretch(window: str, layout: str):
         np.testing.assert_array_equal(tfc.compile(module)(x)[0], evaluate(module, x))
 
 
-def test_a_cumulative_sum_takes_one_pass():
+@pytest.mark.parametrize("rows", ["1,1", "3", "4", "6", "2,8", "3,2"])
+@pytest.mark.parametrize("pad", ["8_0", "0_8"])
+def test_running_sums_of_several_rows_at_once(rows: str, pad: str):
+    ones = "x".join("1" * len(rows.split(",")))
+    none = "x".join("0_0" for _ in rows.split(","))
+    module = parse(text_of(f"window={{size={ones}x9 pad={none}x{pad}}}, ", f"{rows},9"))
+    (x,) = arguments_for(module, np.random.default_rng(1))
+    np.testing.assert_array_equal(tfc.compile(module)(x)[0], evaluate(module, x))
+
+
+def test_a_cumulative_sum_takes_linear_time():
     """In quadratic time this would take hours."""
     n = 3_000_000
     x = np.ones(n, np.float32)

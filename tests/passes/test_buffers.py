@@ -79,7 +79,7 @@ class Machine:
                     self.loop(instruction)
                 case "conditional":
                     self.choose(instruction)
-                case _ if not is_alias(instruction):
+                case _ if not is_alias(instruction) and instruction not in self.plan.views:
                     self.kernel(instruction)
 
     def kernel(self, instruction: Instruction) -> None:

@@ -95,3 +95,50 @@ def test_a_value_that_is_stored_too_keeps_its_shape() -> None:
       s = f32[] reduce(y, i), dimensions={0}, to_apply=add
       ROOT r = (f32[65536], f32[]) tuple(y, s) }""")
     assert SplitReductions()(before) is before
+
+
+RUNNING = """
+combine {{ a = {t}[] parameter(0)
+  b = {t}[] parameter(1)
+  ROOT c = {t}[] {op}(a, b) }}
+ENTRY main {{
+  x = {t}[{dims}] parameter(0)
+  i = {t}[] parameter(1)
+  ROOT r = {t}[{dims}] reduce-window(x, i), window={{{window}}}, to_apply=combine }}"""
+
+
+@pytest.mark.parametrize("pad", ["65535_0", "0_65535"])
+@pytest.mark.parametrize(("op", "t"), [("add", "f32"), ("add", "s32"), ("maximum", "bf16"),
+                                       ("multiply", "u8")])  # fmt: skip
+def test_a_long_running_sum_is_one_of_rows(op: str, t: str, pad: str) -> None:
+    """Each row begins with what those before it come to, whatever the first begins with."""
+    window = f"size=1x65536 pad=0_0x{pad}"
+    before = parse(RUNNING.format(t=t, op=op, dims="1,65536", window=window))
+    after = SplitReductions()(before)
+    verify(after)
+    assert [i.array_shape.dims for i in after.entry.instructions if i.opcode == "reduce"] == [(64,)]
+    x, init = arguments_for(before, np.random.default_rng(0))
+    if t == "f32":
+        x, init = np.rint(8 * x), np.float32(3)  # whose sums are exact
+    combine = {"add": np.add, "maximum": np.maximum, "multiply": np.multiply}[op]
+    line = np.concatenate([[init], x[0] if pad.endswith("_0") else x[0, ::-1]])
+    want = combine.accumulate(line, dtype=x.dtype)[None, 1:]
+    want = want if pad.endswith("_0") else want[:, ::-1]
+    assert np.array_equal(evaluate(after, x, init), want)
+    assert np.array_equal(compile_module(before, backend="cpu")(x, init)[0], want)
+
+
+@pytest.mark.parametrize(
+    ("op", "t", "dims", "window"),
+    [
+        ("add", "f32", "65536", "size=9 pad=8_0"),  # of few elements each
+        ("multiply", "f32", "65536", "size=65536 pad=65535_0"),  # inf times zero
+        ("add", "f16", "65536", "size=65536 pad=65535_0"),  # sums of rows would be rounded
+        ("add", "f32", "2,65536", "size=1x65536 pad=0_0x65535_0"),  # rows there are
+        ("add", "f32", "65537", "size=65537 pad=65536_0"),  # a prime number
+    ],
+)
+def test_other_windows_stay(op: str, t: str, dims: str, window: str) -> None:
+    """What is left as it is."""
+    before = parse(RUNNING.format(t=t, op=op, dims=dims, window=window))
+    assert SplitReductions()(before) is before

@@ -7,7 +7,7 @@ the loop never writes them. Everything else owns its leaves, except that a param
 whoever runs it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from itertools import accumulate
 from types import MappingProxyType
 
@@ -51,10 +51,15 @@ class Sources:
 
     Args:
         unchanging: for the bodies of whiles, the leaves of the state that they hand on.
+        views: slices that are a part of their operand's memory; see views.py.
     """
 
-    def __init__(self, unchanging: Mapping[Computation, frozenset[int]] = MappingProxyType({})):
-        self._unchanging = unchanging
+    def __init__(
+        self,
+        unchanging: Mapping[Computation, frozenset[int]] = MappingProxyType({}),
+        views: Container[Instruction] = (),
+    ):
+        self._unchanging, self._views = unchanging, views
         self.of: dict[Instruction, tuple[Leaf, ...]] = {}
         self._starts: dict[int, tuple[AnyShape, list[int]]] = {}
 
@@ -74,7 +79,7 @@ class Sources:
             kept = self._unchanging.get(instruction["body"], frozenset())
             pairs = zip(own_leaves(instruction), self.of[operands[0]])
             return tuple(b if k in kept else a for k, (a, b) in enumerate(pairs))
-        if not is_alias(instruction):
+        if not is_alias(instruction) and instruction not in self._views:
             return own_leaves(instruction)
         if instruction.opcode == "get-tuple-element":
             starts = self._leaf_starts(operands[0].shape)

@@ -14,7 +14,7 @@ donated (donation.py).
 from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal as OneOf
 
@@ -22,7 +22,7 @@ from tfc.errors import InternalError
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.literal import Literal
 from tfc.hlo.shape import to_memory
-from tfc.passes.aliases import Leaf, own_leaves
+from tfc.passes.aliases import Leaf, is_bitcast, own_leaves
 from tfc.passes.liveness import Liveness, Workspace
 from tfc.passes.packing import Block, aligned, lower_bound, pack
 from tfc.passes.sharing import Buffer, share
@@ -38,7 +38,7 @@ class Slice:
 
     space: what it is a part of: an argument, a result, the pool of constants, or the arena.
     index: which flat parameter or result leaf; 0 in the other spaces.
-    offset, size: in bytes; the offset is 0 in a parameter or result.
+    offset, size: in bytes; the offset is 0 in a parameter or result, unless it is a view's.
     """
 
     space: Space
@@ -70,6 +70,7 @@ class BufferAssignment:
         branches), one slice for each leaf of its shape. Those of an alias (aliases.is_alias: tuple,
         get-tuple-element, reshapes and transposes that move nothing) are its operands': it needs no
         code.
+    views: the slices whose memory is a part of their operand's: they need no code either.
     result_slices: where each leaf of the entry's root must end up. If its slice is another
         (a parameter, a constant, a value returned twice), it is copied there at the end.
     constants: (offset in the pool, literal): the literal's row-major bytes go there.
@@ -94,6 +95,7 @@ class BufferAssignment:
     workspace: Mapping[Instruction, Slice]
     lower_bound: int
     placements: tuple[Placement, ...] = ()
+    views: frozenset[Instruction] = frozenset()
 
     def moves(self, source: Instruction, targets: Sequence[Slice]) -> list[int]:
         """The leaves of a value that must be copied to be at their targets, in a safe order.
@@ -149,12 +151,7 @@ def assign_buffers(module: Module, workspace: Workspace = lambda _: 0) -> Buffer
         key=lambda p: p.size,
     )
     return BufferAssignment(
-        slices=MappingProxyType(
-            {
-                i: tuple(packed.slices[buffers[leaf]] for leaf in owners)
-                for i, owners in live.sources.of.items()
-            }
-        ),
+        slices=MappingProxyType(_slices(live, lambda leaf: packed.slices[buffers[leaf]])),
         arena_size=packed.size,
         constant_size=constant_size,
         constants=constants,
@@ -162,7 +159,25 @@ def assign_buffers(module: Module, workspace: Workspace = lambda _: 0) -> Buffer
         workspace=MappingProxyType(packed.workspace),
         lower_bound=packed.lower_bound,
         placements=tuple(packed.placements),
+        views=frozenset(live.views),
     )
+
+
+def _slices(
+    live: Liveness, memory: Callable[[Leaf], Slice]
+) -> dict[Instruction, tuple[Slice, ...]]:
+    """Where every value lies, given where their owners do."""
+    found: dict[Instruction, tuple[Slice, ...]] = {}
+    parts = dict(live.views)  # and what they are reshaped to
+    for instruction, owners in live.sources.of.items():
+        if is_bitcast(instruction) and instruction.operands[0] in parts:
+            parts[instruction] = parts[instruction.operands[0]]
+        found[instruction] = tuple(memory(leaf) for leaf in owners)
+        if instruction in parts:
+            (whole,), size = found[instruction], instruction.array_shape.byte_size
+            part = replace(whole, offset=whole.offset + parts[instruction], size=size)
+            found[instruction] = (part,)
+    return found
 
 
 def _place_constants(

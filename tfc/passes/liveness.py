@@ -23,8 +23,10 @@ from tfc.hlo.control import branches
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.shape import leaves
 from tfc.passes.aliases import Leaf, Sources, own_leaves, unchanging_leaves
+from tfc.passes.called import control_computations
 from tfc.passes.donation import Donation, donation_of
 from tfc.passes.in_place import overwritable
+from tfc.passes.views import views_of
 
 Workspace = Callable[[Instruction], int]
 Walk = Iterator["Walk"]
@@ -71,13 +73,17 @@ class Liveness:
     """One walk over the steps of a program.
 
     outcome: stands for what the caller gets: its leaves are the entry's results.
+    views: the slices that are parts of other values, and where in these they begin.
     scratch: for the instructions whose kernels want scratch memory, its bytes and the time.
     """
 
     def __init__(self, module: Module, workspace: Workspace = lambda _: 0):
         self.entry, self._workspace = module.entry, workspace
         self.donation: Donation = donation_of(module)
-        self.sources = Sources(unchanging_leaves(module))
+        unchanging = unchanging_leaves(module)
+        self.views = {view: begin for c in control_computations(module)
+                      for view, begin in views_of(c, unchanging).items()}  # fmt: skip
+        self.sources = Sources(unchanging, self.views)
         self.outcome = Instruction("tuple", (), module.entry.root.shape, name="result")
         self.stretches: dict[Leaf, Stretches] = {}
         self.touches: list[Touch] = []

@@ -17,7 +17,7 @@ from tfc.backends.mlir.pooling_gradients import emit_pooling_gradient, is_poolin
 from tfc.backends.mlir.program_state import emit_state_update
 from tfc.backends.mlir.provider import func, ir
 from tfc.backends.mlir.rows import emit_rows, row_workspace
-from tfc.backends.mlir.scans import emit_scan
+from tfc.backends.mlir.scans import emit_scan, has_loops_around
 from tfc.backends.mlir.scatters import emit_scatter
 from tfc.backends.mlir.select_and_scatter import emit_select_and_scatter
 from tfc.backends.mlir.selections import emit_selection, selection_workspace
@@ -30,7 +30,7 @@ from tfc.backends.mlir.triangular import (
     solve_workspace,
 )
 from tfc.backends.mlir.updates import emit_update
-from tfc.backends.mlir.windows import emit_reduce_window, is_cumulative
+from tfc.backends.mlir.windows import emit_reduce_window, is_one_walk
 from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
@@ -61,9 +61,9 @@ SEQUENTIAL: dict[str, Sequential] = {
     "cholesky": Sequential(emit_cholesky, cholesky_workspace),
     "triangular-solve": Sequential(emit_solve, solve_workspace),
     "rng-get-and-update-state": Sequential(emit_state_update),
-    "reduce-window": Sequential(emit_reduce_window, None, lambda root: not is_cumulative(root)),
+    "reduce-window": Sequential(emit_reduce_window, None, lambda root: not is_one_walk(root)),
     "select-and-scatter": Sequential(emit_select_and_scatter),
-    "scan": Sequential(emit_scan),
+    "scan": Sequential(emit_scan, None, lambda root: has_loops_around(root, root["dimensions"][0])),
     "dynamic-update-slice": Sequential(emit_update),
 }
 

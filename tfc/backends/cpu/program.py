@@ -6,7 +6,7 @@ different kernels only. Loops and conditionals of HLO are jumps among the steps.
 0, or with what a function outside of the code returned that failed.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,10 +20,12 @@ from tfc.backends.mlir.kernels import Kernel, is_silent, kernel_of
 from tfc.backends.mlir.provider import ir
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
+from tfc.hlo import builder
 from tfc.hlo.control import branches
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.shape import leaves
 from tfc.passes.buffers import BufferAssignment, Slice
+from tfc.passes.in_place import overwritable
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class _ProgramEmitter:
                 self._conditional(instruction)
             elif instruction in self.callees:
                 self._call(instruction)
-            elif not is_silent(instruction):
+            elif not is_silent(instruction) and instruction not in self.assignment.views:
                 self._kernel(instruction)
 
     def _call(self, instruction: Instruction) -> None:
@@ -137,15 +139,40 @@ class _ProgramEmitter:
         in_place = tuple((n, places[s]) for n, s in enumerate(operands) if s in places)
         if in_place and instruction.opcode == "copy":
             return  # it is there already
+        if kernel.root.opcode in ("scatter", "dynamic-update-slice") and not in_place:
+            in_place = tuple(self._put_in_place(instruction, kernel))
         kernel = replace(kernel, in_place=in_place)
-        if kernel.key not in self.kernels:
-            self.kernels[kernel.key] = self._emit_kernel(instruction, kernel)
-        shared = self.kernels[kernel.key]
+        shared = self._function(instruction, kernel)
         buffers = [*(operands[n] for n in kernel.arguments), *results]
         if shared.has_scratch:
             buffers.append(self.assignment.workspace.get(instruction, Slice("arena")))
-        site = self._site(instruction, shared.name)
-        self.steps.kernel(site, shared.name, buffers, shared.chunks, shared.scratch)
+        self.steps.kernel(self._site(instruction, shared.name), shared.name, buffers,
+                          shared.chunks, shared.scratch)  # fmt: skip
+
+    def _put_in_place(self, instruction: Instruction, kernel: Kernel) -> Iterator[tuple[int, int]]:
+        """Copy what a kernel changes to where it does, if threads had better share that.
+
+        Yields:
+            The numbers of an operand of the kernel and of the result where it lies now.
+        """
+        for number, result in overwritable(instruction):
+            operand = instruction.operands[number]
+            copy = builder.unary("copy", operand)
+            once = instruction.operands.count(operand) == 1 and operand in kernel.operands
+            alike = operand.shape == kernel.results[result]
+            if once and alike and chunks_of(copy, self.target, self.cores) > 1:
+                places = [self.assignment.slices[operand][0],
+                          self.assignment.slices[instruction][result]]  # fmt: skip
+                shared = self._function(copy, kernel_of(copy))
+                site = self._site(instruction, "", operand.array_shape.byte_size)
+                self.steps.kernel(site, shared.name, places, shared.chunks, 0)
+                yield kernel.operands.index(operand), result
+
+    def _function(self, instruction: Instruction, kernel: Kernel) -> Shared:
+        """The function of a kernel, which is emitted the first time."""
+        if kernel.key not in self.kernels:
+            self.kernels[kernel.key] = self._emit_kernel(instruction, kernel)
+        return self.kernels[kernel.key]
 
     def _emit_kernel(self, instruction: Instruction, kernel: Kernel) -> Shared:
         """Emit the function of a kernel."""

@@ -19,14 +19,14 @@ from tfc.backends.mlir.loops import LoopBody, LoopNest
 from tfc.backends.mlir.reductions import accumulation, chunked_loop
 from tfc.backends.mlir.scratch import scratch_arrays, scratch_shape, store_at
 from tfc.backends.mlir.spaces import Indices, Space, access_positions, bind, merge_loops
-from tfc.backends.mlir.streams import Stage, staged, wait_for_stores
-from tfc.backends.mlir.tiled_movement import Tiling
+from tfc.backends.mlir.streams import LINE_BYTES, Stage, staged, wait_for_stores
+from tfc.backends.mlir.tiled_movement import Tiling, step_of
 from tfc.backends.mlir.value import Scalar
-from tfc.backends.mlir.vectors import Position, index_value
+from tfc.backends.mlir.vectors import Position, add, index_value, minimum, prefetch
 from tfc.hlo.indexing import Index, linearize
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape, leaves
-from tfc.passes.row_plan import Loop, RowPlan
+from tfc.passes.row_plan import STREAMED_BYTES, Loop, RowPlan
 from tfc.passes.row_region import Place
 
 Sources = dict[Instruction, Buffer | Scalar]
@@ -152,12 +152,33 @@ class _Rows:
                     store_at(value, stage.memory, index_value(place))
 
         def flush(scope: Callable[[Position], Elements], first: Position) -> None:
+            self._fetch(loop, tiles.edges, scope)
             for stage, buffer in zip(stages, buffers, strict=True):
                 if stage is not None:
                     where = buffer.position(index)
                     stage.flush(first, lambda p, where=where: scope(p).index_value(where))
 
         tiles.emit(LoopNest().each, points, inputs, store, flush)
+
+    def _fetch(
+        self, loop: Loop, edges: Mapping[int, int], scope: Callable[[Position], Elements]
+    ) -> None:
+        """Bring what the next row reads in the place of a stretch into the cache.
+
+        Memory would else have nothing to read while a row is computed and stored.
+        """
+        place = self._place(self._joined(self.columns[loop].index))
+        for operand, buffer in self.inputs.items():
+            if self.region.roles.get(operand) != "full" or not isinstance(buffer, Buffer):
+                continue
+            at = buffer.position(place.index("full", buffer.shape.dims))
+            step = step_of(at, self.rows.variables[-1]) if self.rows.variables else None
+            if not step or buffer.shape.byte_size < STREAMED_BYTES:
+                continue
+            line = LINE_BYTES // buffer.shape.element_type.bytes
+            for first in range(0, edges[len(self.rows.sizes)], line):
+                there = add(scope(first).index_value(at), step)
+                prefetch(buffer.memref, minimum(there, buffer.shape.storage_size - 1))
 
     def _row(self, points: Sequence[Any]) -> None:
         """Everything that is done for one row."""

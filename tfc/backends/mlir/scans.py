@@ -1,18 +1,21 @@
 """Kernels whose steps along one dimension follow each other: scans and cumulative windows.
 
 The dimensions outside of that one in memory are loops around it. Where it is the fastest, the
-carried values stay in registers; else they lie in memory, and each step goes over a whole row, side
-by side.
+carried values stay in registers, those of several rows at a time, which do not wait for each other;
+else they lie in memory, and each step goes over a whole row, side by side. Threads share the loops
+around.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
-from tfc.backends.mlir.kernels import Kernel, sources
+from tfc.backends.mlir.kernels import Kernel, Loops, sources
 from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant
-from tfc.backends.mlir.reductions import combination
+from tfc.backends.mlir.provider import arith
+from tfc.backends.mlir.reductions import MOST_UNROLLED, ROWS, combination
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.spaces import access_positions, bind, merge_loops
 from tfc.backends.mlir.value import Scalar
@@ -45,11 +48,14 @@ class Running:
     load: Callable[[Elements, Indices], Scalars]
     keep: Callable[[Elements, Indices, Scalars], None]
 
-    def emit(self, kernel: Kernel, buffers: Sequence[Buffer], read: Instruction) -> None:
+    def emit(
+        self, kernel: Kernel, buffers: Sequence[Buffer], read: Instruction, loops: Loops
+    ) -> None:
         """Emit the kernel's body.
 
         Args:
             read: an array of the kernel that the loops walk over.
+            loops: run the dimensions around.
         """
         order = self.shape.layout.minor_to_major[::-1]
         outer = order.index(self.dimension)
@@ -65,32 +71,59 @@ class Running:
         at = tuple(index)
         place, inner = space.variables[around], space.variables[around + 1 :]
         length, sizes = space.sizes[around], space.sizes[around + 1 :]
+        outside, together = list(space.sizes[:around]), 1
+        side_by_side = any(s != 1 for s in sizes)
+        code = len(kernel.computation.instructions) + len(kernel.root["to_apply"].instructions)
+        if outside and not side_by_side and code <= MOST_UNROLLED:
+            together = gcd(outside[-1], ROWS)
+            outside[-1] //= together
 
         def at_place(scope: Elements, point: Any) -> Elements:
             return scope.with_variables(**bind([place], [point]))
 
-        def in_registers(scope: Elements) -> None:
-            first = at_place(scope, index_constant(0))
-            carried = self.step(first, at, self.start(first, at), True)
-            last = for_loop(
-                1, length, 1, lambda p, c: self.step(at_place(scope, p), at, c, False), carried
-            )
-            self.keep(first, at, last)
-
         def in_memory(scope: Elements) -> None:
-            self._over_row(at_place(scope, index_constant(0)), inner, sizes, at, first=True)
-
-            def row(point: Any, _: Scalars) -> Scalars:
-                self._over_row(at_place(scope, point), inner, sizes, at, first=False)
+            def row(point: Any, first: bool) -> Scalars:
+                self._over_row(at_place(scope, point), inner, sizes, at, first)
                 return []
 
-            for_loop(1, length, 1, row)
+            row(index_constant(0), True)
+            for_loop(1, length, 1, lambda point, _: row(point, False))
 
         def body(points: Sequence[Any]) -> None:
-            scope = Elements(sources(kernel, buffers), bind(space.variables[:around], points))
-            in_memory(scope) if any(s != 1 for s in sizes) else in_registers(scope)
+            rows = [Elements(sources(kernel, buffers), bind(space.variables[:around], own))
+                    for own in _neighbours(points, together)]  # fmt: skip
+            if side_by_side:
+                in_memory(rows[0])
+            else:
+                self._in_registers(rows, at_place, length, at)
 
-        LoopNest().each(space.sizes[:around], body)
+        loops.each(outside, body)
+
+    def _in_registers(
+        self,
+        rows: Sequence[Elements],
+        at_place: Callable[[Elements, Any], Elements],
+        length: int,
+        at: Indices,
+    ) -> None:
+        """Go along some rows at once."""
+
+        def step(point: Any, carried: Sequence[Scalars], first: bool) -> list[Scalars]:
+            places = [at_place(row, point) for row in rows]
+            return [self.step(p, at, c, first) for p, c in zip(places, carried)]
+
+        def split(flat: Scalars) -> list[Scalars]:
+            width = len(flat) // len(rows)
+            return [flat[n * width : (n + 1) * width] for n in range(len(rows))]
+
+        def after(point: Any, flat: Scalars) -> Scalars:
+            return [c for own in step(point, split(flat), False) for c in own]
+
+        begin = index_constant(0)
+        first = step(begin, [self.start(at_place(row, begin), at) for row in rows], True)
+        last = split(for_loop(1, length, 1, after, [c for own in first for c in own]))
+        for row, own in zip(rows, last):
+            self.keep(at_place(row, begin), at, own)
 
     def _over_row(
         self,
@@ -108,7 +141,22 @@ class Running:
         LoopNest().each(sizes, body)
 
 
-def emit_scan(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
+def _neighbours(points: Sequence[Any], together: int) -> list[Sequence[Any]]:
+    """The points of the outer loops for so many neighbouring rows; the last counts groups."""
+    if together == 1:
+        return [points]
+    first = arith.muli(points[-1], index_constant(together))
+    return [[*points[:-1], arith.addi(first, index_constant(n))] for n in range(together)]
+
+
+def has_loops_around(root: Instruction, dimension: int) -> bool:
+    """Whether a kernel walks along a dimension of its first operand more than once."""
+    shape = root.operands[0].array_shape
+    order = shape.layout.minor_to_major[::-1]
+    return any(shape.dims[d] > 1 for d in order[: order.index(dimension)])
+
+
+def emit_scan(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops) -> None:
     """A scan whose step is elementwise, into one buffer for each output and each carry.
 
     Raises:
@@ -146,11 +194,12 @@ def emit_scan(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
 
     shape = stacked[0].shape if stacked else inputs[0].array_shape
     reverse = root.attributes.get("is_reverse", False)
-    Running(shape, dimension, reverse, start, step, load, keep).emit(kernel, buffers, inputs[0])
+    running = Running(shape, dimension, reverse, start, step, load, keep)
+    running.emit(kernel, buffers, inputs[0], loops)
 
 
 def emit_cumulative(
-    kernel: Kernel, buffers: Sequence[Buffer], dimension: int, reverse: bool
+    kernel: Kernel, buffers: Sequence[Buffer], dimension: int, reverse: bool, loops: Loops
 ) -> None:
     """A reduce-window whose windows hold all elements up to their own, or all after it."""
     root = kernel.root
@@ -177,4 +226,4 @@ def emit_cumulative(
         """The step has stored it."""
 
     running = Running(results[0].shape, dimension, reverse, start, step, load, keep)
-    running.emit(kernel, buffers, operands[0])
+    running.emit(kernel, buffers, operands[0], loops)

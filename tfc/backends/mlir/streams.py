@@ -22,7 +22,7 @@ from tfc.hlo.shape import Shape
 from tfc.passes.row_plan import STREAMED_BYTES
 
 _LEAST_RUN_BYTES = 4096  # that are next to each other, unless what is read lies apart anyway
-_LINE_BYTES = 64  # buffers that are not the caller's begin at such
+LINE_BYTES = 64  # buffers that are not the caller's begin at such
 _STRETCH_BYTES = 256  # short, so that reading what comes next and writing overlap
 _SEQUENTIALLY_CONSISTENT = 7  # in LLVM's enumeration of orderings
 
@@ -46,7 +46,7 @@ class Stage:
         """
         chosen = scf.IfOp(self.aligned, has_else=True)
         for block, options in (
-            (chosen.then_block, {"nontemporal": True, "alignment": _LINE_BYTES}),
+            (chosen.then_block, {"nontemporal": True, "alignment": LINE_BYTES}),
             (chosen.else_block, {}),
         ):
             with ir.InsertionPoint(block):
@@ -100,7 +100,7 @@ def stage_for(space: Space, result: Buffer, stretch: int) -> Stage | None:
         return None
     own = Shape(shape.element_type, (stretch,))
     address = memref.extract_aligned_pointer_as_index(result.memref)
-    beyond = arith.andi(address, index_value(_LINE_BYTES - 1))
+    beyond = arith.andi(address, index_value(LINE_BYTES - 1))
     aligned = arith.cmpi(arith.CmpIPredicate.eq, beyond, index_value(0))
     return Stage(result, Buffer(stack_memory(own), own), aligned)
 
@@ -112,4 +112,4 @@ def wait_for_stores() -> None:
 
 def _lanes(shape: Shape) -> int:
     """The elements of a cache line; 0 where they make no vectors."""
-    return 0 if shape.element_type.is_complex else _LINE_BYTES // shape.element_type.bytes
+    return 0 if shape.element_type.is_complex else LINE_BYTES // shape.element_type.bytes

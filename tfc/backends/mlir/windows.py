@@ -13,7 +13,7 @@ from tfc.backends.mlir.kernels import Kernel, Loops, sources
 from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.reductions import STRETCH, combination
-from tfc.backends.mlir.scans import emit_cumulative
+from tfc.backends.mlir.scans import emit_cumulative, has_loops_around
 from tfc.backends.mlir.spaces import bind, make_space
 from tfc.backends.mlir.value import Scalar, mlir_type
 from tfc.hlo.indexing import Condition, Index, variable
@@ -24,20 +24,22 @@ from tfc.hlo.windows import window_of
 Scalars = Sequence[Scalar]
 
 
-def is_cumulative(root: Instruction) -> bool:
-    """True if a reduce-window's windows are all that came before, as a running sum's are."""
-    return window_of(root).cumulative(root.operands[0].array_shape.dims) is not None
+def is_one_walk(root: Instruction) -> bool:
+    """True for a reduce-window whose windows have all that came before, as those of a running sum
+    have, with no dimension around."""
+    running = window_of(root).cumulative(root.operands[0].array_shape.dims)
+    return running is not None and not has_loops_around(root, running[0])
 
 
 def emit_reduce_window(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops) -> None:
     """A reduce-window into one result buffer for each of its operands.
 
     Args:
-        loops: run the outer dimensions of one that is not cumulative.
+        loops: run the outer dimensions.
     """
     running = window_of(kernel.root).cumulative(kernel.root.operands[0].array_shape.dims)
     if running is not None:
-        emit_cumulative(kernel, buffers, *running)
+        emit_cumulative(kernel, buffers, *running, loops)
     else:
         _ReduceWindow(kernel, buffers).emit(loops)
 
