@@ -9,7 +9,15 @@ Instructions are compared by identity. A pass builds new ones and leaves the old
 returning the same object means that nothing changed.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Hashable,
+    ItemsView,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
 from typing import Any
@@ -51,6 +59,18 @@ class Attributes(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         return self._items[name]
+
+    # Mapping has the next three, too, but slowly, and passes ask for attributes all the time.
+    def __contains__(self, name: object) -> bool:
+        return name in self._items
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of an attribute; the default where there is none."""
+        return self._items.get(name, default)
+
+    def items(self) -> ItemsView[str, Any]:
+        """The names and values."""
+        return self._items.items()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._items)
@@ -142,7 +162,7 @@ class Instruction(Printable):
 
     def with_(self, **changes: Any) -> "Instruction":
         """A new instruction that differs in the given fields."""
-        return replace(self, **changes)
+        return Instruction(**{name: getattr(self, name) for name in self.__slots__} | changes)
 
     def renewed(self, new: Mapping["Instruction", "Instruction"]) -> "Instruction":
         """The instruction over what stands for its operands in `new`; itself if they are the same.
@@ -191,19 +211,23 @@ def postorder(roots: Iterable[Instruction]) -> list[Instruction]:
 def _postorder(roots: list[Instruction], members: frozenset[Instruction]) -> list[Instruction]:
     """The order in which control predecessors count if they are among `members`."""
     order: list[Instruction] = []
-    done: set[int] = set()
-    stack: list[tuple[Instruction, bool]] = [(r, False) for r in reversed(roots)]
+    done: set[Instruction] = set()
+    stack = roots[::-1]
     while stack:
-        node, expanded = stack.pop()
-        if id(node) in done:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
             continue
-        if expanded:
-            done.add(id(node))
-            order.append(node)
+        # The first of what it waits for comes to lie on top; then the node is looked at again.
+        waits = [o for o in node.operands[::-1] if o not in done]
+        if node.control_predecessors and members:
+            waits += [p for p in node.control_predecessors if p in members and p not in done]
+        if waits:
+            stack += waits
         else:
-            stack.append((node, True))
-            stack.extend((o, False) for o in reversed(node.operands) if id(o) not in done)
-            stack.extend((p, False) for p in node.control_predecessors if p in members)
+            stack.pop()
+            done.add(node)
+            order.append(node)
     return order
 
 
@@ -247,6 +271,11 @@ class Computation(Printable):
         return self.__dict__["_effects"]
 
     @cached_property
+    def callees(self) -> tuple["Computation", ...]:
+        """The computations that the instructions call, in their order, each as often as called."""
+        return tuple(c for i in self.instructions for c in i.attributes.called_computations)
+
+    @cached_property
     def users(self) -> dict[Instruction, tuple[Instruction, ...]]:
         """For each instruction, those that have it as an operand (each once)."""
         found: dict[Instruction, list[Instruction]] = {i: [] for i in self.instructions}
@@ -264,7 +293,8 @@ def has_side_effect(instruction: Instruction) -> bool:
     trait = SIDE_EFFECTS.get(instruction.opcode)
     if trait is not None and trait(instruction.attributes):
         return True
-    return any(c.effects for c in instruction.called_computations)
+    called = instruction.attributes.called_computations
+    return bool(called) and any(c.effects for c in called)
 
 
 def callees_first(entry: Computation) -> list[Computation]:
@@ -281,8 +311,7 @@ def callees_first(entry: Computation) -> list[Computation]:
             continue
         begun.add(id(computation))
         stack.append((computation, True))
-        called = [c for i in computation.instructions for c in i.called_computations]
-        stack.extend((c, False) for c in reversed(called))
+        stack.extend((c, False) for c in reversed(computation.callees))
     return order
 
 
@@ -320,11 +349,11 @@ def rebuild(computation: Computation, rewrite: Rewrite) -> Computation:
     replacement of compatible shape. The same computation is returned if nothing changed.
     """
     new: dict[Instruction, Instruction] = {}
+    differs = False
     for old in computation.instructions:
-        new[old] = rewrite(old.renewed(new))
-    if all(a is b for a, b in new.items()):
-        return computation
-    return remake(computation, new)
+        made = new[old] = rewrite(old.renewed(new) if differs else old)
+        differs = differs or made is not old
+    return remake(computation, new) if differs else computation
 
 
 def remake(computation: Computation, new: Mapping[Instruction, Instruction]) -> Computation:
@@ -366,10 +395,9 @@ def map_computations(module: Module, change: Callable[[Computation], Computation
     def call_new(instruction: Instruction) -> Instruction:
         return retarget(instruction, new.__getitem__)
 
-    differs = False
     for computation in module.computations:
+        differs = any(new[c] is not c for c in computation.callees)
         new[computation] = change(rebuild(computation, call_new) if differs else computation)
-        differs = differs or new[computation] is not computation
     return module.with_entry(new[module.entry])
 
 
