@@ -20,6 +20,7 @@ from collections.abc import (
 )
 from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
+from operator import attrgetter
 from typing import Any
 
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
@@ -203,32 +204,33 @@ def postorder(roots: Iterable[Instruction]) -> list[Instruction]:
     """
     roots = list(roots)
     order = _postorder(roots, frozenset())
-    if any(i.control_predecessors for i in order):
+    if any(map(_CONTROL, order)):
         order = _postorder(roots, frozenset(order))
     return order
 
 
+_CONTROL = attrgetter("control_predecessors")
+
+
 def _postorder(roots: list[Instruction], members: frozenset[Instruction]) -> list[Instruction]:
     """The order in which control predecessors count if they are among `members`."""
-    order: list[Instruction] = []
-    done: set[Instruction] = set()
+    order: dict[Instruction, None] = {}
+    begun: set[Instruction] = set()
     stack = roots[::-1]
     while stack:
-        node = stack[-1]
-        if node in done:
-            stack.pop()
+        node = stack.pop()
+        if node in order:
             continue
-        # The first of what it waits for comes to lie on top; then the node is looked at again.
-        waits = [o for o in node.operands[::-1] if o not in done]
-        if node.control_predecessors and members:
-            waits += [p for p in node.control_predecessors if p in members and p not in done]
-        if waits:
-            stack += waits
-        else:
-            stack.pop()
-            done.add(node)
-            order.append(node)
-    return order
+        if node in begun:
+            order[node] = None
+            continue
+        # It comes up again once all that it waits for, which lies above it, is in order.
+        begun.add(node)
+        stack.append(node)
+        stack += node.operands[::-1]
+        if members and node.control_predecessors:
+            stack += [p for p in node.control_predecessors if p in members]
+    return list(order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,16 +390,18 @@ def retarget(instruction: Instruction, change: Callable[[Computation], Computati
     return instruction.with_(attributes=instruction.attributes.with_(**changed))
 
 
+def calling(computation: Computation, new: Mapping[Computation, Computation]) -> Computation:
+    """The computation with `new[c]` called in place of c; itself if all stay the same."""
+    if all(new[c] is c for c in computation.callees):
+        return computation
+    return rebuild(computation, lambda i: retarget(i, new.__getitem__))
+
+
 def map_computations(module: Module, change: Callable[[Computation], Computation]) -> Module:
     """Apply `change` to every computation, callees first; callers see the changed callees."""
     new: dict[Computation, Computation] = {}
-
-    def call_new(instruction: Instruction) -> Instruction:
-        return retarget(instruction, new.__getitem__)
-
     for computation in module.computations:
-        differs = any(new[c] is not c for c in computation.callees)
-        new[computation] = change(rebuild(computation, call_new) if differs else computation)
+        new[computation] = change(calling(computation, new))
     return module.with_entry(new[module.entry])
 
 

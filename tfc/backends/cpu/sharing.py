@@ -12,6 +12,7 @@ from tfc.backends.mlir.kernels import is_silent, kernel_of
 from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
+from tfc.hlo.structure import structure
 from tfc.passes.cost import kernel_cost
 
 _ALIGNMENT = 64
@@ -64,12 +65,15 @@ def scratch_bytes(target: Target, cores: int) -> Callable[[Instruction], int]:
         if not _has_kernel(instruction):
             return 0
         kernel = kernel_of(instruction)
-        if kernel.key not in known:
+        # What runs outside of the code has operands that are no arrays.
+        shapes = tuple([o.shape for o in kernel.operands])
+        key = structure(kernel.computation), shapes, kernel.results
+        if key not in known:
             chunks = chunks_of(instruction, target, cores)
             scratch = workspace_shape(kernel, target, chunks)
             each = 0 if scratch is None else scratch.byte_size
-            known[kernel.key] = chunks * chunk_bytes(scratch) if scratch and chunks > 1 else each
-        return known[kernel.key]
+            known[key] = chunks * chunk_bytes(scratch) if scratch and chunks > 1 else each
+        return known[key]
 
     return of
 
