@@ -9,15 +9,8 @@ Instructions are compared by identity. A pass builds new ones and leaves the old
 returning the same object means that nothing changed.
 """
 
-from collections.abc import (
-    Callable,
-    Hashable,
-    ItemsView,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import (Callable, Hashable, ItemsView, Iterable, Iterator, Mapping,
+                             Sequence)  # fmt: skip
 from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
 from operator import attrgetter
@@ -128,7 +121,7 @@ class Metadata:
     extra: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, init=False)
 class Instruction(Printable):
     """One occurrence of an operation: what it computes, from what, and the shape of the result.
 
@@ -141,11 +134,32 @@ class Instruction(Printable):
     opcode: str
     operands: tuple["Instruction", ...]
     shape: AnyShape
-    attributes: Attributes = NO_ATTRIBUTES
-    name: str = ""
-    metadata: Metadata | None = None
-    annotations: tuple[tuple[str, str], ...] = ()
-    control_predecessors: tuple["Instruction", ...] = ()
+    attributes: Attributes
+    name: str
+    metadata: Metadata | None
+    annotations: tuple[tuple[str, str], ...]
+    control_predecessors: tuple["Instruction", ...]
+
+    def __init__(
+        self,
+        opcode: str,
+        operands: tuple["Instruction", ...],
+        shape: AnyShape,
+        attributes: Attributes = NO_ATTRIBUTES,
+        name: str = "",
+        metadata: Metadata | None = None,
+        annotations: tuple[tuple[str, str], ...] = (),
+        control_predecessors: tuple["Instruction", ...] = (),
+    ):
+        # What a dataclass would do, in half the time: passes make instructions all day.
+        _SET_OPCODE(self, opcode)
+        _SET_OPERANDS(self, operands)
+        _SET_SHAPE(self, shape)
+        _SET_ATTRIBUTES(self, attributes)
+        _SET_NAME(self, name)
+        _SET_METADATA(self, metadata)
+        _SET_ANNOTATIONS(self, annotations)
+        _SET_CONTROL_PREDECESSORS(self, control_predecessors)
 
     def __getitem__(self, attribute: str) -> Any:
         return self.attributes[attribute]
@@ -194,6 +208,12 @@ class Instruction(Printable):
     def __repr__(self) -> str:
         operands = ", ".join(o.name or o.opcode for o in self.operands)
         return f"<{self.name or '?'} = {self.shape} {self.opcode}({operands})>"
+
+
+(_SET_OPCODE, _SET_OPERANDS, _SET_SHAPE, _SET_ATTRIBUTES, _SET_NAME, _SET_METADATA,
+ _SET_ANNOTATIONS, _SET_CONTROL_PREDECESSORS) = (
+    getattr(Instruction, name).__set__ for name in Instruction.__slots__
+)  # fmt: skip
 
 
 def postorder(roots: Iterable[Instruction]) -> list[Instruction]:

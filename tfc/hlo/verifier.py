@@ -29,12 +29,12 @@ from tfc.hlo.shape import leaves
 _RIGHT: WeakSet[Computation] = WeakSet()
 
 
-def verify(module: Module, known: set[Hashable] | None = None) -> None:
+def verify(module: Module, known: dict[Hashable, object] | None = None) -> None:
     """Check every invariant of a module; computations that have been checked are not again.
 
     Args:
-        known: to check only instructions that differ from those checked with the same set: in the
-            opcode, an attribute, the shape or an operand's shape.
+        known: to check only instructions that differ from those checked with the same dictionary:
+            in the opcode, an attribute, the shape or an operand's shape.
 
     Raises:
         VerificationError: names the check, the instruction, what is required and what was got.
@@ -51,14 +51,20 @@ def verify(module: Module, known: set[Hashable] | None = None) -> None:
             _RIGHT.add(computation)
 
 
-def _verify_alone(instruction: Instruction, known: set[Hashable] | None) -> None:
+def _verify_alone(instruction: Instruction, known: dict[Hashable, object] | None) -> None:
     """What does not depend on other instructions than by the shapes of operands."""
     if known is not None:
         shapes = [o.shape for o in instruction.operands]
-        key = (instruction.opcode, instruction.attributes, instruction.shape, *shapes)
-        if key in known:
+        parts = (instruction.attributes, instruction.shape, *shapes)
+        # Mostly they are the very same objects, which is soon seen.
+        same = (instruction.opcode, *map(id, parts))
+        if same in known:
             return
-        known.add(key)
+        known[same] = parts  # kept, so that no others get their ids
+        equal = (instruction.opcode, parts)
+        if equal in known:
+            return
+        known[equal] = None
     verify_attributes(instruction)
     verify_shape(instruction)
 

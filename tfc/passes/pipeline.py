@@ -174,7 +174,7 @@ class _Runner:
         self.number = 0  # how many passes have run: the number of the next dump
         self.where = ""
         self.dumped: Path | None = None  # the file that holds the current module
-        self.verified: set[Hashable] = set()
+        self.verified: dict[Hashable, object] = {}
         self.settled: dict[Pass, Module] = {}  # the last module that each pass would not change
 
     def run(self, module: Module) -> Module:
