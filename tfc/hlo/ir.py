@@ -9,8 +9,7 @@ Instructions are compared by identity. A pass builds new ones and leaves the old
 returning the same object means that nothing changed.
 """
 
-from collections.abc import (Callable, Hashable, ItemsView, Iterable, Iterator, Mapping,
-                             Sequence)  # fmt: skip
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
 from operator import attrgetter
@@ -62,8 +61,8 @@ class Attributes(Mapping[str, Any]):
         """The value of an attribute; the default where there is none."""
         return self._items.get(name, default)
 
-    def items(self) -> ItemsView[str, Any]:
-        """The names and values."""
+    def items(self) -> Any:
+        """The names and values, as those of a dictionary."""
         return self._items.items()
 
     def __iter__(self) -> Iterator[str]:
