@@ -15,8 +15,10 @@ from tfc.hlo.ir import Module
 from tfc.hlo.shape import leaves
 from tfc.hlo.verifier import verify
 from tfc.options import Options
+from tfc.runtime.collection import paused_collection
 
 
+@paused_collection()
 def compile(
     module: Module,
     backend: str = "cpu",
@@ -81,6 +83,7 @@ def module_text(module: Module, dialect: str) -> str:
     return exporter.export_text(module)
 
 
+@paused_collection()
 def compile_object(
     module: Module, name: str, target: Target | None = None, options: Options | None = None
 ) -> ObjectCode:

@@ -14,6 +14,7 @@ from tfc import compiler
 from tfc.backends.interfaces import Executable
 from tfc.hlo.ir import Module
 from tfc.options import Options
+from tfc.runtime.collection import paused_collection
 
 
 class ImportedFunction:
@@ -73,6 +74,7 @@ def from_stablehlo(
     return ImportedFunction(read_stablehlo(source), backend, options)
 
 
+@paused_collection()
 def read_stablehlo(source: Any, name: str = "") -> Module:
     """The module of a StableHLO program, taken as `from_stablehlo` takes it.
 

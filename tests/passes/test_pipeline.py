@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from hypothesis import given, settings
 
 from tfc.errors import InternalError, TfcError, VerificationError
 from tfc.hlo import Module, builder, parse
@@ -27,6 +28,7 @@ from tfc.passes.fusion import Fusion
 from tfc.passes.pipeline import pass_text
 from tfc.passes.report import Step
 from tfc.passes.simplify import Simplify
+from tfc.testing import modules
 
 TEXT = """
 HloModule sample
@@ -144,6 +146,22 @@ def test_repeat_runs_until_nothing_changes_and_reports_a_cycle() -> None:
     assert repeat(once) is once
     with pytest.raises(InternalError, match=r"repeat\(flips,dce\) does not settle .* of flips$"):
         Repeat((Flips(), Dce()), limit=3)(sample())
+
+
+def test_a_pass_that_settles_is_not_run_on_what_it_made() -> None:
+    report = PipelineReport()
+    made = Pipeline("p", (Simplify(), Simplify())).run(sample(), report=report)
+    assert [s.name for s in report.steps] == ["simplify"]
+    assert Simplify()(made) is made
+
+
+@given(modules(max_instructions=16))
+@settings(max_examples=60, deadline=None)
+def test_passes_that_settle_leave_what_they_made(module: Module) -> None:
+    for made in PASSES.values():
+        if getattr(made, "settles", False):
+            once = made()(module)
+            assert made()(once) is once
 
 
 def test_the_report_says_what_each_pass_did() -> None:

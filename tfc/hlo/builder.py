@@ -37,17 +37,12 @@ def instruction(
         UnsupportedError: there is no such op.
     """
     op = op_named(opcode)
-    require(
-        op.arity is None or op.arity == len(operands), opcode, f"{op.arity} operands", len(operands)
-    )
+    if op.arity not in (None, len(operands)):
+        require(False, opcode, f"{op.arity} operands", len(operands))
     made = Attributes(attributes)
     for attribute in op.attributes:
-        require(
-            not attribute.required or attribute.name in made,
-            opcode,
-            f"the attribute {attribute.name}",
-            "none",
-        )
+        if attribute.required and attribute.name not in made:
+            require(False, opcode, f"the attribute {attribute.name}", "none")
     inferred = op.infer([o.shape for o in operands], made, shape)
     return Instruction(opcode, tuple(operands), inferred, made, name or opcode, metadata)
 

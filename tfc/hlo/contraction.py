@@ -36,13 +36,13 @@ DOT_DIMENSIONS = (
 
 def dot_dimensions(attributes: Attributes) -> tuple[tuple[int, ...], ...]:
     """(lhs batch, lhs contracting, rhs batch, rhs contracting); absent ones are empty."""
-    return tuple(attributes.get(name, ()) for name in DOT_DIMENSIONS)
+    return tuple([attributes.get(name, ()) for name in DOT_DIMENSIONS])
 
 
 def free_dimensions(rank: int, *taken: Sequence[int]) -> tuple[int, ...]:
     """The dimensions that appear in none of `taken`, ascending."""
     used = {d for dimensions in taken for d in dimensions}
-    return tuple(d for d in range(rank) if d not in used)
+    return tuple([d for d in range(rank) if d not in used])
 
 
 def _infer_dot(shapes: Sequence[AnyShape], a: Attributes, stated: AnyShape | None) -> Shape:

@@ -12,6 +12,7 @@ returning the same object means that nothing changed.
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
+from operator import attrgetter
 from typing import Any
 
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
@@ -51,6 +52,18 @@ class Attributes(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         return self._items[name]
+
+    # Mapping has the next three, too, but slowly, and passes ask for attributes all the time.
+    def __contains__(self, name: object) -> bool:
+        return name in self._items
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of an attribute; the default where there is none."""
+        return self._items.get(name, default)
+
+    def items(self) -> Any:
+        """The names and values, as those of a dictionary."""
+        return self._items.items()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._items)
@@ -107,7 +120,7 @@ class Metadata:
     extra: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, init=False)
 class Instruction(Printable):
     """One occurrence of an operation: what it computes, from what, and the shape of the result.
 
@@ -120,11 +133,32 @@ class Instruction(Printable):
     opcode: str
     operands: tuple["Instruction", ...]
     shape: AnyShape
-    attributes: Attributes = NO_ATTRIBUTES
-    name: str = ""
-    metadata: Metadata | None = None
-    annotations: tuple[tuple[str, str], ...] = ()
-    control_predecessors: tuple["Instruction", ...] = ()
+    attributes: Attributes
+    name: str
+    metadata: Metadata | None
+    annotations: tuple[tuple[str, str], ...]
+    control_predecessors: tuple["Instruction", ...]
+
+    def __init__(
+        self,
+        opcode: str,
+        operands: tuple["Instruction", ...],
+        shape: AnyShape,
+        attributes: Attributes = NO_ATTRIBUTES,
+        name: str = "",
+        metadata: Metadata | None = None,
+        annotations: tuple[tuple[str, str], ...] = (),
+        control_predecessors: tuple["Instruction", ...] = (),
+    ):
+        # What a dataclass would do, in half the time: passes make instructions all day.
+        _SET_OPCODE(self, opcode)
+        _SET_OPERANDS(self, operands)
+        _SET_SHAPE(self, shape)
+        _SET_ATTRIBUTES(self, attributes)
+        _SET_NAME(self, name)
+        _SET_METADATA(self, metadata)
+        _SET_ANNOTATIONS(self, annotations)
+        _SET_CONTROL_PREDECESSORS(self, control_predecessors)
 
     def __getitem__(self, attribute: str) -> Any:
         return self.attributes[attribute]
@@ -142,7 +176,7 @@ class Instruction(Printable):
 
     def with_(self, **changes: Any) -> "Instruction":
         """A new instruction that differs in the given fields."""
-        return replace(self, **changes)
+        return Instruction(**{name: getattr(self, name) for name in self.__slots__} | changes)
 
     def renewed(self, new: Mapping["Instruction", "Instruction"]) -> "Instruction":
         """The instruction over what stands for its operands in `new`; itself if they are the same.
@@ -175,6 +209,12 @@ class Instruction(Printable):
         return f"<{self.name or '?'} = {self.shape} {self.opcode}({operands})>"
 
 
+(_SET_OPCODE, _SET_OPERANDS, _SET_SHAPE, _SET_ATTRIBUTES, _SET_NAME, _SET_METADATA,
+ _SET_ANNOTATIONS, _SET_CONTROL_PREDECESSORS) = (
+    getattr(Instruction, name).__set__ for name in Instruction.__slots__
+)  # fmt: skip
+
+
 def postorder(roots: Iterable[Instruction]) -> list[Instruction]:
     """The instructions that `roots` depend on, operands first. Iterative: any depth works.
 
@@ -183,28 +223,33 @@ def postorder(roots: Iterable[Instruction]) -> list[Instruction]:
     """
     roots = list(roots)
     order = _postorder(roots, frozenset())
-    if any(i.control_predecessors for i in order):
+    if any(map(_CONTROL, order)):
         order = _postorder(roots, frozenset(order))
     return order
 
 
+_CONTROL = attrgetter("control_predecessors")
+
+
 def _postorder(roots: list[Instruction], members: frozenset[Instruction]) -> list[Instruction]:
     """The order in which control predecessors count if they are among `members`."""
-    order: list[Instruction] = []
-    done: set[int] = set()
-    stack: list[tuple[Instruction, bool]] = [(r, False) for r in reversed(roots)]
+    order: dict[Instruction, None] = {}
+    begun: set[Instruction] = set()
+    stack = roots[::-1]
     while stack:
-        node, expanded = stack.pop()
-        if id(node) in done:
+        node = stack.pop()
+        if node in order:
             continue
-        if expanded:
-            done.add(id(node))
-            order.append(node)
-        else:
-            stack.append((node, True))
-            stack.extend((o, False) for o in reversed(node.operands) if id(o) not in done)
-            stack.extend((p, False) for p in node.control_predecessors if p in members)
-    return order
+        if node in begun:
+            order[node] = None
+            continue
+        # It comes up again once all that it waits for, which lies above it, is in order.
+        begun.add(node)
+        stack.append(node)
+        stack += node.operands[::-1]
+        if members and node.control_predecessors:
+            stack += [p for p in node.control_predecessors if p in members]
+    return list(order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,6 +292,11 @@ class Computation(Printable):
         return self.__dict__["_effects"]
 
     @cached_property
+    def callees(self) -> tuple["Computation", ...]:
+        """The computations that the instructions call, in their order, each as often as called."""
+        return tuple(c for i in self.instructions for c in i.attributes.called_computations)
+
+    @cached_property
     def users(self) -> dict[Instruction, tuple[Instruction, ...]]:
         """For each instruction, those that have it as an operand (each once)."""
         found: dict[Instruction, list[Instruction]] = {i: [] for i in self.instructions}
@@ -264,7 +314,8 @@ def has_side_effect(instruction: Instruction) -> bool:
     trait = SIDE_EFFECTS.get(instruction.opcode)
     if trait is not None and trait(instruction.attributes):
         return True
-    return any(c.effects for c in instruction.called_computations)
+    called = instruction.attributes.called_computations
+    return bool(called) and any(c.effects for c in called)
 
 
 def callees_first(entry: Computation) -> list[Computation]:
@@ -281,8 +332,7 @@ def callees_first(entry: Computation) -> list[Computation]:
             continue
         begun.add(id(computation))
         stack.append((computation, True))
-        called = [c for i in computation.instructions for c in i.called_computations]
-        stack.extend((c, False) for c in reversed(called))
+        stack.extend((c, False) for c in reversed(computation.callees))
     return order
 
 
@@ -320,11 +370,11 @@ def rebuild(computation: Computation, rewrite: Rewrite) -> Computation:
     replacement of compatible shape. The same computation is returned if nothing changed.
     """
     new: dict[Instruction, Instruction] = {}
+    differs = False
     for old in computation.instructions:
-        new[old] = rewrite(old.renewed(new))
-    if all(a is b for a, b in new.items()):
-        return computation
-    return remake(computation, new)
+        made = new[old] = rewrite(old.renewed(new) if differs else old)
+        differs = differs or made is not old
+    return remake(computation, new) if differs else computation
 
 
 def remake(computation: Computation, new: Mapping[Instruction, Instruction]) -> Computation:
@@ -359,17 +409,18 @@ def retarget(instruction: Instruction, change: Callable[[Computation], Computati
     return instruction.with_(attributes=instruction.attributes.with_(**changed))
 
 
+def calling(computation: Computation, new: Mapping[Computation, Computation]) -> Computation:
+    """The computation with `new[c]` called in place of c; itself if all stay the same."""
+    if all(new[c] is c for c in computation.callees):
+        return computation
+    return rebuild(computation, lambda i: retarget(i, new.__getitem__))
+
+
 def map_computations(module: Module, change: Callable[[Computation], Computation]) -> Module:
     """Apply `change` to every computation, callees first; callers see the changed callees."""
     new: dict[Computation, Computation] = {}
-
-    def call_new(instruction: Instruction) -> Instruction:
-        return retarget(instruction, new.__getitem__)
-
-    differs = False
     for computation in module.computations:
-        new[computation] = change(rebuild(computation, call_new) if differs else computation)
-        differs = differs or new[computation] is not computation
+        new[computation] = change(calling(computation, new))
     return module.with_entry(new[module.entry])
 
 

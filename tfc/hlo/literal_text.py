@@ -227,10 +227,8 @@ def _parse_complexes(texts: Sequence[str], to: ElementType, refuse: Refuse) -> n
         match = _COMPLEX.fullmatch(text)
         for part, found in zip(parts, match.groups() if match else (text, "0")):
             part.append(found)
-    dtype = np.dtype(np.float32 if to.bits == 64 else np.float64)
-    half = ElementType("f32" if to.bits == 64 else "f64", "float", to.bits // 2, dtype)
     # Written through a view of (re, im) pairs: complex arithmetic would spoil NaNs and signs.
-    values = np.stack([_parse_floats(part, half, refuse) for part in parts], axis=-1)
+    values = np.stack([_parse_floats(part, to.component, refuse) for part in parts], axis=-1)
     return values.view(to.dtype).reshape(-1)
 
 

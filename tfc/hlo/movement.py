@@ -35,30 +35,20 @@ def require_dimensions(op: str, dimensions: Sequence[int], rank: int, rule: str 
     Raises:
         ShapeError: one does not, or is.
     """
-    require(
-        len(set(dimensions)) == len(dimensions) and all(0 <= d < rank for d in dimensions),
-        op, f"distinct dimensions within 0..{rank - 1}", list(dimensions), rule,
-    )  # fmt: skip
+    if len(set(dimensions)) < len(dimensions) or not all(0 <= d < rank for d in dimensions):
+        require(False, op, f"distinct dimensions within 0..{rank - 1}", list(dimensions), rule)
 
 
 def _infer_broadcast(shapes: Sequence[AnyShape], a: Attributes, stated: AnyShape | None) -> Shape:
     operand, result = require_array("broadcast", shapes[0]), require_stated("broadcast", stated)
     dimensions = a.get("dimensions", ())
-    require(
-        len(dimensions) == operand.rank,
-        "broadcast",
-        f"one dimension number for each of the operand's {operand.rank}",
-        list(dimensions),
-        "BC-3",
-    )
+    if len(dimensions) != operand.rank:
+        wanted = f"one dimension number for each of the operand's {operand.rank}"
+        require(False, "broadcast", wanted, list(dimensions), "BC-3")
     require_dimensions("broadcast", dimensions, result.rank, "BC-3")
-    require(
-        all(result.dims[d] == n for d, n in zip(dimensions, operand.dims)),
-        "broadcast",
-        "matched dimensions of equal size",
-        f"{describe([operand, result])} with dimensions {list(dimensions)}",
-        "BC-4",
-    )
+    if operand.dims != tuple([result.dims[d] for d in dimensions]):
+        got = f"{describe([operand, result])} with dimensions {list(dimensions)}"
+        require(False, "broadcast", "matched dimensions of equal size", got, "BC-4")
     return result.with_element_type(operand.element_type)
 
 

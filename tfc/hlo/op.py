@@ -112,11 +112,11 @@ def op_named(name: str) -> Op:
         UnsupportedError: tfc has no such op.
     """
     op = OPS.get(name)
-    if op is None and name in ABSENT:
+    if op is not None:
+        return op
+    if name in ABSENT:
         raise UnsupportedError(f"tfc does not have '{name}': {ABSENT[name]}")
-    if op is None:
-        raise UnsupportedError(f"unknown operation '{name}'")
-    return op
+    raise UnsupportedError(f"unknown operation '{name}'")
 
 
 def require(condition: bool, op: str, requirement: str, got: object, rule: str = "") -> None:

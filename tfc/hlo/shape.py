@@ -6,7 +6,7 @@ memory order; `minor_to_major` does).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
 from typing import ClassVar
 
@@ -16,9 +16,9 @@ import numpy as np
 from tfc.errors import ShapeError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ElementType:
-    """One element type, named as in HLO text.
+    """One element type, named as in HLO text; there is one object of each.
 
     `kind` is one of "pred", "signed", "unsigned", "float", "complex"; `bits` is the width of one
     element; `dtype` the NumPy type that holds it (4-bit types take a byte each, as in ml_dtypes).
@@ -27,7 +27,7 @@ class ElementType:
     name: str
     kind: str
     bits: int
-    dtype: np.dtype = field(compare=False)
+    dtype: np.dtype
 
     @property
     def is_integer(self) -> bool:
@@ -139,6 +139,7 @@ class Layout:
         return self.properties.startswith("T(")
 
     @staticmethod
+    @cache
     def default(rank: int) -> "Layout":
         """Row-major: the last dimension is the most minor (LY-3)."""
         return Layout(tuple(range(rank - 1, -1, -1)))
@@ -162,14 +163,16 @@ class Shape:
     layout: Layout = field(default=None)  # type: ignore[assignment]  # row-major when left out
 
     def __post_init__(self) -> None:
-        if any(d < 0 for d in self.dims):
+        if self.dims and min(self.dims) < 0:
             raise ShapeError(f"dimension sizes must not be negative, got {list(self.dims)}")
         if prod(self.dims) * self.element_type.bytes >= 1 << 63:
             raise ShapeError(
                 f"an array must take fewer than 2^63 bytes, got {self.without_layout()}"
             )
+        default = Layout.default(len(self.dims))
         if self.layout is None:
-            object.__setattr__(self, "layout", Layout.default(len(self.dims)))
+            object.__setattr__(self, "layout", default)
+        if self.layout is default:
             return
         if sorted(self.layout.minor_to_major) != list(range(self.rank)):
             raise ShapeError(
@@ -182,6 +185,13 @@ class Shape:
                 f"padded_dimensions must give each of {list(self.dims)} a width at least as large, "
                 f"got {list(padded)} (LY-4)"
             )
+
+    def __hash__(self) -> int:
+        # Passes ask for it often, and of few shapes.
+        found = self.__dict__.get("_hash")
+        if found is None:
+            found = self.__dict__["_hash"] = hash((self.element_type, self.dims, self.layout))
+        return found
 
     @property
     def rank(self) -> int:
@@ -225,7 +235,8 @@ class Shape:
     @property
     def has_default_layout(self) -> bool:
         """True if the array lies row-major and unpadded."""
-        return self.layout == Layout.default(self.rank)
+        default = Layout.default(len(self.dims))
+        return self.layout is default or self.layout == default
 
     def with_layout(self, layout: Layout | None) -> "Shape":
         """The same array, laid out differently; None is row-major."""
@@ -233,7 +244,8 @@ class Shape:
 
     def with_element_type(self, element_type: ElementType) -> "Shape":
         """The same dimensions and layout with another element type."""
-        return Shape(element_type, self.dims, self.layout)
+        same = element_type is self.element_type
+        return self if same else Shape(element_type, self.dims, self.layout)
 
     def is_compatible(self, other: "AnyShape") -> bool:
         """True if element type and dimensions agree, whatever the layouts."""

@@ -40,14 +40,12 @@ def sum_type(
         require_kind(op, operand.element_type, ANY)
     lhs, rhs = (o.element_type for o in operands)
     result = stated.element_type if isinstance(stated, Shape) else higher_precision(lhs, rhs)
-    holds = all(_KIND_ORDER[t.kind] <= _KIND_ORDER[result.kind] for t in (lhs, rhs))
-    require(
-        holds, op, "a result type that holds sums of its operands' products",
-        f"{result} for {describe(operands)}",
-    )  # fmt: skip
+    if not all(_KIND_ORDER[t.kind] <= _KIND_ORDER[result.kind] for t in (lhs, rhs)):
+        wanted = "a result type that holds sums of its operands' products"
+        require(False, op, wanted, f"{result} for {describe(operands)}")
     algorithm = a.get("algorithm")
-    known = algorithm is None or algorithm in ALGORITHMS
-    require(known, op, f"an algorithm of {', '.join(sorted(ALGORITHMS))}", algorithm)
+    if algorithm is not None and algorithm not in ALGORITHMS:
+        require(False, op, f"an algorithm of {', '.join(sorted(ALGORITHMS))}", algorithm)
     exact = algorithm != "dot_f64_f64_f64" or kernel_sum_type(result, [lhs, rhs]) == F64
     require(exact, op, "f64 operands for the algorithm dot_f64_f64_f64", describe(operands))
     return result

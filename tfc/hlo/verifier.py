@@ -13,8 +13,9 @@
 the printer makes them unique. The header's layouts are those of the entry, from which they print.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NoReturn
+from weakref import WeakSet
 
 import numpy as np
 
@@ -24,39 +25,59 @@ from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import Attribute, op_named
 from tfc.hlo.shape import leaves
 
+# Computations found right; they do not change.
+_RIGHT: WeakSet[Computation] = WeakSet()
 
-def verify(module: Module, known: set[Instruction] | None = None) -> None:
-    """Check every invariant of a module.
+
+def verify(module: Module, known: dict[Hashable, object] | None = None) -> None:
+    """Check every invariant of a module; computations that have been checked are not again.
 
     Args:
-        known: instructions that need no second look in themselves, to which these are added.
+        known: to check only instructions that differ from those checked with the same dictionary:
+            in the opcode, an attribute, the shape or an operand's shape.
 
     Raises:
         VerificationError: names the check, the instruction, what is required and what was got.
     """
     verify_devices(module)
-    known = set() if known is None else known
     computations = module.computations
     verify_calls(computations)
     for computation in computations:
-        verify_order(computation)
-        verify_parameters(computation)
-        for instruction in computation.instructions:
-            if instruction not in known:
-                verify_attributes(instruction)
-                verify_shape(instruction)
-                known.add(instruction)
+        if computation not in _RIGHT:
+            verify_order(computation)
+            verify_parameters(computation)
+            for instruction in computation.instructions:
+                _verify_alone(instruction, known)
+            _RIGHT.add(computation)
+
+
+def _verify_alone(instruction: Instruction, known: dict[Hashable, object] | None) -> None:
+    """What does not depend on other instructions than by the shapes of operands."""
+    if known is not None:
+        shapes = [o.shape for o in instruction.operands]
+        parts = (instruction.attributes, instruction.shape, *shapes)
+        # Mostly they are the very same objects, which is soon seen.
+        same = (instruction.opcode, *map(id, parts))
+        if same in known:
+            return
+        known[same] = parts  # kept, so that no others get their ids
+        equal = (instruction.opcode, parts)
+        if equal in known:
+            return
+        known[equal] = None
+    verify_attributes(instruction)
+    verify_shape(instruction)
 
 
 def verify_calls(computations: Sequence[Computation]) -> None:
     """Computations, callees first, call only those before them (IR-8)."""
     seen: set[Computation] = set()
     for computation in computations:
-        for instruction in computation.instructions:
-            for called in instruction.called_computations:
-                if called not in seen:
-                    requirement = "must call computations that do not call back"
-                    _refuse("calls", instruction, requirement, called.name, "IR-8")
+        if not seen.issuperset(computation.callees):
+            caller, called = next((i, c) for i in computation.instructions
+                                  for c in i.called_computations if c not in seen)  # fmt: skip
+            requirement = "must call computations that do not call back"
+            _refuse("calls", caller, requirement, called.name, "IR-8")
         seen.add(computation)
 
 

@@ -7,7 +7,7 @@ instruction (a reduce's `to_apply`, a fusion's `calls`) are part of what one ker
 from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 
-from tfc.hlo.ir import Computation, Instruction, Module, rebuild, retarget
+from tfc.hlo.ir import Computation, Instruction, Module, calling, retarget
 
 CONTROL = frozenset({"while", "conditional"})
 
@@ -47,7 +47,7 @@ def map_some(
     """Apply `change` to the computations among `some`; callers see the changed callees."""
     new: dict[Computation, Computation] = {}
     for computation in module.computations:
-        moved = rebuild(computation, lambda i: retarget(i, new.__getitem__))
+        moved = calling(computation, new)
         new[computation] = change(moved) if computation in some else moved
     return module.with_entry(new[module.entry])
 

@@ -75,7 +75,9 @@ class Classes:
 
     def key(self, instruction: Instruction, operands: tuple[Any, ...]) -> Hashable:
         """What makes instructions equal, given what stands for the operands."""
-        attributes = retarget(instruction, self.first).attributes
+        attributes = instruction.attributes
+        if attributes.called_computations:
+            attributes = retarget(instruction, self.first).attributes
         return (instruction.opcode, operands, attributes, instruction.shape)
 
     def _body(self, computation: Computation) -> Hashable:

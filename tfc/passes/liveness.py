@@ -15,13 +15,14 @@ A value may be needed in several stretches: a loop's state from where the loop b
 reads it last, and again from where the body ends; what a branch reads, only there.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tfc.errors import InternalError
 from tfc.hlo.control import branches
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.shape import leaves
+from tfc.hlo.structure import structure
 from tfc.passes.aliases import Leaf, Sources, own_leaves, unchanging_leaves
 from tfc.passes.called import control_computations
 from tfc.passes.donation import Donation, donation_of
@@ -92,7 +93,7 @@ class Liveness:
         self._depth = 0
         self._sizes: dict[Instruction, list[int]] = {}
         self._run: set[Computation] = set()
-        self._overwritable: dict[Computation, list[tuple[int, int]]] = {}
+        self._overwritable: dict[Hashable, list[tuple[int, int]]] = {}
         self.arguments = [leaf for p in module.entry.parameters for leaf in own_leaves(p)]
         donated = self.donation.arguments
         self.fixed = {leaf for n, leaf in enumerate(self.arguments) if n not in donated}
@@ -163,10 +164,10 @@ class Liveness:
     def _pairs(self, instruction: Instruction) -> list[tuple[int, int]]:
         if instruction.opcode != "fusion":
             return overwritable(instruction)
-        called = instruction["calls"]
-        if called not in self._overwritable:
-            self._overwritable[called] = overwritable(instruction)
-        return self._overwritable[called]
+        key = structure(instruction["calls"])
+        if key not in self._overwritable:
+            self._overwritable[key] = overwritable(instruction)
+        return self._overwritable[key]
 
     def _while(self, loop: Instruction) -> Walk:
         self._tick()

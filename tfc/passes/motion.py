@@ -69,22 +69,26 @@ class Motion:
 
 def _move(computation: Computation, counts: Counter[str]) -> Computation:
     new: dict[Instruction, Instruction] = {}
-    uses: Counter[Instruction] = Counter()
+    uses: dict[Instruction, int] = {}
+    differs = False
+
+    def single(x: Instruction) -> bool:
+        return uses.get(x) == 1
+
     for old in computation.instructions:
-        now = old.renewed(new)
+        now = old.renewed(new) if differs else old
         if isinstance(now.shape, Shape) and now.shape.has_default_layout:
             now = _merged(now)
             for move in _MOVES:
-                moved = move(now, lambda x: uses[x] == 1)
+                moved = move(now, single)
                 if moved is not None and moved.shape == now.shape:
                     counts[move.__name__] += 1
                     now = moved
                     break
         new[old] = now
-        uses[now] += len(computation.users[old]) + (old is computation.root)
-    if all(a is b for a, b in new.items()):
-        return computation
-    return remake(computation, new)
+        uses[now] = uses.get(now, 0) + len(computation.users[old]) + (old is computation.root)
+        differs = differs or now is not old
+    return remake(computation, new) if differs else computation
 
 
 def _merged(x: Instruction) -> Instruction:

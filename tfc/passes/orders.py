@@ -51,13 +51,13 @@ def order_of(shape: Shape) -> Order:
 
 def is_alike(x: Instruction, number: int) -> bool:
     """True if an operand has the dimensions of the result, and best lies as it does."""
-    if not isinstance(x.shape, Shape) or not isinstance(x.operands[number].shape, Shape):
+    shape, operand = x.shape, x.operands[number].shape
+    if not isinstance(shape, Shape) or not isinstance(operand, Shape):
         return False
-    operand = x.operands[number].array_shape
-    if operand.rank != x.shape.rank or not operand.rank:
+    if len(operand.dims) != len(shape.dims) or not operand.dims:
         return False
     if op_named(x.opcode).elementwise:
-        return operand.dims == x.shape.dims
+        return operand.dims == shape.dims
     return x.opcode == "concatenate" or number < _ALIKE.get(x.opcode, 0)
 
 
@@ -79,9 +79,10 @@ def forward(x: Instruction, number: int, order: Order) -> Order | None:
 
 def backward(x: Instruction, number: int, order: Order) -> Order | None:
     """The order of an operand when the result lies in `order`; None if that says nothing."""
-    if not isinstance(x.operands[number].shape, Shape):
+    operand = x.operands[number].shape
+    if not isinstance(operand, Shape):
         return None
-    dims = x.operands[number].array_shape.dims
+    dims = operand.dims
     if is_alike(x, number):
         return settled(dims, order)
     match x.opcode:

@@ -9,14 +9,14 @@ them changes anything.
 import shlex
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, runtime_checkable
 
 from tfc.errors import InternalError, TfcError
 from tfc.files import write_files
-from tfc.hlo.ir import Instruction, Module
+from tfc.hlo.ir import Module
 from tfc.hlo.verifier import verify
 from tfc.options import Options
 from tfc.passes.report import PipelineReport, Step
@@ -28,7 +28,10 @@ Ordering = tuple[str, str, str]  # (earlier, later, why)
 
 
 class Pass(Protocol):
-    """A pure function from module to module, with a name."""
+    """A pure function from module to module, with a name.
+
+    A pass that leaves what it made as it is may say so by `settles: ClassVar[bool] = True`.
+    """
 
     name: ClassVar[str]  # on the command line, in dumps and in messages
 
@@ -171,8 +174,8 @@ class _Runner:
         self.number = 0  # how many passes have run: the number of the next dump
         self.where = ""
         self.dumped: Path | None = None  # the file that holds the current module
-        self.verified: set[Instruction] = set()
-        self.settled: dict[Pass, Module] = {}  # the last module that each pass did not change
+        self.verified: dict[Hashable, object] = {}
+        self.settled: dict[Pass, Module] = {}  # the last module that each pass would not change
 
     def run(self, module: Module) -> Module:
         """The module after all passes."""
@@ -228,8 +231,8 @@ class _Runner:
         self.report.steps.append(Step(each.name, seconds, module, result, notes))
         if changed:
             self._dump(result, each.name)
-        else:
-            self.settled[each] = module
+        if not changed or getattr(each, "settles", False):
+            self.settled[each] = result
         return result
 
     def _dump(self, module: Module, name: str) -> None:

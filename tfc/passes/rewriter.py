@@ -36,7 +36,7 @@ class RuleTable:
         if rules is None:
             return self._functions.get(opcode, ())
         operands = instruction.operands
-        kinds = tuple(_CONSTANT if _is_constant(o) else o.opcode for o in operands)
+        kinds = tuple([_CONSTANT if _is_constant(o) else o.opcode for o in operands])
         repeated = len(set(operands)) < len(operands)
         key = (opcode, kinds, repeated)
         found = self._known.get(key)
@@ -86,26 +86,26 @@ class Rewriter:
         became: dict[Instruction, Instruction] = {}
         while stack:
             old = stack[-1]
-            if old in final:
-                stack.pop()
-                continue
             now = became.get(old, old)
             if now in final:
                 final[old] = final[now]
+                stack.pop()
                 continue
-            pending = [o for o in now.operands if o not in final]
-            if pending:
-                stack.extend(pending)
+            operands = tuple([final.get(o) for o in now.operands])
+            if None in operands:
+                stack.extend([o for o in now.operands if o not in final])
                 continue
-            if any(final[o] is not o for o in now.operands):
-                now = now.with_(operands=tuple(final[o] for o in now.operands))
+            if operands != now.operands:
+                now = now.with_(operands=operands)
             after = self._step(now)
             if after is None:
                 final[old] = final[now] = now
+                stack.pop()
             elif has_side_effect(now):
                 # The effects hang on all of it until they are among the computation's own.
                 final[old] = final[after] = after
                 self._held.append(after)
+                stack.pop()
             else:
                 became[old] = after
         return final[instruction]

@@ -94,11 +94,11 @@ class _Scheduler:
 
 def with_callees(computation: Computation, new: Mapping[Computation, Computation]) -> Computation:
     """The computation calling the new computations, its instructions in the same order."""
+    if all(new[c] is c for c in computation.callees):
+        return computation
     made: dict[Instruction, Instruction] = {}
     for old in computation.instructions:
         made[old] = retarget(old.renewed(made), lambda c: new[c])
-    if all(a is b for a, b in made.items()):
-        return computation
     return replace(
         computation,
         parameters=tuple(made[p] for p in computation.parameters),

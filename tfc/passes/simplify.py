@@ -47,6 +47,7 @@ class Simplify:
     """
 
     name: ClassVar[str] = "simplify"
+    settles: ClassVar[bool] = True
     exact: bool = True
     reorder: bool = True
 

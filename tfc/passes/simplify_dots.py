@@ -53,11 +53,12 @@ def dot_of_nothing(x: Instruction) -> Instruction | None:
 
 def dot_of_single_products(x: Instruction) -> Instruction | None:
     """f32[2,3] dot(f32[2,1] a, f32[1,3] b) --> multiply(broadcast(a), broadcast(b))"""
-    result, (lhs, rhs) = x.array_shape, _groups(x)
-    if count(x.operands[0].array_shape, lhs[2]) != 1 or result.element_type.kind == "pred":
+    result, summed = x.array_shape, x.attributes.get("lhs_contracting_dims", ())
+    if count(x.operands[0].array_shape, summed) != 1 or result.element_type.kind == "pred":
         return None
     if not _holds_products(x):
         return None
+    lhs, rhs = _groups(x)
     batch, rows = len(lhs[0]), len(lhs[0]) + len(lhs[1])
     places = (range(rows), [*range(batch), *range(rows, result.rank)])
     spread = []
@@ -84,15 +85,16 @@ def _arranged(operand: Instruction, dimensions: Sequence[int]) -> Instruction:
 
 def dot_of_pairs(x: Instruction) -> Instruction | None:
     """f32[8] dot(f32[8,4] a, f32[8,4] b), batch {0}, sums {1} --> reduce(multiply(a, b), 0, {1})"""
-    lhs, rhs = _groups(x)
     shapes = [o.array_shape for o in x.operands]
     element_type = x.array_shape.element_type
     if {s.element_type for s in shapes} != {element_type}:
         return None
     if not element_type.is_integer and element_type.name not in ("f32", "f64"):
         return None  # sums are taken in a wider type
-    if count(shapes[0], lhs[1]) * count(shapes[1], rhs[1]) != 1 or count(shapes[0], lhs[0]) == 1:
+    batches = count(shapes[0], x.attributes.get("lhs_batch_dims", ()))
+    if batches == 1 or x.array_shape.size != batches:
         return None
+    lhs, rhs = _groups(x)
     left, right = (
         _arranged(o, (*batch, *summed)) for o, (batch, _, summed) in zip(x.operands, (lhs, rhs))
     )
@@ -105,11 +107,10 @@ def dot_of_pairs(x: Instruction) -> Instruction | None:
 
 def dot_of_transpose(x: Instruction) -> Instruction | None:
     """dot(f32[4,2] transpose(f32[2,4] a), b), sums {1} --> dot(a, b), sums {0}"""
-    for side, groups in enumerate(_groups(x)):
-        operand = x.operands[side]
+    for side, operand in enumerate(x.operands):
         if operand.opcode != "transpose":
             continue
-        source = operand.operands[0]
+        source, groups = operand.operands[0], _groups(x)[side]
         moved = [[operand["dimensions"][d] for d in group] for group in groups]
         if moved[1] != sorted(moved[1]) or not _is_matrix(source.array_shape, moved):
             continue
@@ -125,6 +126,8 @@ def dot_of_transposes(x: Instruction) -> Instruction | None:
 
     Sums are taken in the order in which what is transposed lies, if that is one for both.
     """
+    if all(o.opcode != "transpose" for o in x.operands):
+        return None
     sides = []
     for operand, groups in zip(x.operands, _groups(x)):
         source, order = operand, range(operand.array_shape.rank)
@@ -167,11 +170,11 @@ def transpose_of_dot(x: Instruction) -> Instruction | None:
 
 def dot_of_broadcast(x: Instruction) -> Instruction | None:
     """f32[5,2,3] dot(f32[5,2,4] broadcast(a, {1,2}), b) --> broadcast(f32[2,3] dot(a, b), {1,2})"""
-    for side, (batch, free, summed) in enumerate(_groups(x)):
-        operand = x.operands[side]
+    for side, operand in enumerate(x.operands):
         placed = operand.attributes.get("dimensions", ())
         if operand.opcode != "broadcast" or list(placed) != sorted(placed):
             continue
+        batch, free, summed = _groups(x)[side]
         fresh = [d for d in free if d not in placed]
         if not fresh or any(d not in placed for d in (*batch, *summed)):
             continue

@@ -1,5 +1,6 @@
 """MLIR's types and HLO's shapes: tensor<2x3xf32> is f32[2,3], tuple<…> a tuple."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from tfc.backends.mlir.provider import ir
@@ -8,6 +9,8 @@ from tfc.hlo.shape import ELEMENT_TYPES, TOKEN, AnyShape, ElementType, Shape, Tu
 
 _FROM_MLIR = {"i1": "pred", "complex<f32>": "c64", "complex<f64>": "c128"}
 _TO_MLIR = {name: mlir for mlir, name in _FROM_MLIR.items()}
+# The shapes of the types met so far, by their text: there are few, and every value asks for one.
+_KNOWN: dict[str, AnyShape] = {}
 
 
 def element_type_from(mlir_type: Any) -> ElementType:
@@ -31,6 +34,13 @@ def shape_from(mlir_type: Any) -> AnyShape:
     Raises:
         UnsupportedError: it has sizes that are not known, or no HLO shape corresponds.
     """
+    text = str(mlir_type)
+    if text not in _KNOWN:
+        _KNOWN[text] = _shape_from(mlir_type)
+    return _KNOWN[text]
+
+
+def _shape_from(mlir_type: Any) -> AnyShape:
     if isinstance(mlir_type, ir.TupleType):
         types = (mlir_type.get_type(n) for n in range(mlir_type.num_types))
         return TupleShape(tuple(map(shape_from, types)))
@@ -45,10 +55,9 @@ def shape_from(mlir_type: Any) -> AnyShape:
     return Shape(element_type_from(mlir_type.element_type), tuple(mlir_type.shape))
 
 
-def result_shape(types: Any) -> AnyShape:
+def result_shape(shapes: Sequence[AnyShape]) -> AnyShape:
     """The shape of one instruction that stands for an operation: a tuple for several results."""
-    shapes = tuple(shape_from(t) for t in types)
-    return shapes[0] if len(shapes) == 1 else TupleShape(shapes)
+    return shapes[0] if len(shapes) == 1 else TupleShape(tuple(shapes))
 
 
 def mlir_element_type(element_type: ElementType) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 from tfc.backends.cpu.calls import Callee, Place, callees
 from tfc.backends.cpu.code_cache import CodeCache, code_key
 from tfc.backends.cpu.executable import CpuExecutable, MachineCode
-from tfc.backends.cpu.kernels import has_tiled_code, workspace_shape
+from tfc.backends.cpu.kernels import has_tiled_code
 from tfc.backends.cpu.program import Program, emit_program
 from tfc.backends.cpu.runner import declared, runner, visible
-from tfc.backends.cpu.sharing import chunk_bytes, chunks_of
+from tfc.backends.cpu.sharing import scratch_bytes
 from tfc.backends.cpu.threads import sharing_cores
 from tfc.backends.cpu.timing import Clock
 from tfc.backends.interfaces import Compiler, ObjectCode
@@ -23,7 +23,6 @@ from tfc.backends.llvm import (
     lower_to_llvm,
     to_llvm_ir,
 )
-from tfc.backends.mlir.kernels import kernel_of
 from tfc.backends.mlir.pooling_gradients import is_pooling_gradient
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
@@ -194,16 +193,8 @@ class CpuCompiler(Compiler):
             raise UnsupportedError(f"the CPU backend makes no code for {target}; use backend='gpu'")
         optimized = self.optimize(module, options)
         cores = sharing_cores() if place == "process" else 1
-        assignment = assign_buffers(optimized, lambda i: _workspace_bytes(i, target, cores))
+        assignment = assign_buffers(optimized, scratch_bytes(target, cores))
         found = callees(optimized, place)
         kept = place == "process" and bool(options.cache_dir)
         cache = CodeCache(Path(options.cache_dir)) if kept else None
         return Compilation(name, optimized, assignment, target, found, cores=cores, cache=cache)
-
-
-def _workspace_bytes(instruction: Instruction, target: Target, cores: int) -> int:
-    chunks = chunks_of(instruction, target, cores)
-    scratch = workspace_shape(kernel_of(instruction), target, chunks)
-    if scratch is None:
-        return 0
-    return scratch.byte_size if chunks == 1 else chunks * chunk_bytes(scratch)

@@ -4,13 +4,15 @@ Chunks are a matter of the kernel and of the machine, not of how many threads ru
 the same bits whoever runs what. Each chunk has scratch memory of its own.
 """
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-from tfc.backends.cpu.kernels import chunk_count
+from tfc.backends.cpu.kernels import chunk_count, workspace_shape
 from tfc.backends.mlir.kernels import is_silent, kernel_of
 from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
+from tfc.hlo.structure import structure
 from tfc.passes.cost import kernel_cost
 
 _ALIGNMENT = 64
@@ -36,17 +38,44 @@ class Shared:
 
 
 def chunks_of(instruction: Instruction, target: Target, cores: int) -> int:
-    """In how many chunks cores share the kernel of an instruction; 1 if it is not worth it."""
-    if cores == 1 or is_silent(instruction) or (instruction.called_computations and (
-        instruction.opcode in ("while", "conditional", "call")
-    )):  # fmt: skip
+    """In how many chunks cores share the kernel of an instruction; 1 if it is not worth it.
+
+    The same for kernels that are equal, which share their code.
+    """
+    if cores == 1 or not _has_kernel(instruction):
         return 1
-    cost, kernel = kernel_cost(instruction), kernel_of(instruction)
+    kernel = kernel_of(instruction)
+    cost = kernel_cost(instruction if instruction.opcode == "fusion" else kernel.root)
     arithmetic = _PRODUCTS if kernel.product is not None else _OPERATIONS
     time = max(cost.bytes_accessed / _BYTES, cost.flops / arithmetic)
     time += cost.transcendentals / _TRANSCENDENTALS
     most = min(int(time / _LEAST), cores * _CHUNKS)
     return chunk_count(kernel, target, cores, most) if most > 1 else 1
+
+
+def _has_kernel(instruction: Instruction) -> bool:
+    return instruction.opcode not in ("while", "conditional", "call") and not is_silent(instruction)
+
+
+def scratch_bytes(target: Target, cores: int) -> Callable[[Instruction], int]:
+    """How many bytes of scratch memory the kernel of an instruction needs, for all its chunks."""
+    known: dict[Hashable, int] = {}
+
+    def of(instruction: Instruction) -> int:
+        if not _has_kernel(instruction):
+            return 0
+        kernel = kernel_of(instruction)
+        # What runs outside of the code has operands that are no arrays.
+        shapes = tuple([o.shape for o in kernel.operands])
+        key = structure(kernel.computation), shapes, kernel.results
+        if key not in known:
+            chunks = chunks_of(instruction, target, cores)
+            scratch = workspace_shape(kernel, target, chunks)
+            each = 0 if scratch is None else scratch.byte_size
+            known[key] = chunks * chunk_bytes(scratch) if scratch and chunks > 1 else each
+        return known[key]
+
+    return of
 
 
 def chunk_bytes(scratch: Shape) -> int:

@@ -32,6 +32,7 @@ from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.indexing import Index, variable
 from tfc.hlo.ir import Attributes, Computation, Instruction
 from tfc.hlo.shape import PRED, Shape, TupleShape, leaves
+from tfc.hlo.structure import structure
 from tfc.hlo.sums import kernel_sum_type
 from tfc.passes.aliases import is_alias
 from tfc.passes.products import product_in, root_index
@@ -100,21 +101,6 @@ class Kernel:
     def overwrites(self, operand: Instruction) -> bool:
         """True if a parameter of the computation lies where a result does."""
         return any(self.computation.parameters[n] is operand for n, _ in self.in_place)
-
-
-def structure(computation: Computation) -> Hashable:
-    """A value that is equal for computations that are equal up to names and metadata."""
-    number = {x: n for n, x in enumerate(computation.instructions)}
-
-    def attributes(values: Attributes) -> Hashable:
-        return tuple(
-            (k, structure(v) if isinstance(v, Computation) else v) for k, v in values.items()
-        )
-
-    return tuple(
-        (x.opcode, tuple(number[o] for o in x.operands), str(x.shape), attributes(x.attributes))
-        for x in computation.instructions
-    ), number[computation.root]
 
 
 def kernel_of(instruction: Instruction) -> Kernel:

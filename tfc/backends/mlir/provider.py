@@ -11,6 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from tfc.backends.mlir import dialects
 from tfc.errors import UnsupportedError
 
 
@@ -58,9 +59,12 @@ def stablehlo() -> Any:
         UnsupportedError: the bindings in use come without it.
     """
     try:
-        return import_module(f"{PROVIDER}._mlir_libs._stablehlo")
+        found = import_module(f"{PROVIDER}._mlir_libs._stablehlo")
     except ImportError:
         raise UnsupportedError(
             f"the MLIR bindings in the package {PROVIDER} come without StableHLO: "
             "use those of torch-mlir (`pip install torch-mlir`)"
         ) from None
+    bindings = import_module(f"{PROVIDER}._mlir_libs._mlir")
+    bindings.globals.append_dialect_search_prefix(dialects.__name__)
+    return found

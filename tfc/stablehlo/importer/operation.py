@@ -162,7 +162,7 @@ class Operation:
             operands: the operation's own when left out.
             shape: that of the operation's results when left out.
         """
-        stated = shape or result_shape([r.type for r in self.mlir.results])
+        stated = shape or result_shape(self.shapes)
         made = builder.instruction(
             opcode,
             self.operands if operands is None else operands,

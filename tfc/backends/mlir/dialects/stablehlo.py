@@ -1,0 +1,1 @@
+"""The operations of StableHLO have no classes of their own; plain ones do."""
