@@ -18,7 +18,8 @@ from typing import Any
 
 import llvmlite.binding as llvmlite
 
-from tfc.backends.llvm_parts import emit_object, run_at_once, run_passes, split_ir
+from tfc.backends.llvm_effort import Effort, codegen_level, pass_manager
+from tfc.backends.llvm_parts import Part, emit_object, run_at_once, run_passes, split_ir
 from tfc.backends.llvm_text import hand_over
 from tfc.backends.mlir.provider import ir, llvm, passmanager
 from tfc.backends.target import Target, initialize_llvm
@@ -247,7 +248,8 @@ def compile_ir(text: str, target: Target, optimise: bool = True) -> CompiledModu
     Raises:
         InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
     """
-    return CompiledModule(*_optimized(text, target, optimise), target)
+    effort = Effort.FULL if optimise else Effort.NONE
+    return CompiledModule(*_optimized(text, target, effort), target)
 
 
 def compile_objects(text: str, target: Target, plain: str = "") -> list[bytes]:
@@ -260,37 +262,33 @@ def compile_objects(text: str, target: Target, plain: str = "") -> list[bytes]:
         InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
     """
 
-    def compiled(part: str, optimise: bool) -> bytes:
-        module, machine = _optimized(part, target, optimise)
+    def compiled(part: Part) -> bytes:
+        module, machine = _optimized(part.text, target, part.effort)
         return emit_object(machine, module)
 
-    parts = [partial(compiled, part, True) for part in split_ir(text, available_cores())]
-    return run_at_once([*parts, *([partial(compiled, plain, False)] if plain else [])])
+    parts = split_ir(text, available_cores())
+    if plain:
+        parts.append(Part(plain, Effort.NONE))
+    return run_at_once([partial(compiled, part) for part in parts])
 
 
 def _optimized(
-    text: str, target: Target, optimise: bool = True
+    text: str, target: Target, effort: Effort = Effort.FULL
 ) -> tuple[llvmlite.ModuleRef, llvmlite.TargetMachine]:
     initialize_llvm()
     machine = llvmlite.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu,
         features=target.features,
-        opt=3 if optimise else 0,
+        opt=codegen_level(effort),
         reloc="pic",
         codemodel="small",
         abiname=target.abi,
     )
     module = _parse(_with_attributes(text, target))
     module.triple, module.data_layout = target.triple, str(machine.target_data)
-    if not optimise:
-        return module, machine
-    # The CPU's kernels come with their tiles unrolled. What LLVM adds to that beyond making vectors
-    # of loops doubles the time of compiling, and no kernel is measurably faster for it.
-    options = llvmlite.create_pipeline_tuning_options(speed_level=3 if target.is_gpu else 1)
-    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
-    options.loop_unrolling = target.is_gpu
-    builder = llvmlite.create_pass_builder(machine, options)
-    run_passes(builder.getModulePassManager(), module, builder)
+    if effort is not Effort.NONE:
+        passes, builder = pass_manager(effort, machine, target.is_gpu)
+        run_passes(passes, module, builder)
     return module, machine
 
 
