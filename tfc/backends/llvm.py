@@ -34,7 +34,8 @@ _CPU_PIPELINE = """builtin.module(
     canonicalize, cse, arith-expand{include-bf16=true}, expand-strided-metadata, lower-affine,
     convert-vector-to-scf, convert-scf-to-cf,
     convert-func-to-llvm{use-bare-ptr-memref-call-conv=true}, convert-math-to-llvm,
-    convert-math-to-libm, convert-vector-to-llvm, convert-to-llvm, reconcile-unrealized-casts)"""
+    convert-math-to-libm, convert-vector-to-llvm, convert-to-llvm, reconcile-unrealized-casts,
+    canonicalize{region-simplify=disabled})"""
 
 _GPU_PIPELINE = """builtin.module(gpu.module(
     canonicalize, cse, arith-expand{include-bf16=true}, convert-nvgpu-to-nvvm,
