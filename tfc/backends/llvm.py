@@ -253,11 +253,8 @@ def compile_ir(text: str, target: Target, optimise: bool = True) -> CompiledModu
     return CompiledModule(*_optimized(text, target, effort), target)
 
 
-def compile_objects(text: str, target: Target, plain: str = "") -> list[bytes]:
+def compile_objects(text: str, target: Target) -> list[bytes]:
     """Optimise LLVM IR for a target and make object files, which belong together.
-
-    Args:
-        plain: further LLVM IR, which is not worth optimising.
 
     Raises:
         InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
@@ -267,10 +264,7 @@ def compile_objects(text: str, target: Target, plain: str = "") -> list[bytes]:
         module, machine = _optimized(part.text, target, part.effort)
         return emit_object(machine, module)
 
-    parts = split_ir(text, available_cores())
-    if plain:
-        parts.append(Part(plain, Effort.NONE))
-    return run_at_once([partial(compiled, part) for part in parts])
+    return run_at_once([partial(compiled, part) for part in split_ir(text, available_cores())])
 
 
 def _optimized(

@@ -5,8 +5,9 @@
     define @entry …
 
 The functions of a program are spread over parts of about equal size, each a module of its own. What
-is defined in one part is declared in the others, and constants go with what uses them. The object
-files of all parts together are the program. A part holds functions that are worth the same effort.
+is defined in one part is declared in the others, and constants go with what uses them; those that
+others see are in the last. The object files of all parts together are the program. A part holds
+functions that are worth the same effort.
 """
 
 import re
@@ -24,7 +25,8 @@ from tfc.runtime.threads import available_cores
 _FUNCTION = re.compile(r"^define .*?^}\n", re.MULTILINE | re.DOTALL)
 _SYMBOL = re.compile(r'@(?:"([^"]*)"|([-\w.$]+))')
 _CONSTANT = re.compile(r"^@\S+ = (?:private|internal) .*\bconstant\b.*\n", re.MULTILINE)
-_VARIABLE = re.compile(r"^@\S+ = (?!.*\b(?:private|internal) .*\bconstant\b)", re.MULTILINE)
+_SEEN = re.compile(r"^@\S+ = hidden .*\bconstant\b.*\n", re.MULTILINE)
+_VARIABLE = re.compile(r"^@\S+ = (?!.*\b(?:private|internal|hidden) .*\bconstant\b)", re.MULTILINE)
 LEAST = 24 * 1024  # characters of a part: about a twentieth of a second of work
 
 
@@ -57,10 +59,14 @@ def split_ir(text: str, count: int, least: int = LEAST) -> list[Part]:
         return [Part(text, *groups) if len(groups) == 1 else Part(text)]
     around = _FUNCTION.sub("", text)
     constants = {_symbols(line)[0]: line for line in _CONSTANT.findall(around)}
-    around = _CONSTANT.sub("", around)
+    seen = _SEEN.findall(around)
+    around = _SEEN.sub("", _CONSTANT.sub("", around))
     heads = {_symbols(f)[0]: f[: f.index("{\n")] for f in functions}
     heads = {name: h.replace("define internal", "define hidden", 1) for name, h in heads.items()}
-    return [Part(_module(part, heads, constants, around), effort) for effort, part in parts]
+    return [
+        Part(_module(part, heads, constants, around, seen if part is parts[-1][1] else ()), effort)
+        for effort, part in parts
+    ]
 
 
 def _balanced(functions: Sequence[str], count: int) -> list[list[str]]:
@@ -75,11 +81,12 @@ def _balanced(functions: Sequence[str], count: int) -> list[list[str]]:
 
 
 def _module(
-    part: Sequence[str], heads: dict[str, str], constants: dict[str, str], around: str
-) -> str:
-    """One part: its functions, what they use of the others, and what is around all functions."""
+    part: Sequence[str], heads: dict[str, str], constants: dict[str, str], around: str,
+    seen: Sequence[str],
+) -> str:  # fmt: skip
+    """One part: its functions and constants, what they use of others, what is around them all."""
     own = {_symbols(f)[0]: f for f in part}
-    used = {name for f in part for name in _symbols(f)}
+    used = {name for f in (*part, *seen) for name in _symbols(f)}
     kept = [line for name, line in constants.items() if name in used]
     used.update(name for line in kept for name in _symbols(line))
     declared = [
@@ -88,7 +95,7 @@ def _module(
         if name not in own and name in used
     ]
     bodies = [heads[name] + f[f.index("{\n") :] for name, f in own.items()]
-    return "\n".join([around, *kept, *declared, *bodies])
+    return "\n".join([around, *kept, *seen, *declared, *bodies])
 
 
 def _symbols(function: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from tfc.backends.cpu.code_cache import CodeCache, code_key
 from tfc.backends.cpu.executable import CpuExecutable, MachineCode
 from tfc.backends.cpu.kernels import has_tiled_code, workspace_shape
 from tfc.backends.cpu.program import Program, emit_program
-from tfc.backends.cpu.runner import declared, runner, visible
+from tfc.backends.cpu.runner import common_runner, program_data, whole_runner
 from tfc.backends.cpu.sharing import chunk_bytes, chunks_of
 from tfc.backends.cpu.threads import sharing_cores
 from tfc.backends.cpu.timing import Clock
@@ -83,9 +84,12 @@ class Compilation:
         """Optimised LLVM IR and machine code of a program, which is used up.
 
         Args:
-            constants: see `runner`.
+            constants: see `whole_runner`.
         """
-        text = self._kernels(program) + self._runner(program, constants)
+        text = self._kernels(program)
+        text += whole_runner(
+            self.name, program.steps, *self._counts, constants, self._clock(program)
+        )
         return compile_ir(text, self.target)
 
     def machine_code(self) -> MachineCode:
@@ -103,21 +107,33 @@ class Compilation:
 
     def _made(self) -> MachineCode:
         program = self.emit()
-        # The runner takes longer to optimise than many a kernel, and less to run than any.
-        kernels, names = self._kernels(program), program.steps.functions
-        objects = compile_objects(
-            visible(kernels, names), self.target, self._runner(program, None) + declared(names)
+        steps, clock = program.steps, self._clock(program)
+        text = self._kernels(program) + program_data(self.name, steps, *self._counts)
+        # This runs less than any kernel, and would take longer to optimise than many.
+        runner = (
+            _common_runner(self.name, steps.shared, self.target)
+            if clock is None
+            else (
+                compile_ir(
+                    common_runner(self.name, steps.shared, clock), self.target, False
+                ).object_code
+            )
         )
+        objects = [*compile_objects(text, self.target), runner]
         return MachineCode(tuple(objects), program.steps.shared, program.sites)
 
     def _kernels(self, program: Program) -> str:
         return to_llvm_ir(lower_to_llvm(program.module))
 
-    def _runner(self, program: Program, constants: bytes | None) -> str:
-        arguments = sum(1 for p in self.module.entry.parameters for _ in leaves(p.shape))
-        results = sum(1 for _ in leaves(self.module.entry.root.shape))
-        clock = Clock(self.name, len(program.sites)) if self.timed else None
-        return runner(self.name, program.steps, arguments, results, constants, clock)
+    @property
+    def _counts(self) -> tuple[int, int]:
+        """How many buffers the entry point is given for arguments and for results."""
+        entry = self.module.entry
+        arguments = sum(1 for p in entry.parameters for _ in leaves(p.shape))
+        return arguments, sum(1 for _ in leaves(entry.root.shape))
+
+    def _clock(self, program: Program) -> Clock | None:
+        return Clock(self.name, len(program.sites)) if self.timed else None
 
     def constant_pool(self) -> np.ndarray:
         """The bytes of the constants, where the buffer plan puts them."""
@@ -199,6 +215,12 @@ class CpuCompiler(Compiler):
         kept = place == "process" and bool(options.cache_dir)
         cache = CodeCache(Path(options.cache_dir)) if kept else None
         return Compilation(name, optimized, assignment, target, found, cores=cores, cache=cache)
+
+
+@cache
+def _common_runner(name: str, shared: bool, target: Target) -> bytes:
+    """The object file of the code for every program of a name."""
+    return compile_ir(common_runner(name, shared), target, optimise=False).object_code
 
 
 def _workspace_bytes(instruction: Instruction, target: Target, cores: int) -> int:

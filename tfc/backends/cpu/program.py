@@ -17,7 +17,7 @@ from tfc.backends.cpu.steps import Steps
 from tfc.backends.cpu.timing import Site
 from tfc.backends.mlir.functions import make_internal
 from tfc.backends.mlir.kernels import Kernel, is_silent, kernel_of
-from tfc.backends.mlir.provider import ir
+from tfc.backends.mlir.provider import ir, new_context
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
 from tfc.hlo.control import branches
@@ -57,7 +57,7 @@ def emit_program(
     Raises:
         UnsupportedError: some instruction has no code on CPU.
     """
-    with ir.Context(), ir.Location.unknown():
+    with new_context(), ir.Location.unknown():
         emitter = _ProgramEmitter(module, assignment, name, target, callees, cores)
         emitter.emit()
         return Program(emitter.mlir, emitter.steps, tuple(emitter.sites))
