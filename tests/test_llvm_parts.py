@@ -5,10 +5,11 @@ import ctypes
 import pytest
 
 from tfc.backends import llvm_parts
-from tfc.backends.llvm import compile_objects, load_objects
+from tfc.backends.llvm import ObjectMaker, compile_objects, load_objects
 from tfc.backends.llvm_effort import Effort, effort_for
-from tfc.backends.llvm_parts import Part, run_at_once, split_ir
+from tfc.backends.llvm_parts import Part, split_ir
 from tfc.backends.target import Target
+from tfc.errors import InternalError
 
 TEXT = """@table = private unnamed_addr constant [2 x i32] [i32 5, i32 7]
 
@@ -92,10 +93,17 @@ def test_every_effort_makes_code_that_does_the_same(
     assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(code.address("entry"))(10) == 54
 
 
-def test_the_first_failure_of_those_that_run_at_once_is_raised() -> None:
-    def fail() -> None:
-        raise ValueError("no")
+def test_parts_may_be_started_before_the_last_is_known() -> None:
+    head, rest = TEXT[: TEXT.index("define i32 @entry")], TEXT[TEXT.index("define i32 @entry") :]
+    declared = 'declare i32 @"odd name"(i32)\ndeclare i32 @twice(i32)\n'
+    with ObjectMaker(Target.host()) as maker:
+        maker.start(head + "attributes #0 = { noinline }")
+        code = load_objects(maker.finish(declared + rest), Target.host())
+    assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(code.address("entry"))(10) == 54
 
-    assert run_at_once([lambda: 1, lambda: 2]) == [1, 2]
-    with pytest.raises(ValueError, match="no"):
-        run_at_once([lambda: 1, fail])
+
+def test_a_part_that_is_wrong_fails_at_the_end() -> None:
+    with ObjectMaker(Target.host()) as maker:
+        maker.start(TEXT.replace("mul i32", "mull i32"))
+        with pytest.raises(InternalError, match="mull i32"):
+            maker.finish("define void @other() { ret void }")

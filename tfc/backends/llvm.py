@@ -13,13 +13,14 @@ import re
 import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, cached_property, partial
-from typing import Any
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache, cached_property
+from typing import Any, Self
 
 import llvmlite.binding as llvmlite
 
 from tfc.backends.llvm_effort import Effort, codegen_level, pass_manager
-from tfc.backends.llvm_parts import Part, emit_object, run_at_once, run_passes, split_ir
+from tfc.backends.llvm_parts import Part, emit_object, run_passes, split_ir, visible
 from tfc.backends.llvm_text import hand_over
 from tfc.backends.mlir.provider import ir, llvm, passmanager
 from tfc.backends.target import Target, initialize_llvm
@@ -259,12 +260,52 @@ def compile_objects(text: str, target: Target) -> list[bytes]:
     Raises:
         InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
     """
+    with ObjectMaker(target) as maker:
+        return maker.finish(text)
 
-    def compiled(part: Part) -> bytes:
-        module, machine = _optimized(part.text, target, part.effort)
+
+class ObjectMaker:
+    """Makes object files, which belong together, while the program is still being emitted.
+
+        with ObjectMaker(target) as maker:
+            maker.start(text)               of modules that are there already
+            objects = maker.finish(text)    of the last
+
+    What a module declares is defined in an earlier one, or outside of the program.
+    """
+
+    def __init__(self, target: Target):
+        self._target, self._pool = target, ThreadPoolExecutor(available_cores())
+        self._started: list[Future[bytes]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def start(self, text: str) -> None:
+        """Make object files of LLVM IR, on other threads."""
+        self._start(split_ir(visible(text), 1))
+
+    def finish(self, text: str) -> list[bytes]:
+        """All object files, once those of the last LLVM IR are made, too.
+
+        Raises:
+            InternalError: some text is not LLVM IR that llvmlite's LLVM accepts.
+        """
+        parts = split_ir(visible(text) if self._started else text, available_cores())
+        if len(parts) == 1 and not self._started:
+            return [self._made(parts[0])]
+        self._start(parts)
+        return [future.result() for future in self._started]
+
+    def _start(self, parts: Sequence[Part]) -> None:
+        self._started += [self._pool.submit(self._made, part) for part in parts]
+
+    def _made(self, part: Part) -> bytes:
+        module, machine = _optimized(part.text, self._target, part.effort)
         return emit_object(machine, module)
-
-    return run_at_once([partial(compiled, part) for part in split_ir(text, available_cores())])
 
 
 def _optimized(

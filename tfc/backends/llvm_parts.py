@@ -12,7 +12,6 @@ functions that are worth the same effort.
 
 import re
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from ctypes import string_at
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,6 @@ from typing import Any
 from llvmlite.binding import ffi
 
 from tfc.backends.llvm_effort import Effort, effort_for
-from tfc.runtime.threads import available_cores
 
 _FUNCTION = re.compile(r"^define .*?^}\n", re.MULTILINE | re.DOTALL)
 _SYMBOL = re.compile(r'@(?:"([^"]*)"|([-\w.$]+))')
@@ -62,11 +60,16 @@ def split_ir(text: str, count: int, least: int = LEAST) -> list[Part]:
     seen = _SEEN.findall(around)
     around = _SEEN.sub("", _CONSTANT.sub("", around))
     heads = {_symbols(f)[0]: f[: f.index("{\n")] for f in functions}
-    heads = {name: h.replace("define internal", "define hidden", 1) for name, h in heads.items()}
+    heads = {name: visible(head) for name, head in heads.items()}
     return [
         Part(_module(part, heads, constants, around, seen if part is parts[-1][1] else ()), effort)
         for effort, part in parts
     ]
+
+
+def visible(text: str) -> str:
+    """LLVM IR in which functions can be seen from other parts of the program."""
+    return re.sub("^define internal", "define hidden", text, flags=re.MULTILINE)
 
 
 def _balanced(functions: Sequence[str], count: int) -> list[list[str]]:
@@ -101,14 +104,6 @@ def _module(
 def _symbols(function: str) -> list[str]:
     """The names of a function and of all globals in its code; quotes are not part of a name."""
     return [quoted or plain for quoted, plain in _SYMBOL.findall(function)]
-
-
-def run_at_once(functions: Sequence[Callable[[], Any]]) -> list[Any]:
-    """The results of functions that run on as many threads as there are processors for."""
-    if len(functions) == 1:
-        return [functions[0]()]
-    with ThreadPoolExecutor(available_cores()) as pool:
-        return [future.result() for future in [pool.submit(f) for f in functions]]
 
 
 def _unlocked(name: str) -> Callable[..., Any]:

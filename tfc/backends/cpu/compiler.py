@@ -1,9 +1,10 @@
 """The CPU compiler: HLO passes, buffer plan, MLIR, LLVM, machine code."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,8 @@ from tfc.backends.cpu.timing import Clock
 from tfc.backends.interfaces import Compiler, ObjectCode
 from tfc.backends.llvm import (
     CompiledModule,
+    ObjectMaker,
     compile_ir,
-    compile_objects,
     lower_to_llvm,
     to_llvm_ir,
 )
@@ -65,8 +66,8 @@ class Compilation:
     cores: int = 1
     cache: CodeCache | None = None
 
-    def emit(self) -> Program:
-        """The MLIR program, made anew at each call."""
+    def emit(self, take: Callable[[Any], None] | None = None) -> Program:
+        """The MLIR program, made anew at each call; see `emit_program`."""
         return emit_program(
             self.module,
             self.assignment,
@@ -74,6 +75,7 @@ class Compilation:
             self.target,
             self.callees,
             self.cores,
+            take,
         )
 
     def with_clocks(self) -> "Compilation":
@@ -86,7 +88,7 @@ class Compilation:
         Args:
             constants: see `whole_runner`.
         """
-        text = self._kernels(program)
+        text = _kernels(program.module)
         text += whole_runner(
             self.name, program.steps, *self._counts, constants, self._clock(program)
         )
@@ -106,9 +108,11 @@ class Compilation:
         return made
 
     def _made(self) -> MachineCode:
-        program = self.emit()
-        steps, clock = program.steps, self._clock(program)
-        text = self._kernels(program) + program_data(self.name, steps, *self._counts)
+        with ObjectMaker(self.target) as maker:
+            program = self.emit(lambda module: maker.start(_kernels(module)))
+            steps, clock = program.steps, self._clock(program)
+            data = program_data(self.name, steps, *self._counts)
+            objects = maker.finish(_kernels(program.module) + data)
         # This runs less than any kernel, and would take longer to optimise than many.
         runner = (
             _common_runner(self.name, steps.shared, self.target)
@@ -119,11 +123,7 @@ class Compilation:
                 ).object_code
             )
         )
-        objects = [*compile_objects(text, self.target), runner]
-        return MachineCode(tuple(objects), program.steps.shared, program.sites)
-
-    def _kernels(self, program: Program) -> str:
-        return to_llvm_ir(lower_to_llvm(program.module))
+        return MachineCode((*objects, runner), program.steps.shared, program.sites)
 
     @property
     def _counts(self) -> tuple[int, int]:
@@ -215,6 +215,11 @@ class CpuCompiler(Compiler):
         kept = place == "process" and bool(options.cache_dir)
         cache = CodeCache(Path(options.cache_dir)) if kept else None
         return Compilation(name, optimized, assignment, target, found, cores=cores, cache=cache)
+
+
+def _kernels(module: Any) -> str:
+    """The LLVM IR of emitted functions; the module is used up."""
+    return to_llvm_ir(lower_to_llvm(module))
 
 
 @cache
