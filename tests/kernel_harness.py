@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from tfc.backends.llvm import compile_ir, lower_to_llvm, to_llvm_ir
-from tfc.backends.mlir.provider import arith, func, ir, memref, scf
+from tfc.backends.mlir.provider import arith, func, ir, memref, new_context, scf
 from tfc.backends.mlir.value import Scalar, from_memory, memory_type, to_memory
 from tfc.backends.target import Target
 from tfc.hlo.shape import ElementType
@@ -53,7 +53,7 @@ def loop_ir(
     function: Callable[..., Scalar], operands: list[ElementType], result: ElementType
 ) -> str:
     """LLVM IR text of the loop, as made for any target."""
-    with ir.Context(), ir.Location.unknown():
+    with new_context(), ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
             _build(function, operands, result)

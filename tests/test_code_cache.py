@@ -42,7 +42,7 @@ def test_what_was_compiled_before_is_not_compiled_again(
         raise AssertionError("compiled again")
 
     with monkeypatch.context() as without:
-        without.setattr(compiler, "compile_objects", never)
+        without.setattr(compiler, "ObjectMaker", never)
         again = tfc.compile(module())
     np.testing.assert_array_equal(again(X), expected)
     assert "define" in again.as_text("llvm")

@@ -4,9 +4,12 @@ import ctypes
 
 import pytest
 
-from tfc.backends.llvm import compile_objects, load_objects
-from tfc.backends.llvm_parts import run_at_once, split_ir
+from tfc.backends import llvm_parts
+from tfc.backends.llvm import ObjectMaker, compile_objects, load_objects
+from tfc.backends.llvm_effort import Effort, effort_for
+from tfc.backends.llvm_parts import Part, split_ir
 from tfc.backends.target import Target
+from tfc.errors import InternalError
 
 TEXT = """@table = private unnamed_addr constant [2 x i32] [i32 5, i32 7]
 
@@ -41,8 +44,8 @@ attributes #0 = { noinline }
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 9])
 def test_parts_are_the_program(count: int) -> None:
     parts = split_ir(TEXT, count, least=1)
-    assert len(parts) == min(count, 4)
-    objects = [code for part in parts for code in compile_objects(part, Target.host())]
+    assert len(parts) == min(count, 3) + 1  # one of them only calls
+    objects = [code for part in parts for code in compile_objects(part.text, Target.host())]
     code = load_objects(objects, Target.host())
     assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(code.address("entry"))(10) == 54
 
@@ -50,20 +53,57 @@ def test_parts_are_the_program(count: int) -> None:
 def test_each_function_is_in_one_part() -> None:
     parts = split_ir(TEXT, 3, least=1)
     for name in ("@twice(", '@"odd name"(', "@entry(", "@apply("):
-        defined = [line for p in parts for line in p.splitlines() if line.startswith("define")]
+        lines = [line for p in parts for line in p.text.splitlines()]
+        defined = [line for line in lines if line.startswith("define")]
         assert sum(name in line for line in defined) == 1
 
 
 def test_what_is_small_or_has_variables_stays_whole() -> None:
-    assert split_ir(TEXT, 2) == [TEXT]
+    calling = TEXT[: TEXT.index("define i32 @entry")] + TEXT[TEXT.index("attributes") :]
+    assert split_ir(calling, 2) == [Part(calling)]
     changing = TEXT.replace("private unnamed_addr constant", "internal global")
-    assert split_ir(changing, 2, least=1) == [changing]
+    assert split_ir(changing, 2, least=1) == [Part(changing)]
 
 
-def test_the_first_failure_of_those_that_run_at_once_is_raised() -> None:
-    def fail() -> None:
-        raise ValueError("no")
+@pytest.mark.parametrize(
+    ("body", "effort"),
+    [
+        ("call void @f(i64 %n)", Effort.STEERING),
+        ("%m = call i64 @llvm.smin.i64(i64 %n, i64 4)\n  call void @f(i64 %m)", Effort.STEERING),
+        ("call void @f(i64 %n)\n  store i64 %n, ptr %p", Effort.FULL),
+        ("%v = load i64, ptr %p\n  call void @f(i64 %v)", Effort.FULL),
+        ("call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 %n, i1 false)", Effort.FULL),
+        ("store <4 x float> zeroinitializer, ptr %p", Effort.VECTORS),
+        ("store <4 x float> zeroinitializer, ptr %p\n  store i64 %n, ptr %p", Effort.FULL),
+        ("store float 0.0, ptr %p", Effort.FULL),
+    ],
+)
+def test_functions_that_only_call_and_those_made_of_vectors_need_little(
+    body: str, effort: Effort
+) -> None:
+    assert effort_for(f"define void @k(ptr %p, i64 %n) {{\n  {body}\n  ret void\n}}\n") is effort
 
-    assert run_at_once([lambda: 1, lambda: 2]) == [1, 2]
-    with pytest.raises(ValueError, match="no"):
-        run_at_once([lambda: 1, fail])
+
+@pytest.mark.parametrize("effort", Effort)
+def test_every_effort_makes_code_that_does_the_same(
+    effort: Effort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llvm_parts, "effort_for", lambda function: effort)
+    code = load_objects(compile_objects(TEXT, Target.host()), Target.host())
+    assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(code.address("entry"))(10) == 54
+
+
+def test_parts_may_be_started_before_the_last_is_known() -> None:
+    head, rest = TEXT[: TEXT.index("define i32 @entry")], TEXT[TEXT.index("define i32 @entry") :]
+    declared = 'declare i32 @"odd name"(i32)\ndeclare i32 @twice(i32)\n'
+    with ObjectMaker(Target.host()) as maker:
+        maker.start(head + "attributes #0 = { noinline }")
+        code = load_objects(maker.finish(declared + rest), Target.host())
+    assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(code.address("entry"))(10) == 54
+
+
+def test_a_part_that_is_wrong_fails_at_the_end() -> None:
+    with ObjectMaker(Target.host()) as maker:
+        maker.start(TEXT.replace("mul i32", "mull i32"))
+        with pytest.raises(InternalError, match="mull i32"):
+            maker.finish("define void @other() { ret void }")

@@ -13,12 +13,14 @@ import re
 import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, cached_property, partial
-from typing import Any
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache, cached_property
+from typing import Any, Self
 
 import llvmlite.binding as llvmlite
 
-from tfc.backends.llvm_parts import emit_object, run_at_once, run_passes, split_ir
+from tfc.backends.llvm_effort import Effort, codegen_level, pass_manager
+from tfc.backends.llvm_parts import Part, emit_object, run_passes, split_ir, visible
 from tfc.backends.llvm_text import hand_over
 from tfc.backends.mlir.provider import ir, llvm, passmanager
 from tfc.backends.target import Target, initialize_llvm
@@ -33,7 +35,8 @@ _CPU_PIPELINE = """builtin.module(
     canonicalize, cse, arith-expand{include-bf16=true}, expand-strided-metadata, lower-affine,
     convert-vector-to-scf, convert-scf-to-cf,
     convert-func-to-llvm{use-bare-ptr-memref-call-conv=true}, convert-math-to-llvm,
-    convert-math-to-libm, convert-vector-to-llvm, convert-to-llvm, reconcile-unrealized-casts)"""
+    convert-math-to-libm, convert-vector-to-llvm, convert-to-llvm, reconcile-unrealized-casts,
+    canonicalize{region-simplify=disabled})"""
 
 _GPU_PIPELINE = """builtin.module(gpu.module(
     canonicalize, cse, arith-expand{include-bf16=true}, convert-nvgpu-to-nvvm,
@@ -154,13 +157,13 @@ def _operations(module: Any) -> Iterator[Any]:
 def _run_passes(module: Any, pipeline: str) -> None:
     with module.context:
         passes = passmanager.PassManager.parse(pipeline)
-        # Verifying after each pass would take longer than the passes do.
+        # Verifying after each pass would take longer than the passes do; it is done once, before
+        # the next step.
         passes.enable_verifier(False)
         try:
             passes.run(module.operation)
         except Exception as error:
             raise _with_module(InternalError(f"cannot lower to LLVM: {error}"), module) from None
-    _verify(module, "after it was lowered to LLVM")
 
 
 def _verify(module: Any, when: str) -> None:
@@ -247,50 +250,81 @@ def compile_ir(text: str, target: Target, optimise: bool = True) -> CompiledModu
     Raises:
         InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
     """
-    return CompiledModule(*_optimized(text, target, optimise), target)
+    effort = Effort.FULL if optimise else Effort.NONE
+    return CompiledModule(*_optimized(text, target, effort), target)
 
 
-def compile_objects(text: str, target: Target, plain: str = "") -> list[bytes]:
+def compile_objects(text: str, target: Target) -> list[bytes]:
     """Optimise LLVM IR for a target and make object files, which belong together.
-
-    Args:
-        plain: further LLVM IR, which is not worth optimising.
 
     Raises:
         InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
     """
+    with ObjectMaker(target) as maker:
+        return maker.finish(text)
 
-    def compiled(part: str, optimise: bool) -> bytes:
-        module, machine = _optimized(part, target, optimise)
+
+class ObjectMaker:
+    """Makes object files, which belong together, while the program is still being emitted.
+
+        with ObjectMaker(target) as maker:
+            maker.start(text)               of modules that are there already
+            objects = maker.finish(text)    of the last
+
+    What a module declares is defined in an earlier one, or outside of the program.
+    """
+
+    def __init__(self, target: Target):
+        self._target, self._pool = target, ThreadPoolExecutor(available_cores())
+        self._started: list[Future[bytes]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def start(self, text: str) -> None:
+        """Make object files of LLVM IR, on other threads."""
+        self._start(split_ir(visible(text), 1))
+
+    def finish(self, text: str) -> list[bytes]:
+        """All object files, once those of the last LLVM IR are made, too.
+
+        Raises:
+            InternalError: some text is not LLVM IR that llvmlite's LLVM accepts.
+        """
+        parts = split_ir(visible(text) if self._started else text, available_cores())
+        if len(parts) == 1 and not self._started:
+            return [self._made(parts[0])]
+        self._start(parts)
+        return [future.result() for future in self._started]
+
+    def _start(self, parts: Sequence[Part]) -> None:
+        self._started += [self._pool.submit(self._made, part) for part in parts]
+
+    def _made(self, part: Part) -> bytes:
+        module, machine = _optimized(part.text, self._target, part.effort)
         return emit_object(machine, module)
-
-    parts = [partial(compiled, part, True) for part in split_ir(text, available_cores())]
-    return run_at_once([*parts, *([partial(compiled, plain, False)] if plain else [])])
 
 
 def _optimized(
-    text: str, target: Target, optimise: bool = True
+    text: str, target: Target, effort: Effort = Effort.FULL
 ) -> tuple[llvmlite.ModuleRef, llvmlite.TargetMachine]:
     initialize_llvm()
     machine = llvmlite.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu,
         features=target.features,
-        opt=3 if optimise else 0,
+        opt=codegen_level(effort),
         reloc="pic",
         codemodel="small",
         abiname=target.abi,
     )
     module = _parse(_with_attributes(text, target))
     module.triple, module.data_layout = target.triple, str(machine.target_data)
-    if not optimise:
-        return module, machine
-    # The CPU's kernels come with their tiles unrolled. What LLVM adds to that beyond making vectors
-    # of loops doubles the time of compiling, and no kernel is measurably faster for it.
-    options = llvmlite.create_pipeline_tuning_options(speed_level=3 if target.is_gpu else 1)
-    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
-    options.loop_unrolling = target.is_gpu
-    builder = llvmlite.create_pass_builder(machine, options)
-    run_passes(builder.getModulePassManager(), module, builder)
+    if effort is not Effort.NONE:
+        passes, builder = pass_manager(effort, machine, target.is_gpu)
+        run_passes(passes, module, builder)
     return module, machine
 
 

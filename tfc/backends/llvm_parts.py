@@ -5,79 +5,105 @@
     define @entry …
 
 The functions of a program are spread over parts of about equal size, each a module of its own. What
-is defined in one part is declared in the others, and constants go with what uses them. The object
-files of all parts together are the program.
+is defined in one part is declared in the others, and constants go with what uses them; those that
+others see are in the last. The object files of all parts together are the program. A part holds
+functions that are worth the same effort.
 """
 
 import re
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from ctypes import string_at
+from dataclasses import dataclass
 from typing import Any
 
 from llvmlite.binding import ffi
 
-from tfc.runtime.threads import available_cores
+from tfc.backends.llvm_effort import Effort, effort_for
 
 _FUNCTION = re.compile(r"^define .*?^}\n", re.MULTILINE | re.DOTALL)
 _SYMBOL = re.compile(r'@(?:"([^"]*)"|([-\w.$]+))')
 _CONSTANT = re.compile(r"^@\S+ = (?:private|internal) .*\bconstant\b.*\n", re.MULTILINE)
-_VARIABLE = re.compile(r"^@\S+ = (?!.*\b(?:private|internal) .*\bconstant\b)", re.MULTILINE)
+_SEEN = re.compile(r"^@\S+ = hidden .*\bconstant\b.*\n", re.MULTILINE)
+_VARIABLE = re.compile(r"^@\S+ = (?!.*\b(?:private|internal|hidden) .*\bconstant\b)", re.MULTILINE)
 LEAST = 24 * 1024  # characters of a part: about a twentieth of a second of work
 
 
-def split_ir(text: str, count: int, least: int = LEAST) -> list[str]:
-    """The text of a module as at most `count` modules, of about `least` characters or more.
+@dataclass(frozen=True)
+class Part:
+    """The text of a module, and the effort that its functions are worth."""
+
+    text: str
+    effort: Effort = Effort.FULL
+
+
+def split_ir(text: str, count: int, least: int = LEAST) -> list[Part]:
+    """The text of a module as modules: for each effort at most `count`, of about `least` characters
+    or more.
 
     A module with variables stays in one piece: each of them must exist once.
     """
     functions = _FUNCTION.findall(text)
-    count = min(count, len(functions), len(text) // least)
-    if count < 2 or _VARIABLE.search(text):
-        return [text]
+    groups: dict[Effort, list[str]] = {}
+    for function in functions:
+        groups.setdefault(effort_for(function), []).append(function)
+    # What takes longest begins first.
+    parts = [
+        (effort, part)
+        for effort in Effort
+        if (group := groups.get(effort))
+        for part in _balanced(group, min(count, sum(map(len, group)) // least))
+    ]
+    if _VARIABLE.search(text) or len(parts) < 2:
+        return [Part(text, *groups) if len(groups) == 1 else Part(text)]
     around = _FUNCTION.sub("", text)
     constants = {_symbols(line)[0]: line for line in _CONSTANT.findall(around)}
-    around = _CONSTANT.sub("", around)
-    parts: list[list[str]] = [[] for _ in range(count)]
-    sizes = [0] * count
+    seen = _SEEN.findall(around)
+    around = _SEEN.sub("", _CONSTANT.sub("", around))
+    heads = {_symbols(f)[0]: f[: f.index("{\n")] for f in functions}
+    heads = {name: visible(head) for name, head in heads.items()}
+    return [
+        Part(_module(part, heads, constants, around, seen if part is parts[-1][1] else ()), effort)
+        for effort, part in parts
+    ]
+
+
+def visible(text: str) -> str:
+    """LLVM IR in which functions can be seen from other parts of the program."""
+    return re.sub("^define internal", "define hidden", text, flags=re.MULTILINE)
+
+
+def _balanced(functions: Sequence[str], count: int) -> list[list[str]]:
+    """The functions in `count` groups of about equal size, or in one."""
+    groups: list[list[str]] = [[] for _ in range(max(min(count, len(functions)), 1))]
+    sizes = [0] * len(groups)
     for function in sorted(functions, key=len, reverse=True):
         smallest = sizes.index(min(sizes))
-        parts[smallest].append(function)
+        groups[smallest].append(function)
         sizes[smallest] += len(function)
-    heads = {f: f[: f.index("{\n")] for f in functions}
-    heads = {f: head.replace("define internal", "define hidden", 1) for f, head in heads.items()}
-    return [_module(part, functions, heads, constants, around) for part in parts]
+    return groups
 
 
 def _module(
-    part: list[str], functions: Sequence[str], heads: dict[str, str], constants: dict[str, str],
-    around: str,
+    part: Sequence[str], heads: dict[str, str], constants: dict[str, str], around: str,
+    seen: Sequence[str],
 ) -> str:  # fmt: skip
-    """One part: its functions, what they use of the others, and what is around all functions."""
-    own = set(part)
-    used = {name for f in part for name in _symbols(f)}
+    """One part: its functions and constants, what they use of others, what is around them all."""
+    own = {_symbols(f)[0]: f for f in part}
+    used = {name for f in (*part, *seen) for name in _symbols(f)}
     kept = [line for name, line in constants.items() if name in used]
     used.update(name for line in kept for name in _symbols(line))
     declared = [
-        heads[f].replace("define", "declare", 1).rstrip() + "\n"
-        for f in functions
-        if f not in own and _symbols(f)[0] in used
+        head.replace("define", "declare", 1).rstrip() + "\n"
+        for name, head in heads.items()
+        if name not in own and name in used
     ]
-    bodies = [heads[f] + f[f.index("{\n") :] for f in part]
-    return "\n".join([around, *kept, *declared, *bodies])
+    bodies = [heads[name] + f[f.index("{\n") :] for name, f in own.items()]
+    return "\n".join([around, *kept, *seen, *declared, *bodies])
 
 
 def _symbols(function: str) -> list[str]:
     """The names of a function and of all globals in its code; quotes are not part of a name."""
     return [quoted or plain for quoted, plain in _SYMBOL.findall(function)]
-
-
-def run_at_once(functions: Sequence[Callable[[], Any]]) -> list[Any]:
-    """The results of functions that run on as many threads as there are processors for."""
-    if len(functions) == 1:
-        return [functions[0]()]
-    with ThreadPoolExecutor(available_cores()) as pool:
-        return [future.result() for future in [pool.submit(f) for f in functions]]
 
 
 def _unlocked(name: str) -> Callable[..., Any]:

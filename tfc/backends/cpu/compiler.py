@@ -1,8 +1,10 @@
 """The CPU compiler: HLO passes, buffer plan, MLIR, LLVM, machine code."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,15 +13,15 @@ from tfc.backends.cpu.code_cache import CodeCache, code_key
 from tfc.backends.cpu.executable import CpuExecutable, MachineCode
 from tfc.backends.cpu.kernels import has_tiled_code
 from tfc.backends.cpu.program import Program, emit_program
-from tfc.backends.cpu.runner import declared, runner, visible
+from tfc.backends.cpu.runner import common_runner, program_data, whole_runner
 from tfc.backends.cpu.sharing import scratch_bytes
 from tfc.backends.cpu.threads import sharing_cores
 from tfc.backends.cpu.timing import Clock
 from tfc.backends.interfaces import Compiler, ObjectCode
 from tfc.backends.llvm import (
     CompiledModule,
+    ObjectMaker,
     compile_ir,
-    compile_objects,
     lower_to_llvm,
     to_llvm_ir,
 )
@@ -63,8 +65,8 @@ class Compilation:
     cores: int = 1
     cache: CodeCache | None = None
 
-    def emit(self) -> Program:
-        """The MLIR program, made anew at each call."""
+    def emit(self, take: Callable[[Any], None] | None = None) -> Program:
+        """The MLIR program, made anew at each call; see `emit_program`."""
         return emit_program(
             self.module,
             self.assignment,
@@ -72,6 +74,7 @@ class Compilation:
             self.target,
             self.callees,
             self.cores,
+            take,
         )
 
     def with_clocks(self) -> "Compilation":
@@ -82,9 +85,12 @@ class Compilation:
         """Optimised LLVM IR and machine code of a program, which is used up.
 
         Args:
-            constants: see `runner`.
+            constants: see `whole_runner`.
         """
-        text = self._kernels(program) + self._runner(program, constants)
+        text = _kernels(program.module)
+        text += whole_runner(
+            self.name, program.steps, *self._counts, constants, self._clock(program)
+        )
         return compile_ir(text, self.target)
 
     def machine_code(self) -> MachineCode:
@@ -101,22 +107,32 @@ class Compilation:
         return made
 
     def _made(self) -> MachineCode:
-        program = self.emit()
-        # The runner takes longer to optimise than many a kernel, and less to run than any.
-        kernels, names = self._kernels(program), program.steps.functions
-        objects = compile_objects(
-            visible(kernels, names), self.target, self._runner(program, None) + declared(names)
+        with ObjectMaker(self.target) as maker:
+            program = self.emit(lambda module: maker.start(_kernels(module)))
+            steps, clock = program.steps, self._clock(program)
+            data = program_data(self.name, steps, *self._counts)
+            objects = maker.finish(_kernels(program.module) + data)
+        # This runs less than any kernel, and would take longer to optimise than many.
+        runner = (
+            _common_runner(self.name, steps.shared, self.target)
+            if clock is None
+            else (
+                compile_ir(
+                    common_runner(self.name, steps.shared, clock), self.target, False
+                ).object_code
+            )
         )
-        return MachineCode(tuple(objects), program.steps.shared, program.sites)
+        return MachineCode((*objects, runner), program.steps.shared, program.sites)
 
-    def _kernels(self, program: Program) -> str:
-        return to_llvm_ir(lower_to_llvm(program.module))
+    @property
+    def _counts(self) -> tuple[int, int]:
+        """How many buffers the entry point is given for arguments and for results."""
+        entry = self.module.entry
+        arguments = sum(1 for p in entry.parameters for _ in leaves(p.shape))
+        return arguments, sum(1 for _ in leaves(entry.root.shape))
 
-    def _runner(self, program: Program, constants: bytes | None) -> str:
-        arguments = sum(1 for p in self.module.entry.parameters for _ in leaves(p.shape))
-        results = sum(1 for _ in leaves(self.module.entry.root.shape))
-        clock = Clock(self.name, len(program.sites)) if self.timed else None
-        return runner(self.name, program.steps, arguments, results, constants, clock)
+    def _clock(self, program: Program) -> Clock | None:
+        return Clock(self.name, len(program.sites)) if self.timed else None
 
     def constant_pool(self) -> np.ndarray:
         """The bytes of the constants, where the buffer plan puts them."""
@@ -198,3 +214,14 @@ class CpuCompiler(Compiler):
         kept = place == "process" and bool(options.cache_dir)
         cache = CodeCache(Path(options.cache_dir)) if kept else None
         return Compilation(name, optimized, assignment, target, found, cores=cores, cache=cache)
+
+
+def _kernels(module: Any) -> str:
+    """The LLVM IR of emitted functions; the module is used up."""
+    return to_llvm_ir(lower_to_llvm(module))
+
+
+@cache
+def _common_runner(name: str, shared: bool, target: Target) -> bytes:
+    """The object file of the code for every program of a name."""
+    return compile_ir(common_runner(name, shared), target, optimise=False).object_code

@@ -6,7 +6,7 @@ different kernels only. Loops and conditionals of HLO are jumps among the steps.
 0, or with what a function outside of the code returned that failed.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from tfc.backends.cpu.steps import Steps
 from tfc.backends.cpu.timing import Site
 from tfc.backends.mlir.functions import make_internal
 from tfc.backends.mlir.kernels import Kernel, is_silent, kernel_of
-from tfc.backends.mlir.provider import ir
+from tfc.backends.mlir.provider import func, ir, new_context
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
 from tfc.hlo import builder
@@ -26,6 +26,8 @@ from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.shape import leaves
 from tfc.passes.buffers import BufferAssignment, Slice
 from tfc.passes.in_place import overwritable
+
+_TOGETHER = 6  # kernels in a module, of which further ones are emitted while LLVM is at work
 
 
 @dataclass(frozen=True)
@@ -49,18 +51,21 @@ def emit_program(
     target: Target,
     callees: Mapping[Instruction, Callee],
     cores: int = 1,
+    take: Callable[[Any], None] | None = None,
 ) -> Program:
     """Emit a module whose buffers are assigned; a new MLIR context belongs to the result.
 
     Args:
         callees: what the instructions call that functions outside of the code run.
         cores: how many threads share large kernels; see sharing.py.
+        take: takes each MLIR module but the last, with the functions that were made since the one
+            before, as soon as there are enough for one; without it there is one module.
 
     Raises:
         UnsupportedError: some instruction has no code on CPU.
     """
-    with ir.Context(), ir.Location.unknown():
-        emitter = _ProgramEmitter(module, assignment, name, target, callees, cores)
+    with new_context(), ir.Location.unknown():
+        emitter = _ProgramEmitter(module, assignment, name, target, callees, cores, take)
         emitter.emit()
         return Program(emitter.mlir, emitter.steps, tuple(emitter.sites))
 
@@ -74,7 +79,9 @@ class _ProgramEmitter:
         target: Target,
         callees: Mapping[Instruction, Callee],
         cores: int,
+        take: Callable[[Any], None] | None,
     ):
+        self.take = take
         self.hlo, self.assignment, self.name, self.target = module, assignment, name, target
         self.callees, self.cores = callees, cores
         self.mlir = ir.Module.create()
@@ -178,11 +185,25 @@ class _ProgramEmitter:
         """Emit the function of a kernel."""
         name = f"{self.name}.{len(self.kernels)}.{kernel.root.opcode}".replace("-", "_")
         chunks = chunks_of(instruction, self.target, self.cores)
+        if self.take is not None and self.kernels and len(self.kernels) % _TOGETHER == 0:
+            self._pass_on(self.take)
         with ir.InsertionPoint(self.mlir.body):
             emit_kernel(name, kernel, self.target, chunks)
         scratch = workspace_shape(kernel, self.target, chunks)
         step = chunk_bytes(scratch) if scratch is not None else 0
         return Shared(name, chunks, scratch is not None, step)
+
+    def _pass_on(self, take: Callable[[Any], None]) -> None:
+        """Begin another module, in which the functions of the one before can be called."""
+        made = list(self.mlir.body.operations)
+        if any(o.operation.name != "func.func" for o in made):
+            return  # a variable, which must exist once
+        functions = [(o.name.value, o.type) for o in made]
+        take(self.mlir)
+        self.mlir = ir.Module.create()
+        with ir.InsertionPoint(self.mlir.body):
+            for name, kind in functions:
+                func.FuncOp(name, kind, visibility="private")
 
     def _copy_leaves(self, source: Instruction, targets: Sequence[Slice]) -> None:
         """Copy each leaf of a value to its target, unless it is there already."""

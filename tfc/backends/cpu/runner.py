@@ -8,10 +8,12 @@ int32_t NAME(args, results, arena[, constants])    the entry point; see abi.py
 void NAME.with.N(table, chunk)                     calls a kernel with N buffers
 
 table: the kernel, the bytes of scratch memory of a chunk, the buffers
+
+What differs from program to program is data: NAME.steps, NAME.functions (the callers and then what
+they call), and NAME.counts. So the code need not be made for each.
 """
 
-import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import llvmlite.ir as ir
@@ -22,98 +24,137 @@ from tfc.backends.cpu.pool import PARALLEL_FOR
 from tfc.backends.cpu.steps import Step, Steps
 from tfc.backends.cpu.timing import Clock
 
+Arity = tuple[int, bool]  # of a caller: how many buffers it passes, and whether it gives a status
+_COMMON: list[Arity] = [(count, False) for count in range(13)]
 _KERNEL, _SCRATCH, _BUFFERS = range(3)  # words of a table
+_ARGUMENTS, _RESULTS, _MOST, _CALLERS = range(4)  # words of the counts
 _MEMORY_MOVE = "llvm.memmove.p0.p0.i64"
 
 
-def runner(
-    name: str, steps: Steps, arguments: int, results: int, constants: bytes | None,
-    clock: Clock | None = None,
-) -> str:  # fmt: skip
-    """The LLVM IR of the entry point and of what it needs; the functions that it calls are not.
+def program_data(name: str, steps: Steps, arguments: int, results: int) -> str:
+    """The LLVM IR of what `common_runner` runs.
 
     Args:
         arguments, results: how many buffers the entry point is given.
-        constants: the constant pool to put into the object file; None to take its address as the
-            fourth argument.
+    """
+    common = [a for a in steps.arities if a in _COMMON]
+    declared = [f'declare void @"{_caller(name, a)}"(ptr, i64)\n' for a in common]
+    callers = _callers(name, (a for a in steps.arities if a not in _COMMON))
+    return "".join([*declared, callers, _tables(name, steps, arguments, results, "hidden")])
+
+
+def common_runner(name: str, shared: bool, clock: Clock | None = None) -> str:
+    """The LLVM IR of the code for every program of a name, whose constants are the last argument.
+
+    Args:
+        shared: whether threads share the work of steps.
         clock: notes when each step begins and ends.
     """
-    module = ir.Module(name)
-    callers = [
-        _define_caller(module, name, count, has_status) for count, has_status in steps.arities
-    ]
-    parameters = [POINTER] * (3 if constants is not None else 4)
-    if clock is not None:
-        clock.define(module)
-    with function(module, name, parameters, I32) as (code, passed):
-        pool = code.symbol(f"{name}.constants") if constants is not None else passed[3]
-        bases = code.array(arguments + results + 2)
-        for array, first, count in ((passed[0], 0, arguments), (passed[1], arguments, results)):
-            with code.repeat(count) as n:
-                code.put(code.word(array, n, POINTER), bases, code.add(n, first))
-        code.put(passed[2], bases, arguments + results)
-        code.put(pool, bases, arguments + results + 1)
-        _Runner(code, name, steps, bases, clock).define()
-    symbols = [*callers, *steps.functions]
-    globals_ = [
-        _table(f"{name}.steps", "i64", steps.words),
-        _table(f"{name}.functions", "ptr", [f'@"{s}"' for s in symbols]),
-    ]
-    if constants is not None:
-        globals_.append(constant_pool(f"{name}.constants", constants))
-    if clock is not None:
-        globals_.append(clock.memory)
-    functions = [str(f) for f in module.functions]
-    return "\n".join([*globals_, *functions, ""])
+    declared = "".join(
+        f'@"{name}.{table}" = external hidden constant i64\n'
+        for table in ("counts", "steps", "functions")
+    )
+    return declared + _callers(name, _COMMON) + _entry(name, set(Step), shared, False, clock)
 
 
-def declared(names: Iterable[str]) -> str:
-    """LLVM IR that declares functions, of which only the addresses matter."""
-    return "".join(f'declare void @"{name}"()\n' for name in names)
+def whole_runner(
+    name: str, steps: Steps, arguments: int, results: int, constants: bytes | None,
+    clock: Clock | None = None,
+) -> str:  # fmt: skip
+    """The LLVM IR of data and code for one program.
+
+    Args:
+        constants: the constant pool to put into the object file; None to take its address as the
+            fourth argument.
+    """
+    pool = constant_pool(f"{name}.constants", constants) + "\n" if constants is not None else ""
+    data = _tables(name, steps, arguments, results, "internal")
+    callers = _callers(name, steps.arities, internal=True)
+    entry = _entry(name, steps.kinds, steps.shared, constants is not None, clock)
+    return pool + data + callers + entry
 
 
-def visible(text: str, names: Collection[str]) -> str:
-    """LLVM IR in which functions can be seen from other parts of the program."""
-    return re.sub(
-        r'^define internal (.*?@"?([-\w.]+)"?\()',
-        lambda m: f"define {'hidden' if m[2] in names else 'internal'} {m[1]}",
-        text,
-        flags=re.MULTILINE,
+def _tables(name: str, steps: Steps, arguments: int, results: int, linkage: str) -> str:
+    symbols = [*(_caller(name, a) for a in steps.arities), *steps.functions]
+    listed = {
+        "counts": ("i64", [arguments, results, steps.most, len(steps.arities)]),
+        "steps": ("i64", steps.words),
+        "functions": ("ptr", [f'@"{s}"' for s in symbols]),
+    }
+    return "".join(
+        f'@"{name}.{table}" = {linkage} constant [{len(values)} x {kind}] '
+        f"[{', '.join(f'{kind} {v}' for v in values)}]\n"
+        for table, (kind, values) in listed.items()
     )
 
 
-def _table(name: str, kind: str, values: Sequence[Any]) -> str:
-    """A global array of constants."""
-    listed = ", ".join(f"{kind} {v}" for v in values)
-    return f'@"{name}" = internal constant [{len(values)} x {kind}] [{listed}]'
+def _caller(name: str, arity: Arity) -> str:
+    count, has_status = arity
+    return f"{name}.with.{count}{'.status' if has_status else ''}"
 
 
-def _define_caller(module: ir.Module, name: str, count: int, has_status: bool) -> str:
-    """Define what calls a function with so many buffers, and return its name."""
-    caller = f"{name}.with.{count}{'.status' if has_status else ''}"
-    with function(module, caller, [POINTER, I64], I32 if has_status else VOID, internal=True) as (
-        code, (table, chunk),
-    ):  # fmt: skip
-        buffers = [code.word(table, _BUFFERS + n, POINTER) for n in range(count)]
-        called = code.word(table, _KERNEL)
-        if has_status:
-            code.ret(code.call_pointer(called, I32, *buffers))
-            return caller
-        if buffers:
-            offset = code.multiply(chunk, code.word(table, _SCRATCH))
-            buffers[-1] = code.byte(buffers[-1], offset)
-        code.call_pointer(called, VOID, *buffers, chunk)
-        code.ret()
-    return caller
+def _callers(name: str, arities: Iterable[Arity], internal: bool = False) -> str:
+    """The functions that call functions with so many buffers."""
+    module = ir.Module(name)
+    for count, has_status in arities:
+        caller, result = _caller(name, (count, has_status)), I32 if has_status else VOID
+        with function(module, caller, [POINTER, I64], result, internal) as (code, (table, chunk)):
+            buffers = [code.word(table, _BUFFERS + n, POINTER) for n in range(count)]
+            called = code.word(table, _KERNEL)
+            if has_status:
+                code.ret(code.call_pointer(called, I32, *buffers))
+                continue
+            if buffers:
+                offset = code.multiply(chunk, code.word(table, _SCRATCH))
+                buffers[-1] = code.byte(buffers[-1], offset)
+            code.call_pointer(called, VOID, *buffers, chunk)
+            code.ret()
+    return _functions(module)
+
+
+def _entry(
+    name: str, kinds: Collection[Step], shared: bool, has_constants: bool, clock: Clock | None
+) -> str:
+    """The entry point, for steps of some kinds.
+
+    Args:
+        has_constants: whether the constants are part of the code.
+    """
+    module = ir.Module(name)
+    if clock is not None:
+        clock.define(module)
+    parameters = [POINTER] * (3 if has_constants else 4)
+    with function(module, name, parameters, I32) as (code, passed):
+        pool = code.symbol(f"{name}.constants") if has_constants else passed[3]
+        counts = code.symbol(f"{name}.counts")
+        arguments, results = code.word(counts, _ARGUMENTS), code.word(counts, _RESULTS)
+        spaces = code.add(arguments, results)
+        bases = code.array(code.add(spaces, 2))
+        for array, first, count in ((passed[0], 0, arguments), (passed[1], arguments, results)):
+            with code.repeat(count) as n:
+                code.put(code.word(array, n, POINTER), bases, code.add(n, first))
+        code.put(passed[2], bases, spaces)
+        code.put(pool, bases, code.add(spaces, 1))
+        _Runner(code, name, kinds, shared, bases, counts, clock).define()
+    return (clock.memory + "\n" if clock is not None else "") + _functions(module)
+
+
+def _functions(module: ir.Module) -> str:
+    return "".join(f"{f}\n" for f in module.functions)
 
 
 class _Runner:
     """The loop over the steps, in the code of the entry point."""
 
-    def __init__(self, code: Code, name: str, steps: Steps, bases: Any, clock: Clock | None):
-        self.code, self.program, self.bases, self.clock = code, steps, bases, clock
+    def __init__(
+        self, code: Code, name: str, known: Collection[Step], shared: bool, bases: Any,
+        counts: Any, clock: Clock | None,
+    ):  # fmt: skip
+        self.code, self.known, self.shared = code, known, shared
+        self.bases, self.clock = bases, clock
         self.steps, self.functions = (code.symbol(f"{name}.{n}") for n in ("steps", "functions"))
-        self.table = code.array(_BUFFERS + steps.most)
+        self.table = code.array(code.add(code.word(counts, _MOST), _BUFFERS))
+        self.callers = code.word(counts, _CALLERS)  # where those begin that callers call
         self.at = code.variable(I64, 0)  # the word to be read next
 
     def define(self) -> None:
@@ -128,7 +169,7 @@ class _Runner:
         with code.forever():
             kind = self._next()
             for number, emit in kinds.items():
-                if number in self.program.kinds:
+                if number in self.known:
                     with code.when(code.compare("==", kind, int(number))):
                         emit()
             with code.when(code.compare("==", kind, int(Step.END))):
@@ -146,7 +187,7 @@ class _Runner:
         base = self.code.word(self.bases, self._next(), POINTER)
         return self.code.byte(base, self._next())
 
-    def _function(self, first: int) -> Any:
+    def _function(self, first: Any) -> Any:
         number = self.code.add(self._next(), first)
         return self.code.word(self.functions, number)
 
@@ -157,7 +198,7 @@ class _Runner:
 
     def _kernel(self) -> None:
         code = self.code
-        site, caller, kernel = self._next(), self._function(0), self._function(self._callers)
+        site, caller, kernel = self._next(), self._function(0), self._function(self.callers)
         chunks, scratch = self._next(), self._next()
         code.put(kernel, self.table, _KERNEL)
         code.put(scratch, self.table, _SCRATCH)
@@ -165,14 +206,14 @@ class _Runner:
         begin = self._begin()
         with code.when(code.compare("==", chunks, 1)):
             code.call_pointer(caller, VOID, self.table, 0)
-        if self.program.shared:
+        if self.shared:
             with code.when(code.compare("!=", chunks, 1)):
                 code.call(PARALLEL_FOR, VOID, code.as_pointer(caller), self.table, chunks)
         self._finish(site, begin)
 
     def _call(self) -> None:
         code = self.code
-        site, caller, called = self._next(), self._function(0), self._function(self._callers)
+        site, caller, called = self._next(), self._function(0), self._function(self.callers)
         code.put(called, self.table, _KERNEL)
         self._fill()
         begin = self._begin()
@@ -202,11 +243,6 @@ class _Runner:
 
     def _jump(self) -> None:
         self.at.set(self._next())
-
-    @property
-    def _callers(self) -> int:
-        """Where among the functions those begin that callers call."""
-        return len(self.program.arities)
 
     def _begin(self) -> Any:
         return self.clock.now(self.code) if self.clock is not None else None

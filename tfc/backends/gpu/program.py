@@ -8,7 +8,7 @@ from typing import Any
 from tfc.backends.mlir.bodies import emit_body
 from tfc.backends.mlir.kernels import Kernel, buffer_types, is_silent, kernel_of
 from tfc.backends.mlir.loops import index_constant
-from tfc.backends.mlir.provider import arith, gpu, ir, scf
+from tfc.backends.mlir.provider import arith, gpu, ir, new_context, scf
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.op import op_named
@@ -60,7 +60,7 @@ def emit_gpu_program(module: Module) -> GpuProgram:
     Raises:
         UnsupportedError: the module has control flow or an op that has no GPU code.
     """
-    with ir.Context(), ir.Location.unknown():
+    with new_context(), ir.Location.unknown():
         mlir = ir.Module.create()
         mlir.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
         with ir.InsertionPoint(mlir.body):

@@ -25,6 +25,7 @@ from tfc.backends.mlir.value import (
     mlir_type,
     to_memory,
 )
+from tfc.backends.mlir.vectors import index_operation, index_value
 from tfc.errors import InternalError, UnsupportedError
 from tfc.hlo.indexing import Condition, Index, Piece, possible
 from tfc.hlo.indexing import constant as constant_index
@@ -170,27 +171,28 @@ class Elements:
                     raise InternalError(f"index variable {index.name} has no value here")
                 return self._variables[index.name]
             case "constant":
-                return arith.constant(ir.IndexType.get(), index.value)
+                return index_value(index.value)
             case "element":
                 return self._element_index(index)
             case "add":
                 total = self.index_value(index.terms[0])
                 for term in index.terms[1:]:
-                    total = arith.addi(total, self.index_value(term))
+                    total = index_operation("addi", total, self.index_value(term))
                 return total
         assert index.left is not None
         left, right = self.index_value(index.left), self.index_value(constant_index(index.value))
         if index.kind == "mul":
-            return arith.muli(left, right)
+            return index_operation("muli", left, right)
         # Unsigned division is the cheaper one; it needs operands that are never negative.
         if index.left.low < 0:
             biased = -(index.left.low // index.value) * index.value
             shifted = self.index_value(index.left + biased)
             if index.kind == "mod":
-                return arith.remui(shifted, right)
-            quotient = arith.divui(shifted, right)
-            return arith.subi(quotient, self.index_value(constant_index(biased // index.value)))
-        return arith.divui(left, right) if index.kind == "floordiv" else arith.remui(left, right)
+                return index_operation("remui", shifted, right)
+            quotient = index_operation("divui", shifted, right)
+            back = self.index_value(constant_index(biased // index.value))
+            return index_operation("subi", quotient, back)
+        return index_operation("divui" if index.kind == "floordiv" else "remui", left, right)
 
     def _element_index(self, index: Index) -> Any:
         """An array's element as an index, clamped to its range."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.value import Scalar, bitcast
+from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.shape import BF16, F16, U16, ElementType
 
 # (loop variable, carried scalars) -> the scalars for the next iteration
@@ -14,7 +15,7 @@ LoopBody = Callable[[Any, Sequence[Scalar]], Sequence[Scalar]]
 
 def index_constant(value: int) -> Any:
     """A constant of type `index`."""
-    return arith.constant(ir.IndexType.get(), value)
+    return index_value(value)
 
 
 def for_loop(

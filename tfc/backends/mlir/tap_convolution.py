@@ -105,18 +105,24 @@ class _ByTaps:
         memory, start, strides = self._sums
         dims, columns = self.spec.out.dims[:-1], self.plan.columns
 
-        def zero(at: Position) -> None:
-            def store(c: Position, _: Any) -> None:
-                self.vectors.store(self.vectors.zero(), memory, add(at, c))
+        def zeros(memories: Sequence[Any], values: Sequence[Position]) -> None:
+            start, columns, *rest = values
 
-            for_range(0, columns, self.vectors.lanes, store)
+            def store(at: Position) -> None:
+                self.vectors.store(self.vectors.zero(), memories[0], at)
+
+            def place(at: Position, _: Any) -> None:
+                for_range(0, columns, self.vectors.lanes, lambda c, _: store(add(at, c)))
+
+            _each(rest[: len(dims)], rest[len(dims) :], start, place)
 
         def line(at: Position, batch: Position, places: tuple[Position, ...]) -> None:
             if self.finish is not None:
                 block = Block(dims[-1], True, 0, batch, (*places, 0), (column, columns))
                 self.finish(block, (memory, at))
 
-        _each(dims, strides, add(start, column), lambda at, _: zero(at))
+        values = map(index_value, (add(start, column), columns, *dims, *strides))
+        call_part("zeros", (self.vectors, len(dims)), [memory], list(values), zeros, any_size=True)
         self._taps(column, (), 0)
         _each(dims[:-1], strides, start, lambda at, places: line(at, places[0], places[1:]))
 
@@ -264,7 +270,7 @@ class _ByTaps:
 
 
 def _each(
-    dims: Sequence[int], strides: Sequence[int], start: Position,
+    dims: Sequence[Position], strides: Sequence[Position], start: Position,
     body: Callable[[Position, tuple[Position, ...]], None], index: tuple[Position, ...] = (),
 ) -> None:  # fmt: skip
     """Loops over an array's elements: `body` gets where each is, and its index."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tfc.backends.mlir.provider import arith, ir, memref, scf, vector
+from tfc.backends.mlir.scalar import emit
 from tfc.backends.mlir.value import mlir_type
 from tfc.hlo.shape import ElementType
 
@@ -19,8 +20,17 @@ Position: TypeAlias = Any
 def index_value(position: Position) -> Any:
     """A position as a value of type `index`."""
     if isinstance(position, int):
-        return arith.constant(ir.IndexType.get(), position)
+        index = ir.IndexType.get()
+        return emit("arith.constant", index, [], value=ir.IntegerAttr.get(index, position))
     return position
+
+
+def index_operation(name: str, x: Any, y: Any) -> Any:
+    """An operation of `arith` on two values of type `index`.
+
+    There are so many of them that it shows whether they are made through their own classes.
+    """
+    return emit(f"arith.{name}", ir.IndexType.get(), [x, y])
 
 
 def add(*terms: Position) -> Position:
@@ -29,10 +39,10 @@ def add(*terms: Position) -> Position:
     total: Position = known
     for term in terms:
         if not isinstance(term, int):
-            total = term if isinstance(total, int) else arith.addi(total, term)
+            total = term if isinstance(total, int) else index_operation("addi", total, term)
     if isinstance(total, int) or not known:
         return total
-    return arith.addi(total, index_value(known))
+    return index_operation("addi", total, index_value(known))
 
 
 def multiply(position: Position, factor: Position) -> Position:
@@ -42,28 +52,28 @@ def multiply(position: Position, factor: Position) -> Position:
     for known, other in ((position, factor), (factor, position)):
         if isinstance(known, int) and known in (0, 1):
             return other if known else 0
-    return arith.muli(index_value(position), index_value(factor))
+    return index_operation("muli", index_value(position), index_value(factor))
 
 
 def subtract(position: Position, other: Position) -> Position:
     """The difference of two positions."""
     if isinstance(position, int) and isinstance(other, int):
         return position - other
-    return arith.subi(index_value(position), index_value(other))
+    return index_operation("subi", index_value(position), index_value(other))
 
 
 def minimum(position: Position, other: Position) -> Position:
     """The smaller of two positions."""
     if isinstance(position, int) and isinstance(other, int):
         return min(position, other)
-    return arith.minsi(index_value(position), index_value(other))
+    return index_operation("minsi", index_value(position), index_value(other))
 
 
 def maximum(position: Position, other: Position) -> Position:
     """The larger of two positions."""
     if isinstance(position, int) and isinstance(other, int):
         return max(position, other)
-    return arith.maxsi(index_value(position), index_value(other))
+    return index_operation("maxsi", index_value(position), index_value(other))
 
 
 def divide(position: Position, divisor: int) -> Position:
@@ -72,7 +82,7 @@ def divide(position: Position, divisor: int) -> Position:
         return position
     if isinstance(position, int):
         return position // divisor
-    return arith.divui(position, index_value(divisor))
+    return index_operation("divui", position, index_value(divisor))
 
 
 def divide_up(position: Position, divisor: int) -> Position:
@@ -84,7 +94,7 @@ def round_down(position: Position, step: int) -> Position:
     """The largest multiple of `step` that is not above a position ≥ 0."""
     if isinstance(position, int):
         return position - position % step
-    return subtract(position, arith.remui(position, index_value(step)))
+    return subtract(position, index_operation("remui", position, index_value(step)))
 
 
 def for_range(

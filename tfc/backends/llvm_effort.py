@@ -1,0 +1,61 @@
+"""How much LLVM does for a function: code that runs seldom, or comes as it is to be, needs little.
+
+Compiling takes longest where there is nothing to gain: kernels of products and convolutions are
+many nested loops around calls of a few functions, which are made of vectors and unrolled already.
+"""
+
+import re
+from enum import Enum
+from typing import Any
+
+import llvmlite.binding as llvmlite
+
+
+class Effort(Enum):
+    """What LLVM does for code; the most first."""
+
+    FULL = "makes vectors of loops, and all that prepares and follows it"
+    VECTORS = "puts operations together, and allocates registers: it is made of vectors already"
+    STEERING = "puts operations together: it calls what does the work"
+    NONE = "makes code of it as it is"
+
+
+_PASSES = {
+    Effort.VECTORS: ("instruction_combine",),
+    Effort.STEERING: ("instruction_combine",),
+}
+_CALL = re.compile(r"call \S+ @(?!llvm\.)")
+_STORED = re.compile(r"^  store (.)", re.MULTILINE)
+_MEMORY = re.compile(r" = load |^  store |@llvm\.(?![su](?:min|max)\.)", re.MULTILINE)
+
+
+def effort_for(function: str) -> Effort:
+    """The effort that a function's LLVM IR is worth.
+
+    A function that only calls others, on indices that it computes, is steering. One that stores
+    nothing but whole vectors has no loop that LLVM could make vectors of.
+    """
+    if _CALL.search(function) and not _MEMORY.search(function):
+        return Effort.STEERING
+    return Effort.VECTORS if set(_STORED.findall(function)) == {"<"} else Effort.FULL
+
+
+def codegen_level(effort: Effort) -> int:
+    """The level for making machine code; with 0, registers hold nothing from block to block."""
+    return 3 if effort in (Effort.FULL, Effort.VECTORS) else 0
+
+
+def pass_manager(effort: Effort, machine: Any, is_gpu: bool) -> tuple[Any, Any]:
+    """The passes over a module, and the builder to run them with."""
+    # The CPU's kernels come with their tiles unrolled. What LLVM adds to that beyond making vectors
+    # of loops doubles the time of compiling, and no kernel is measurably faster for it.
+    options = llvmlite.create_pipeline_tuning_options(speed_level=3 if is_gpu else 1)
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
+    options.loop_unrolling = is_gpu
+    builder = llvmlite.create_pass_builder(machine, options)
+    if effort is Effort.FULL:
+        return builder.getModulePassManager(), builder
+    passes = llvmlite.create_new_module_pass_manager()
+    for name in _PASSES.get(effort, ()):
+        getattr(passes, f"add_{name}_pass")()
+    return passes, builder
