@@ -1,6 +1,6 @@
 """LLVM IR compiled in parts, at the same time on several processors.
 
-    define internal @f …         part 0: declare hidden @g …   define hidden @f …   define @entry …
+    define internal @f …         part 0: declare @g …   define hidden @f …   define @entry …
     define internal @g …   ──►   part 1: define hidden @g …
     define @entry …
 
@@ -93,7 +93,8 @@ def _module(
     kept = [line for name, line in constants.items() if name in used]
     used.update(name for line in kept for name in _symbols(line))
     declared = [
-        head.replace("define", "declare", 1).rstrip() + "\n"
+        # Not as hidden: it may lie further away than the code for what is hidden can reach.
+        head.replace("define hidden", "declare", 1).replace("define", "declare", 1).rstrip() + "\n"
         for name, head in heads.items()
         if name not in own and name in used
     ]

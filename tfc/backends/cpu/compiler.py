@@ -112,17 +112,15 @@ class Compilation:
             steps, clock = program.steps, self._clock(program)
             data = program_data(self.name, steps, *self._counts)
             objects = maker.finish(_kernels(program.module) + data)
-        # This runs less than any kernel, and would take longer to optimise than many.
-        runner = (
-            _common_runner(self.name, steps.shared, self.target)
-            if clock is None
-            else (
-                compile_ir(
-                    common_runner(self.name, steps.shared, clock), self.target, False
-                ).object_code
-            )
-        )
+        runner = self._runner(steps.shared, clock)
         return MachineCode((*objects, runner), program.steps.shared, program.sites)
+
+    def _runner(self, shared: bool, clock: Clock | None) -> bytes:
+        """The object file of what runs the steps: less than any kernel runs, so as it is."""
+        if clock is None:
+            return _common_runner(self.name, shared, self.target)
+        text = common_runner(self.name, shared, clock)
+        return compile_ir(text, self.target, optimise=False).object_code
 
     @property
     def _counts(self) -> tuple[int, int]:

@@ -50,9 +50,9 @@ def common_runner(name: str, shared: bool, clock: Clock | None = None) -> str:
         shared: whether threads share the work of steps.
         clock: notes when each step begins and ends.
     """
+    # Not as hidden: they may lie further away than the code for what is hidden can reach.
     declared = "".join(
-        f'@"{name}.{table}" = external hidden constant i64\n'
-        for table in ("counts", "steps", "functions")
+        f'@"{name}.{table}" = external constant i64\n' for table in ("counts", "steps", "functions")
     )
     return declared + _callers(name, _COMMON) + _entry(name, set(Step), shared, False, clock)
 
