@@ -5,7 +5,7 @@ import ctypes
 import pytest
 
 from tfc.backends import llvm_parts
-from tfc.backends.llvm import ObjectMaker, compile_objects, load_objects
+from tfc.backends.llvm import ObjectMaker, load_objects
 from tfc.backends.llvm_effort import Effort, effort_for
 from tfc.backends.llvm_parts import Part, split_ir
 from tfc.backends.target import Target
@@ -41,11 +41,16 @@ attributes #0 = { noinline }
 """
 
 
+def objects_of(text: str) -> list[bytes]:
+    with ObjectMaker(Target.host()) as maker:
+        return maker.finish(text)
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 9])
 def test_parts_are_the_program(count: int) -> None:
     parts = split_ir(TEXT, count, least=1)
     assert len(parts) == min(count, 3) + 1  # one of them only calls
-    objects = [code for part in parts for code in compile_objects(part.text, Target.host())]
+    objects = [code for part in parts for code in objects_of(part.text)]
     code = load_objects(objects, Target.host())
     assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(code.address("entry"))(10) == 54
 
@@ -89,7 +94,7 @@ def test_every_effort_makes_code_that_does_the_same(
     effort: Effort, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(llvm_parts, "effort_for", lambda function: effort)
-    code = load_objects(compile_objects(TEXT, Target.host()), Target.host())
+    code = load_objects(objects_of(TEXT), Target.host())
     assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(code.address("entry"))(10) == 54
 
 

@@ -254,16 +254,6 @@ def compile_ir(text: str, target: Target, optimise: bool = True) -> CompiledModu
     return CompiledModule(*_optimized(text, target, effort), target)
 
 
-def compile_objects(text: str, target: Target) -> list[bytes]:
-    """Optimise LLVM IR for a target and make object files, which belong together.
-
-    Raises:
-        InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
-    """
-    with ObjectMaker(target) as maker:
-        return maker.finish(text)
-
-
 class ObjectMaker:
     """Makes object files, which belong together, while the program is still being emitted.
 

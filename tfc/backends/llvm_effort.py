@@ -20,10 +20,6 @@ class Effort(Enum):
     NONE = "makes code of it as it is"
 
 
-_PASSES = {
-    Effort.VECTORS: ("instruction_combine",),
-    Effort.STEERING: ("instruction_combine",),
-}
 _CALL = re.compile(r"call \S+ @(?!llvm\.)")
 _STORED = re.compile(r"^  store (.)", re.MULTILINE)
 _MEMORY = re.compile(r" = load |^  store |@llvm\.(?![su](?:min|max)\.)", re.MULTILINE)
@@ -46,7 +42,7 @@ def codegen_level(effort: Effort) -> int:
 
 
 def pass_manager(effort: Effort, machine: Any, is_gpu: bool) -> tuple[Any, Any]:
-    """The passes over a module, and the builder to run them with."""
+    """The passes over a module, for an effort that has any, and the builder to run them with."""
     # The CPU's kernels come with their tiles unrolled. What LLVM adds to that beyond making vectors
     # of loops doubles the time of compiling, and no kernel is measurably faster for it.
     options = llvmlite.create_pipeline_tuning_options(speed_level=3 if is_gpu else 1)
@@ -56,6 +52,5 @@ def pass_manager(effort: Effort, machine: Any, is_gpu: bool) -> tuple[Any, Any]:
     if effort is Effort.FULL:
         return builder.getModulePassManager(), builder
     passes = llvmlite.create_new_module_pass_manager()
-    for name in _PASSES.get(effort, ()):
-        getattr(passes, f"add_{name}_pass")()
+    passes.add_instruction_combine_pass()
     return passes, builder

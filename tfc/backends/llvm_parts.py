@@ -94,7 +94,7 @@ def _module(
     used.update(name for line in kept for name in _symbols(line))
     declared = [
         # Not as hidden: it may lie further away than the code for what is hidden can reach.
-        head.replace("define hidden", "declare", 1).replace("define", "declare", 1).rstrip() + "\n"
+        re.sub("^define( hidden)?", "declare", head).rstrip() + "\n"
         for name, head in heads.items()
         if name not in own and name in used
     ]

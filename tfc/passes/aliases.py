@@ -41,6 +41,13 @@ def is_bitcast(instruction: Instruction) -> bool:
     return forward(instruction, 0, order_of(before)) == order_of(here)
 
 
+def before_bitcasts(instruction: Instruction) -> Instruction:
+    """What a value was before it was reshaped and the like, with its bytes as they lie."""
+    while is_bitcast(instruction):
+        instruction = instruction.operands[0]
+    return instruction
+
+
 def own_leaves(instruction: Instruction) -> tuple[Leaf, ...]:
     """The leaves of the instruction's shape, owned by itself."""
     return tuple((instruction, i) for i, _ in enumerate(leaves(instruction.shape)))

@@ -26,7 +26,7 @@ from math import prod
 from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Instruction, Module, remake
-from tfc.passes.aliases import is_alias, is_bitcast
+from tfc.passes.aliases import before_bitcasts, is_alias, is_bitcast
 from tfc.passes.called import control_computations, map_some, refused
 from tfc.passes.dots import dot_groups, has_one_stride_a_direction
 from tfc.passes.fusible import Refusal, is_cheap, is_elementwise, is_loop, is_scalar_constant
@@ -269,8 +269,7 @@ def _after_reductions(computation: Computation) -> set[Instruction]:
 
 def _is_stored(source: Instruction) -> bool:
     """True if the value is in memory whatever this pass does, as far as it can tell."""
-    while is_bitcast(source):
-        source = source.operands[0]
+    source = before_bitcasts(source)
     return not is_loop(source) and not is_scalar_constant(source)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape
-from tfc.passes.aliases import is_bitcast
+from tfc.passes.aliases import before_bitcasts, is_bitcast
 
 # Elementwise ops of a few machine instructions, and those of one slow instruction; the others
 # (transcendental functions, remainders) are many.
@@ -93,9 +93,7 @@ def _init_values(reduction: Instruction) -> tuple[Instruction, ...]:
 
 def _is_stored(instruction: Instruction) -> bool:
     """True if the value is in memory whatever fusion decides."""
-    while is_bitcast(instruction):
-        instruction = instruction.operands[0]
-    return not is_producer(instruction)
+    return not is_producer(before_bitcasts(instruction))
 
 
 def price(instruction: Instruction) -> int:

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from tfc.hlo.ir import Computation, Instruction
-from tfc.passes.aliases import Leaf, is_alias, is_bitcast, resolve
+from tfc.passes.aliases import Leaf, before_bitcasts, is_alias, is_bitcast, resolve
 from tfc.passes.in_place import overwritable
 
 _READERS = frozenset({"fusion", "dot", "convolution"})
@@ -49,7 +49,7 @@ def views_of(
     for each in slices:
         (leaf,), begin = sources.of[each.operands[0]], _begin(each)
         readers = _readers(each, computation)
-        if begin is None or not readers or _array_of(each) in found:
+        if begin is None or not readers or before_bitcasts(each.operands[0]) in found:
             continue
         last = max(place[r] for r in readers)
         needed = leaf in kept or leaf[0].opcode == "parameter"
@@ -91,11 +91,3 @@ def _readers(x: Instruction, computation: Computation) -> list[Instruction]:
             else:
                 return []
     return found
-
-
-def _array_of(x: Instruction) -> Instruction:
-    """What a slice is a part of, before it is reshaped."""
-    array = x.operands[0]
-    while is_bitcast(array):
-        array = array.operands[0]
-    return array

@@ -7,8 +7,8 @@ from typing import Any
 
 from tfc.backends.mlir.bodies import emit_body
 from tfc.backends.mlir.kernels import Kernel, buffer_types, is_silent, kernel_of
-from tfc.backends.mlir.loops import index_constant
 from tfc.backends.mlir.provider import arith, gpu, ir, new_context, scf
+from tfc.backends.mlir.vectors import index_value
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.op import op_named
@@ -42,14 +42,14 @@ class Grid:
         """Emit `body` for the point whose row-major number is the thread's."""
         block = gpu.block_id(gpu.Dimension.x)
         thread = gpu.thread_id(gpu.Dimension.x)
-        number = arith.addi(arith.muli(block, index_constant(THREADS)), thread)
-        inside = arith.cmpi(arith.CmpIPredicate.ult, number, index_constant(prod(sizes)))
+        number = arith.addi(arith.muli(block, index_value(THREADS)), thread)
+        inside = arith.cmpi(arith.CmpIPredicate.ult, number, index_value(prod(sizes)))
         guarded = scf.IfOp(inside)
         with ir.InsertionPoint(guarded.then_block):
             points: list[Any] = []
             for size in reversed(sizes[1:]):
-                points.append(arith.remui(number, index_constant(size)))
-                number = arith.divui(number, index_constant(size))
+                points.append(arith.remui(number, index_value(size)))
+                number = arith.divui(number, index_value(size))
             body([*([number] if sizes else []), *reversed(points)])
             scf.yield_([])
 

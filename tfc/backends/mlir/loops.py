@@ -13,11 +13,6 @@ from tfc.hlo.shape import BF16, F16, U16, ElementType
 LoopBody = Callable[[Any, Sequence[Scalar]], Sequence[Scalar]]
 
 
-def index_constant(value: int) -> Any:
-    """A constant of type `index`."""
-    return index_value(value)
-
-
 def for_loop(
     lower: Any,
     upper: Any,
@@ -36,7 +31,7 @@ def for_loop(
     Returns:
         The scalars after the last iteration; `carried` if there is none.
     """
-    bounds = [index_constant(b) if isinstance(b, int) else b for b in (lower, upper, step)]
+    bounds = [index_value(b) if isinstance(b, int) else b for b in (lower, upper, step)]
     types = [c.element_type for c in carried]
     loop = scf.ForOp(*bounds, _carriers(carried))
     with ir.InsertionPoint(loop.body):
@@ -100,9 +95,9 @@ class Chunk:
     def part(self, size: int, step: int = 1) -> tuple[Any, Any]:
         """The first of `size` things in this share, and the end; shares begin at multiples."""
         share = -(-size // (self.count * step)) * step
-        total = index_constant(size)
-        low = arith.minsi(arith.muli(self.number, index_constant(share)), total)
-        return low, arith.minsi(arith.addi(low, index_constant(share)), total)
+        total = index_value(size)
+        low = arith.minsi(arith.muli(self.number, index_value(share)), total)
+        return low, arith.minsi(arith.addi(low, index_value(share)), total)
 
 
 _NEIGHBOURS = 64  # elements of the fastest dimension that stay together, as vectors and in lines
@@ -128,7 +123,7 @@ class SplitNest(LoopNest):
             enough = (d for d, size in enumerate(sizes) if size >= 2 * self.chunk.count)
             self._share(list(sizes), next(enough, sizes.index(max(sizes))), body)
         else:
-            first = arith.cmpi(arith.CmpIPredicate.eq, self.chunk.number, index_constant(0))
+            first = arith.cmpi(arith.CmpIPredicate.eq, self.chunk.number, index_value(0))
             with ir.InsertionPoint(scf.IfOp(first).then_block):
                 body([])
                 scf.yield_([])

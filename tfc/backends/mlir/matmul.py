@@ -118,11 +118,8 @@ def emit_product(
     """
     split, around = split_product(spec, target, chunk.count if chunk else 1), around or Around()
     whole = spec.flattened()
-    if chunk is None:
-        _emit_part(whole, split.spec, target, memories, around, (0, whole.batch), (0, 0))
-        return
-    if split.along == "batch":
-        batches = chunk.part(whole.batch)
+    if chunk is None or split.along == "batch":
+        batches = chunk.part(whole.batch) if chunk else (0, whole.batch)
         _emit_part(whole, split.spec, target, memories, around, batches, (0, 0))
         return
 

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer
-from tfc.backends.mlir.loops import for_loop, index_constant, while_loop
+from tfc.backends.mlir.loops import for_loop, while_loop
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.scratch import load_at, store_at
 from tfc.backends.mlir.value import Scalar, constant
+from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.ir import Computation
 from tfc.hlo.shape import PRED
 
@@ -42,7 +43,7 @@ class MergeSort:
         """Sort each run of RUN elements."""
 
         def run(low: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
-            high = self._bounded(arith.addi(low, index_constant(RUN)))
+            high = self._bounded(arith.addi(low, index_value(RUN)))
 
             def each(position: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
                 self._insert(low, position)
@@ -54,7 +55,7 @@ class MergeSort:
 
     def _insert(self, low: Any, position: Any) -> None:
         """Put the element after a sorted run into its place, moving those behind it up."""
-        one, values = index_constant(1), self._load(position)
+        one, values = index_value(1), self._load(position)
 
         def moves(state: Sequence[Any]) -> Any:
             (here,) = state
@@ -92,12 +93,12 @@ class MergeSort:
             for_loop(0, count, twice, pair)
             return [twice, target]
 
-        start = [index_constant(RUN), index_constant(0)]
+        start = [index_value(RUN), index_value(0)]
         return while_loop(start, lambda state: arith.cmpi(_LESS, state[0], count), double)[1]
 
     def _merge(self, low: Any, middle: Any, high: Any, source: Any, target: Any) -> None:
         """Merge the runs low … middle … high of one half of the rows into the other half."""
-        one = index_constant(1)
+        one = index_value(1)
 
         def both(state: Sequence[Any]) -> Any:
             left, right = state

@@ -11,8 +11,8 @@ import numpy as np
 
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, memref_type
-from tfc.backends.mlir.loops import index_constant
 from tfc.backends.mlir.provider import arith, ir, memref
+from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.random import INITIAL_STATE, STATE
 
 _NAME = "rng_state"
@@ -24,7 +24,7 @@ def emit_state_update(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
     _declare()
     state = memref.get_global(memref_type(STATE), _NAME)
     word = ir.IntegerType.get_signless(64)
-    low, high = index_constant(0), index_constant(1)
+    low, high = index_value(0), index_value(1)
     delta = arith.constant(word, kernel.root["delta"])
     before = memref.atomic_rmw(arith.AtomicRMWKind.addi, delta, state, [low])
     after = arith.addi(before, delta)

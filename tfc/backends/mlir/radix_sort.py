@@ -13,7 +13,7 @@ from typing import Any
 
 from tfc.backends.mlir.elemental import total_order
 from tfc.backends.mlir.elements import Buffer
-from tfc.backends.mlir.loops import for_each, for_loop, index_constant
+from tfc.backends.mlir.loops import for_each, for_loop
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.scalar_computation import emit_scalar
 from tfc.backends.mlir.scratch import load_at, store_at
@@ -140,7 +140,7 @@ class RadixSort:
                 scf.yield_([source])
             return list(moved.results)
 
-        return for_range(0, self.digits, 1, digit, [index_constant(0)])[0]
+        return for_range(0, self.digits, 1, digit, [index_value(0)])[0]
 
     def _key(self, rows: Sequence[Buffer], position: Any) -> Scalar:
         return integer_key(self.keys, self.comparator, [load_at(row, position) for row in rows])

@@ -23,7 +23,7 @@ from tfc.backends.mlir.kernels import (
     several,
     sources,
 )
-from tfc.backends.mlir.loops import LoopBody, LoopNest, for_loop, index_constant
+from tfc.backends.mlir.loops import LoopBody, LoopNest, for_loop
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.scratch import load_at, stack_memory, store_at
@@ -36,6 +36,7 @@ from tfc.backends.mlir.spaces import (
     merge_loops,
 )
 from tfc.backends.mlir.value import Scalar, constant, convert, maximum, minimum
+from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.contraction import free_dimensions
 from tfc.hlo.indexing import Index
 from tfc.hlo.ir import Computation, Instruction
@@ -239,7 +240,7 @@ def _emit_rows(work: Reductions, space: Space, outer: int, loops: Loops, lanes: 
 
     def body(points: Sequence[Any]) -> None:
         inputs = sources(work.kernel, work.buffers)
-        rows = [Elements(inputs, space.bind(p)) for p in _neighbours(space, points, together)]
+        rows = [Elements(inputs, space.bind(p)) for p in neighbours(space, points, together)]
         if in_lanes:
             totals = _in_lanes(work, space, rows, lanes)
         else:
@@ -265,14 +266,14 @@ def _rows_together(work: Reductions, space: Space, outer: int) -> int:
     return 1 if work.stored and rows % ROWS else ROWS
 
 
-def _neighbours(space: Space, points: Sequence[Any], together: int) -> list[Sequence[Any]]:
+def neighbours(space: Space, points: Sequence[Any], together: int) -> list[Sequence[Any]]:
     """The points of neighbouring rows, of a point of the loops around them."""
     if together == 1:
         return [points]
     *around, point = points
-    last = index_constant(space.sizes[len(around)] - together)
-    first = arith.minsi(arith.muli(point, index_constant(together)), last)
-    return [[*around, arith.addi(first, index_constant(n))] for n in range(together)]
+    last = index_value(space.sizes[len(around)] - together)
+    first = arith.minsi(arith.muli(point, index_value(together)), last)
+    return [[*around, arith.addi(first, index_value(n))] for n in range(together)]
 
 
 def _in_lanes(
@@ -301,7 +302,7 @@ def _in_lanes(
         return []
 
     def begin(row: Elements, group: Sequence[Buffer], first: int) -> None:
-        place = index_constant(first)
+        place = index_value(first)
         for_loop(0, lanes, 1, lambda lane, _: store(
             elements(row, arith.addi(place, lane)), group, lane))  # fmt: skip
 
@@ -315,7 +316,7 @@ def _in_lanes(
     def take_all(first: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
         for row, own in zip(rows, groups):
             for group, start in zip(own, starts):
-                take(row, group, arith.addi(first, index_constant(start)), lanes)
+                take(row, group, arith.addi(first, index_value(start)), lanes)
         return []
 
     for row, own in zip(rows, groups):
@@ -327,7 +328,7 @@ def _in_lanes(
     totals: list[Scalar] = []
     for row, own, init in zip(rows, groups, inits):
         for start in range(whole, size, lanes):
-            take(row, own[0], index_constant(start), min(lanes, size - start))
+            take(row, own[0], index_value(start), min(lanes, size - start))
         for group in own[1:]:
             for_loop(0, lanes, 1, lambda lane, _, own=own, group=group: store(
                 work.combine(load(own[0], lane), load(group, lane)), own[0], lane))  # fmt: skip
@@ -354,7 +355,7 @@ def chunked_loop(
         return plain_loop(size, body, carried)
 
     def chunk(low: Any, state: Sequence[Scalar]) -> Sequence[Scalar]:
-        high = arith.minsi(arith.addi(low, index_constant(CHUNK)), index_constant(size))
+        high = arith.minsi(arith.addi(low, index_value(CHUNK)), index_value(size))
         start = [s if i is None else constant(s.element_type, i) for s, i in zip(state, identities)]
         parts = zip(state, for_loop(low, high, 1, body, start), identities)
         return [p if i is None else add_freely(s, p) for s, p, i in parts]
@@ -400,13 +401,13 @@ class _Columns:
             *points, stretch = points
             outer = bind([self.space.variables[n] for n in around], points)
             scope = Elements(sources(self.work.kernel, self.work.buffers), outer)
-            self._stretch(scope, arith.muli(stretch, index_constant(self.stretch)))
+            self._stretch(scope, arith.muli(stretch, index_value(self.stretch)))
 
         loops.each([*(sizes[n] for n in around), -(-sizes[-1] // self.stretch)], body)
 
     def _stretch(self, scope: Elements, low: Any) -> Sequence[Scalar]:
         high = arith.minsi(
-            arith.addi(low, index_constant(self.stretch)), index_constant(self.space.sizes[-1])
+            arith.addi(low, index_value(self.stretch)), index_value(self.space.sizes[-1])
         )
         for_loop(low, high, 1, lambda point, _: self._start(scope, point))
         middle = slice(self.outer, self.outer + self.reduced)
@@ -418,7 +419,7 @@ class _Columns:
             around = scope.with_variables(**bind(variables, points))
 
             def rows(first: Any, count: int) -> Sequence[Scalar]:
-                numbers = [arith.addi(first, index_constant(k)) for k in range(count)]
+                numbers = [arith.addi(first, index_value(k)) for k in range(count)]
                 inner = [around.with_variables(**bind([last], [n])) for n in numbers]
                 return for_loop(low, high, 1, lambda point, _: self._step(inner, point))
 

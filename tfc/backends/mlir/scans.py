@@ -13,12 +13,12 @@ from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.kernels import Kernel, Loops, sources
-from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant
-from tfc.backends.mlir.provider import arith
-from tfc.backends.mlir.reductions import MOST_UNROLLED, ROWS, combination
+from tfc.backends.mlir.loops import LoopNest, for_loop
+from tfc.backends.mlir.reductions import MOST_UNROLLED, ROWS, combination, neighbours
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.spaces import access_positions, bind, merge_loops
 from tfc.backends.mlir.value import Scalar
+from tfc.backends.mlir.vectors import index_value
 from tfc.errors import UnsupportedError
 from tfc.hlo.indexing import Index
 from tfc.hlo.ir import Instruction
@@ -86,12 +86,12 @@ class Running:
                 self._over_row(at_place(scope, point), inner, sizes, at, first)
                 return []
 
-            row(index_constant(0), True)
+            row(index_value(0), True)
             for_loop(1, length, 1, lambda point, _: row(point, False))
 
         def body(points: Sequence[Any]) -> None:
             rows = [Elements(sources(kernel, buffers), bind(space.variables[:around], own))
-                    for own in _neighbours(points, together)]  # fmt: skip
+                    for own in neighbours(space, points, together)]  # fmt: skip
             if side_by_side:
                 in_memory(rows[0])
             else:
@@ -119,7 +119,7 @@ class Running:
         def after(point: Any, flat: Scalars) -> Scalars:
             return [c for own in step(point, split(flat), False) for c in own]
 
-        begin = index_constant(0)
+        begin = index_value(0)
         first = step(begin, [self.start(at_place(row, begin), at) for row in rows], True)
         last = split(for_loop(1, length, 1, after, [c for own in first for c in own]))
         for row, own in zip(rows, last):
@@ -139,14 +139,6 @@ class Running:
             self.keep(inner, at, self.step(inner, at, carried, first))
 
         LoopNest().each(sizes, body)
-
-
-def _neighbours(points: Sequence[Any], together: int) -> list[Sequence[Any]]:
-    """The points of the outer loops for so many neighbouring rows; the last counts groups."""
-    if together == 1:
-        return [points]
-    first = arith.muli(points[-1], index_constant(together))
-    return [[*points[:-1], arith.addi(first, index_constant(n))] for n in range(together)]
 
 
 def has_loops_around(root: Instruction, dimension: int) -> bool:

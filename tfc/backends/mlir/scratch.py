@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, memref_type
-from tfc.backends.mlir.loops import index_constant
 from tfc.backends.mlir.provider import ir, memref
 from tfc.backends.mlir.value import Scalar, emit, from_memory, to_memory
+from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.shape import U8, Shape
 
 _ALIGNMENT = 64
@@ -24,7 +24,7 @@ def scratch_arrays(scratch: Any, arrays: Sequence[Shape]) -> list[Buffer]:
     """The arrays, as views of memory of their `scratch_shape`."""
     starts = [start for start, _ in _placed(arrays)]
     return [
-        Buffer(memref.view(memref_type(a), scratch, index_constant(s), []), a)
+        Buffer(memref.view(memref_type(a), scratch, index_value(s), []), a)
         for a, s in zip(arrays, starts)
     ]
 

@@ -15,12 +15,13 @@ from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, nest, sources, store_elements
-from tfc.backends.mlir.loops import LoopNest, for_each, index_constant
+from tfc.backends.mlir.loops import LoopNest, for_each
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.scratch import load_at, stack_memory, store_at
 from tfc.backends.mlir.spaces import Space, bind, make_space
 from tfc.backends.mlir.value import Scalar, constant, mlir_type, select
+from tfc.backends.mlir.vectors import index_value
 from tfc.backends.mlir.windows import Scalars, along, guarded, offsets_of
 from tfc.hlo.indexing import constant as index_of
 from tfc.hlo.indexing import variable
@@ -113,9 +114,9 @@ class _SideBySide:
         LoopNest().each(self.windows.space.sizes, visit)
 
     def _stretch(self, scope: Elements, part: Any) -> None:
-        low = arith.muli(part, index_constant(NEIGHBOURS))
-        high = arith.addi(low, index_constant(NEIGHBOURS))
-        high = arith.minsi(high, index_constant(self.count))
+        low = arith.muli(part, index_value(NEIGHBOURS))
+        high = arith.addi(low, index_value(NEIGHBOURS))
+        high = arith.minsi(high, index_value(self.count))
 
         def neighbours(around: Elements, visit: Callable[[Elements, Any], None]) -> Scalars:
             def one(place: Any) -> None:

@@ -12,14 +12,14 @@ from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, Loops, sources
-from tfc.backends.mlir.loops import for_each, for_loop, index_constant, while_loop
+from tfc.backends.mlir.loops import for_each, for_loop, while_loop
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.radix_sort import integer_key
 from tfc.backends.mlir.scratch import load_at, scratch_arrays, scratch_shape, store_at
 from tfc.backends.mlir.sorts import RowSort
 from tfc.backends.mlir.spaces import bind, make_space
 from tfc.backends.mlir.value import Scalar, constant, minimum, mlir_type
-from tfc.backends.mlir.vectors import for_range
+from tfc.backends.mlir.vectors import for_range, index_value
 from tfc.hlo.indexing import variable
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import S32, Shape
@@ -75,8 +75,8 @@ class _Selection:
 
     def emit(self, results: Sequence[Buffer]) -> None:
         """Emit the row's code."""
-        first = index_constant(_first_gathered(self.root))
-        k = index_constant(self.k)
+        first = index_value(_first_gathered(self.root))
+        k = index_value(self.k)
 
         def keep(state: Sequence[Any]) -> Sequence[Any]:
             """(next element of the row, number of candidates) after another round."""
@@ -88,7 +88,7 @@ class _Selection:
                     store_at(load_at(array, arith.addi(begin, place)), array, place)
 
             for_each(0, k, move)
-            last = load_at(self.candidates[0], index_constant(self.k - 1))
+            last = load_at(self.candidates[0], index_value(self.k - 1))
             return self._scan(position, k, self._key(last))
 
         for_each(0, first, lambda position: self._store(position, position))
@@ -106,8 +106,8 @@ class _Selection:
 
     def _scan(self, position: Any, count: Any, bound: Scalar) -> Sequence[Any]:
         """Go on along the row until there are as many candidates as at first, or it ends."""
-        size, most = index_constant(self.size), index_constant(_first_gathered(self.root))
-        block = index_constant(BLOCK)
+        size, most = index_value(self.size), index_value(_first_gathered(self.root))
+        block = index_value(BLOCK)
 
         def goes_on(state: Sequence[Any]) -> Any:
             return arith.andi(

@@ -11,12 +11,13 @@ from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, Loops, sources
-from tfc.backends.mlir.loops import for_each, index_constant
+from tfc.backends.mlir.loops import for_each
 from tfc.backends.mlir.merge_sort import MergeSort
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.radix_sort import RadixSort, is_any_nan
 from tfc.backends.mlir.scratch import load_at, scratch_arrays, scratch_shape, store_at
 from tfc.backends.mlir.spaces import bind, make_space
+from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.indexing import variable
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import ElementType, Shape
@@ -111,7 +112,7 @@ def emit_sort(kernel: Kernel, buffers: Sequence[Buffer], scratch: Any, loops: Lo
                 here.store(element, result, index)
 
         for_each(0, count, start)
-        begin = row_sort.emit(arrays, index_constant(count))
+        begin = row_sort.emit(arrays, index_value(count))
         for_each(0, count, finish)
 
     loops.each(space.sizes, row)

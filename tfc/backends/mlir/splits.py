@@ -53,8 +53,10 @@ class ProductSplit:
 def product_chunks(spec: MatmulSpec, target: Target, cores: int, most: int) -> int:
     """In how many chunks, `most` at the most, cores share a product."""
 
+    flat = spec.flattened()
+
     def time(chunks: int) -> float:
-        ways = _ways(spec.flattened(), target, chunks)
+        ways = _ways(flat, target, chunks)
         return min((_cost(w, target) for w in ways), default=float("inf")) * -(-chunks // cores)
 
     return _most_chunks(range(1, most + 1), time)

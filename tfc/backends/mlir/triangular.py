@@ -13,7 +13,7 @@ from tfc.backends.mlir.complex_arithmetic import COMPLEX_ARITHMETIC
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.floating import sqrt
 from tfc.backends.mlir.kernels import Kernel, add_freely, multiply_freely, sources
-from tfc.backends.mlir.loops import LoopNest, for_each, for_loop, index_constant
+from tfc.backends.mlir.loops import LoopNest, for_each, for_loop
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.scratch import load_at, scratch_arrays, scratch_shape, store_at
 from tfc.backends.mlir.spaces import bind, make_space
@@ -26,6 +26,7 @@ from tfc.backends.mlir.value import (
     real_part,
     select,
 )
+from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.indexing import Index, variable
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import F32, ElementType, Shape
@@ -67,7 +68,7 @@ class _Matrix:
         self.buffer, self.width = buffer, width
 
     def _position(self, row: Any, column: Any) -> Any:
-        return arith.addi(arith.muli(row, index_constant(self.width)), column)
+        return arith.addi(arith.muli(row, index_value(self.width)), column)
 
     def load(self, row: Any, column: Any) -> Scalar:
         return load_at(self.buffer, self._position(row, column))
@@ -136,13 +137,13 @@ def emit_cholesky(kernel: Kernel, buffers: Sequence[Buffer], scratch: Any) -> No
                 kept = select(failed, float("nan"), value)
                 at(row, column).store(convert(kept, element_type), result, place)
 
-            after = arith.addi(row, index_constant(1))
+            after = arith.addi(row, index_value(1))
             of_result = (lambda x: x) if lower else _conjugate
             for_each(0, after, lambda column: store(of_result(factor.load(row, column)), column))
             for_each(after, size, lambda column: store(constant(wide, 0), column))
 
         for_each(0, size, factor_row)
-        last = index_constant(size - 1)
+        last = index_value(size - 1)
         pivot = _real(factor.load(last, last))
         failed = pivot.ne(pivot)  # a NaN anywhere has spread to the last row
         for_each(0, size, finish_row)
@@ -206,11 +207,11 @@ class _Solve:
                 is_adjoint = self.root["transpose_a"] == "ADJOINT"
                 self.triangle.store(_conjugate(element) if is_adjoint else element, row, column)
 
-            for_each(0, arith.addi(row, index_constant(1)), each)
+            for_each(0, arith.addi(row, index_value(1)), each)
 
         def solve_chunk(first: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
-            rest = arith.subi(index_constant(self.count), first)
-            width = arith.minui(rest, index_constant(self.chunk))
+            rest = arith.subi(index_value(self.count), first)
+            width = arith.minui(rest, index_value(self.chunk))
 
             def at(row: Any, column: Any) -> Elements:
                 return scope.with_variables(**bind([i, c], [row, arith.addi(first, column)]))

@@ -10,12 +10,13 @@ from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, Loops, sources
-from tfc.backends.mlir.loops import LoopNest, for_loop, index_constant
+from tfc.backends.mlir.loops import LoopNest, for_loop
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.reductions import STRETCH, combination
 from tfc.backends.mlir.scans import emit_cumulative, has_loops_around
 from tfc.backends.mlir.spaces import bind, make_space
 from tfc.backends.mlir.value import Scalar, mlir_type
+from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.indexing import Condition, Index, variable
 from tfc.hlo.ir import Instruction
 from tfc.hlo.window import Window, WindowDimension
@@ -95,7 +96,7 @@ class _ReduceWindow:
         loops.each(self.space.sizes, body)
 
     def _stretch(self, scope: Elements, low: Any) -> Scalars:
-        high = arith.minsi(arith.addi(low, index_constant(STRETCH)), index_constant(self.count))
+        high = arith.minsi(arith.addi(low, index_value(STRETCH)), index_value(self.count))
         self._each(scope, low, high, self._start)
         if 0 not in self.dims:
             LoopNest().each(
