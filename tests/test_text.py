@@ -10,7 +10,7 @@ from xla_bridge import xla_parse
 
 from tfc.errors import ParseError, TfcError
 from tfc.hlo import builder, evaluate, parse
-from tfc.hlo.ir import Computation, Instruction, Metadata, Module, rebuild
+from tfc.hlo.ir import Computation, Instruction, Metadata, Module, rebuild, remake
 from tfc.hlo.lexer import quote, unquote
 from tfc.hlo.literal import Literal
 from tfc.hlo.printer import clean_name, unique_names
@@ -80,11 +80,14 @@ def annotated(module: Module, seed: int) -> Module:
         )
         return seen[-1]
 
-    # Every instruction is needed, so that rebuild keeps it.
+    # Every instruction is needed, so that it is kept.
     entry = module.entry
     root = builder.instruction("tuple", [i for i in entry.instructions if i.opcode != "parameter"])
     whole = Computation("main", entry.parameters, (*entry.instructions, root), root)
-    return module.with_entry(rebuild(whole, change))
+    new: dict[Instruction, Instruction] = {}
+    for old in whole.instructions:
+        new[old] = change(old.renewed(new))
+    return module.with_entry(remake(whole, new))
 
 
 # The parts of an asynchronous call must have the same layouts.

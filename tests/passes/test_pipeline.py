@@ -207,7 +207,7 @@ def test_passes_are_parsed_and_printed() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("fuse", "there is no pass 'fuse'; there are inline, "),
+        ("fuse", "there is no pass 'fuse'; there are stated-layouts, "),
         ("fusion{size=1}", "fusion has no option 'size'; there are max_instructions"),
         ("cse{size=1}", "cse has no option 'size'; there are none"),
         ("fusion{max_instructions=few}", "must be a whole number, got 'few'"),

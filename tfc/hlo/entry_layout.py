@@ -11,9 +11,9 @@ Does nothing when the layouts are those of the parameters and the root.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tfc.hlo.ir import Attributes, Computation, Instruction, postorder, rebuild
+from tfc.hlo.ir import Computation, Instruction, laid_out, postorder, remake
 from tfc.hlo.op import describe, require
-from tfc.hlo.shape import AnyShape, TupleShape
+from tfc.hlo.shape import AnyShape
 
 
 def apply_entry_layout(
@@ -30,31 +30,20 @@ def apply_entry_layout(
         len(got) == len(stated) and all(a.is_compatible(b) for a, b in zip(got, stated)),
         "entry_computation_layout", f"the shapes {describe(got)}", describe(stated),
     )  # fmt: skip
-    shapes = dict(zip(entry.parameters, parameters))
-    if any(p.shape != s for p, s in shapes.items()):
-        entry = rebuild(
-            entry, lambda i: i.with_(shape=shapes[i]) if shapes.get(i, i.shape) != i.shape else i
-        )
-    root = laid_out(entry.root, result)
-    if root is entry.root:
-        return entry
-    added = [i for i in postorder([root]) if i not in set(entry.instructions)]
-    return replace(entry, instructions=(*entry.instructions, *added), root=root)
+    shapes = {p: s for p, s in zip(entry.parameters, parameters) if p.shape != s}
+    if shapes:
+        new: dict[Instruction, Instruction] = {}
+        for old in entry.instructions:
+            new[old] = old.with_(shape=shapes[old]) if old in shapes else old.renewed(new)
+        entry = remake(entry, new)
+    return with_result(entry, result)
 
 
-def laid_out(value: Instruction, shape: AnyShape) -> Instruction:
-    """The same value in another layout, through copies of its arrays."""
-    if value.shape == shape:
-        return value
-    if not isinstance(shape, TupleShape):
-        return Instruction("copy", (value,), shape, name="copy")
-    if value.opcode == "tuple":
-        elements = value.operands
-    else:
-        assert isinstance(value.shape, TupleShape)
-        elements = tuple(
-            Instruction("get-tuple-element", (value,), s, Attributes(index=i), f"{value.name}.{i}")
-            for i, s in enumerate(value.shape.elements)
-        )
-    parts = tuple(laid_out(e, s) for e, s in zip(elements, shape.elements))
-    return Instruction("tuple", parts, shape, name="tuple")
+def with_result(computation: Computation, shape: AnyShape) -> Computation:
+    """The computation with its result in a layout; itself if it is."""
+    root = laid_out(computation.root, shape)
+    if root is computation.root:
+        return computation
+    known = set(computation.instructions)
+    added = [i for i in postorder([root]) if i not in known]
+    return replace(computation, instructions=(*computation.instructions, *added), root=root)

@@ -11,32 +11,12 @@ returning the same object means that nothing changed.
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, singledispatch
+from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
+from tfc.hlo.printable import Printable
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
-
-
-@singledispatch
-def text_of(node: object) -> str:
-    """The text form of an instruction, a computation or a module: what str() gives.
-
-    An open function: printer.py, which imports this file, registers the three cases.
-    """
-    return repr(node)
-
-
-class Printable:
-    """What has a text form: str() gives it, and notebooks and failing tests show it."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        return text_of(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(str(self))
 
 
 class Attributes(Mapping[str, Any]):
@@ -367,13 +347,16 @@ def rebuild(computation: Computation, rewrite: Rewrite) -> Computation:
     """Rewrite each instruction, operands first, and drop those no longer reachable by a change.
 
     `rewrite` receives an instruction whose operands are already rewritten and returns it or a
-    replacement of compatible shape. The same computation is returned if nothing changed.
+    replacement of compatible shape. One in another layout gets a copy, since the users of the
+    instruction rely on the layout. The same computation is returned if nothing changed.
     """
     new: dict[Instruction, Instruction] = {}
     differs = False
     for old in computation.instructions:
-        made = new[old] = rewrite(old.renewed(new) if differs else old)
-        differs = differs or made is not old
+        made = rewrite(old.renewed(new) if differs else old)
+        if made is not old:
+            made, differs = laid_out(made, old.shape), True
+        new[old] = made
     return remake(computation, new) if differs else computation
 
 
@@ -425,11 +408,12 @@ def map_computations(module: Module, change: Callable[[Computation], Computation
 
 
 def inline(computation: Computation, arguments: Sequence[Instruction]) -> Instruction:
-    """The root of `computation` with its parameters replaced by `arguments`.
+    """The root of `computation` with its parameters replaced by `arguments`, laid out as they are.
 
     If the computation has effects, the result is an element of a tuple that holds them too.
     """
-    new = dict(zip(computation.parameters, arguments))
+    parameters = computation.parameters
+    new = {p: laid_out(a, p.shape) for p, a in zip(parameters, arguments)}
     for old in computation.instructions:
         if old not in new:
             made = old.renewed(new)
@@ -445,3 +429,21 @@ def holding(value: Instruction, effects: Sequence[Instruction]) -> Instruction:
     packed = Instruction("tuple", parts, TupleShape(tuple(p.shape for p in parts)), name="tuple")
     index = Attributes(index=len(parts) - 1)
     return Instruction("get-tuple-element", (packed,), value.shape, index, value.name)
+
+
+def laid_out(value: Instruction, shape: AnyShape) -> Instruction:
+    """The same value in another layout, through copies of its arrays; itself if it is in it."""
+    if value.shape is shape or value.shape == shape:
+        return value
+    if not isinstance(shape, TupleShape):
+        return Instruction("copy", (value,), shape, name="copy")
+    if value.opcode == "tuple":
+        elements = value.operands
+    else:
+        assert isinstance(value.shape, TupleShape)
+        elements = tuple(
+            Instruction("get-tuple-element", (value,), s, Attributes(index=i), f"{value.name}.{i}")
+            for i, s in enumerate(value.shape.elements)
+        )
+    parts = tuple(laid_out(e, s) for e, s in zip(elements, shape.elements))
+    return Instruction("tuple", parts, shape, name="tuple")

@@ -15,11 +15,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tfc.hlo.annotations import MODULE_ATTRIBUTES, STACK_FRAME_TABLES, in_order
-from tfc.hlo.ir import Computation, Instruction, Metadata, Module, text_of
+from tfc.hlo.ir import Computation, Instruction, Metadata, Module
 from tfc.hlo.lexer import KEYWORDS, TYPE_NAMES, quote
 from tfc.hlo.literal import Literal
 from tfc.hlo.literal_text import print_literal
 from tfc.hlo.op import op_named
+from tfc.hlo.printable import text_of
 from tfc.hlo.shape import TupleShape
 from tfc.hlo.value_text import FORMS, NameOf
 

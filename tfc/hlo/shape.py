@@ -6,7 +6,7 @@ memory order; `minor_to_major` does).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from math import prod
 from typing import ClassVar
 
@@ -232,6 +232,11 @@ class Shape:
             step *= self.memory_dims[dimension]
         return tuple(strides)
 
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The `minor_to_major` in one form for all that put every element at the same place."""
+        return canonical_order(self.dims, self.layout.minor_to_major)
+
     @property
     def has_default_layout(self) -> bool:
         """True if the array lies row-major and unpadded."""
@@ -316,6 +321,34 @@ class TokenShape:
 
 TOKEN = TokenShape()
 AnyShape = Shape | TupleShape | TokenShape
+
+
+@lru_cache(maxsize=4096)
+def canonical_order(dims: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...]:
+    """The one form of all orders that put the elements of an array at the same places.
+
+    Row-major if that does, else with the dimensions of size one last.
+    """
+    wide = [d for d in order if dims[d] != 1]
+    if 0 in dims or wide == sorted(wide, reverse=True):
+        return Layout.default(len(dims)).minor_to_major
+    return (*wide, *(d for d in reversed(range(len(dims))) if dims[d] == 1))
+
+
+def lies_alike(one: AnyShape, other: AnyShape) -> bool:
+    """True if the arrays of two compatible shapes have every element at the same place in memory.
+
+    The values of one can then be taken for those of the other without a conversion.
+    """
+    if one is other or one == other:
+        return True
+    if isinstance(one, Shape) and isinstance(other, Shape):
+        return one.order == other.order and one.memory_dims == other.memory_dims
+    if isinstance(one, Shape) or isinstance(other, Shape):
+        return False
+    return len(one.elements) == len(other.elements) and all(
+        map(lies_alike, one.elements, other.elements)
+    )
 
 
 def leaves(shape: AnyShape) -> Iterator[Shape]:

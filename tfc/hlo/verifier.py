@@ -8,6 +8,7 @@
     IR-6 shape        what the op's shape rule gives, whatever the layout; the rule cites its own id
     IR-7 layout       not padded, which only arguments outside a module may be (LY-4)
     IR-8 calls        what is called is a computation of the module that does not call back
+    IR-9 layouts      values are taken as they are passed on; a check of pipelines (boundaries.py)
 
 `verify` is run after every pass and on everything that is read from outside. Names need not differ:
 the printer makes them unique. The header's layouts are those of the entry, from which they print.

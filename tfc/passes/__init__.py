@@ -33,6 +33,7 @@ from tfc.passes.row_fusion import RowFusion
 from tfc.passes.schedule import Schedule
 from tfc.passes.simplify import Simplify
 from tfc.passes.split_reductions import SplitReductions
+from tfc.passes.stated_layouts import StatedLayouts
 from tfc.passes.trip_counts import TripCounts
 from tfc.passes.unroll import Unroll
 from tfc.passes.unused import Unused
@@ -51,6 +52,7 @@ __all__ = [
 ]
 
 _MADE = (
+    StatedLayouts,
     Inline,
     Expand,
     Devices,
@@ -86,6 +88,7 @@ _MADE = (
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
 
 ORDERINGS: tuple[Ordering, ...] = (
+    ("stated-layouts", "inline", "a callee's layouts are forgotten with its call"),
     ("inline", "fusion", "a call hides producers from their consumers"),
     ("inline", "flatten", "inlining a call twice gives its loops two callers"),
     ("expand", "convolutions", "expansions may contain convolutions"),
@@ -157,6 +160,7 @@ def default_pipeline(
     return Pipeline(
         "default",
         (
+            StatedLayouts(),
             Inline(),
             Expand(kinds.selections),
             Devices(),

@@ -12,8 +12,7 @@ from typing import ClassVar
 
 from tfc.hlo import builder
 from tfc.hlo.devices import device_counts
-from tfc.hlo.entry_layout import laid_out
-from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
+from tfc.hlo.ir import Instruction, Module, laid_out, map_computations, rebuild
 from tfc.hlo.replica_groups import device_groups, is_collective
 from tfc.hlo.shape import U32, TupleShape
 

@@ -79,8 +79,8 @@ def swapped(dot: Instruction) -> Instruction:
         precision = "{" + ",".join(reversed(precision.strip("{}").split(","))) + "}"
     attributes = dot.attributes.with_(
         lhs_batch_dims=tuple(rhs_batch) or None, rhs_batch_dims=tuple(batch) or None,
-        lhs_contracting_dims=tuple(rhs_summed) or None,
-        rhs_contracting_dims=tuple(summed) or None, operand_precision=precision,
+        lhs_contracting_dims=tuple(rhs_summed), rhs_contracting_dims=tuple(summed),
+        operand_precision=precision,
     )  # fmt: skip
     made = dot.with_(operands=dot.operands[::-1], shape=shape, attributes=attributes)
     place = tuple(back[d] for d in range(out.rank))

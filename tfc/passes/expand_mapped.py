@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from tfc.hlo import builder
 from tfc.hlo.builder import instruction
-from tfc.hlo.ir import Computation, Instruction, inline
+from tfc.hlo.ir import Computation, Instruction, inline, laid_out
 from tfc.hlo.mapped import is_pointwise_scan, scan_parts
 from tfc.hlo.scalars import over_arrays
 from tfc.hlo.shape import S64, Shape, TupleShape
@@ -64,7 +64,9 @@ def scan_loop(x: Instruction) -> Instruction:
     )
     stored = [_store(m, r, place, dimension) for m, r in zip(made, results)]
     following = builder.binary("add", number, builder.constant(1, S64))
-    body = instruction("tuple", [following, *results[outputs:], *walked, *stored])
+    state_after = [following, *results[outputs:], *walked, *stored]
+    lying = (o.shape for o in start.operands)
+    body = instruction("tuple", list(map(laid_out, state_after, lying)))
     loop = instruction(
         "while", [start],
         condition=Computation.make(

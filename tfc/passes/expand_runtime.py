@@ -15,8 +15,7 @@ import numpy as np
 from tfc.hlo import builder
 from tfc.hlo.asynchronous import contexts, packed, sync
 from tfc.hlo.custom_call import require_callable
-from tfc.hlo.entry_layout import laid_out
-from tfc.hlo.ir import Instruction, inline
+from tfc.hlo.ir import Instruction, inline, laid_out
 from tfc.hlo.shape import S32, AnyShape, Shape, TupleShape, row_major
 from tfc.hlo.tokens import require_full_size
 

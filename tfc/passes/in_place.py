@@ -39,13 +39,19 @@ def overwritable(instruction: Instruction) -> list[tuple[int, int]]:
     match instruction.opcode:
         case "scatter":
             # The operands are updated one element after the other; the rest is read meanwhile.
-            return [(n, n) for n in range(len(instruction.operands) // 2)]
+            return _lying_alike(instruction, len(instruction.operands) // 2)
         case "sort":
-            return [(n, n) for n in range(len(instruction.operands))]
+            return _lying_alike(instruction, len(instruction.operands))
         case "fusion":
             return _of_fusion(instruction["calls"])
         case _:
             return _of_loop(instruction, instruction.operands)
+
+
+def _lying_alike(x: Instruction, count: int) -> list[tuple[int, int]]:
+    """Each of the first operands with the result of its number, if they have the same layout."""
+    results = list(leaves(x.shape))
+    return [(n, n) for n in range(count) if x.operands[n].shape == results[n]]
 
 
 def _of_fusion(called: Computation) -> list[tuple[int, int]]:

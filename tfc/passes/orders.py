@@ -14,7 +14,7 @@ from functools import lru_cache
 from tfc.hlo.ir import Instruction
 from tfc.hlo.movement import common_factors
 from tfc.hlo.op import op_named
-from tfc.hlo.shape import Layout, Shape
+from tfc.hlo.shape import Layout, Shape, canonical_order
 
 Order = tuple[int, ...]
 
@@ -33,20 +33,12 @@ def row_major(rank: int) -> Order:
 
 def settled(dims: Sequence[int], order: Iterable[int]) -> Order:
     """The one form of an order of an array's dimensions."""
-    return _settled(tuple(dims), tuple(order))
-
-
-@lru_cache(maxsize=4096)
-def _settled(dims: Order, order: Order) -> Order:
-    wide = [d for d in order if dims[d] != 1]
-    if 0 in dims or wide == sorted(wide, reverse=True):
-        return row_major(len(dims))
-    return (*wide, *(d for d in reversed(range(len(dims))) if dims[d] == 1))
+    return canonical_order(tuple(dims), tuple(order))
 
 
 def order_of(shape: Shape) -> Order:
     """The order in which an array lies."""
-    return settled(shape.dims, shape.layout.minor_to_major)
+    return shape.order
 
 
 def is_alike(x: Instruction, number: int) -> bool:

@@ -16,7 +16,9 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from tfc.errors import InternalError, TfcError
 from tfc.files import write_files
-from tfc.hlo.ir import Module
+from tfc.hlo.boundaries import verify_boundaries
+from tfc.hlo.ir import Computation, Module
+from tfc.hlo.shape import TupleShape, lies_alike
 from tfc.hlo.verifier import verify
 from tfc.options import Options
 from tfc.passes.report import PipelineReport, Step
@@ -175,6 +177,7 @@ class _Runner:
         self.where = ""
         self.dumped: Path | None = None  # the file that holds the current module
         self.verified: dict[Hashable, object] = {}
+        self.agreeing: set[Computation] = set()  # whose layouts agree at all boundaries
         self.settled: dict[Pass, Module] = {}  # the last module that each pass would not change
 
     def run(self, module: Module) -> Module:
@@ -184,6 +187,8 @@ class _Runner:
             if name not in known:
                 listed = ", ".join(sorted(known))
                 raise TfcError(f"there is no pass '{name}' to disable; there are {listed}")
+        if self.options.verify and "stated-layouts" not in known:
+            verify_boundaries(module, self.agreeing)
         self._dump(module, "input")
         count = len(self.pipeline.passes)
         for position, each in enumerate(self.pipeline.passes, 1):
@@ -222,6 +227,8 @@ class _Runner:
             seconds = time.perf_counter() - started
             if result is not module and self.options.verify:
                 verify(result, self.verified)
+                verify_boundaries(result, self.agreeing)
+                _require_one_signature(module, result)
         except Exception as error:
             error.add_note(self._blame(each, module))
             raise
@@ -253,3 +260,13 @@ class _Runner:
             return f"{note}; its input could not be written: {failure}"
         command = ["tfc", "opt", str(path), "--passes", pass_text(each)]
         return f"{note}; reproduce: {shlex.join(command)}"
+
+
+def _require_one_signature(before: Module, after: Module) -> None:
+    """Callers rely on how arguments and results lie, which no pass may change."""
+    old, new = (
+        TupleShape((*(p.shape for p in m.entry.parameters), m.entry.root.shape))
+        for m in (before, after)
+    )
+    if not lies_alike(old, new):
+        raise InternalError(f"the pass makes the entry's arguments and result {new}, from {old}")

@@ -14,7 +14,15 @@ from typing import ClassVar
 
 from tfc.hlo import builder
 from tfc.hlo.control import branches
-from tfc.hlo.ir import Attributes, Computation, Instruction, Module, map_computations, remake
+from tfc.hlo.ir import (
+    Attributes,
+    Computation,
+    Instruction,
+    Module,
+    laid_out,
+    map_computations,
+    remake,
+)
 from tfc.hlo.shape import TupleShape
 
 
@@ -36,7 +44,8 @@ def _trim(computation: Computation) -> Computation:
         read = _read(computation, old)
         now = old.renewed(new)
         if old.opcode == "get-tuple-element" and old.operands[0] in trimmed:
-            now = _element(new[old.operands[0]], trimmed[old.operands[0]][old["index"]])
+            left = new[old.operands[0]]
+            now = laid_out(_element(left, trimmed[old.operands[0]][old["index"]]), old.shape)
         elif read is not None:
             smaller = _sort(now, read) if old.opcode == "sort" else _conditional(now, read)
             if smaller is not None:

@@ -19,11 +19,11 @@ from tfc.backends.mlir.functions import make_internal
 from tfc.backends.mlir.kernels import Kernel, is_silent, kernel_of
 from tfc.backends.mlir.provider import func, ir, new_context
 from tfc.backends.target import Target
-from tfc.errors import UnsupportedError
+from tfc.errors import InternalError
 from tfc.hlo import builder
 from tfc.hlo.control import branches
 from tfc.hlo.ir import Computation, Instruction, Module
-from tfc.hlo.shape import leaves
+from tfc.hlo.shape import leaves, lies_alike
 from tfc.passes.buffers import BufferAssignment, Slice
 from tfc.passes.in_place import overwritable
 
@@ -254,8 +254,8 @@ class _ProgramEmitter:
 def _require_same_layouts(instruction: Instruction, *sources: Instruction) -> None:
     """A buffer that several values share is copied byte for byte, so they must lie alike."""
     for source in sources:
-        if list(leaves(source.shape)) != list(leaves(instruction.shape)):
-            raise UnsupportedError(
+        if not lies_alike(source.shape, instruction.shape):
+            raise InternalError(
                 f"{instruction.name} needs {source.name} in the layout {instruction.shape}, "
-                f"got {source.shape}; put a copy with that layout between them"
+                f"got {source.shape}"
             )
