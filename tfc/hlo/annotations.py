@@ -20,15 +20,17 @@ class Annotation:
     pattern: what its text must match.
     example: a text that does, for messages.
     defaults: texts that say nothing; they are dropped.
+    lower: whether its words may be written in capitals, too.
     """
 
     pattern: re.Pattern[str]
     example: str
     defaults: tuple[str, ...] = ()
+    lower: bool = False
 
 
-def _row(pattern: str, example: str, *defaults: str) -> Annotation:
-    return Annotation(re.compile(pattern, re.VERBOSE | re.DOTALL), example, defaults)
+def _row(pattern: str, example: str, *defaults: str, lower: bool = False) -> Annotation:
+    return Annotation(re.compile(pattern, re.VERBOSE | re.DOTALL), example, defaults, lower)
 
 
 _INTS = r"\d++(?:\s*,\s*\d++)*+"
@@ -57,10 +59,12 @@ ANNOTATIONS: dict[str, Annotation] = {
     "parameter_replication": _row(rf"{_BOOL}|{_list(_BOOL)}", "{true,false}"),
     "sharding":              _row(rf"{_SHARDING}|{_list(_SHARDING)}", "{devices=[2,1]<=[2]}"),
     "frontend_attributes":   _row(_ANY, '{name="value"}', "{}"),
+    "output_to_operand_aliasing": _row(_list(rf"{_INDEX}\s*:\s*{_PLACE}\)"), "{ {}: (0, {}) }",
+                                       "{}", "{ }"),
     "statistics":            _row(_list(rf"[\w.\-]+\s*=\s*{_NUMBER}"),
                                   "{visualizing_index=0,share=0.5}", "{}"),
     "result_accuracy":       _row(rf"\{{mode=(?:default|highest)\}}|\{{tolerance={_FLAT}\}}",
-                                  "{mode=highest}", "{mode=default}"),
+                                  "{mode=highest}", "{mode=default}", lower=True),
     "origin":                _row(_ANY, '{{"name"}}', "{}"),
     "backend_config":        _row(rf"{_STRING}|{_ANY}", '{"key":"value"} or "text"', '""'),
 }
@@ -123,10 +127,10 @@ def carry(lexer: Lexer, name: str, table: dict[str, Annotation], found: dict[str
         ParseError: it does not look as the attribute's row says.
     """
     start, row = lexer.start, table[name]
-    text = lexer.raw()
+    text = lexer.raw().lower() if row.lower else lexer.raw()
     if not row.pattern.fullmatch(text):
         lexer.error(f"{name} must look like {row.example}, got {text[:60]}", start)
-    if text[0] == "'":
+    if text[0] == "'" or "\n" in text:
         text = quote(unquote(text))
     if text in ("true", "false") and row.example[0] == "{":
         text = f"{{{text}}}"
@@ -144,6 +148,8 @@ def check_place(
     """
     if name == "result_accuracy" and opcode not in APPROXIMATE:
         lexer.error(f"{opcode} has no {name}, which is for functions such as tanh", start)
+    if name == "output_to_operand_aliasing" and opcode != "fusion":
+        lexer.error(f"{opcode} has no {name}, which is for fusions", start)
     if name == "parameter_replication":
         arrays = len(list(leaves(shape))) if shape and opcode == "parameter" else 0
         if text.count("e") != arrays:  # there is one in true and in false

@@ -11,6 +11,7 @@ nothing to the compiler are kept as text.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -145,7 +146,7 @@ class BodyParser:
             lexer.error(f"{opcode} takes {op.arity} operand{'s' * (op.arity != 1)}, got {count}",
                         start)  # fmt: skip
         notes = Notes() if nested else self.attributes(op, shape, attributes)
-        self.complete(op, attributes, start)
+        attributes = self.complete(op, attributes, operands, start)
         try:
             made = wrapped(inner, operands, shape, attributes) if inner else Attributes(attributes)
         except ShapeError as error:
@@ -314,15 +315,29 @@ class BodyParser:
             f"{op.name} has no attribute '{name}'{hint or f'; its attributes: {listed}'}", start
         )
 
-    def complete(self, op: Op, attributes: dict[str, Any], start: int) -> None:
-        """Check that what is required is there; drop what says no more than the default."""
+    def complete(
+        self,
+        op: Op,
+        found: Mapping[str, Any],
+        operands: Sequence[Instruction],
+        start: int,
+    ) -> dict[str, Any]:
+        """The attributes in the order of the op's definition.
+
+        What is required is there, and what says no more than the default is not.
+        """
+        complete: dict[str, Any] = {}
         for attribute in op.attributes:
-            if attribute.name not in attributes:
-                if attribute.required and attribute.default is None:
-                    if self.lexer.is_word(attribute.name):
+            name, default = attribute.name, attribute.default
+            if name in found:
+                if attribute.required or found[name] != default:
+                    complete[name] = found[name]
+            elif attribute.required:
+                if default is None:
+                    if self.lexer.is_word(name):
                         self.lexer.expected("','")
-                    self.lexer.error(f"{op.name} lacks the attribute {attribute.name}", start)
-                if attribute.required:
-                    attributes[attribute.name] = attribute.default
-            elif not attribute.required and attributes[attribute.name] == attribute.default:
-                del attributes[attribute.name]
+                    self.lexer.error(f"{op.name} lacks the attribute {name}", start)
+                complete[name] = (
+                    default([o.shape for o in operands]) if callable(default) else default
+                )
+        return complete

@@ -124,7 +124,9 @@ def _evaluate_bitcast(instruction: Instruction, values: Sequence[Value], _: Call
         octets = raw.view(np.uint8)
         signed = np.stack([octets & 15, octets >> 4], axis=-1)
         return signed.astype(np.int8).astype(target.dtype).reshape(shape.dims)
-    return raw.view(target.dtype).reshape(shape.dims)
+    # A computation on scalars may be given whole arrays (scalars.apply_to_elements).
+    dims = value.shape if source.bits == target.bits else shape.dims
+    return raw.view(target.dtype).reshape(dims)
 
 
 def _infer_reduce_precision(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None) -> Shape:

@@ -172,9 +172,16 @@ def _batches(windows: Windows) -> Iterator[tuple[int, ...]]:
     return np.ndindex(*(windows.indices.dims[d] for d in windows.batch_dims))
 
 
+def takes_nothing(gather: Instruction) -> bool:
+    """True if the slices of a gather have no elements, though its result, of zeros, may have."""
+    return 0 in gather["slice_sizes"]
+
+
 def _evaluate_gather(x: Instruction, values: Sequence[Value], _: Call) -> Array:
     operand, indices = values
     windows, sizes = gather_windows(x), x["slice_sizes"]
+    if takes_nothing(x):
+        return np.zeros(x.array_shape.dims, operand.dtype)
     result = np.empty(x.array_shape.dims, operand.dtype)
     gone = (*windows.dropped, *windows.operand_batch)
     for batch in _batches(windows):

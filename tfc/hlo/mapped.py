@@ -51,6 +51,12 @@ def _infer_map(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None) ->
     return Shape(result.element_type, dims)
 
 
+def _all_dimensions(operands: Sequence[AnyShape]) -> tuple[int, ...]:
+    """What a map without dimensions goes over."""
+    rank = operands[0].rank if operands and isinstance(operands[0], Shape) else 0
+    return tuple(range(rank))
+
+
 def _evaluate_map(x: Instruction, values: Sequence[Value], call: Call) -> Array:
     return np.array(apply_to_elements(x["to_apply"], values, call)[0])
 
@@ -136,7 +142,8 @@ def _evaluate_scan(x: Instruction, values: Sequence[Value], call: Call) -> Value
 
 # fmt: off
 register(Op("map", None, _infer_map, _evaluate_map,
-            (Attribute("dimensions", "ints"), Attribute("to_apply", "computation"))))
+            (Attribute("dimensions", "ints", default=_all_dimensions),
+             Attribute("to_apply", "computation"))))
 register(Op("scan", None, _infer_scan, _evaluate_scan,
             (Attribute("dimensions", "ints"), Attribute("num_carries", "int"),
              Attribute("is_reverse", "bool", required=False, default=False),

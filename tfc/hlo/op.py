@@ -40,7 +40,8 @@ class Attribute:
     `kind` names its text form, a row of value_text.FORMS: "ints", "int", "float", "bool", "name",
     "string", "raw", "precisions", "slice", "padding", "window", "labels", "computation",
     "computations", "known", "shape", "shapes", "literal", "groups", "pairs"; or "operand", what
-    stands between the parentheses. `default` is what text that leaves the attribute out means.
+    stands between the parentheses. `default` is what text that leaves the attribute out means, or a
+    function from the operands' shapes to that.
     Instructions always have a required attribute; another that equals its default is not printed.
     `choices` are the values of an attribute that is one word.
     """

@@ -60,6 +60,7 @@ class _Parser:
         name, attributes, layout = None, {}, None
         if lexer.accept_word("HloModule"):
             name = lexer.name("the module's name")
+            lexer.accept(":")
             attributes, layout = self.module_attributes()
         entry = None
         if name is None and self.at_bare_instructions():
@@ -159,7 +160,8 @@ class _Parser:
     def program_shape(self) -> tuple[tuple[AnyShape, ...], AnyShape]:
         def parameter() -> AnyShape:
             self.lexer.name("a parameter's name")
-            self.lexer.expect(":")
+            if not self.lexer.accept(":") and self.lexer.kind != "shape":
+                self.lexer.expected("':'")
             return parse_shape(self.lexer)
 
         parameters = parse_list(self.lexer, "(", ")", parameter)

@@ -3,6 +3,7 @@
     {{0,1},{2,3}}      two groups, written out
     [2,2]<=[4]         the same: 0 … 3 in rows of two
     [2,2]<=[2,2]T(1,0) {{0,2},{1,3}}: of the transposed array
+    mesh['x'=2,'y'=2] {'x'}   the same: devices of a mesh that differ along the axis x only
 
 Semantics: XLA's CollectiveOpGroupMode. The numbers are replicas, partitions or devices, by the
 attributes channel_id and use_global_device_ids; a device is replica · partitions + partition.
@@ -46,8 +47,12 @@ def parse_replica_groups(lexer: Lexer) -> ReplicaGroups:
     start = lexer.start
     if lexer.is_symbol("{"):
         return ReplicaGroups(parse_groups(lexer))
+    if lexer.kind == "shape" and lexer.text.startswith("mesh"):
+        lexer.seek(start + len("mesh"))  # it looks like a shape of that type
+        return _parse_mesh(lexer, start)
     if not lexer.is_symbol("["):
-        lexer.error("replica_groups must be written {{0,1},{2,3}} or [2,2]<=[4]", start)
+        wanted = "{{0,1},{2,3}}, [2,2]<=[4] or mesh['x'=2,'y'=2] {'x'}"
+        lexer.error(f"replica_groups must be written {wanted}", start)
     shape = _numbers(lexer, "[", "]")
     lexer.expect("<=")
     dims = _numbers(lexer, "[", "]")
@@ -58,9 +63,51 @@ def parse_replica_groups(lexer: Lexer) -> ReplicaGroups:
         notation += f"T({','.join(map(str, order))})"
     if len(shape) != 2 or prod(shape) != prod(dims) or sorted(order) != list(range(len(dims))):
         lexer.error(f"{notation} is no rearrangement of devices into groups", start)
-    if min((*shape, *dims)) < 1 or prod(dims) > MOST_DEVICES:
-        lexer.error(f"{notation} must name from 1 to {MOST_DEVICES} devices", start)
+    _require_devices(lexer, notation, (*shape, *dims), prod(dims), start)
     rows = np.arange(prod(dims)).reshape(dims).transpose(order).reshape(shape)
+    return ReplicaGroups(tuple(tuple(row) for row in rows.tolist()), notation)
+
+
+def _require_devices(
+    lexer: Lexer, notation: str, sizes: Sequence[int], count: int, start: int
+) -> None:
+    if min(sizes) < 1 or count > MOST_DEVICES:
+        lexer.error(f"{notation} must name from 1 to {MOST_DEVICES} devices", start)
+
+
+def _parse_mesh(lexer: Lexer, start: int) -> ReplicaGroups:
+    """`['x'=2,'y'=2] {'x'}`: devices numbered in the order of the axes, the last the fastest."""
+    sizes: dict[str, int] = {}
+    lexer.expect("[")
+    while not lexer.accept("]"):
+        if sizes:
+            lexer.expect(",")
+        name = lexer.string()
+        lexer.expect("=")
+        if name in sizes:
+            lexer.error(f"the mesh has the axis '{name}' twice", start)
+        sizes[name] = lexer.integer("the size of an axis")
+    if not sizes or lexer.is_symbol(","):
+        lexer.error("a mesh must have axes such as ['x'=2,'y'=2], and devices in their order")
+    named: list[str] = []
+    lexer.expect("{")
+    while not lexer.accept("}"):
+        if named:
+            lexer.expect(",")
+        at, name = lexer.start, lexer.string()
+        if name not in sizes or name in named or lexer.is_symbol(":"):
+            lexer.error(
+                f"the groups must go along whole axes of the mesh, once each, got '{name}'", at
+            )
+        named.append(name)
+    axes = ",".join(f"'{n}'={size}" for n, size in sizes.items())
+    notation = f"mesh[{axes}] {{{','.join(repr(n) for n in named)}}}"
+    dims, names = list(sizes.values()), list(sizes)
+    _require_devices(lexer, notation, dims, prod(dims), start)
+    along = [names.index(n) for n in named]
+    order = [k for k in range(len(dims)) if k not in along] + along
+    devices = np.arange(prod(dims)).reshape(dims).transpose(order)
+    rows = devices.reshape(-1, prod(dims[k] for k in along))
     return ReplicaGroups(tuple(tuple(row) for row in rows.tolist()), notation)
 
 

@@ -27,7 +27,8 @@ from tfc.hlo.window import parse_window, print_window
 NameOf = Callable[[Computation], str]
 Called = Callable[[], Computation]
 
-_SHAPE = re.compile(r"([a-z]\w*)\s*\[([^\]]*)\]\s*(?:\{(.*)\})?", re.DOTALL)
+_COMMENT = re.compile(r"/\*.*?\*/")
+_SHAPE = re.compile(r"([a-z]\w*)\s*\[((?:/\*.*?\*/|[^\]])*)\]\s*(?:\{(.*)\})?", re.DOTALL)
 _SIZES = re.compile(r"\s*(?:\d{1,18}\s*(?:,\s*\d{1,18}\s*)*)?", re.ASCII)
 _LAYOUT = re.compile(r"\s*((?:\d{1,9}\s*(?:,\s*\d{1,9}\s*)*)?)(?::(.*))?", re.DOTALL | re.ASCII)
 # In XLA's order: dense dimensions, tiles, alignment, index and pointer types, element size, memory
@@ -66,6 +67,7 @@ def _array_shape(text: str) -> Shape | TokenShape:
     match = _SHAPE.fullmatch(text)
     assert match is not None
     name, sizes, layout = match.groups()
+    sizes = _COMMENT.sub("", sizes)
     if name == "token" and not sizes.strip() and layout is None:
         return TOKEN
     if name not in ELEMENT_TYPES:
@@ -166,7 +168,7 @@ def _parse_precisions(lexer: Lexer, _: Called) -> str:
     """How exactly a product is to be computed, for each operand; kept as text."""
 
     def precision() -> str:
-        start, word = lexer.start, lexer.name("a precision")
+        start, word = lexer.start, lexer.name("a precision").lower()
         if word not in ("default", "high", "highest"):
             lexer.error(f"a precision must be default, high or highest, got {word}", start)
         return word

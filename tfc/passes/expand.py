@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tfc.hlo import builder
+from tfc.hlo.indexed import takes_nothing
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
 from tfc.hlo.ragged_expansion import expand_ragged_dot
 from tfc.passes import expand_fft, expand_normalization, expand_random
@@ -22,12 +24,18 @@ from tfc.passes.expand_sorting import expand_topk, selects_few
 
 Expansion = Callable[[Instruction], Instruction]
 
+def _gather(x: Instruction) -> Instruction:
+    """gather(f32[0,2] a, i), slice_sizes={0,2} --> zeros; itself if there is something to take"""
+    return builder.full(0, x.array_shape) if takes_nothing(x) else x
+
+
 EXPANSIONS: dict[str, Expansion] = {
     "bitcast-convert": expand_bitcast,
     "batch-norm-training": expand_normalization.training,
     "batch-norm-inference": expand_normalization.inference,
     "batch-norm-grad": expand_normalization.grad,
     "fft": expand_fft.expand_fft,
+    "gather": _gather,
     "rng": expand_random.random_numbers,
     "rng-bit-generator": expand_random.bit_generator,
     "map": expand_map,
