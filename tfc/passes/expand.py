@@ -21,6 +21,7 @@ from tfc.passes.expand_bitcast import expand_bitcast
 from tfc.passes.expand_mapped import expand_map, expand_scan
 from tfc.passes.expand_runtime import RUNTIME
 from tfc.passes.expand_sorting import expand_topk, selects_few
+from tfc.passes.expand_sums import expand_sum
 
 Expansion = Callable[[Instruction], Instruction]
 
@@ -36,6 +37,8 @@ EXPANSIONS: dict[str, Expansion] = {
     "batch-norm-grad": expand_normalization.grad,
     "fft": expand_fft.expand_fft,
     "gather": _gather,
+    "reduce": expand_sum,
+    "reduce-window": expand_sum,
     "rng": expand_random.random_numbers,
     "rng-bit-generator": expand_random.bit_generator,
     "map": expand_map,
