@@ -7,6 +7,7 @@ from tfc.hlo import contraction, convolution, ragged_dot, windows, mapped  # noq
 from tfc.hlo import sorting, triangular, control  # noqa: F401
 from tfc.hlo import fft, normalization, random  # noqa: F401
 from tfc.hlo import tokens, communication, custom_call, collectives, asynchronous  # noqa: F401
+from tfc.hlo import pickling  # noqa: F401
 from tfc.hlo.evaluator import evaluate
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.parser import parse

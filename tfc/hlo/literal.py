@@ -1,6 +1,7 @@
 """Literal: a constant array as a hashable value, compared bit by bit."""
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,9 @@ class Literal:
     def _key(self) -> tuple[object, ...]:
         # Bytes are hashed once: constants can be hundreds of megabytes.
         return (self.array.dtype, self.array.shape, hash(self.array.tobytes()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Literal, (self.array,)
 
     def __hash__(self) -> int:
         return hash(self._key)

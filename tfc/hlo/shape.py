@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import ml_dtypes
 import numpy as np
@@ -54,11 +54,18 @@ class ElementType:
         """Bytes that one element takes in memory."""
         return self.dtype.itemsize
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _named, (self.name,)
+
     def __str__(self) -> str:
         return self.name
 
     def __repr__(self) -> str:
         return self.name
+
+
+def _named(name: str) -> ElementType:
+    return ELEMENT_TYPES[name]
 
 
 # fmt: off
@@ -192,6 +199,10 @@ class Shape:
         if found is None:
             found = self.__dict__["_hash"] = hash((self.element_type, self.dims, self.layout))
         return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without what was computed from the fields: a hash means nothing to another process.
+        return Shape, (self.element_type, self.dims, self.layout)
 
     @property
     def rank(self) -> int:
