@@ -12,15 +12,16 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 MAX_FILE, MAX_FUNCTION, MAX_COLUMN = 450, 60, 100
 
 # A part may import the parts before it in some row, and itself:
-#     errors, files, options ← runtime ← hlo ← {frontend, pictures ← passes} ← backends ← compiler
-#     ← {jit, aot} ← profiling ← explore ← cli
+#     errors, files, options, tracebacks ← runtime ← hlo ← {frontend, pictures ← passes} ← backends
+#     ← compiler ← {jit, aot} ← profiling ← explore ← cli
 # StableHLO is read and written through the MLIR bindings, which the backends find.
-ROOTS = ("errors", "files", "options")
+ROOTS = ("errors", "files", "options", "tracebacks")
 LOW = (*ROOTS, "runtime", "hlo")
 ALLOWED: dict[str, tuple[str, ...]] = {
     "errors": (),
     "files": ("errors",),
     "options": ("errors",),
+    "tracebacks": ("errors", "options"),
     "runtime": ROOTS,
     "hlo": (*ROOTS, "runtime"),
     "frontend": LOW,

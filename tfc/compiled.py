@@ -1,6 +1,6 @@
 """What compiled functions are: the signature one is for, lowered to a module, and compiled."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +10,14 @@ from tfc import compiler
 from tfc.backends.interfaces import Executable, Fixed, MemoryAnalysis, Nest
 from tfc.errors import ShapeError
 from tfc.frontend import tree
+from tfc.frontend.statics import Static, is_constant
 from tfc.frontend.tensor import Tensor, is_weak
 from tfc.frontend.trace import leak
 from tfc.frontend.tree import Structure
 from tfc.hlo.ir import Module
 from tfc.options import Options
 from tfc.passes.cost import CostAnalysis
+from tfc.tracebacks import api_boundary, hide_frames
 
 Leaf = tuple[np.dtype, tuple[int, ...], bool]  # of an argument: dtype, dimensions, weak
 
@@ -26,21 +28,57 @@ class Signature:
 
     structure: the containers of the arguments that are traced: (positional ones, named ones).
     leaves: each array in them.
-    statics: (position or name, type, value) of each argument that is a constant to the trace.
+    statics: each argument that is a constant to the trace.
     """
 
     structure: Structure
     leaves: tuple[Leaf, ...]
-    statics: tuple[tuple[int | str, type, Hashable], ...] = ()
+    statics: tuple[Static, ...] = ()
+
+    def traced(self) -> list[tuple[int | str, Structure]]:
+        """Each argument that is traced: its number, or its name if it was passed by name."""
+        positional, named = self.structure.children
+        skipped = {s.where for s in self.statics}
+        count = len(positional.children) + sum(isinstance(where, int) for where in skipped)
+        places = [n for n in range(count) if n not in skipped]
+        return [*zip(places, positional.children), *zip(map(str, named.keys), named.children)]
+
+    def leaf_places(self) -> list[int | str]:
+        """The number or the name of the argument that each leaf lies in."""
+        return [where for where, child in self.traced() for _ in tree.paths(child)]
+
+    def leaf_names(self, labels: Sequence[str]) -> list[str]:
+        """What each leaf is called, x or params['w'], given the names of numbered parameters."""
+        found: list[str] = []
+        for where, child in self.traced():
+            known = where if isinstance(where, str) else f"arg{where}"
+            if isinstance(where, int) and where < len(labels):
+                known = labels[where]
+            found += tree.paths(child, known)
+        return found
 
 
 class Compiled:
-    """A function compiled for one signature: takes and returns the same nested structures."""
+    """A function compiled for one signature: takes and returns the same nested structures.
 
-    def __init__(self, executable: Executable, arguments: Signature, results: Structure):
-        self.executable, self.arguments, self.results = executable, arguments, results
-        found = nests(arguments)
-        self.entry = None if found is None else executable.python_entry(found, results)
+    It can be pickled: whoever unpickles it compiles it again.
+    """
+
+    def __init__(self, lowered: "Lowered", executable: Executable, options: Options | None):
+        self.lowered, self.executable, self.options = lowered, executable, options
+        self.arguments, self.results = lowered.arguments, lowered.results
+        found = nests(self.arguments)
+        self.entry = None if found is None else executable.python_entry(found, self.results)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Machine code is of this process: another compiles again.
+        return Lowered.compile, (self.lowered, self.options)
+
+    def __copy__(self) -> "Compiled":
+        return self
+
+    def __deepcopy__(self, _: object) -> "Compiled":
+        return self  # nothing about it changes
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run with arguments of the structure, shapes and dtypes it was compiled for.
@@ -50,11 +88,15 @@ class Compiled:
         Raises:
             ShapeError: the arguments differ from those it was compiled for.
         """
-        if self.entry is not None and not named:
-            result = self.entry(*args)
-            if result is not NotImplemented:
-                return result
-        return self.run(self.arrays(*args, **named))
+        try:
+            if self.entry is not None and not named:
+                result = self.entry(*args)
+                if result is not NotImplemented:
+                    return result
+            return self.run(self.arrays(*args, **named))
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def arrays(self, *args: Any, **named: Any) -> list[np.ndarray]:
         """The array for each leaf of the arguments.
@@ -81,6 +123,7 @@ class Compiled:
         """The optimised module."""
         return self.executable.hlo
 
+    @api_boundary
     def as_text(self, stage: str = "hlo") -> str:
         """The program at a stage of its compilation.
 
@@ -111,6 +154,7 @@ class Lowered:
     results: Structure
     backend: str
 
+    @api_boundary
     def as_text(self, dialect: str = "hlo") -> str:
         """The module as text: "hlo" or "stablehlo".
 
@@ -119,6 +163,7 @@ class Lowered:
         """
         return compiler.module_text(self.hlo, dialect)
 
+    @api_boundary
     def compile(self, options: Options | None = None) -> Compiled:
         """Compile for the backend; `options` are taken from the environment when left out.
 
@@ -126,18 +171,22 @@ class Lowered:
             UnsupportedError: the backend lacks something that the module needs.
         """
         executable = compiler.compile(self.hlo, backend=self.backend, options=options)
-        return Compiled(executable, self.arguments, self.results)
+        return Compiled(self, executable, options)
 
 
 def nests(arguments: Signature) -> list[Nest | Fixed] | None:
-    """What each positional argument is; None for a signature with named ones."""
+    """What each positional argument is, if identity is enough to tell that a call fits.
+
+    None for a signature with named arguments, or static ones that are equal when they say so.
+    """
     positional, named = arguments.structure.children
-    if named.children or any(isinstance(where, str) for where, _, _ in arguments.statics):
+    if named.children:
         return None
     found: list[Nest | Fixed] = list(positional.children)
-    for where, _, value in arguments.statics:
-        if isinstance(where, int):
-            found.insert(where, Fixed(value))
+    for static in arguments.statics:
+        if isinstance(static.where, str) or not is_constant(static.value):
+            return None
+        found.insert(static.where, Fixed(static.value))
     return found
 
 

@@ -16,8 +16,10 @@ from tfc.hlo.shape import leaves
 from tfc.hlo.verifier import verify
 from tfc.options import Options
 from tfc.runtime.collection import paused_collection
+from tfc.tracebacks import api_boundary
 
 
+@api_boundary
 @paused_collection()
 def compile(
     module: Module,
@@ -41,6 +43,7 @@ def compile(
     return chosen.compiler.compile(module, options or Options.from_environment(), target)
 
 
+@api_boundary
 def emit_text(
     module: Module,
     stage: str,
@@ -68,6 +71,7 @@ def emit_text(
     return chosen.compiler.emit_text(module, stage, options or Options.from_environment(), target)
 
 
+@api_boundary
 def module_text(module: Module, dialect: str) -> str:
     """The text of a module, not yet compiled, as "hlo" or "stablehlo".
 
@@ -83,6 +87,7 @@ def module_text(module: Module, dialect: str) -> str:
     return exporter.export_text(module)
 
 
+@api_boundary
 @paused_collection()
 def compile_object(
     module: Module, name: str, target: Target | None = None, options: Options | None = None

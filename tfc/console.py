@@ -16,6 +16,7 @@ from tfc.hlo.ir import Module
 from tfc.hlo.lexer import Lexer
 from tfc.hlo.literal_text import parse_literal
 from tfc.hlo.shape import Shape, leaves
+from tfc.tracebacks import full_tracebacks
 
 
 class Failure(click.ClickException):
@@ -32,7 +33,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the chosen command."""
         try:
-            return super().invoke(ctx)
+            with full_tracebacks(bool(ctx.params.get("debug"))):
+                return super().invoke(ctx)
         except MemoryError as error:
             raise Failure(f"not enough memory: {error}") from error
         except (TfcError, OSError) as error:

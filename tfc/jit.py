@@ -9,42 +9,57 @@ Inside another traced function a jitted function becomes an HLO `call`.
 """
 
 import re
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import update_wrapper
-from inspect import Parameter, signature
+from functools import cache, partial, update_wrapper
+from inspect import Parameter
+from operator import attrgetter
+from types import MethodType
 from typing import Any, overload
 
 import numpy as np
 
 from tfc.compiled import Compiled, Leaf, Lowered, Signature, as_array
-from tfc.errors import TfcError, TraceError
+from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
+from tfc.frontend.arguments import Names, Numbers, choose, signature_of
 from tfc.frontend.program import Abstract, Program, call, trace_function
 from tfc.frontend.promotion import NOT_NUMERIC, as_tensor
+from tfc.frontend.statics import static
 from tfc.frontend.tensor import Tensor, is_weak
-from tfc.frontend.trace import current_trace, locate, open_traces
-from tfc.frontend.tree import Structure
+from tfc.frontend.trace import current_trace, for_user, open_traces
 from tfc.hlo.ir import Computation, Module
 from tfc.hlo.shape import Shape, element_type_of
 from tfc.options import Options
 from tfc.passes.donation import donation_attributes
+from tfc.tracebacks import api_boundary
 
 _MOST_QUICK = 4  # entries that a call tries before it takes the arguments apart itself
 
 
-@dataclass
+@dataclass(eq=False)
 class _Entry:
     """What the cache holds for one signature; the lock lets one thread make it while others wait.
 
-    It is reentrant, since a function may call itself with other static values.
+    It is reentrant, since compiling traces.
     """
 
     lock: threading.RLock = field(default_factory=threading.RLock)
     traced: tuple[Program, Computation] | None = None
     compiled: Compiled | None = None
+
+
+class _Threads(threading.local):
+    """The entries whose functions this thread is tracing."""
+
+    def __init__(self) -> None:
+        self.tracing: list[_Entry] = []
+
+
+_thread = _Threads()
 
 
 class JitFunction:
@@ -53,35 +68,29 @@ class JitFunction:
     def __init__(
         self,
         function: Callable[..., Any],
-        static_argnums: int | Sequence[int] = (),
-        donate_argnums: int | Sequence[int] = (),
+        static_argnums: Numbers = (),
+        donate_argnums: Numbers = (),
         backend: str = "cpu",
         options: Options | None = None,
+        *,
+        static_argnames: Names = (),
+        donate_argnames: Names = (),
     ):
+        _check_callable(function)
         update_wrapper(self, function)
         self.function, self.backend, self.options = function, backend, options
         self.name = re.sub(r"\W", "_", getattr(function, "__name__", "function"))
-        self._parameters = _parameters(function)
-        self.static_argnums = self._positions("static_argnums", static_argnums)
-        self.donate_argnums = self._positions("donate_argnums", donate_argnums)
-        if both := set(self.static_argnums) & set(self.donate_argnums):
-            raise TraceError(f"static arguments hold no memory to donate, got {sorted(both)}")
+        known = self._signature = signature_of(function)
+        self._labels = [p.name for p in known.parameters.values() if p.kind in _PLACES]
+        self.static = choose("static", self.name, known, static_argnums, static_argnames)
+        self.donated = choose("donate", self.name, known, donate_argnums, donate_argnames)
+        if both := self.static & self.donated:
+            raise TraceError(f"static arguments hold no memory to donate, got {both}")
         self._entries: dict[Signature, _Entry] = {}
         # Calls with nothing but NumPy arrays need only their dtypes and dimensions.
         self._direct: dict[tuple[Any, ...], Compiled] = {}
         # The entries of the signatures that were last new to them, to be tried in this order.
         self._quick: tuple[Callable[..., Any], ...] = ()
-
-    def _positions(self, what: str, numbers: int | Sequence[int]) -> tuple[int, ...]:
-        listed = (numbers,) if isinstance(numbers, int) else tuple(numbers)
-        count = len(self._parameters)
-        is_open = any(p.kind is Parameter.VAR_POSITIONAL for p in self._parameters)
-        for number in listed:
-            if number < -count or (number >= count and not is_open):
-                raise TraceError(
-                    f"{what} of {self.name} must be among its {count} arguments, got {number}"
-                )
-        return tuple(sorted({n % count if n < 0 else n for n in listed}))
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call the function: run it compiled, or emit a call into the function being traced.
@@ -89,30 +98,52 @@ class JitFunction:
         Raises:
             TraceError: the function uses a Tensor in a way that a graph cannot express.
         """
-        if not named and not open_traces.traces:
-            for entry in self._quick:
-                result = entry(*args)
-                if result is not NotImplemented:
-                    return result
-        return self._call(args, named)
+        try:
+            if not named and not open_traces.traces:
+                for entry in self._quick:
+                    result = entry(*args)
+                    if result is not NotImplemented:
+                        return result
+            return self._call(args, named)
+        except Exception as error:
+            for_user(error)
+            raise
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> "JitFunction": ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Any]: ...
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Any]:
+        """As a method: the instance becomes the first argument, which is to be static."""
+        return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """By name where it is found under its name, as functions are; else the function in it.
+
+        What was compiled is left behind, and made again when it is needed.
+        """
+        # cloudpickle sends what __main__ defines by value, as another process has another; that it
+        # is at work shows in its frame alone.
+        caller = sys._getframe(1).f_globals.get("__name__", "")
+        is_elsewhere = "cloudpickle" in caller and self.__module__ == "__main__"
+        if _is_found_by_name(self) and not is_elsewhere:
+            return self.__dict__["__qualname__"]
+        choices = self.static.numbers, self.donated.numbers, self.static.names, self.donated.names
+        return _remade, (self.function, self.backend, self.options, *choices)
 
     def _call(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Call with arguments of any form."""
-        try:
-            if current_trace() is not None:
-                return self._call_traced(args, named)
-            direct = None if named or self.static_argnums else _direct_key(args)
-            compiled = None if direct is None else self._direct.get(direct)
-            if compiled is not None:
-                return compiled.run(args)
-            compiled, arrays = self.bind(*args, **named)
-            self._prefer(compiled.entry)
-            if direct is not None:
-                self._direct[direct] = compiled
-            return compiled.run(arrays)
-        except TfcError as error:
-            locate(error)
-            raise
+        if current_trace() is not None:
+            return self._call_traced(args, named)
+        direct = None if named or self.static else _direct_key(args)
+        compiled = None if direct is None else self._direct.get(direct)
+        if compiled is not None:
+            return compiled.run(args)
+        compiled, arrays = self.bind(*args, **named)
+        self._prefer(compiled.entry)
+        if direct is not None:
+            self._direct[direct] = compiled
+        return compiled.run(arrays)
 
     def _prefer(self, entry: Callable[..., Any] | None) -> None:
         """Try an entry first from now on."""
@@ -133,8 +164,8 @@ class JitFunction:
         try:
             _, key = self._sign(args, named)
             return self._lower(key)
-        except TfcError as error:
-            locate(error)
+        except Exception as error:
+            for_user(error)
             raise
 
     def cache_size(self) -> int:
@@ -142,21 +173,32 @@ class JitFunction:
         return len(self._entries)
 
     def _sign(self, args: Sequence[Any], named: dict[str, Any]) -> tuple[list[Any], Signature]:
-        """The leaves of the traced arguments, and the signature of the call."""
-        known = self._parameters
-        static_names = {known[i].name for i in self.static_argnums if len(args) <= i < len(known)}
-        statics = [(i, type(args[i]), args[i]) for i in self.static_argnums if i < len(args)]
-        statics += [(k, type(v), v) for k, v in sorted(named.items()) if k in static_names]
-        for where, _, value in statics:
-            if type(value).__hash__ is None:
-                raise TraceError(
-                    f"static argument {where} of {self.name} must be hashable, got "
-                    f"{type(value).__name__}; pass a tuple, or a number"
-                )
-        traced = tuple(a for i, a in enumerate(args) if i not in self.static_argnums)
-        rest = {k: v for k, v in named.items() if k not in static_names}
+        """The leaves of the traced arguments, and the signature of the call.
+
+        Raises:
+            TraceError: a traced argument is no array, or a static one cannot be hashed.
+        """
+        numbers, names = self.static.numbers, self.static.names
+        statics = [static(n, self.name, args[n]) for n in numbers if n < len(args)]
+        statics += [static(k, self.name, named[k]) for k in sorted(names & named.keys())]
+        traced = tuple([a for n, a in enumerate(args) if n not in numbers])
+        rest = {k: v for k, v in named.items() if k not in names}
         leaves, structure = tree.flatten((traced, rest))
-        return leaves, Signature(structure, tuple(map(_describe, leaves)), tuple(statics))
+        described = tuple(map(_describe, leaves))
+        key = Signature(structure, described, tuple(statics))
+        for number, (dtype, _, _) in enumerate(described):
+            if dtype.kind in NOT_NUMERIC:
+                raise self._not_numeric(key, number, leaves[number])
+        return leaves, key
+
+    def _not_numeric(self, key: Signature, number: int, leaf: Any) -> TraceError:
+        """The error for a leaf that is no array, to be raised."""
+        name, where = key.leaf_names(self._labels)[number], key.leaf_places()[number]
+        option = f"static_arg{'nums' if isinstance(where, int) else 'names'}={where!r}"
+        return TraceError(
+            f"argument {name} of {self.name} must be an array or a number, got a value of type "
+            f"{type(leaf).__name__}; with {option} the function is compiled for each value of it"
+        )
 
     def _entry(self, key: Signature) -> _Entry:
         return self._entries.setdefault(key, _Entry())
@@ -170,58 +212,72 @@ class JitFunction:
 
     def _lower(self, key: Signature) -> Lowered:
         program, computation = self._trace(key)
-        positions = [i for i in range(len(self._parameters) + len(key.structure.children[0].keys))
-                     if i not in self.static_argnums]  # fmt: skip
-        donated = _leaves_of(key.structure.children[0], positions, self.donate_argnums)
+        chosen = {*self.donated.numbers, *self.donated.names}
+        donated = [n for n, where in enumerate(key.leaf_places()) if where in chosen]
         attributes = donation_attributes(computation, donated)
         module = Module(f"jit_{self.name}", computation, attributes)
         return Lowered(module, key, program.structure, self.backend)
 
     def _trace(self, key: Signature) -> tuple[Program, Computation]:
-        """The traced function and its computation; cached unless it captures outer Tensors."""
+        """The traced function and its computation; cached unless it captures outer Tensors.
+
+        Raises:
+            TraceError: the function calls itself with the same signature.
+        """
         entry = self._entry(key)
-        with entry.lock:
+        if entry.traced is not None:
+            return entry.traced
+        if entry in _thread.tracing:
+            raise TraceError(
+                f"{self.name} calls itself with arguments of the same shapes, so that tracing it "
+                "has no end; repeat with tfc.while_loop or tfc.fori_loop, or count down a static "
+                "argument"
+            )
+        # Within a trace others may wait for this thread: to wait for them could last forever.
+        is_locked = entry.lock.acquire(blocking=current_trace() is None)
+        _thread.tracing.append(entry)
+        try:
             if entry.traced is not None:
                 return entry.traced
-            names = [re.sub(r"\W+", "_", n).strip("_") for n in self._leaf_names(key)]
-            arguments = []
-            for name, (dtype, dims, weak) in zip(names, key.leaves):
-                if dtype.kind in NOT_NUMERIC:
-                    raise TraceError(
-                        f"argument {name} of {self.name} must be an array or a number; name it in "
-                        "static_argnums if the function is to be compiled for each of its values"
-                    )
-                arguments.append(Abstract(Shape(element_type_of(dtype), dims), weak))
-            program = trace_function(
-                self.name, lambda *tensors: self._call_python(key, tensors), arguments, names
-            )
+            program = self._program(key)
             traced = program, program.computation()
             if not program.captures:
                 entry.traced = traced
             return traced
+        finally:
+            _thread.tracing.remove(entry)
+            if is_locked:
+                entry.lock.release()
+
+    def _program(self, key: Signature) -> Program:
+        names = [re.sub(r"\W+", "_", n).strip("_") for n in key.leaf_names(self._labels)]
+        arguments = [
+            Abstract(Shape(element_type_of(dtype), dims), weak) for dtype, dims, weak in key.leaves
+        ]
+        return trace_function(
+            self.name, lambda *tensors: self._call_python(key, tensors), arguments, names
+        )
 
     def _call_python(self, key: Signature, tensors: Sequence[Tensor]) -> Any:
-        """The function itself, with Tensors in place of the traced arguments."""
+        """The function itself, with Tensors in place of the traced arguments.
+
+        Raises:
+            TraceError: the function does not take these arguments.
+        """
         traced, named = tree.unflatten(key.structure, tensors)
         args = list(traced)
-        for where, _, value in key.statics:
-            if isinstance(where, int):
-                args.insert(where, value)
+        for argument in key.statics:
+            if isinstance(argument.where, int):
+                args.insert(argument.where, argument.value)
             else:
-                named[where] = value
+                named[argument.where] = argument.value
+        try:
+            self._signature.bind(*args, **named)
+        except TypeError as error:
+            raise TraceError(
+                f"{self.name}{self._signature} cannot take these arguments: {error}"
+            ) from None
         return self.function(*args, **named)
-
-    def _leaf_names(self, key: Signature) -> list[str]:
-        """What each traced leaf is called: x, params_w, layers_0_w …"""
-        positional, named = key.structure.children
-        known = [p.name for p in self._parameters if p.kind is not Parameter.VAR_POSITIONAL]
-        count = len(positional.children) + len(self.static_argnums)
-        labels = [known[i] if i < len(known) else f"arg{i}" for i in range(count)]
-        traced = [label for i, label in enumerate(labels) if i not in self.static_argnums]
-        found = [n for c, label in zip(positional.children, traced) for n in tree.paths(c, label)]
-        return found + [
-            n for k, c in zip(named.keys, named.children) for n in tree.paths(c, str(k))
-        ]
 
     def _call_traced(self, args: Sequence[Any], named: dict[str, Any]) -> Any:
         """Emit a call into the current trace; what the function captures is passed along."""
@@ -236,13 +292,50 @@ class JitFunction:
         )
 
 
-def _parameters(function: Callable[..., Any]) -> list[Parameter]:
-    """The positional parameters of a function; none where Python cannot tell."""
+_PLACES = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _check_callable(function: Any) -> None:
+    """Check that a function is one.
+
+    Raises:
+        TraceError: it is something else, such as what @classmethod makes.
+    """
+    if isinstance(function, (classmethod, staticmethod)):
+        kind = type(function).__name__
+        raise TraceError(f"tfc.jit takes a function, got a {kind}; write @{kind} above @tfc.jit")
+    if not callable(function):
+        raise TraceError(f"tfc.jit takes a function, got {function!r}")
+
+
+def _is_found_by_name(function: Any) -> bool:
+    """True if its module has it under its name, so that the name is enough to find it again."""
     try:
-        found = signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return [Parameter("args", Parameter.VAR_POSITIONAL)]
-    return [p for p in found if p.kind not in (Parameter.KEYWORD_ONLY, Parameter.VAR_KEYWORD)]
+        return attrgetter(function.__qualname__)(sys.modules[function.__module__]) is function
+    except (AttributeError, KeyError, TypeError):
+        return False
+
+
+def _remade(
+    function: Callable[..., Any],
+    backend: str,
+    options: Options | None,
+    static_numbers: tuple[int, ...],
+    donated_numbers: tuple[int, ...],
+    static_names: frozenset[str],
+    donated_names: frozenset[str],
+) -> JitFunction:
+    """The JitFunction that was pickled: one for all copies where the function is always there."""
+    make = _shared if _is_found_by_name(function) else JitFunction
+    return make(
+        function, static_numbers, donated_numbers, backend, options,
+        static_argnames=static_names, donate_argnames=donated_names,
+    )  # fmt: skip
+
+
+@cache
+def _shared(*args: Any, **named: Any) -> JitFunction:
+    return JitFunction(*args, **named)
 
 
 def _direct_key(args: Sequence[Any]) -> tuple[Any, ...] | None:
@@ -260,59 +353,69 @@ def _describe(leaf: Any) -> Leaf:
     return array.dtype, array.shape, is_weak(leaf)
 
 
-def _leaves_of(positional: Structure, positions: Sequence[int], chosen: Sequence[int]) -> list[int]:
-    """The numbers of the leaves that lie in the chosen arguments."""
-    found, start = [], 0
-    for position, child in zip(positions, positional.children):
-        count = len(tree.paths(child))
-        if position in chosen:
-            found.extend(range(start, start + count))
-        start += count
-    return found
-
-
 @overload
 def jit(
     function: Callable[..., Any],
-    static_argnums: int | Sequence[int] = (),
-    donate_argnums: int | Sequence[int] = (),
+    static_argnums: Numbers = (),
+    donate_argnums: Numbers = (),
     backend: str = "cpu",
     options: Options | None = None,
+    *,
+    static_argnames: Names = (),
+    donate_argnames: Names = (),
 ) -> JitFunction: ...
 @overload
 def jit(
     function: None = None,
-    static_argnums: int | Sequence[int] = (),
-    donate_argnums: int | Sequence[int] = (),
+    static_argnums: Numbers = (),
+    donate_argnums: Numbers = (),
     backend: str = "cpu",
     options: Options | None = None,
+    *,
+    static_argnames: Names = (),
+    donate_argnames: Names = (),
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
+@api_boundary
 def jit(
     function: Callable[..., Any] | None = None,
-    static_argnums: int | Sequence[int] = (),
-    donate_argnums: int | Sequence[int] = (),
+    static_argnums: Numbers = (),
+    donate_argnums: Numbers = (),
     backend: str = "cpu",
     options: Options | None = None,
+    *,
+    static_argnames: Names = (),
+    donate_argnames: Names = (),
 ) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
     """Compile a function when it is called: jit(f), @jit, or @jit(backend="gpu").
 
     Arguments may be arrays, Python numbers, and dicts, lists and tuples of them; results likewise.
+    A method is decorated by @partial(jit, static_argnums=0): the function is then compiled for each
+    object, told apart by its class's __eq__, and what it reads of it must not change.
 
     Args:
         static_argnums: arguments that are Python values to the function, not arrays: hashable;
-            the function is compiled again for each value.
+            the function is compiled again for each value. Negative numbers count from the end.
+        static_argnames: the same by name, also for arguments that are only passed by name. A number
+            stands for the name of its argument and a name for its number.
         donate_argnums: arguments whose memory the caller gives up: results of their shape and dtype
             are written there, and what is returned is that very array where it is writable, row-
             major and no part of another argument (else a copy of it). A donated array must not be
             used after the call, as in JAX, which leaves it deleted; here its values are undefined.
+        donate_argnames: the same by name.
         backend: "cpu", "gpu", "interpreter", or one that another package offers.
         options: how to compile; taken from the environment when left out.
 
     Raises:
-        TraceError: a number in static_argnums or donate_argnums that is no argument.
+        TraceError: a number or a name that is no argument's, or what is to be compiled is no
+            function.
     """
-    if function is None:
-        return lambda decorated: JitFunction(
-            decorated, static_argnums, donate_argnums, backend, options
-        )
-    return JitFunction(function, static_argnums, donate_argnums, backend, options)
+    make = partial(
+        JitFunction,
+        static_argnums=static_argnums,
+        donate_argnums=donate_argnums,
+        backend=backend,
+        options=options,
+        static_argnames=static_argnames,
+        donate_argnames=donate_argnames,
+    )
+    return api_boundary(make) if function is None else make(function)

@@ -69,6 +69,19 @@ def threads_from_environment(environment: Mapping[str, str] | None = None) -> in
     return int(stated)
 
 
+def full_traceback_from_environment(environment: Mapping[str, str] | None = None) -> bool:
+    """True if TFC_TRACEBACK asks for tfc's own frames in the tracebacks of errors.
+
+    Raises:
+        TfcError: it is neither "full" nor "short".
+    """
+    found = os.environ if environment is None else environment
+    stated = found.get("TFC_TRACEBACK", "").strip().lower()
+    if stated not in ("", "full", "short"):
+        raise TfcError(f"TFC_TRACEBACK must be full or short, got '{found['TFC_TRACEBACK']}'")
+    return stated == "full"
+
+
 def _names(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
     """The words between the commas."""
     return tuple(filter(None, (word.strip() for word in environment.get(name, "").split(","))))

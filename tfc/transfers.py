@@ -18,8 +18,10 @@ from tfc.hlo.value_text import parse_shape
 from tfc.runtime.arrays import Spec, copied
 from tfc.runtime.functions import as_value
 from tfc.runtime.transfers import FROM_PROGRAM, INFEED, OUTFEED, TO_PROGRAM, put, receive
+from tfc.tracebacks import api_boundary
 
 
+@api_boundary
 def transfer_to_infeed(value: Any, *, device: int = 0) -> None:
     """Queue a value for the next infeed of the program on a device; does not wait.
 
@@ -28,6 +30,7 @@ def transfer_to_infeed(value: Any, *, device: int = 0) -> None:
     put((INFEED, 0, device), copied(as_value(value)))
 
 
+@api_boundary
 def transfer_from_outfeed(
     shape: AnyShape | str, *, device: int = 0, timeout: float | None = None
 ) -> Any:
@@ -45,11 +48,13 @@ def transfer_from_outfeed(
     return receive((OUTFEED, 0, device), _spec(shape), "the outfeed", timeout)
 
 
+@api_boundary
 def transfer_to_channel(channel: int, value: Any, *, device: int = 0) -> None:
     """Queue a value for a `recv` with that channel_id and is_host_transfer=true."""
     put((TO_PROGRAM, channel, device), copied(as_value(value)))
 
 
+@api_boundary
 def transfer_from_channel(
     channel: int, shape: AnyShape | str, *, device: int = 0, timeout: float | None = None
 ) -> Any:

@@ -18,6 +18,7 @@ from tfc.errors import TfcError
 from tfc.files import write_files
 from tfc.hlo.ir import Module
 from tfc.options import Options
+from tfc.tracebacks import api_boundary
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class AotResult:
     object_size: int
 
 
+@api_boundary
 def compile(
     source: Any,
     *args: Any,

@@ -22,6 +22,7 @@ from tfc.passes.cost import CostAnalysis, cost_analysis
 from tfc.passes.report import PipelineReport
 from tfc.pictures.arena import LiveBuffer, arena_svg
 from tfc.runtime.replicas import run_devices
+from tfc.tracebacks import api_boundary
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,19 @@ class Executable(ABC):
             ShapeError: the arguments do not fit the parameters.
         """
 
+    @api_boundary
+    def __reduce__(self) -> Any:
+        raise UnsupportedError(
+            "an executable is machine code in the memory of this process and cannot be pickled; "
+            "pickle its `source`, a module, and pass that to tfc.compile"
+        )
+
+    def __copy__(self) -> "Executable":
+        return self
+
+    def __deepcopy__(self, _: object) -> "Executable":
+        return self  # nothing about it changes
+
     def python_entry(
         self, arguments: Sequence[Nest | Fixed], result: Nest
     ) -> Callable[..., Any] | None:
@@ -177,6 +191,7 @@ class Executable(ABC):
         """
         return None
 
+    @api_boundary
     def run_replicas(self, arguments: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
         """Run on all devices of the module at the same time, each in a thread of its own.
 

@@ -20,11 +20,13 @@ from tfc.hlo.op import Value
 from tfc.hlo.shape import AnyShape, Shape
 from tfc.options import Options
 from tfc.passes.report import PipelineReport
+from tfc.tracebacks import api_boundary
 
 
 class InterpreterExecutable(Executable):
     """Evaluates the module anew at each call."""
 
+    @api_boundary
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
         self.check_arguments(arguments)
         remaining = iter(arguments)

@@ -29,6 +29,7 @@ from tfc.frontend.reverse import (
 from tfc.frontend.tensor import Tensor, evaluable
 from tfc.frontend.trace import current_trace
 from tfc.hlo.ir import Computation
+from tfc.tracebacks import api_boundary
 
 
 class _Pulled:
@@ -86,6 +87,7 @@ def grad(
     """
     both = value_and_grad(function, argnums, has_aux)
 
+    @api_boundary
     @wraps(function)
     def gradient(*args: Any, **named: Any) -> Any:
         value, found = both(*args, **named)
@@ -142,6 +144,7 @@ def _check_value(value: Any, has_aux: bool) -> None:
         raise TraceError(f"grad requires a function whose result is a float scalar, got {got}")
 
 
+@api_boundary
 def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
     """The value of a function, and the function that takes a cotangent back to its arguments.
 

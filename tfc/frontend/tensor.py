@@ -6,20 +6,31 @@ which those functions enter when they are defined (@traceable).
 
 from collections.abc import Callable, Iterator
 from functools import wraps
+from types import FunctionType
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
-from tfc.errors import TfcError
+from tfc.errors import TraceError
 from tfc.frontend import tree
-from tfc.frontend.trace import Trace, current_trace, inner_trace, locate, refusal
+from tfc.frontend.trace import (
+    Trace,
+    current_trace,
+    for_user,
+    inner_trace,
+    leak,
+    open_traces,
+    refusal,
+)
 from tfc.hlo import builder
 from tfc.hlo.evaluator import evaluate_computation
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
+from tfc.tracebacks import api_boundary
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
@@ -58,6 +69,15 @@ def _keep_weak(result: Any, *operands: Any) -> Any:
     return result
 
 
+def _with_boundaries(kind: type[T]) -> type[T]:
+    """The class, whose methods let errors out without the frames of tfc, as functions do."""
+    for name, member in list(vars(kind).items()):
+        if isinstance(member, FunctionType) and name != "__init__":
+            setattr(kind, name, api_boundary(member))
+    return kind
+
+
+@_with_boundaries
 class Tensor:
     """A value of a function being traced: an instruction, and the trace it belongs to.
 
@@ -118,42 +138,66 @@ class Tensor:
 
     # Data that only exists when the program runs cannot steer the Python that is being traced.
 
+    def _unknown(self, message: str) -> TraceError:
+        """The error for a need of the value, to be raised: `message`, or that the Tensor leaked."""
+        if self.trace not in open_traces.traces:
+            return leak(self.instruction, self.trace)
+        return refusal(message)
+
     def __bool__(self) -> bool:
-        raise refusal(f"the truth value of {self!r} is not known while tracing; {_CHOICES}")
+        raise self._unknown(f"the truth value of {self!r} is not known while tracing; {_CHOICES}")
 
     def __int__(self) -> int:
-        raise refusal(
+        raise self._unknown(
             f"int() needs the value of {self!r}, not known while tracing; use .astype(int)"
         )
 
     def __float__(self) -> float:
-        raise refusal(
+        raise self._unknown(
             f"float() needs the value of {self!r}, not known while tracing; use .astype(float)"
         )
 
     def __complex__(self) -> complex:
-        raise refusal(f"complex() needs the value of {self!r}, which is not known while tracing")
+        raise self._unknown(
+            f"complex() needs the value of {self!r}, which is not known while tracing"
+        )
 
     def __index__(self) -> int:
-        raise refusal(
+        raise self._unknown(
             f"{self!r} is used as an index or a count, but its value is not known while tracing; "
             "use an argument named in static_argnums, or select with tfc.numpy.where, or repeat "
             "with tfc.while_loop or tfc.fori_loop"
         )
 
     def __array__(self, *_: object, **__: object) -> np.ndarray:
-        raise refusal(
+        raise self._unknown(
             f"{self!r} has no value while tracing, so NumPy cannot convert it to an array; use the "
             f"functions of tfc.numpy on it; {_CHOICES}"
         )
 
     def item(self) -> Any:
         """Refused: a traced value is not known yet."""
-        raise refusal(f"item() needs the value of {self!r}, not known while tracing; {_CHOICES}")
+        raise self._unknown(
+            f"item() needs the value of {self!r}, not known while tracing; {_CHOICES}"
+        )
 
     def tolist(self) -> Any:
         """Refused: a traced value is not known yet."""
-        raise refusal(f"tolist() needs the values of {self!r}, which are not known while tracing")
+        raise self._unknown(
+            f"tolist() needs the values of {self!r}, which are not known while tracing"
+        )
+
+    def __reduce__(self) -> Any:
+        raise self._unknown(
+            f"{self!r} has no value while tracing, so it cannot be pickled; return it from the "
+            "traced function"
+        )
+
+    def __copy__(self) -> "Tensor":
+        return self  # nothing about it changes
+
+    def __deepcopy__(self, _: object) -> "Tensor":
+        return self
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -271,8 +315,8 @@ def evaluable(function: Callable[P, R]) -> Callable[P, R]:
             if current_trace() is not None:
                 return function(*args, **named)
             return evaluate_now(function, *args, **named)
-        except TfcError as error:
-            locate(error)
+        except Exception as error:
+            for_user(error)
             raise
 
     return wrapper

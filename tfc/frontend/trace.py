@@ -9,7 +9,6 @@ Each thread has its own stack of open traces.
 """
 
 import linecache
-import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -20,8 +19,7 @@ from tfc.errors import TfcError, TraceError
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Metadata
 from tfc.hlo.shape import AnyShape
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+from tfc.tracebacks import PACKAGE, hide_frames, is_own_frame
 
 
 class _Threads(threading.local):
@@ -119,7 +117,11 @@ def emit(
 def user_location() -> tuple[str, int]:
     """File and line of the innermost call from outside the tfc package; ("", 0) if none."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    # Every instruction asks for this: most frames are told by their file alone.
+    while frame is not None and (
+        (file := frame.f_code.co_filename).startswith(PACKAGE)
+        or (file.startswith("<") and is_own_frame(frame))
+    ):
         frame = frame.f_back
     return (frame.f_code.co_filename, frame.f_lineno) if frame else ("", 0)
 
@@ -151,6 +153,13 @@ def locate(error: TfcError) -> None:
         error.add_note(f"for {_show(made.source_file, made.source_line)}")
 
 
+def for_user(error: Exception) -> None:
+    """Make an error ready to leave tfc: it shows the user's line, and no frames of tfc."""
+    if isinstance(error, TfcError):
+        locate(error)
+    hide_frames(error)
+
+
 def refusal(message: str) -> TraceError:
     """A TraceError that shows the user's line, to be raised."""
     error = TraceError(message)
@@ -164,6 +173,6 @@ def leak(instruction: Instruction, owner: Trace) -> TraceError:
     where = f" at {_show(made.source_file, made.source_line)}" if made and made.source_file else ""
     return refusal(
         f"a Tensor {instruction.shape.without_layout()} leaked out of {owner.name}, whose trace is "
-        f"finished or belongs to another function; it was made{where}. Return it from the traced "
-        "function, or pass it as an argument, instead of storing it."
+        f"finished or belongs to another function or thread; it was made{where}. Return it from "
+        "the traced function, or pass it as an argument, instead of storing it."
     )

@@ -10,11 +10,13 @@ from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import Call, Value, op_named
 from tfc.hlo.shape import AnyShape, Shape
 from tfc.runtime.replicas import run_devices, running_one_of
+from tfc.tracebacks import api_boundary
 
 # (instruction, operand values, how to evaluate a called computation) -> its value
 Step = Callable[[Instruction, Sequence[Value], Call], Value]
 
 
+@api_boundary
 def evaluate(module: Module, *arrays: object) -> Value:
     """The value of a module's entry for given arguments.
 
@@ -36,6 +38,7 @@ def evaluate(module: Module, *arrays: object) -> Value:
         return evaluate_computation(module.entry, values)
 
 
+@api_boundary
 def evaluate_replicas(module: Module, *arrays: Sequence[object]) -> list[Value]:
     """The value for each device of a module that runs on several, each a thread.
 

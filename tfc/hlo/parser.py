@@ -26,8 +26,10 @@ from tfc.hlo.lexer import Lexer
 from tfc.hlo.shape import AnyShape
 from tfc.hlo.value_text import parse_list, parse_shape
 from tfc.hlo.verifier import verify
+from tfc.tracebacks import api_boundary
 
 
+@api_boundary
 def parse(text: str, file: str = "<text>", fill_constants: str | None = None) -> Module:
     """The module that a text describes, verified.
 

@@ -25,11 +25,13 @@ from tfc.hlo.devices import device_counts
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import Attribute, op_named
 from tfc.hlo.shape import leaves
+from tfc.tracebacks import api_boundary
 
 # Computations found right; they do not change.
 _RIGHT: WeakSet[Computation] = WeakSet()
 
 
+@api_boundary
 def verify(module: Module, known: dict[Hashable, object] | None = None) -> None:
     """Check every invariant of a module; computations that have been checked are not again.
 

@@ -28,6 +28,7 @@ from tfc.imported import ImportedFunction
 from tfc.jit import JitFunction
 from tfc.passes.cost import KernelCost
 from tfc.profiling.peaks import Peaks
+from tfc.tracebacks import api_boundary
 
 COLUMNS = ("kernel", "kind", "runs", "ms", "share", "GFLOP/s", "GB/s", "of limit")
 
@@ -185,6 +186,7 @@ def _trace_arguments(kernel: KernelProfile) -> dict[str, Any]:
     }
 
 
+@api_boundary
 def profile(program: Any, *arguments: Any, runs: int = 10, peaks: Peaks | None = None) -> Profile:
     """Run a program a number of times with clocks around its kernels.
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from tfc.errors import TfcError, UnsupportedError
 from tfc.runtime.arrays import Spec, Value, address, check, copied, empty, store, view
+from tfc.tracebacks import api_boundary
 
 _NATIVE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
@@ -63,6 +64,7 @@ def as_value(value: Any) -> Value:
 _targets: dict[str, Target] = {}
 
 
+@api_boundary
 def register_custom_call(name: str, target: Any, platform: str = "cpu") -> None:
     """Say which function custom calls of a name run, from now on; code compiled before keeps its.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tfc.errors import TfcError
 from tfc.options import threads_from_environment
+from tfc.tracebacks import api_boundary
 
 MOST_THREADS = 256
 
@@ -29,6 +30,7 @@ class _Setting:
 _setting = _Setting()
 
 
+@api_boundary
 def set_threads(threads: int) -> None:
     """Say how many threads the kernels of compiled programs may use, from the next call on.
 

@@ -40,6 +40,7 @@ from tfc.pictures.arena import LiveBuffer
 from tfc.pictures.categories import category
 from tfc.runtime.functions import reraise
 from tfc.runtime.replicas import running_one_of
+from tfc.tracebacks import hide_frames
 
 _TRANSFERS = HostTransferManager()
 _NOTHING = nullcontext()
@@ -138,10 +139,18 @@ class CpuExecutable(Executable):
         self._quick = self.python_entry((leaf,) * len(self.parameter_shapes), flat)
 
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
-        if self._quick is not None:
-            results = self._quick(*arguments)
-            if results is not NotImplemented:
-                return results
+        try:
+            if self._quick is not None:
+                results = self._quick(*arguments)
+                if results is not NotImplemented:
+                    return results
+            return self._call(arguments)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    def _call(self, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Call with arrays of any layout."""
         self.check_arguments(arguments)
         # A NumPy scalar has no memory that lasts: its address is that of a temporary array.
         passed = [

@@ -12,6 +12,7 @@ from tfc.hlo.shape import leaves
 from tfc.options import Options
 from tfc.passes import KernelKinds, PipelineReport, default_pipeline
 from tfc.passes.aliases import Sources, own_leaves
+from tfc.tracebacks import api_boundary
 
 KERNEL_KINDS = KernelKinds(several_results=True, dear_calls=True)
 DEFAULT_TARGET = "nvptx64-nvidia-cuda,sm_80"
@@ -33,6 +34,7 @@ class GpuExecutable(Executable):
             )
         self._ptx = compile_ptx(self._llvm, target)
 
+    @api_boundary
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
         raise UnsupportedError(
             "the GPU backend compiles to PTX but does not run it in this version: "
