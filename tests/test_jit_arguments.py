@@ -3,7 +3,7 @@
 import inspect
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import partial
+from functools import partial, wraps
 
 import numpy as np
 import pytest
@@ -138,6 +138,33 @@ def test_a_call_that_python_would_refuse_is_refused(args):
         jit(plain)(*args)
     with pytest.raises(TypeError):
         jit(plain)(*args)
+
+
+def test_a_wrapper_may_take_other_arguments_than_what_it_wraps():
+    def scaled(scale, x):
+        return x * scale
+
+    @wraps(scaled)
+    def doubled(x):
+        return scaled(2, x)
+
+    np.testing.assert_array_equal(jit(doubled)(X), X * 2)
+    np.testing.assert_array_equal(jit(partial(scaled, 3))(X), X * 3)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tfc.grad(plain)(X),
+        lambda: tfc.vjp(jit(plain), X),
+        lambda: tfc.cond(True, plain, plain, X),
+        lambda: tfc.while_loop(lambda x: True, plain, X),
+        lambda: tfc.fori_loop(0, 3, lambda: X, X),
+    ],
+)
+def test_functions_that_are_given_to_tfc_must_take_its_arguments(call):
+    with pytest.raises(TraceError, match="cannot take these arguments: "):
+        call()
 
 
 @pytest.mark.parametrize("value", [None, 3, classmethod(plain), staticmethod(plain)])

@@ -4,6 +4,7 @@
 
 import threading
 from collections import namedtuple
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -120,6 +121,132 @@ def test_a_leaked_tensor_is_refused_and_its_origin_shown():
                 lambda: jit(lambda y: y)(kept[0])):  # fmt: skip
         with pytest.raises(TraceError, match=r"f32\[3\] leaked out of keep.*# made here"):
             use()
+
+
+def test_a_leaked_tensor_says_so_whatever_it_is_used_for():
+    class Layer:
+        kept = None
+
+        def __call__(self, x):
+            self.kept = x * 2  # made here
+            return x
+
+    layer = Layer()
+    jit(layer)(X)
+    for use in (bool, int, float, complex, list, np.asarray, np.sin, lambda x: [1][x],
+                lambda x: 1 if x > 0 else 2, lambda x: x in [1], lambda x: x.item(), abs,
+                lambda x: tfc.cond(x[0] > 0, abs, abs, x), lambda x: tfc.vjp(tnp.sin, x),
+                jit(lambda x: x).lower(X).compile()):  # fmt: skip
+        with pytest.raises(TraceError, match=r"leaked out of .*# made here") as error:
+            use(layer.kept)
+        assert "test_tracing.py:" in error.value.__notes__[0]
+
+
+def test_a_tensor_is_of_the_thread_that_traces():
+    caught = []
+
+    def f(x):
+        def work():
+            try:
+                tnp.sin(x)
+            except TraceError as error:
+                caught.append(str(error))
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        return x
+
+    jit(f)(X)
+    assert "belongs to another function or thread" in caught[0]
+
+
+def test_a_function_that_calls_itself_without_end_is_refused():
+    @jit
+    def endless(x):
+        return endless(x + 1)
+
+    @jit
+    def even(x):
+        return odd(x)
+
+    @jit
+    def odd(x):
+        return even(x)
+
+    for function, name in ((endless, "endless"), (even, "even"), (tfc.grad(odd), "odd")):
+        with pytest.raises(TraceError, match=f"{name} calls itself with arguments of the same"):
+            function(X)
+
+    def unending(x):
+        return unending(x + 1)
+
+    with pytest.raises(RecursionError):
+        jit(unending)(X)
+
+
+def test_recursion_that_ends_is_traced():
+    @jit
+    def halves(x):
+        return x if x.size == 1 else halves(x[: x.size // 2]) + halves(x[x.size // 2 :])
+
+    np.testing.assert_array_equal(halves(np.arange(8.0)), [28])
+
+
+def test_threads_that_trace_functions_of_each_other_do_not_wait_for_each_other():
+    meet, refused = threading.Barrier(2), []
+
+    def waits():
+        with suppress(threading.BrokenBarrierError):
+            meet.wait(10)
+
+    @jit
+    def one(x):
+        waits()
+        return two(x)
+
+    @jit
+    def two(x):
+        waits()
+        return one(x)
+
+    def work(function):
+        try:
+            function(X)
+        except TraceError as error:
+            refused.append(str(error))
+        meet.abort()
+
+    threads = [threading.Thread(target=work, args=[f], daemon=True) for f in (one, two)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert len(refused) == 2
+
+
+def test_threads_share_what_is_called_by_what_they_trace():
+    traces, barrier, results = [], threading.Barrier(6), []
+
+    @jit
+    def inner(x):
+        traces.append(x)
+        return x * 2
+
+    functions = [jit(lambda x, n=n: inner(x) + n) for n in range(6)]
+
+    def work(function):
+        barrier.wait()
+        results.append(function(X).sum())
+
+    threads = [threading.Thread(target=work, args=[f]) for f in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == [6 + 3 * n for n in range(6)]
+    assert 1 <= len(traces) <= 6
 
 
 def test_tensors_hash_by_identity_and_compare_elementwise():

@@ -25,7 +25,7 @@ from tfc.compiled import Compiled, Leaf, Lowered, Signature, as_array
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
-from tfc.frontend.arguments import Names, Numbers, choose, signature_of
+from tfc.frontend.arguments import Names, Numbers, call_python, choose, signature_of
 from tfc.frontend.program import Abstract, Program, call, trace_function
 from tfc.frontend.promotion import NOT_NUMERIC, as_tensor
 from tfc.frontend.statics import static
@@ -80,7 +80,7 @@ class JitFunction:
         update_wrapper(self, function)
         self.function, self.backend, self.options = function, backend, options
         self.name = re.sub(r"\W", "_", getattr(function, "__name__", "function"))
-        known = self._signature = signature_of(function)
+        known = signature_of(function)
         self._labels = [p.name for p in known.parameters.values() if p.kind in _PLACES]
         self.static = choose("static", self.name, known, static_argnums, static_argnames)
         self.donated = choose("donate", self.name, known, donate_argnums, donate_argnames)
@@ -259,11 +259,7 @@ class JitFunction:
         )
 
     def _call_python(self, key: Signature, tensors: Sequence[Tensor]) -> Any:
-        """The function itself, with Tensors in place of the traced arguments.
-
-        Raises:
-            TraceError: the function does not take these arguments.
-        """
+        """The function itself, with Tensors in place of the traced arguments."""
         traced, named = tree.unflatten(key.structure, tensors)
         args = list(traced)
         for argument in key.statics:
@@ -271,13 +267,7 @@ class JitFunction:
                 args.insert(argument.where, argument.value)
             else:
                 named[argument.where] = argument.value
-        try:
-            self._signature.bind(*args, **named)
-        except TypeError as error:
-            raise TraceError(
-                f"{self.name}{self._signature} cannot take these arguments: {error}"
-            ) from None
-        return self.function(*args, **named)
+        return call_python(self.function, *args, **named)
 
     def _call_traced(self, args: Sequence[Any], named: dict[str, Any]) -> Any:
         """Emit a call into the current trace; what the function captures is passed along."""

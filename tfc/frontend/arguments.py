@@ -49,6 +49,24 @@ def signature_of(function: Callable[..., Any]) -> Signature:
         return _UNKNOWN
 
 
+def call_python(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """The result of a user's function.
+
+    Raises:
+        TraceError: it does not take these arguments.
+    """
+    try:
+        known = signature(function, follow_wrapped=False)
+    except (TypeError, ValueError):
+        return function(*args, **named)
+    try:
+        known.bind(*args, **named)
+    except TypeError as error:
+        called = getattr(function, "__name__", "the function")
+        raise TraceError(f"{called}{known} cannot take these arguments: {error}") from None
+    return function(*args, **named)
+
+
 def choose(option: str, called: str, known: Signature, numbers: Numbers, names: Names) -> Chosen:
     """The arguments that an option such as "static" names, by `numbers`, by `names` or both.
 

@@ -12,6 +12,7 @@ import numpy as np
 from tfc.errors import ShapeError, TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
+from tfc.frontend.arguments import call_python
 from tfc.frontend.program import Abstract, Program, rebind, trace_function, union_of_captures
 from tfc.frontend.promotion import as_tensor, cast, result_type
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
@@ -67,7 +68,7 @@ def cond(
 
 def _on_leaves(function: Callable[..., Any], structure: Structure) -> Callable[..., Any]:
     """The function of flat leaves that a function of nested arguments is."""
-    return lambda *leaves: function(*tree.unflatten(structure, leaves))
+    return lambda *leaves: call_python(function, *tree.unflatten(structure, leaves))
 
 
 def _with_structure(structure: Structure, values: Sequence[Tensor], weak: Sequence[bool]) -> Any:
@@ -140,7 +141,7 @@ def while_loop(
 
 
 def _of_state(function: Callable[[Any], Any], structure: Structure) -> Callable[..., Any]:
-    return lambda *leaves: function(tree.unflatten(structure, leaves))
+    return lambda *leaves: call_python(function, tree.unflatten(structure, leaves))
 
 
 def _trace_body(
@@ -236,7 +237,7 @@ def fori_loop(
 
     def advance(state: tuple[Tensor, Any]) -> tuple[Tensor, Any]:
         number, value = state
-        return number + 1, body_fn(number, value)
+        return number + 1, call_python(body_fn, number, value)
 
     counter = Tensor(start.instruction, start.trace, weak)
     return while_loop(lambda state: state[0] < limit, advance, (counter, init))[1]

@@ -16,6 +16,7 @@ from typing import Any
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
+from tfc.frontend.arguments import call_python
 from tfc.frontend.program import Abstract, Program, trace_function
 from tfc.frontend.promotion import as_tensor, cast
 from tfc.frontend.reverse import (
@@ -50,7 +51,7 @@ class _Pulled:
                 )
         self.program: Program = trace_function(
             getattr(function, "__name__", "function"),
-            lambda *given: function(*tree.unflatten(self.structure, given)),
+            lambda *given: call_python(function, *tree.unflatten(self.structure, given)),
             [Abstract.of(t) for t in self.tensors],
         )
         captured = [ops.wrap(c) for c in self.program.captures]
@@ -114,7 +115,7 @@ def value_and_grad(
             filled = list(args)
             for place, value in zip(places, chosen):
                 filled[place] = value
-            return function(*filled, **named)
+            return call_python(function, *filled, **named)
 
         of_chosen.__name__ = getattr(function, "__name__", "function")
         pulled = _Pulled(of_chosen, tuple(args[p] for p in places), "grad")
