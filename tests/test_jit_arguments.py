@@ -234,6 +234,8 @@ def test_a_method_whose_object_is_traced_says_what_to_do():
         TraceError, match=r"argument other of positional .* static_argnames='other'"
     ):
         jit(positional)(X, 1, other="text")
+    with pytest.raises(TraceError, match=r"argument x of plain must be .* got an array of <U1"):
+        jit(plain)(np.array(["a"]), 1)
 
 
 class Equal:

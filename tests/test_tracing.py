@@ -39,6 +39,12 @@ def test_unflatten_is_the_inverse_of_flatten(value):
     assert hash(structure) == hash(tree.flatten(value)[1])
 
 
+def test_tensors_are_shown_by_their_shape():
+    shown = []
+    jit(lambda x: shown.append(f"{x} {x!r}") or x)(X)
+    assert shown == ["Tensor(f32[3]) Tensor(f32[3])"]
+
+
 def test_dictionaries_are_taken_in_the_order_of_their_keys():
     assert tree.flatten({"b": 1, "a": 2})[0] == [2, 1]
     paths = tree.paths(tree.flatten({"b": Point(1, 2), "a": [3]})[1], "p")
@@ -54,6 +60,9 @@ REFUSED = [
     (lambda x: x.item(), "item()"), (lambda x: tnp.zeros(x), "static_argnums"),
     (lambda x: tnp.arange(x), "static_argnums"), (lambda x: max(x, 2), "truth value"),
     (lambda x: "text", "an array, a number or a Tensor is needed"),
+    (lambda x: f"{x:.2f}", r"the format '\.2f' needs the value"),
+    (lambda x: {"a": [{x: 1}]}, "as the key of a dictionary"),
+    (lambda x: {(1, 2): x, ("a", 1): x}, r"keys must have an order, got \(1, 2\), \('a', 1\)"),
 ]  # fmt: skip
 
 

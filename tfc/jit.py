@@ -194,10 +194,13 @@ class JitFunction:
     def _not_numeric(self, key: Signature, number: int, leaf: Any) -> TraceError:
         """The error for a leaf that is no array, to be raised."""
         name, where = key.leaf_names(self._labels)[number], key.leaf_places()[number]
+        message = f"argument {name} of {self.name} must be an array or a number, got"
+        if isinstance(leaf, np.ndarray):
+            return TraceError(f"{message} an array of {leaf.dtype}")
         option = f"static_arg{'nums' if isinstance(where, int) else 'names'}={where!r}"
         return TraceError(
-            f"argument {name} of {self.name} must be an array or a number, got a value of type "
-            f"{type(leaf).__name__}; with {option} the function is compiled for each value of it"
+            f"{message} a value of type {type(leaf).__name__}; with {option} the function is "
+            "compiled for each value of it"
         )
 
     def _entry(self, key: Signature) -> _Entry:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
 from tfc.frontend.promotion import as_tensor, cast
@@ -73,8 +74,25 @@ def trace_function(
             label = names[number] if names else f"p{number}"
             tensors.append(Tensor(trace.parameter(argument.shape, label), trace, argument.weak))
         leaves, structure = tree.flatten(function(*tensors))
+        _check_keys(structure)
         results = [as_tensor(leaf) for leaf in leaves]
     return Program(trace, results, structure)
+
+
+def _check_keys(structure: Structure) -> None:
+    """Check that no key of a dictionary is a Tensor, which nobody outside the trace could look up.
+
+    Raises:
+        TraceError: one is.
+    """
+    for key in structure.keys:
+        if isinstance(key, Tensor):
+            raise TraceError(
+                f"a result has {key!r} as the key of a dictionary, but its value is not known "
+                "while tracing; return it as a value"
+            )
+    for child in structure.children:
+        _check_keys(child)
 
 
 def call(computation: Computation, operands: Sequence[Tensor]) -> list[Tensor]:

@@ -175,6 +175,13 @@ class Tensor:
             f"functions of tfc.numpy on it; {_CHOICES}"
         )
 
+    def __format__(self, specification: str) -> str:
+        if not specification:
+            return str(self)
+        raise self._unknown(
+            f"the format '{specification}' needs the value of {self!r}, not known while tracing"
+        )
+
     def item(self) -> Any:
         """Refused: a traced value is not known yet."""
         raise self._unknown(

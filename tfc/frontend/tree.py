@@ -11,6 +11,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tfc.errors import TfcError, TraceError
+
 
 @dataclass(frozen=True, slots=True)
 class Structure:
@@ -61,13 +63,23 @@ def _flatten_into(tree: Any, leaves: list[Any]) -> Structure:
         children = tuple(_flatten_into(child, leaves) for child in tree)
         return Structure(kind, tuple(range(len(children))), children)
     if kind is dict or kind is OrderedDict:
-        keys = tuple(sorted(tree, key=_sort_key))
+        keys = _in_order(tree)
         return Structure(kind, keys, tuple(_flatten_into(tree[k], leaves) for k in keys))
     if isinstance(tree, tuple) and hasattr(kind, "_fields"):
         children = tuple(_flatten_into(child, leaves) for child in tree)
         return Structure(kind, tuple(kind._fields), children)
     leaves.append(tree)
     return LEAF
+
+
+def _in_order(keys: Iterable[Any]) -> tuple[Any, ...]:
+    try:
+        return tuple(sorted(keys, key=_sort_key))
+    except TypeError as error:
+        if isinstance(error, TfcError):
+            raise
+        shown = ", ".join(map(repr, keys))
+        raise TraceError(f"a dictionary's keys must have an order, got {shown}") from None
 
 
 def _sort_key(key: Any) -> tuple[str, Any]:
