@@ -170,6 +170,21 @@ def test_what_tfc_itself_does_wrong_keeps_its_frames(monkeypatch, error):
     assert any("/tfc/frontend/" in file for file, _ in places(caught.value))
 
 
+def test_recursion_without_end_shows_the_frames_of_those_who_recur(monkeypatch):
+    def users(x):
+        return tfc.cond(True, users, users, x)
+
+    @as_of_tfc
+    def own(*_, **__):
+        return own()
+
+    assert set(frames_of(lambda: tfc.jit(users)(X))[1:]) == {"users"}
+    monkeypatch.setattr("tfc.frontend.trace.builder.instruction", own)
+    with pytest.raises(RecursionError) as caught:
+        tfc.jit(users)(X)
+    assert "own" in [name for _, name in places(caught.value)]
+
+
 def test_all_frames_are_shown_when_asked_for(monkeypatch):
     def files():
         with pytest.raises(ShapeError) as error:

@@ -118,9 +118,13 @@ def _is_library(file: str) -> bool:
 def _is_users(error: BaseException) -> bool:
     if isinstance(error, TfcError):
         return not isinstance(error, InternalError)
-    if isinstance(error, (MemoryError, RecursionError)):
+    if isinstance(error, MemoryError):
         return True
     found = list(_entries(error.__traceback__))
+    if isinstance(error, RecursionError):
+        # Wherever the end was reached: it is the user's code that runs in rounds, or tfc's alone.
+        users = [entry.tb_frame.f_code for entry, is_hidden in found if not is_hidden]
+        return len(set(users)) < len(users)
     return not found or not found[-1][1]
 
 
