@@ -108,7 +108,7 @@ def test_numbers_that_a_signature_cannot_have_are_refused():
         jit(lambda x, *, mode: x, static_argnames="mode", donate_argnames="mode")
 
 
-@pytest.mark.parametrize("value", [[1], {}, ([1],), np.ones(2)], ids=str)
+@pytest.mark.parametrize("value", [[1], {}, ([1],), np.ones(2)], ids=lambda v: type(v).__name__)
 def test_static_values_that_cannot_be_hashed_are_refused(value):
     with pytest.raises(
         TraceError, match=r"static argument n of plain must be hashable, got .*pass"
@@ -280,8 +280,11 @@ class Mode(Enum):
     FAST = 1
 
 
-@pytest.mark.parametrize("value", [1, "a", None, (1, ("b",)), Mode.FAST, Settings(1), Model, plain,
-                                   np.dtype("f4"), frozenset([1])], ids=str)  # fmt: skip
+CONSTANTS = [1, "a", None, (1, ("b",)), Mode.FAST, Settings(1), Model, plain, np.dtype("f4"),
+             frozenset([1])]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", CONSTANTS, ids=lambda v: type(v).__name__)
 def test_constants_are_told_by_identity(value):
     function = tfc.jit(lambda x, how: x + 1, static_argnums=1)
     function(X, value)
