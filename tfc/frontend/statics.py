@@ -1,7 +1,7 @@
 """Static arguments: Python values that a function is compiled for, as part of a cache's key."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from math import copysign
 from typing import Any
@@ -52,10 +52,17 @@ def static(where: int | str, called: str, value: Any) -> Static:
     return Static(where, _kind(value), value)
 
 
+def _parts(value: Any) -> list[Any]:
+    """What the equality of a tuple, a frozen set or a dataclass looks at."""
+    if isinstance(value, (tuple, frozenset)):
+        return list(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, f.name) for f in fields(value) if f.compare]
+    return []
+
+
 def _holds_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor) or (
-        isinstance(value, tuple) and any(map(_holds_tensor, value))
-    )
+    return isinstance(value, Tensor) or any(map(_holds_tensor, _parts(value)))
 
 
 def _kind(value: Any) -> Hashable:
@@ -64,9 +71,9 @@ def _kind(value: Any) -> Hashable:
         return kind, copysign(1, value)
     if isinstance(value, (complex, np.complexfloating)):
         return kind, copysign(1, value.real), copysign(1, value.imag)
-    if isinstance(value, tuple):
-        return kind, tuple(map(_kind, value))
-    return kind
+    if isinstance(value, frozenset):
+        return kind, frozenset((_kind(v), v) for v in value)
+    return (kind, *map(_kind, _parts(value)))
 
 
 def is_constant(value: Any) -> bool:
@@ -78,9 +85,7 @@ def is_constant(value: Any) -> bool:
     kind = type(value)
     if kind.__eq__ is object.__eq__ or isinstance(value, (*_IMMUTABLE, Enum)):
         return True
-    if kind.__eq__ is tuple.__eq__ or kind is frozenset:
-        return all(map(is_constant, value))
     parameters = getattr(kind, "__dataclass_params__", None)
-    if parameters is None or not parameters.frozen:
-        return False
-    return all(is_constant(getattr(value, f.name)) for f in fields(value))
+    if kind.__eq__ is tuple.__eq__ or kind is frozenset or (parameters and parameters.frozen):
+        return all(map(is_constant, _parts(value)))
+    return False
