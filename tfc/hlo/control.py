@@ -139,6 +139,8 @@ def branches(instruction: Instruction) -> tuple[Computation, ...]:
 
 
 def _infer_conditional(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None) -> AnyShape:
+    requirement = "a scalar to choose the branch, and an operand for each"
+    require(bool(shapes), "conditional", requirement, describe(shapes))
     selector = require_array("conditional", shapes[0])
     by_index = "branch_computations" in a
     require(

@@ -52,6 +52,7 @@ def _clamped(values: Sequence[Value], limits: Sequence[int]) -> list[int]:
 
 
 def _infer_slice(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None) -> Shape:
+    require(bool(shapes), "dynamic-slice", "an operand and its start indices", describe(shapes))
     operand, sizes = require_array("dynamic-slice", shapes[0]), a["dynamic_slice_sizes"]
     _require_starts("dynamic-slice", shapes[1:], operand.rank)
     fits = len(sizes) == operand.rank and all(0 <= s <= n for s, n in zip(sizes, operand.dims))
@@ -73,6 +74,7 @@ def _index_slice(x: Instruction, index: Indices) -> list[Piece]:
 
 def _infer_update(shapes: Sequence[AnyShape], _: Attributes, __: AnyShape | None) -> Shape:
     name = "dynamic-update-slice"
+    require(len(shapes) > 1, name, "an operand, an update and start indices", describe(shapes))
     operand, update = (require_array(name, s) for s in shapes[:2])
     _require_starts(name, shapes[2:], operand.rank)
     fits = update.rank == operand.rank and all(u <= n for u, n in zip(update.dims, operand.dims))
