@@ -22,8 +22,9 @@ from tfc.backends.registry import backend_names, get_backend
 from tfc.backends.target import Target
 from tfc.compiler import compile as compile_module
 from tfc.compiler import emit_text
-from tfc.console import Commands, arguments_for, show, write_text
+from tfc.console import Commands, arguments_for, run_command, show, write_text
 from tfc.errors import UnsupportedError
+from tfc.files import STANDARD_OUTPUT
 from tfc.options import Options
 from tfc.passes import PASSES, Pipeline, PipelineReport, parse_passes
 from tfc.profiling import COLUMNS
@@ -74,7 +75,7 @@ def tfc(debug: bool) -> None:
 
 def main() -> None:
     """The entry point of the command `tfc`."""
-    tfc(prog_name="tfc")
+    run_command(tfc, "tfc")
 
 
 def _target(text: str | None) -> Target | None:
@@ -159,15 +160,18 @@ def profile(
     module = read_module(file, fill_constants)
     arguments = arguments_for(module, texts, seed)
     found = measure(compile_module(module), *arguments, runs=runs)
+    # What the trace goes to has nothing else in it.
+    to_stderr = trace == STANDARD_OUTPUT
+    stream = sys.stderr if to_stderr else sys.stdout
     # A table in a file or a pipe is as wide as it needs to be.
-    console = Console() if sys.stdout.isatty() else Console(width=140)
+    console = Console(stderr=to_stderr, width=None if stream.isatty() else 140)
     table = Table(box=None, header_style="bold")
     for number, column in enumerate(COLUMNS):
         table.add_column(column, justify="left" if number < 2 else "right", no_wrap=number > 0)
     for row in found.rows():
         table.add_row(*map(escape, row))
     console.print(table)
-    click.echo(found.summary())
+    click.echo(found.summary(), err=to_stderr)
     if trace:
         found.save(trace)
 

@@ -1,22 +1,28 @@
 """What the commands share: errors as one sentence, whole files or none, arguments, results."""
 
-import errno
+import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import IO, Any
 
 import click
 import numpy as np
 
 from tfc.errors import InternalError, TfcError
-from tfc.files import write_files
+from tfc.files import STANDARD_OUTPUT, abandon, write_files
 from tfc.hlo.fill import random_array
 from tfc.hlo.ir import Module
 from tfc.hlo.lexer import Lexer
 from tfc.hlo.literal_text import parse_literal
 from tfc.hlo.shape import Shape, leaves
 from tfc.tracebacks import full_tracebacks
+
+INTERRUPTED = 130  # the exit code after Ctrl-C, as shells have it
+_SHOW_CURSOR = "\x1b[?25h"  # which progress on a terminal hides
 
 
 class Failure(click.ClickException):
@@ -27,24 +33,91 @@ class Failure(click.ClickException):
         click.echo(f"error: {self.message}", file=file or sys.stderr)
 
 
+class Command(click.Command):
+    """A command whose errors become Failures."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with _one_sentence():
+            return super().invoke(ctx)
+
+
 class Commands(click.Group):
-    """A group of commands whose TfcErrors and OSErrors become Failures, unless --debug is given."""
+    """A group of commands whose errors become Failures, unless --debug is given."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the chosen command."""
-        try:
-            with full_tracebacks(bool(ctx.params.get("debug"))):
-                return super().invoke(ctx)
-        except MemoryError as error:
-            raise Failure(f"not enough memory: {error}") from error
-        except (TfcError, OSError) as error:
-            # Whoever reads our output may stop early, as `head` does: click ends quietly then.
-            if ctx.params.get("debug") or getattr(error, "errno", None) == errno.EPIPE:
-                raise
-            raise Failure(_sentence(error)) from error
+        with _one_sentence(bool(ctx.params.get("debug"))):
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _one_sentence(debug: bool = False) -> Iterator[None]:
+    """Have errors that are the user's or the machine's end the command with a sentence."""
+    try:
+        with full_tracebacks(debug):
+            yield
+    except KeyboardInterrupt:
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        # Whoever reads our output may stop early, as `head` does: click ends quietly then.
+        raise
+    except (TfcError, OSError, MemoryError) as error:
+        if debug:
+            raise
+        raise Failure(_sentence(error)) from error
+
+
+def run_command(command: click.Command, name: str) -> None:
+    """Run a command as a process: it ends with its exit code, and quietly after Ctrl-C."""
+    code: Any = INTERRUPTED
+    try:
+        _heed_interrupts()
+        command.main(prog_name=name)
+    except KeyboardInterrupt:
+        pass
+    except SystemExit as ended:
+        code = ended.code
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        # What is left in the buffer would be tried once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not code and not isinstance(error, BrokenPipeError):
+            click.echo(f"error: {_sentence(error)}", file=sys.stderr)
+        code = code or 1
+    sys.exit(code)
+
+
+def _heed_interrupts() -> None:
+    """Have Ctrl-C end the process wherever it is, leaving no file half-written.
+
+    An exception would not do: compiled code that runs on and on never gets to see it, and libraries
+    in the middle of something take it badly. So a thread waits for the signal, which Python notes
+    in a pipe.
+    """
+    if os.name != "posix" or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    signal.signal(signal.SIGINT, lambda *_: None)
+    Thread(target=_end_when_interrupted, args=(reading,), daemon=True).start()
+
+
+def _end_when_interrupted(signals: int) -> None:
+    while number := os.read(signals, 1):
+        if number[0] == signal.SIGINT:
+            abandon()
+            if sys.stderr is not None and sys.stderr.isatty():
+                os.write(sys.stderr.fileno(), _SHOW_CURSOR.encode())
+            os._exit(INTERRUPTED)
 
 
 def _sentence(error: Exception) -> str:
+    if isinstance(error, MemoryError) and not isinstance(error, TfcError):
+        return f"not enough memory: {error}" if str(error) else "not enough memory"
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ""
         return f"{error.strerror}{where}"
@@ -64,7 +137,7 @@ def write_text(text: str, path: str | None) -> None:
     The file appears under its name only when it is complete.
     """
     text = text if text.endswith("\n") else text + "\n"
-    if path is None or path == "-":
+    if path is None or path == STANDARD_OUTPUT:
         click.echo(text, nl=False)
         return
     write_files((Path(path), text.encode()))

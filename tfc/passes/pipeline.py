@@ -162,7 +162,6 @@ def dump(module: Module, path: Path, forms: Sequence[str] = ("text",)) -> None:
         raise TfcError(
             f"there is no form '{unknown[0]}' of a dump; there are {', '.join(DUMP_FORMS)}"
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
     title = f"{module.name}: {path.stem}"
     made = [(path.with_suffix(DUMP_FORMS[f][0]), DUMP_FORMS[f][1](module, title)) for f in forms]
     write_files(*((place, content.encode()) for place, content in made))
