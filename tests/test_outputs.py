@@ -79,7 +79,7 @@ def test_a_pipe_is_written_into(folder: Path):
     assert stat.S_ISFIFO(os.stat("pipe").st_mode)
 
 
-@pytest.mark.parametrize("folder_of", filter(os.path.isdir, ["/dev/fd", "/proc/self/fd"]))
+@pytest.mark.parametrize("folder_of", [f for f in ("/dev/fd", "/proc/self/fd") if os.path.isdir(f)])
 def test_an_open_file_is_written_where_it_stands(folder: Path, folder_of: str):
     with open("log", "ab") as log:
         log.write(b"before\n")

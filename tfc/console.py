@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,21 +74,34 @@ def run_command(command: click.Command, name: str) -> None:
     code: Any = INTERRUPTED
     try:
         _heed_interrupts()
+        warnings.showwarning = _show_warning
         command.main(prog_name=name)
     except KeyboardInterrupt:
         pass
     except SystemExit as ended:
         code = ended.code
+    sys.exit(code or _flush())
+
+
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    """A warning as a sentence, without the line of code that it comes from."""
+    click.echo(f"warning: {message}", file=sys.stderr)
+
+
+def _flush() -> int:
+    """Write what was printed; the exit code if that cannot be done."""
+    printed = sys.stdout
+    if printed is None:
+        return 0
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        printed.flush()
     except OSError as error:
-        # What is left in the buffer would be tried once more when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not code and not isinstance(error, BrokenPipeError):
+        # What is left would be tried once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), printed.fileno())
+        if not isinstance(error, BrokenPipeError):
             click.echo(f"error: {_sentence(error)}", file=sys.stderr)
-        code = code or 1
-    sys.exit(code)
+        return 1
+    return 0
 
 
 def _heed_interrupts() -> None:

@@ -171,9 +171,10 @@ def _write_into(path: Path, content: bytes) -> None:
     number = _descriptor(path)
     if number == 1 and sys.stdout is not None:
         sys.stdout.flush()  # what was printed comes first
-    if str(path) == STANDARD_OUTPUT and hasattr(sys.stdout, "buffer"):
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+    printer = getattr(sys.stdout, "buffer", None) if str(path) == STANDARD_OUTPUT else None
+    if printer is not None:
+        printer.write(content)
+        printer.flush()
         return
     opened = os.open(path, os.O_WRONLY) if number is None else os.dup(number)
     with os.fdopen(opened, "wb") as file:
