@@ -93,7 +93,13 @@ _values_option = click.option(
     help="The next argument, as a literal such as '{1, 2}' or as an array file; "
     "those left out are random.",
 )
-_seed_option = click.option("--seed", default=0, show_default=True, help="Of the random arguments.")
+_seed_option = click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Of the random arguments.",
+)
 
 
 @tfc.command()
@@ -195,10 +201,9 @@ def profile(
 @click.option("--dump-dir", default="", metavar="DIR", help="Write the module after each change.")
 @click.option(
     "--dump-as",
-    default="text",
-    show_default=True,
     metavar="text,dot,html",
-    help="What to write there: text that every command reads, Graphviz text, pages with a graph.",
+    help="What to write there: text that every command reads, Graphviz text, pages with a graph; "
+    "text when left out.",
 )
 @click.option("--list", "listed", is_flag=True, help="List the passes instead.")
 def opt(
@@ -211,7 +216,7 @@ def opt(
     print_before_all: bool,
     stats: bool,
     dump_dir: str,
-    dump_as: str,
+    dump_as: str | None,
     listed: bool,
 ) -> None:
     """Run HLO passes over FILE ("-" is the standard input) and print the module."""
@@ -226,8 +231,9 @@ def opt(
         optimize = Pipeline("chosen", parse_passes(passes)).run
     options = replace(Options.from_environment(), time=stats)
     if dump_dir:
-        forms = tuple(form.strip() for form in dump_as.split(","))
-        options = replace(options, dump_dir=dump_dir, dump_as=forms)
+        options = replace(options, dump_dir=dump_dir)
+    if dump_as is not None:
+        options = replace(options, dump_as=tuple(form.strip() for form in dump_as.split(",")))
     report = PipelineReport()
     try:
         result = optimize(module, options, report)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import IO, Any
+from zipfile import BadZipFile
 
 import click
 import numpy as np
@@ -190,9 +191,10 @@ def _argument(number: int, text: str, shape: Shape) -> np.ndarray:
 def _load(path: str, shape: Shape) -> np.ndarray:
     try:
         array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        message = f"{path} is no .npy file of numbers, or only a part of one"
-        raise TfcError(message) from error
+    except (ValueError, EOFError, BadZipFile):
+        array = None
+    if not isinstance(array, np.ndarray):  # an archive of several has the same beginning as a zip
+        raise TfcError(f"{path} is no .npy file of numbers, or only a part of one")
     dtype = shape.element_type.dtype
     # NumPy's file format has no name for bf16 and its like: it stores them as opaque bytes.
     return array.view(dtype) if array.dtype == np.dtype(f"V{dtype.itemsize}") else array

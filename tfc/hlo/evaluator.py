@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tfc.errors import ShapeError
+from tfc.errors import KindError, ShapeError
 from tfc.hlo.devices import device_counts, require_devices
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import Call, Value, op_named
@@ -28,8 +28,14 @@ def evaluate(module: Module, *arrays: object) -> Value:
         An array, or a tuple of values for a tuple-shaped root.
 
     Raises:
+        KindError: it is no module.
         ShapeError: the arguments do not fit the parameters.
     """
+    if not isinstance(module, Module):
+        raise KindError(
+            f"expected a tfc.hlo.Module to evaluate, got {type(module).__name__}: make one of text "
+            "with tfc.hlo.parse"
+        )
     parameters = module.entry.parameters
     if len(arrays) != len(parameters):
         raise ShapeError(f"{module.name} takes {len(parameters)} arguments, got {len(arrays)}")
