@@ -103,9 +103,12 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _check_different(paths: list[Path]) -> None:
-    places = [(_descriptor(path), os.path.realpath(path)) for path in paths]
-    # Any number of them may be thrown away.
-    kept = [number or place for number, place in places if place != os.devnull]
+    kept: list[int | str] = []
+    for path in paths:
+        with _naming(path):
+            number, place = _descriptor(path), os.path.realpath(path)
+        if place != os.devnull:  # any number of them may be thrown away
+            kept.append(place if number is None else number)
     if len(set(kept)) != len(kept):
         listed = ", ".join(map(str, paths))
         raise TfcError(f"the outputs must be different files, got {listed}")
