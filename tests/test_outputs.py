@@ -211,6 +211,21 @@ def test_pipes_of_the_shell(folder: Path):
     assert "softmax" in Path("copy").read_text()
 
 
+def test_names_that_are_no_text_are_printed_as_they_are(folder: Path):
+    """Where a locale is strict about it, and where there are no such characters."""
+    Path("good.hlo").write_text(TEXT)
+    done = subprocess.run(
+        ["bash", "-c", "for encoding in utf-8:strict latin-1:strict; do PYTHONIOENCODING=$encoding "
+         f"{sys.executable} -m tfc compile good.hlo --cpp-class A --out-dir $'o\\xff€'; done"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, check=False, timeout=100,
+    )  # fmt: skip
+    assert done.stderr == b""
+    assert [line.partition(b"/")[0] for line in done.stdout.splitlines()[::2]] == [
+        b"o\xff\xe2\x82\xac",
+        b"o\\udcff\\u20ac",
+    ]
+
+
 @pytest.mark.parametrize("device", FULL)
 def test_a_full_disk_is_one_sentence(device: str):
     done = shell(f"TFC ops >{device}")

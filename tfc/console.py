@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from threading import Thread
 from typing import IO, Any
@@ -75,6 +76,7 @@ def run_command(command: click.Command, name: str) -> None:
     code: Any = INTERRUPTED
     try:
         _heed_interrupts()
+        _print_anything()
         warnings.showwarning = _show_warning
         command.main(prog_name=name)
     except KeyboardInterrupt:
@@ -82,6 +84,13 @@ def run_command(command: click.Command, name: str) -> None:
     except SystemExit as ended:
         code = ended.code
     sys.exit(code or _flush())
+
+
+def _print_anything() -> None:
+    """Have names of files that are no text come out as they are, and no character be an error."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        is_utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
+        sys.stdout.reconfigure(errors="surrogateescape" if is_utf8 else "backslashreplace")
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
