@@ -38,11 +38,12 @@ class Options:
             environment: the variables to read instead of the process's own.
 
         Raises:
-            TfcError: a switch is neither on nor off, or the limit or the number of threads is no
-                number.
+            TfcError: a variable is malformed, also one that is no option.
         """
         found = os.environ if environment is None else environment
-        threads_from_environment(found)  # is read when threads start, if ever: it is refused here
+        # These are read later, if ever; what is wrong with them is said here.
+        threads_from_environment(found)
+        full_traceback_from_environment(found)
         return Options(
             dump_dir=found.get("TFC_DUMP", ""),
             verify=_switch(found, "TFC_VERIFY", True),
