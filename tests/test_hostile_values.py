@@ -289,6 +289,24 @@ def test_a_mark_before_a_text_is_no_part_of_it():
     np.testing.assert_array_equal(tfc.from_stablehlo("\ufeff" + STABLEHLO)(x), x + x)
 
 
+def test_arrays_that_numpy_cannot_have_are_refused():
+    text = "ENTRY e {{ ROOT x = f32[{}] parameter(0) }}"
+    tfc.hlo.parse(text.format(",".join(["1"] * 64)))
+    with pytest.raises(ParseError, match="at most 64 dimensions, got 65"):
+        tfc.hlo.parse(text.format(",".join(["1"] * 65)))
+    with pytest.raises(ParseError, match=r"fewer than 2\^63 bytes"):
+        tfc.hlo.parse(text.format("0,99999999999,99999999999"))
+
+
+def test_calls_that_nest_deeper_than_pythons_are_refused_by_the_evaluator():
+    body = "{{ x = f32[2] parameter(0)\n ROOT r = f32[2] call(x), to_apply={} }}\n"
+    text = "c0 { x = f32[2] parameter(0)\n ROOT r = f32[2] negate(x) }\n"
+    text += "".join(f"c{n} {body.format(f'c{n - 1}')}" for n in range(1, 600))
+    module = tfc.hlo.parse(f"{text}ENTRY e {body.format('c599')}")
+    with pytest.raises(UnsupportedError, match="nest deeper than those of Python"):
+        tfc.hlo.evaluate(module, np.ones(2, np.float32))
+
+
 def test_backends_are_named_when_there_is_none():
     with pytest.raises(UnsupportedError, match="the backends are cpu"):
         tfc.compile(tfc.hlo.parse(TEXT), "\udcff")
