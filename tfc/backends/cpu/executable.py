@@ -147,11 +147,11 @@ class CpuExecutable(Executable):
         try:
             if self._quick is not None:
                 results = self._quick(*arguments)
-                if results is NotImplemented and not self._arena:
-                    self._make_arena()
-                    results = self._quick(*arguments)
                 if results is not NotImplemented:
                     return results
+                if not self._arena:
+                    self._make_arena()
+                    return self(*arguments)
             return self._call(arguments)
         except Exception as error:
             hide_frames(error)
