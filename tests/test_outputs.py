@@ -226,6 +226,15 @@ def test_names_that_are_no_text_are_printed_as_they_are(folder: Path):
     ]
 
 
+def test_closed_streams_are_one_sentence(folder: Path):
+    done = shell("TFC emit - --stage hlo <&-; TFC ops >&-; TFC run none.hlo 2>&-; echo $?")
+    assert done.stderr == (
+        "error: the standard input, which is to be read, is closed\n"
+        "error: cannot write -: Bad file descriptor\n"
+    )
+    assert done.stdout == "1\n"
+
+
 @pytest.mark.parametrize("device", FULL)
 def test_a_full_disk_is_one_sentence(device: str):
     done = shell(f"TFC ops >{device}")

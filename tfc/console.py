@@ -33,7 +33,7 @@ class Failure(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the sentence."""
-        click.echo(f"error: {self.message}", file=file or sys.stderr)
+        click.echo(f"error: {self.message}", file=file, err=True)
 
 
 class Command(click.Command):
@@ -95,7 +95,7 @@ def _print_anything() -> None:
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
     """A warning as a sentence, without the line of code that it comes from."""
-    click.echo(f"warning: {message}", file=sys.stderr)
+    click.echo(f"warning: {message}", err=True)
 
 
 def _flush() -> int:
@@ -109,7 +109,7 @@ def _flush() -> int:
         # What is left would be tried once more when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), printed.fileno())
         if not isinstance(error, BrokenPipeError):
-            click.echo(f"error: {_sentence(error)}", file=sys.stderr)
+            click.echo(f"error: {_sentence(error)}", err=True)
         return 1
     return 0
 
@@ -159,9 +159,13 @@ def write_text(text: str, path: str | None) -> None:
     """Write a text to a file, or to the standard output if there is no path.
 
     The file appears under its name only when it is complete.
+
+    Raises:
+        TfcError: it cannot be written, or the standard output is closed.
     """
     text = text if text.endswith("\n") else text + "\n"
-    if path is None or path == STANDARD_OUTPUT:
+    path = STANDARD_OUTPUT if path is None else path
+    if path == STANDARD_OUTPUT and sys.stdout is not None:
         click.echo(text, nl=False)
         return
     write_files((Path(path), text.encode()))

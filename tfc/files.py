@@ -172,7 +172,9 @@ def _write_beside(place: Path, temporary: Path, content: bytes) -> None:
 def _write_into(path: Path, content: bytes) -> None:
     """Write into an open file, a device or a pipe."""
     number = _descriptor(path)
-    if number == 1 and sys.stdout is not None:
+    if number == 1:
+        if sys.stdout is None:  # closed: another file may have its number by now
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         sys.stdout.flush()  # what was printed comes first
     printer = getattr(sys.stdout, "buffer", None) if str(path) == STANDARD_OUTPUT else None
     if printer is not None:

@@ -43,6 +43,8 @@ def read_module(path: str, fill_constants: str | None = None) -> Module:
         OSError: the file cannot be read.
     """
     name = "<stdin>" if path == "-" else path
+    if path == "-" and sys.stdin is None:
+        raise TfcError("the standard input, which is to be read, is closed")
     content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     content = content.removeprefix(BOM_UTF8)
     if Path(path).suffix in STABLEHLO_SUFFIXES or _STABLEHLO.match(content):
