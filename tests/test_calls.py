@@ -14,7 +14,7 @@ import pytest
 
 import tfc
 from tfc.backends.cpu import entry_table
-from tfc.errors import ShapeError, TraceError
+from tfc.errors import OutOfMemoryError, ShapeError, TraceError
 from tfc.hlo import parse
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -244,11 +244,65 @@ def test_a_hundred_thousand_calls_leave_no_memory_behind():
     assert objects < 100
 
 
+SORTED = """ENTRY main {
+  x = f32[] parameter(0)
+  n = f32[%d] iota(), iota_dimension=0
+  b = f32[%d] broadcast(x), dimensions={}
+  a = f32[%d] add(n, b)
+  s = f32[%d] sort(a), dimensions={0}, to_apply={
+    p = f32[] parameter(0)
+    q = f32[] parameter(1)
+    ROOT r = pred[] compare(p, q), direction=LT
+  }
+  ROOT t = f32[2] slice(s), slice={[0:2]}
+}"""
+
+
+def test_memory_for_temporaries_is_asked_for_when_a_program_runs():
+    small, large = (tfc.compile(parse(SORTED % ((n,) * 4))) for n in (8, 1 << 40))
+    assert large.memory_analysis().temporary_bytes > 1 << 42
+    for _ in range(2):
+        with pytest.raises(OutOfMemoryError, match="more memory than there is") as caught:
+            large(np.ones((), np.float32))
+        assert isinstance(caught.value, MemoryError)
+    np.testing.assert_array_equal(small(np.ones((), np.float32))[0], [1, 2])
+
+
+def test_temporaries_that_no_machine_can_address_are_an_error_when_compiling():
+    with pytest.raises(OutOfMemoryError, match="more than any machine can address"):
+        tfc.compile(parse(SORTED % ((1 << 59,) * 4)))
+
+
+def test_the_first_calls_of_several_threads_make_one_arena():
+    executable = tfc.compile(parse(SORTED % ((4096,) * 4)))
+    barrier, wrong = threading.Barrier(8), []
+
+    def work(start):
+        barrier.wait()
+        for n in range(start, start + 50):
+            if executable(np.full((), n, np.float32))[0].tolist() != [n, n + 1]:
+                wrong.append(n)
+
+    threads = [threading.Thread(target=work, args=[n]) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_a_result_of_the_interpreter_without_memory_is_an_error():
+    module = parse("ENTRY m { x = s8[] parameter(0)\n"
+                   "ROOT y = s8[1125899906842624] broadcast(x), dimensions={} }")  # fmt: skip
+    with pytest.raises(OutOfMemoryError, match="there is no memory for"):
+        tfc.compile(module, "interpreter")(np.ones((), np.int8))
+
+
 def test_a_result_without_memory_is_an_error():
     function = tfc.jit(lambda x: tfc.numpy.broadcast_to(x, (1 << 50,)))
     x, counts = np.ones((), np.int8), []
     for _ in range(4):
-        with pytest.raises(MemoryError):
+        with pytest.raises(OutOfMemoryError, match=r"needs 1.02e.03 TiB for its results"):
             function(x)
         counts.append(sys.getrefcount(None))
     assert sys.getrefcount(x) == 2

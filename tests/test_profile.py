@@ -150,7 +150,7 @@ def test_the_trace_is_that_of_the_format(tmp_path: Path):
         "process_name", "thread_name",
     }  # fmt: skip
     with pytest.raises(TfcError, match="cannot write"):
-        sample().save(tmp_path / "none" / "trace.json")
+        sample().save(tmp_path / "none\0" / "trace.json")
 
 
 def test_events_of_a_run_follow_one_another_inside_it():

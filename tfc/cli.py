@@ -22,8 +22,9 @@ from tfc.backends.registry import backend_names, get_backend
 from tfc.backends.target import Target
 from tfc.compiler import compile as compile_module
 from tfc.compiler import emit_text
-from tfc.console import Commands, arguments_for, show, write_text
+from tfc.console import Commands, arguments_for, run_command, show, write_text
 from tfc.errors import UnsupportedError
+from tfc.files import STANDARD_OUTPUT
 from tfc.options import Options
 from tfc.passes import PASSES, Pipeline, PipelineReport, parse_passes
 from tfc.profiling import COLUMNS
@@ -74,7 +75,7 @@ def tfc(debug: bool) -> None:
 
 def main() -> None:
     """The entry point of the command `tfc`."""
-    tfc(prog_name="tfc")
+    run_command(tfc, "tfc")
 
 
 def _target(text: str | None) -> Target | None:
@@ -92,7 +93,13 @@ _values_option = click.option(
     help="The next argument, as a literal such as '{1, 2}' or as an array file; "
     "those left out are random.",
 )
-_seed_option = click.option("--seed", default=0, show_default=True, help="Of the random arguments.")
+_seed_option = click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Of the random arguments.",
+)
 
 
 @tfc.command()
@@ -159,15 +166,18 @@ def profile(
     module = read_module(file, fill_constants)
     arguments = arguments_for(module, texts, seed)
     found = measure(compile_module(module), *arguments, runs=runs)
+    # What the trace goes to has nothing else in it.
+    to_stderr = trace == STANDARD_OUTPUT
+    stream = sys.stderr if to_stderr else sys.stdout
     # A table in a file or a pipe is as wide as it needs to be.
-    console = Console() if sys.stdout.isatty() else Console(width=140)
+    console = Console(stderr=to_stderr, width=None if stream.isatty() else 140)
     table = Table(box=None, header_style="bold")
     for number, column in enumerate(COLUMNS):
         table.add_column(column, justify="left" if number < 2 else "right", no_wrap=number > 0)
     for row in found.rows():
         table.add_row(*map(escape, row))
     console.print(table)
-    click.echo(found.summary())
+    click.echo(found.summary(), err=to_stderr)
     if trace:
         found.save(trace)
 
@@ -191,10 +201,9 @@ def profile(
 @click.option("--dump-dir", default="", metavar="DIR", help="Write the module after each change.")
 @click.option(
     "--dump-as",
-    default="text",
-    show_default=True,
     metavar="text,dot,html",
-    help="What to write there: text that every command reads, Graphviz text, pages with a graph.",
+    help="What to write there: text that every command reads, Graphviz text, pages with a graph; "
+    "text when left out.",
 )
 @click.option("--list", "listed", is_flag=True, help="List the passes instead.")
 def opt(
@@ -207,7 +216,7 @@ def opt(
     print_before_all: bool,
     stats: bool,
     dump_dir: str,
-    dump_as: str,
+    dump_as: str | None,
     listed: bool,
 ) -> None:
     """Run HLO passes over FILE ("-" is the standard input) and print the module."""
@@ -222,8 +231,9 @@ def opt(
         optimize = Pipeline("chosen", parse_passes(passes)).run
     options = replace(Options.from_environment(), time=stats)
     if dump_dir:
-        forms = tuple(form.strip() for form in dump_as.split(","))
-        options = replace(options, dump_dir=dump_dir, dump_as=forms)
+        options = replace(options, dump_dir=dump_dir)
+    if dump_as is not None:
+        options = replace(options, dump_as=tuple(form.strip() for form in dump_as.split(",")))
     report = PipelineReport()
     try:
         result = optimize(module, options, report)

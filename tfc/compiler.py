@@ -4,13 +4,14 @@ module ─verify─► backend: HLO passes ─► buffer plan ─► MLIR ─►
                                                                    └► object file
 """
 
+import os
 from importlib import import_module
 from typing import Any
 
 from tfc.backends.interfaces import Executable, ObjectCode
 from tfc.backends.registry import get_backend
 from tfc.backends.target import Target
-from tfc.errors import UnsupportedError
+from tfc.errors import KindError, UnsupportedError
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import leaves
 from tfc.hlo.verifier import verify
@@ -35,6 +36,7 @@ def compile(
         target: the machine to make code for; the one at hand when left out.
 
     Raises:
+        KindError: it is no module.
         VerificationError: the module breaks an invariant.
         UnsupportedError: the backend lacks something that the module needs.
     """
@@ -63,6 +65,7 @@ def emit_text(
     """
     chosen = get_backend(backend)
     if stage in ("hlo", "stablehlo"):
+        _require_module(module)
         verify(module)
     else:
         _check(module)
@@ -107,13 +110,31 @@ def compile_object(
     return compiler.compile_object(module, name, target or Target.host(), chosen)
 
 
+def _require_module(module: Any) -> None:
+    """Refuse what is no module.
+
+    Raises:
+        KindError: it is something else; the message says what makes a module of it.
+    """
+    if isinstance(module, Module):
+        return
+    how = "make one of text with tfc.hlo.parse"
+    if isinstance(module, (bytes, os.PathLike)):
+        how = "make one of HLO text with tfc.hlo.parse, of StableHLO with tfc.from_stablehlo"
+    elif callable(module):
+        how = "compile a function with tfc.jit"
+    raise KindError(f"expected a tfc.hlo.Module to compile, got {type(module).__name__}: {how}")
+
+
 def _check(module: Module) -> None:
     """Refuse a module that is malformed, or that no backend can make code for.
 
     Raises:
+        KindError: it is no module.
         VerificationError: the module breaks an invariant.
         UnsupportedError: an array in it is tiled.
     """
+    _require_module(module)
     verify(module)
     for computation in module.computations:
         for instruction in computation.instructions:

@@ -1,16 +1,22 @@
 """What the commands share: errors as one sentence, whole files or none, arguments, results."""
 
-import errno
+import os
+import signal
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
+from threading import Thread
 from typing import IO, Any
+from zipfile import BadZipFile
 
 import click
 import numpy as np
 
 from tfc.errors import InternalError, TfcError
-from tfc.files import write_files
+from tfc.files import STANDARD_OUTPUT, abandon, write_files
 from tfc.hlo.fill import random_array
 from tfc.hlo.ir import Module
 from tfc.hlo.lexer import Lexer
@@ -18,33 +24,124 @@ from tfc.hlo.literal_text import parse_literal
 from tfc.hlo.shape import Shape, leaves
 from tfc.tracebacks import full_tracebacks
 
+INTERRUPTED = 130  # the exit code after Ctrl-C, as shells have it
+_SHOW_CURSOR = "\x1b[?25h"  # which progress on a terminal hides
+
 
 class Failure(click.ClickException):
     """An error that ends a command with exit code 1 and a sentence on stderr."""
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the sentence."""
-        click.echo(f"error: {self.message}", file=file or sys.stderr)
+        click.echo(f"error: {self.message}", file=file, err=True)
+
+
+class Command(click.Command):
+    """A command whose errors become Failures."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with _one_sentence():
+            return super().invoke(ctx)
 
 
 class Commands(click.Group):
-    """A group of commands whose TfcErrors and OSErrors become Failures, unless --debug is given."""
+    """A group of commands whose errors become Failures, unless --debug is given."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the chosen command."""
-        try:
-            with full_tracebacks(bool(ctx.params.get("debug"))):
-                return super().invoke(ctx)
-        except MemoryError as error:
-            raise Failure(f"not enough memory: {error}") from error
-        except (TfcError, OSError) as error:
-            # Whoever reads our output may stop early, as `head` does: click ends quietly then.
-            if ctx.params.get("debug") or getattr(error, "errno", None) == errno.EPIPE:
-                raise
-            raise Failure(_sentence(error)) from error
+        with _one_sentence(bool(ctx.params.get("debug"))):
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _one_sentence(debug: bool = False) -> Iterator[None]:
+    """Have errors that are the user's or the machine's end the command with a sentence."""
+    try:
+        with full_tracebacks(debug):
+            yield
+    except KeyboardInterrupt:
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        # Whoever reads our output may stop early, as `head` does: click ends quietly then.
+        raise
+    except (TfcError, OSError, MemoryError) as error:
+        if debug:
+            raise
+        raise Failure(_sentence(error)) from error
+
+
+def run_command(command: click.Command, name: str) -> None:
+    """Run a command as a process: it ends with its exit code, and quietly after Ctrl-C."""
+    code: Any = INTERRUPTED
+    try:
+        _heed_interrupts()
+        _print_anything()
+        warnings.showwarning = _show_warning
+        command.main(prog_name=name)
+    except KeyboardInterrupt:
+        pass
+    except SystemExit as ended:
+        code = ended.code
+    sys.exit(code or _flush())
+
+
+def _print_anything() -> None:
+    """Have names of files that are no text come out as they are, and no character be an error."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        is_utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
+        sys.stdout.reconfigure(errors="surrogateescape" if is_utf8 else "backslashreplace")
+
+
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    """A warning as a sentence, without the line of code that it comes from."""
+    click.echo(f"warning: {message}", err=True)
+
+
+def _flush() -> int:
+    """Write what was printed; the exit code if that cannot be done."""
+    printed = sys.stdout
+    if printed is None:
+        return 0
+    try:
+        printed.flush()
+    except OSError as error:
+        # What is left would be tried once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), printed.fileno())
+        if not isinstance(error, BrokenPipeError):
+            click.echo(f"error: {_sentence(error)}", err=True)
+        return 1
+    return 0
+
+
+def _heed_interrupts() -> None:
+    """Have Ctrl-C end the process wherever it is, leaving no file half-written.
+
+    An exception would not do: compiled code that runs on and on never gets to see it, and libraries
+    in the middle of something take it badly. So a thread waits for the signal, which Python notes
+    in a pipe.
+    """
+    if os.name != "posix" or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    signal.signal(signal.SIGINT, lambda *_: None)
+    Thread(target=_end_when_interrupted, args=(reading,), daemon=True).start()
+
+
+def _end_when_interrupted(signals: int) -> None:
+    while number := os.read(signals, 1):
+        if number[0] == signal.SIGINT:
+            abandon()
+            if sys.stderr is not None and sys.stderr.isatty():
+                os.write(sys.stderr.fileno(), _SHOW_CURSOR.encode())
+            os._exit(INTERRUPTED)
 
 
 def _sentence(error: Exception) -> str:
+    if isinstance(error, MemoryError) and not isinstance(error, TfcError):
+        return f"not enough memory: {error}" if str(error) else "not enough memory"
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ""
         return f"{error.strerror}{where}"
@@ -62,9 +159,13 @@ def write_text(text: str, path: str | None) -> None:
     """Write a text to a file, or to the standard output if there is no path.
 
     The file appears under its name only when it is complete.
+
+    Raises:
+        TfcError: it cannot be written, or the standard output is closed.
     """
     text = text if text.endswith("\n") else text + "\n"
-    if path is None or path == "-":
+    path = STANDARD_OUTPUT if path is None else path
+    if path == STANDARD_OUTPUT and sys.stdout is not None:
         click.echo(text, nl=False)
         return
     write_files((Path(path), text.encode()))
@@ -103,9 +204,10 @@ def _argument(number: int, text: str, shape: Shape) -> np.ndarray:
 def _load(path: str, shape: Shape) -> np.ndarray:
     try:
         array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        message = f"{path} is no .npy file of numbers, or only a part of one"
-        raise TfcError(message) from error
+    except (ValueError, EOFError, BadZipFile):
+        array = None
+    if not isinstance(array, np.ndarray):  # an archive of several has the same beginning as a zip
+        raise TfcError(f"{path} is no .npy file of numbers, or only a part of one")
     dtype = shape.element_type.dtype
     # NumPy's file format has no name for bf16 and its like: it stores them as opaque bytes.
     return array.view(dtype) if array.dtype == np.dtype(f"V{dtype.itemsize}") else array

@@ -51,6 +51,7 @@ def demonstrate(out_dir: Path, epochs: int, cxx: str, console: Console) -> bool:
         TfcError: scikit-learn is not installed, or the C++ program cannot be built or run.
     """
     training, held_out = load_digits()
+    out_dir.mkdir(parents=True, exist_ok=True)  # what cannot be written is known before the work
     parameters = train(training, epochs, console)
     classify = jit(lambda images: classes(parameters, images))
     predicted = np.asarray(classify(held_out.images))
@@ -62,7 +63,6 @@ def demonstrate(out_dir: Path, epochs: int, cxx: str, console: Console) -> bool:
         console.print(f"[red]the classifier should reach {ACCURACY}: train for more epochs[/red]")
         return False
 
-    out_dir.mkdir(parents=True, exist_ok=True)
     files = export(parameters, held_out, predicted, out_dir)
     program = build(out_dir, cxx)
     if program is not None:

@@ -56,5 +56,13 @@ class UnsupportedError(TfcError, NotImplementedError):
     """A valid program needs something that this backend or version does not offer."""
 
 
+class KindError(TfcError, TypeError):
+    """An argument is not of a kind that the function takes."""
+
+
+class OutOfMemoryError(TfcError, MemoryError):
+    """A program needs more memory than there is."""
+
+
 class InternalError(TfcError, RuntimeError):
     """A defect in tfc itself; the notes say which pass or emitter was at work."""

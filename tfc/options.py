@@ -16,7 +16,6 @@ class Options:
     verify: check every invariant of the module after each pass that changed it.
     time: measure each pass, and let passes explain what they did and refused.
     disabled: the names of passes to leave out.
-    target: the machine to compile for, as text; "" is the machine that compiles.
     memory_limit: above how many bytes of temporaries and results values are computed again rather
         than kept, as far as possible; 0 for no limit.
     dump_as: the forms of what is written to dump_dir: "text", "dot" (Graphviz), "html".
@@ -27,7 +26,6 @@ class Options:
     verify: bool = True
     time: bool = False
     disabled: tuple[str, ...] = ()
-    target: str = ""
     memory_limit: int = 0
     dump_as: tuple[str, ...] = ("text",)
     cache_dir: str = ""
@@ -40,15 +38,17 @@ class Options:
             environment: the variables to read instead of the process's own.
 
         Raises:
-            TfcError: a switch is neither on nor off, or the limit is no number.
+            TfcError: a variable is malformed, also one that is no option.
         """
         found = os.environ if environment is None else environment
+        # These are read later, if ever; what is wrong with them is said here.
+        threads_from_environment(found)
+        full_traceback_from_environment(found)
         return Options(
             dump_dir=found.get("TFC_DUMP", ""),
             verify=_switch(found, "TFC_VERIFY", True),
             time=_switch(found, "TFC_TIME", False),
             disabled=_names(found, "TFC_DISABLE"),
-            target=found.get("TFC_TARGET", ""),
             memory_limit=_bytes(found, "TFC_MEMORY_LIMIT"),
             dump_as=_names(found, "TFC_DUMP_AS") or ("text",),
             cache_dir=found.get("TFC_CACHE", ""),
@@ -101,7 +101,7 @@ def _switch(environment: Mapping[str, str], name: str, default: bool) -> bool:
 def _bytes(environment: Mapping[str, str], name: str) -> int:
     """A number of bytes such as 4096, 64K, 512M or 2G; 0 if it is not given."""
     stated = environment.get(name, "").strip()
-    found = re.fullmatch(r"(\d+)([KMG]?)", stated or "0", re.ASCII | re.IGNORECASE)
+    found = re.fullmatch(r"(\d{1,15})([KMG]?)", stated or "0", re.ASCII | re.IGNORECASE)
     if found is None:
         raise TfcError(f"{name} must be a number of bytes such as 512M, got '{environment[name]}'")
     return int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[found[2].upper()]

@@ -277,7 +277,7 @@ def test_targets_that_are_no_cpu(tmp_path, matmul_text):
 def test_folders_that_cannot_be_written(tmp_path, matmul_text):
     module, file = parse(matmul_text), tmp_path / "file"
     file.write_text("")
-    with pytest.raises(TfcError, match=r"cannot make the folder .*file"):
+    with pytest.raises(TfcError, match=r"cannot write .*file"):
         tfc.aot.compile(module, cpp_class="C", out_dir=file)
     with pytest.raises(TfcError, match="must not have a folder in it"):
         tfc.aot.compile(module, cpp_class="C", out_dir=tmp_path, name="a/b")

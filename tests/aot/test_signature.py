@@ -55,6 +55,42 @@ def test_class_in_std():
         CppClass.parse("foo::std::Bar")
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a::NULL", "'NULL', which is a macro"),
+        ("EOF::A", "'EOF', which is a macro"),
+        ("a::INT8_MAX", "which is a macro"),
+        ("errno", "which is a macro"),
+        ("calloc::B", "'calloc', which is a name of the C library"),
+        ("FILE", "which is a name of the C library"),
+        ("uint8_t", "which is a name of the C library"),
+        ("expf::Model", "'expf', which is a name of the C library"),
+        ("a::__b", "reserved"),
+        ("_Bool", "reserved"),
+        ("foo::std", "called std"),
+    ],
+)
+def test_class_of_a_name_that_is_taken(text, reason):
+    with pytest.raises(TfcError, match=reason):
+        CppClass.parse(text)
+
+
+@pytest.mark.parametrize("text", ["model::free", "a::exp", "read::Model", "SIGMA", "EMA", "FE_Net"])
+def test_class_of_a_name_that_is_taken_elsewhere_only(text):
+    assert str(CppClass.parse(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("free", "C library"), ("read", "C library"), ("pthread_create", "C library"),
+     ("expl", "C library"), ("environ", "C library"), ("NULL", "macro"), ("__entry", "reserved")],
+)  # fmt: skip
+def test_entry_point_of_a_name_that_is_taken(matmul_text, name, reason):
+    with pytest.raises(TfcError, match=f"must not be called '{name}', which is .*{reason}"):
+        signature_of(parse(matmul_text), CppClass.parse("a::B"), name)
+
+
 def test_entry_point(matmul_text):
     module, chosen = parse(matmul_text), CppClass.parse("foo::bar::MatMulComp")
     assert signature_of(module, chosen).entry_point == "foo_bar_MatMulComp_entry"

@@ -224,9 +224,8 @@ def test_options_read_the_environment() -> None:
     assert Options.from_environment({}) == Options()
     variables = {
         "TFC_DUMP": "d", "TFC_VERIFY": "0", "TFC_TIME": "on", "TFC_DISABLE": "cse, fold",
-        "TFC_TARGET": "aarch64-linux-gnu",
     }  # fmt: skip
-    expected = Options("d", False, True, ("cse", "fold"), "aarch64-linux-gnu")
+    expected = Options("d", False, True, ("cse", "fold"))
     assert Options.from_environment(variables) == expected
     assert Options.from_environment({"TFC_DUMP_AS": "dot, html"}).dump_as == ("dot", "html")
     with pytest.raises(TfcError, match="TFC_VERIFY must be 1 or 0, got 'maybe'"):

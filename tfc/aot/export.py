@@ -77,10 +77,6 @@ def compile(
     module = module_of(source, args)
     machine = Target.parse(target) if isinstance(target, str) else target
     header, code, signature = generate(module, chosen, machine, entry_point, options)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TfcError(f"cannot make the folder {folder}: {error.strerror}") from error
     paths = folder / f"{stem}.h", folder / f"{stem}.o"
     write_files((paths[0], header.encode()), (paths[1], code))
     return AotResult(*paths, signature, machine, len(code))

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 import traceback
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
@@ -42,13 +43,18 @@ def read_module(path: str, fill_constants: str | None = None) -> Module:
         OSError: the file cannot be read.
     """
     name = "<stdin>" if path == "-" else path
+    if path == "-" and sys.stdin is None:
+        raise TfcError("the standard input, which is to be read, is closed")
     content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    content = content.removeprefix(BOM_UTF8)
     if Path(path).suffix in STABLEHLO_SUFFIXES or _STABLEHLO.match(content):
         return read_stablehlo(content, name)
     try:
         return parse(content.decode("utf-8"), name, fill_constants)
     except UnicodeDecodeError as error:
-        raise TfcError(f"{path} is not text: {error}") from error
+        if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+            raise TfcError(f"{name} is not text in UTF-8 but in UTF-16: convert it") from error
+        raise TfcError(f"{name} is not text: {error}") from error
 
 
 def load(graph: str, args: Sequence[Any] = (), fill_constants: str | None = None) -> Module:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tfc.aot.taken_names import why_not_global, why_not_in_cpp, why_not_linked
 from tfc.errors import TfcError
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import AnyShape, Shape
@@ -45,14 +46,22 @@ class CppClass:
         """The class written as "foo::bar::MatMulComp", or "MatMulComp" in the global namespace.
 
         Raises:
-            TfcError: some part is no identifier of C++, or a keyword.
+            TfcError: some part is no identifier of C++, a keyword, or a name that is taken.
         """
         # A leading "::" names the same class.
         *namespaces, name = text.removeprefix("::").split("::")
         for part in (*namespaces, name):
             check_identifier(part, f"the C++ class '{text}'")
-        if "std" in namespaces:
-            raise TfcError(f"the C++ class '{text}' must not live in a namespace called std")
+        if "std" in (*namespaces, name):
+            raise TfcError(
+                f"the C++ class '{text}' must neither be nor live in something called std"
+            )
+        outermost, *inner = *namespaces, name
+        reasons = {part: why_not_in_cpp(part) for part in inner}
+        reasons[outermost] = why_not_global(outermost)
+        for part, reason in reasons.items():
+            if reason is not None:
+                raise TfcError(f"the C++ class '{text}' must not use '{part}', which {reason}")
         return CppClass(tuple(namespaces), name)
 
     @property
@@ -133,6 +142,9 @@ def signature_of(module: Module, cpp_class: CppClass, entry_point: str | None = 
     chosen = cpp_class.entry_point if entry_point is None else entry_point
     if not is_identifier(chosen):
         raise TfcError(f"the entry point must be an identifier of C++, got '{chosen}'")
+    reason = why_not_linked(chosen)
+    if reason is not None:
+        raise TfcError(f"the entry point must not be called '{chosen}', which {reason}")
     if chosen in ("main", "std", (*cpp_class.namespaces, cpp_class.name)[0]):
         raise TfcError(f"the entry point must not be called '{chosen}', a name that is taken")
     entry = module.entry

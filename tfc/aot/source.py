@@ -172,11 +172,12 @@ def _traced(function: Callable[..., Any], examples: Sequence[Any], names: Sequen
     ]
     labels = [re.sub(r"\W+", "_", label).strip("_") for label in labels]
     name = re.sub(r"\W+", "_", getattr(function, "__name__", "function"))
+    arguments = [_abstract(label, leaf) for label, leaf in zip(labels, found)]
     try:
         program = trace_function(
             name,
             lambda *tensors: function(*tree.unflatten(structure, tensors)),
-            [_abstract(label, leaf) for label, leaf in zip(labels, found)],
+            arguments,
             labels,
         )
         return Module(name, program.computation())

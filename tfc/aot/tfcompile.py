@@ -15,12 +15,11 @@ from tfc.aot.export import generate
 from tfc.aot.load import load
 from tfc.aot.signature import CppClass
 from tfc.backends.target import Target
-from tfc.console import Failure
-from tfc.errors import TfcError
+from tfc.console import Command, run_command
 from tfc.files import write_files
 
 
-@click.command(context_settings={"max_content_width": 100})
+@click.command(cls=Command, context_settings={"max_content_width": 100})
 @click.option(
     "--graph",
     required=True,
@@ -97,21 +96,16 @@ def tfcompile(
 
     Without any --target option the code is for the processor at hand, and uses all it offers.
     """
-    try:
-        chosen = CppClass.parse(cpp_class)
-        target = _target(target_triple, target_cpu, target_features)
-        module = load(graph, args)
-        header, code, _ = generate(module, chosen, target, entry_point)
-        write_files((Path(out_header), header.encode()), (Path(out_object), code))
-    except TfcError as error:
-        # The first line of a note says where; more of it can be a whole module.
-        notes = [note.partition("\n")[0] for note in getattr(error, "__notes__", ())]
-        raise Failure("\n  ".join((str(error), *notes))) from error
+    chosen = CppClass.parse(cpp_class)
+    target = _target(target_triple, target_cpu, target_features)
+    module = load(graph, args)
+    header, code, _ = generate(module, chosen, target, entry_point)
+    write_files((Path(out_header), header.encode()), (Path(out_object), code))
 
 
 def main() -> None:
     """The entry point of the command `tfcompile`."""
-    tfcompile(prog_name="tfcompile")
+    run_command(tfcompile, "tfcompile")
 
 
 def _target(triple: str, cpu: str, features: str) -> Target:

@@ -14,6 +14,7 @@ from tfc.backends.interfaces import (
     MemoryAnalysis,
 )
 from tfc.backends.target import Target
+from tfc.errors import OutOfMemoryError
 from tfc.hlo.evaluator import evaluate
 from tfc.hlo.ir import Module
 from tfc.hlo.op import Value
@@ -31,7 +32,10 @@ class InterpreterExecutable(Executable):
         self.check_arguments(arguments)
         remaining = iter(arguments)
         values = [_nested(p.shape, remaining) for p in self.hlo.entry.parameters]
-        return list(_flat(evaluate(self.hlo, *values)))
+        try:
+            return list(_flat(evaluate(self.hlo, *values)))
+        except MemoryError as error:
+            raise OutOfMemoryError(f"there is no memory for {self.hlo.name}: {error}") from None
 
     def memory_analysis(self) -> MemoryAnalysis:
         """Arguments and results; what NumPy allocates between is not planned, so not counted."""

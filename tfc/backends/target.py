@@ -119,7 +119,10 @@ class Target:
         """
         if text.strip() == "host":
             return _host()
+        if not (text.isascii() and text.isprintable()):
+            raise UnsupportedError(f"a target is written in ASCII, got {text!r}")
         triple, cpu, features = [*(part.strip() for part in text.split(",", 2)), "", ""][:3]
+        features = ",".join(filter(None, (f.strip() for f in features.split(","))))
         known = _architecture(triple)
         if cpu or features:
             _check_processor(triple, cpu or known.cpu, features)

@@ -205,9 +205,10 @@ class BodyParser:
             start, value = lexer.start, lexer.integer("the parameter's number")
             if value < 0:
                 lexer.error(f"parameters are numbered from 0, got {value}", start)
-        else:
-            assert isinstance(shape, Shape)
+        elif isinstance(shape, Shape):
             value = self.constants.literal(shape, name)
+        else:
+            lexer.error("there is no constant token: make one with after-all()")
         lexer.expect(")")
         return value
 

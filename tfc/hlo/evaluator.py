@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tfc.errors import ShapeError
+from tfc.errors import KindError, ShapeError, UnsupportedError
 from tfc.hlo.devices import device_counts, require_devices
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import Call, Value, op_named
@@ -28,14 +28,27 @@ def evaluate(module: Module, *arrays: object) -> Value:
         An array, or a tuple of values for a tuple-shaped root.
 
     Raises:
+        KindError: it is no module.
         ShapeError: the arguments do not fit the parameters.
+        UnsupportedError: the calls in it nest deeper than Python's.
     """
+    if not isinstance(module, Module):
+        raise KindError(
+            f"expected a tfc.hlo.Module to evaluate, got {type(module).__name__}: make one of text "
+            "with tfc.hlo.parse"
+        )
     parameters = module.entry.parameters
     if len(arrays) != len(parameters):
         raise ShapeError(f"{module.name} takes {len(parameters)} arguments, got {len(arrays)}")
     values = [_argument(a, p.shape, p.name) for a, p in zip(arrays, parameters)]
-    with running_one_of(*device_counts(module)):
-        return evaluate_computation(module.entry, values)
+    try:
+        with running_one_of(*device_counts(module)):
+            return evaluate_computation(module.entry, values)
+    except RecursionError:
+        raise UnsupportedError(
+            f"the calls in {module.name} nest deeper than those of Python, in which it is "
+            "evaluated: raise sys.setrecursionlimit"
+        ) from None
 
 
 @api_boundary

@@ -50,6 +50,7 @@ KEYWORDS = frozenset({
     "FileNames", "FunctionNames", "FileLocations", "StackFrames",
 })  # fmt: skip
 MAX_NESTING = 100
+BYTE_ORDER_MARK = "\ufeff"  # which some editors put before everything else
 
 
 class Lexer:

@@ -11,7 +11,7 @@ refused is a ParseError that points at the place.
 from dataclasses import replace
 from typing import Any
 
-from tfc.errors import ShapeError, did_you_mean
+from tfc.errors import KindError, ShapeError, did_you_mean
 from tfc.hlo.annotations import (
     COMPUTATION_ATTRIBUTES,
     MODULE_ATTRIBUTES,
@@ -22,7 +22,7 @@ from tfc.hlo.body_parser import BodyParser
 from tfc.hlo.entry_layout import apply_entry_layout
 from tfc.hlo.fill import Fill, filler
 from tfc.hlo.ir import Computation, Module
-from tfc.hlo.lexer import Lexer
+from tfc.hlo.lexer import BYTE_ORDER_MARK, Lexer
 from tfc.hlo.shape import AnyShape
 from tfc.hlo.value_text import parse_list, parse_shape
 from tfc.hlo.verifier import verify
@@ -40,10 +40,13 @@ def parse(text: str, file: str = "<text>", fill_constants: str | None = None) ->
             "random", "random:SEED", "zeros" or "iota"; None refuses such a text.
 
     Raises:
+        KindError: it is no text.
         ParseError: the text is malformed, or an instruction breaks a rule of its op.
         TfcError: constants cannot be filled in that way.
     """
-    lexer = Lexer(text, file)
+    if not isinstance(text, str):
+        raise KindError(f"parse takes HLO text as a str, got {type(text).__name__}")
+    lexer = Lexer(text.removeprefix(BYTE_ORDER_MARK), file)
     try:
         module = _Parser(lexer, None if fill_constants is None else filler(fill_constants)).module()
     except RecursionError:

@@ -156,13 +156,16 @@ class Layout:
         return "{" + ",".join(map(str, self.minor_to_major)) + properties + "}"
 
 
+MOST_DIMENSIONS = 64  # as many as NumPy's arrays can have
+
+
 @dataclass(frozen=True)
 class Shape:
     """The element type, dimension sizes and layout of one array; a scalar has no dimensions.
 
     Raises:
-        ShapeError: a negative size, more bytes than an address can count, or a layout that does
-            not fit the dimensions.
+        ShapeError: a negative size, more dimensions than NumPy has, more bytes than an address can
+            count, or a layout that does not fit the dimensions.
     """
 
     element_type: ElementType
@@ -172,7 +175,13 @@ class Shape:
     def __post_init__(self) -> None:
         if self.dims and min(self.dims) < 0:
             raise ShapeError(f"dimension sizes must not be negative, got {list(self.dims)}")
-        if prod(self.dims) * self.element_type.bytes >= 1 << 63:
+        if len(self.dims) > MOST_DIMENSIONS:
+            raise ShapeError(
+                f"an array must have at most {MOST_DIMENSIONS} dimensions, got {len(self.dims)}"
+            )
+        # NumPy leaves out sizes of 0, too.
+        count = prod(self.dims) or prod(filter(None, self.dims))
+        if count * self.element_type.bytes >= 1 << 63:
             raise ShapeError(
                 f"an array must take fewer than 2^63 bytes, got {self.without_layout()}"
             )

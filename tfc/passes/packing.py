@@ -13,6 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tfc.errors import OutOfMemoryError
+
+_MOST_BYTES = 1 << 62  # beyond which sums of sizes and offsets are no words any more
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 _MOST_BY_SIZE = 4096
 _MOST_ROUNDS = 64
@@ -46,8 +49,17 @@ def aligned(size: int) -> int:
 
 
 def pack(blocks: Sequence[Block]) -> Packing:
-    """Offsets for the blocks, in their order: the best of the ways of placing them."""
+    """Offsets for the blocks, in their order: the best of the ways of placing them.
+
+    Raises:
+        OutOfMemoryError: no machine can address what is needed at one time.
+    """
     bound = lower_bound(blocks)
+    if bound >= _MOST_BYTES:
+        raise OutOfMemoryError(
+            f"the program needs {bound} bytes for temporaries, more than any machine can address: "
+            "make its arrays smaller"
+        )
     best: Packing | None = None
     for offsets in _attempts(blocks):
         size = max((o + aligned(b.size) for o, b in zip(offsets, blocks)), default=0)

@@ -157,15 +157,18 @@ def dump(module: Module, path: Path, forms: Sequence[str] = ("text",)) -> None:
     Raises:
         TfcError: there is no such form, or a file cannot be written.
     """
+    _check_forms(forms)
+    title = f"{module.name}: {path.stem}"
+    made = [(path.with_suffix(DUMP_FORMS[f][0]), DUMP_FORMS[f][1](module, title)) for f in forms]
+    write_files(*((place, content.encode()) for place, content in made))
+
+
+def _check_forms(forms: Sequence[str]) -> None:
     unknown = [f for f in forms if f not in DUMP_FORMS]
     if unknown:
         raise TfcError(
             f"there is no form '{unknown[0]}' of a dump; there are {', '.join(DUMP_FORMS)}"
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    title = f"{module.name}: {path.stem}"
-    made = [(path.with_suffix(DUMP_FORMS[f][0]), DUMP_FORMS[f][1](module, title)) for f in forms]
-    write_files(*((place, content.encode()) for place, content in made))
 
 
 class _Runner:
@@ -187,6 +190,7 @@ class _Runner:
             if name not in known:
                 listed = ", ".join(sorted(known))
                 raise TfcError(f"there is no pass '{name}' to disable; there are {listed}")
+        _check_forms(self.options.dump_as)
         if self.options.verify and "stated-layouts" not in known:
             verify_boundaries(module, self.agreeing)
         self._dump(module, "input")

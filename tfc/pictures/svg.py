@@ -100,11 +100,11 @@ def document(
 
 def bytes_text(count: float) -> str:
     """A number of bytes: 512 B, 1.5 KiB, 3 MiB."""
-    for unit in ("B", "KiB", "MiB"):
+    for unit in ("B", "KiB", "MiB", "GiB"):
         if count < 1024:
             return f"{count:.3g} {unit}" if count < 999.5 else f"{count:.0f} {unit}"
         count /= 1024
-    return f"{count:.3g} GiB"
+    return f"{count:.3g} TiB"
 
 
 def quantity(value: float) -> str:

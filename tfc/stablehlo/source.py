@@ -14,6 +14,7 @@ from typing import Any
 from tfc.backends.mlir import provider
 from tfc.backends.mlir.provider import PROVIDER, ir
 from tfc.errors import InternalError, ParseError, TfcError, UnsupportedError
+from tfc.hlo.lexer import BYTE_ORDER_MARK
 from tfc.stablehlo import bytecode
 
 BYTECODE = b"ML\xefR"
@@ -82,6 +83,7 @@ def new_context() -> Any:
 
 
 def _parse_text(text: str, name: str) -> Any:
+    text = text.removeprefix(BYTE_ORDER_MARK)
     _check(text, name)
     try:
         return ir.Module.parse(text, new_context())

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from tfc.compiler import compile as compile_module
 from tfc.errors import TfcError
-from tfc.files import write_files
+from tfc.files import unfinished, write_files
 from tfc.hlo.ir import Module
 from tfc.hlo.literal import Literal
 from tfc.hlo.literal_text import print_literal
@@ -139,9 +139,10 @@ class _Search:
             raise _TimeUp
         arguments = tuple(arguments_for(module, np.random.default_rng(number), kind))
         running = self.out_dir / f"running.{os.getpid()}.hlo"
-        running.write_text(_text(module, arguments, "the program that was running"))
-        reason = problem(module, arguments, self.backend)
-        running.unlink()
+        with unfinished(running):
+            running.write_text(_text(module, arguments, "the program that was running"))
+            reason = problem(module, arguments, self.backend)
+            running.unlink()
         if self.failed is None:
             self.report.programs += 1
             self.report.opcodes.update(

@@ -4,26 +4,31 @@
                                                       each after its length in 8 bytes
 
 The digest is of the optimised module, constants included, the target, the options that change code,
-and the versions of everything that makes it. Files appear whole under their names, so processes may
-share a folder; one that is damaged, or written by something else, is as good as none.
+and the versions of everything that makes it. The SHA-256 begins with the digest, so that an entry
+is good under its own name only. Files appear whole under their names, so processes may share a
+folder; one that is damaged, or written by something else, is as good as none.
+
+Code that is found is run: only what this user alone can have put there is (private_folder.py). A
+cache that cannot be used costs time, never the program; the user is told once.
 """
 
 import hashlib
-import os
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import llvmlite.binding as llvmlite
 
+from tfc.backends.cpu.private_folder import NotPrivateError, PrivateFolder
 from tfc.backends.mlir.provider import ir
-from tfc.errors import TfcError
-from tfc.files import write_files
 from tfc.hlo.ir import Module
 from tfc.hlo.printer import print_module
 
 _CHECK_BYTES = hashlib.sha256().digest_size
+_SUFFIX = ".code"
+_warned: set[Path] = set()  # folders that were complained about
 
 
 @dataclass(frozen=True)
@@ -38,49 +43,49 @@ class CodeCache:
 
     def get(self, key: str) -> list[bytes] | None:
         """The pieces of code under a key, or None."""
-        path = self._path(key)
         try:
-            content = path.read_bytes()
-            os.utime(path)
-        except OSError:
+            content = self._private.read(key + _SUFFIX)
+        except FileNotFoundError:
+            return None
+        except (OSError, NotPrivateError) as error:
+            _warn(self.folder, error)
             return None
         check, packed = content[:_CHECK_BYTES], content[_CHECK_BYTES:]
-        return _unpack(packed) if check == hashlib.sha256(packed).digest() else None
+        return _unpack(packed) if check == _check(key, packed) else None
 
     def put(self, key: str, pieces: Sequence[bytes]) -> None:
-        """Keep pieces of code under a key.
-
-        Raises:
-            TfcError: the folder cannot be made or written to.
-        """
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise TfcError(f"cannot make the folder {self.folder}: {error.strerror}") from error
+        """Keep pieces of code under a key, if that can be done."""
         packed = b"".join(len(piece).to_bytes(8, "little") + piece for piece in pieces)
-        write_files((self._path(key), hashlib.sha256(packed).digest() + packed))
-        self._trim()
+        try:
+            self._private.write(key + _SUFFIX, _check(key, packed) + packed)
+            self._private.trim(self.limit)
+        except (OSError, NotPrivateError) as error:
+            _warn(self.folder, error)
 
-    def _path(self, key: str) -> Path:
-        return self.folder / f"{key}.code"
+    @property
+    def _private(self) -> PrivateFolder:
+        return PrivateFolder(self.folder, _SUFFIX)
 
-    def _trim(self) -> None:
-        files = sorted(self._files())
-        excess = sum(size for _, size, _ in files) - self.limit
-        for _, size, path in files:
-            if excess <= 0:
-                return
-            path.unlink(missing_ok=True)
-            excess -= size
 
-    def _files(self) -> Iterator[tuple[float, int, Path]]:
-        """When each file was used last, its size and its path."""
-        for path in self.folder.glob("*.code"):
-            try:
-                found = path.stat()
-            except FileNotFoundError:  # another process has removed it
-                continue
-            yield found.st_mtime, found.st_size, path
+def _check(key: str, packed: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + packed).digest()
+
+
+def _warn(folder: Path, error: Exception) -> None:
+    """Say once in a process why a folder is not used, and what to do."""
+    if folder in _warned:
+        return
+    _warned.add(folder)
+    if isinstance(error, NotPrivateError):
+        what = "make it your own and writable by you alone (`chown`, `chmod go-w`)"
+    else:
+        error, what = getattr(error, "strerror", None) or error, "make it readable and writable"
+    warnings.warn(
+        f"machine code in the folder {folder} is not used or kept: {error}; {what}, or have "
+        "TFC_CACHE name another folder, or none",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 def _unpack(packed: bytes) -> list[bytes]:

@@ -32,7 +32,7 @@ class Program:
     """Compiled code, and what a call of it needs.
 
     kept: what must live as long as the code may be called.
-    arena: its address while no call uses it, and its address.
+    arena: its address while no call uses it, and its address; zeros until there is one.
     is_long: whether a call takes so long that other Python threads should run meanwhile.
     """
 

@@ -2,11 +2,12 @@
 
 import ctypes
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,6 +31,7 @@ from tfc.backends.interfaces import (
 )
 from tfc.backends.llvm import CompiledModule, load_objects
 from tfc.backends.target import Target
+from tfc.errors import OutOfMemoryError
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.printer import instruction_names
 from tfc.hlo.shape import Shape
@@ -38,6 +40,7 @@ from tfc.passes.cost import CostAnalysis, cost_analysis
 from tfc.passes.donation import donation_of
 from tfc.pictures.arena import LiveBuffer
 from tfc.pictures.categories import category
+from tfc.pictures.svg import bytes_text
 from tfc.runtime.functions import reraise
 from tfc.runtime.replicas import running_one_of
 from tfc.tracebacks import hide_frames
@@ -121,6 +124,10 @@ class CpuExecutable(Executable):
         self._arena_size = plan.arena_size
         # Arenas of finished calls, kept for the next: list.append and pop are atomic.
         self._arenas: list[tuple[np.ndarray, int]] = []
+        # The arena of the quick entries, which the first call makes: they decline till then.
+        self._arena: list[np.ndarray] = []
+        self._arena_words = np.zeros(2, np.int64)
+        self._making_arena = Lock()
         kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 4)
         self._entry: Callable[..., int] = kind(self._code.address(name))
         self._donation = donation_of(compilation.module)
@@ -132,8 +139,6 @@ class CpuExecutable(Executable):
         self._plain = [s.has_default_layout for s in self.parameter_shapes]
         self._all_results_plain = all(s.has_default_layout for s in self.result_shapes)
         self._results = [(_memory_dims(s), s.element_type.dtype) for s in self.result_shapes]
-        self._arena = aligned_bytes(block_size(max(self._arena_size, 1)))
-        self._arena_words = np.full(2, address(self._arena))
         leaf = Flat()
         flat = Flat(list, (), (leaf,) * len(self.result_shapes))
         self._quick = self.python_entry((leaf,) * len(self.parameter_shapes), flat)
@@ -144,6 +149,9 @@ class CpuExecutable(Executable):
                 results = self._quick(*arguments)
                 if results is not NotImplemented:
                     return results
+                if not self._arena:
+                    self._make_arena()
+                    return self(*arguments)
             return self._call(arguments)
         except Exception as error:
             hide_frames(error)
@@ -159,12 +167,11 @@ class CpuExecutable(Executable):
             else _TRANSFERS.to_device(a, s)
             for a, plain, s in zip(arguments, self._plain, self.parameter_shapes)
         ]
-        results = [_empty(dims, dtype) for dims, dtype in self._results]
+        results, arena = self._memory()
         if self._donation.arguments:
             make_writable(passed, self._donation.arguments)
             for result, argument in self._donation.aliases.items():
                 results[result] = passed[argument].reshape(results[result].shape)
-        arena = self._arenas.pop() if self._arenas else self._new_arena()
         with running_one_of(*self.device_counts) if self._compilation.callees else _NOTHING:
             status = self._entry(
                 self._argument_pointers(*map(address, passed)),
@@ -191,13 +198,43 @@ class CpuExecutable(Executable):
             self._code.address(self._name),
             self._constants,
             self._arena_words,
-            self._arena.size,
+            self._entry_arena_size,
             self.parameter_shapes,
             self.result_shapes,
             _is_long(self.hlo),
             (self._code, self._arena),
         )
         return python_entry(program, arguments, result)
+
+    def _memory(self) -> tuple[list[np.ndarray], tuple[np.ndarray, int]]:
+        """Memory for the results of a call, and for its temporaries."""
+        with self._enough_memory():
+            results = [_empty(dims, dtype) for dims, dtype in self._results]
+            return results, self._arenas.pop() if self._arenas else self._new_arena()
+
+    def _make_arena(self) -> None:
+        """Make the arena of the quick entries, once."""
+        with self._making_arena, self._enough_memory():
+            if not self._arena:
+                arena = aligned_bytes(self._entry_arena_size)
+                self._arena_words[:] = address(arena)
+                self._arena.append(arena)
+
+    @contextmanager
+    def _enough_memory(self) -> Iterator[None]:
+        """Say how much memory a call needs if there is not as much."""
+        try:
+            yield
+        except MemoryError:
+            needed = bytes_text(self._arena_size + _total(self.result_shapes))
+            raise OutOfMemoryError(
+                f"{self.hlo.name} needs {needed} for its results and temporaries, which is more "
+                "memory than there is: make its arrays smaller"
+            ) from None
+
+    @property
+    def _entry_arena_size(self) -> int:
+        return block_size(max(self._arena_size, 1))
 
     def _new_arena(self) -> tuple[np.ndarray, int]:
         arena = aligned_bytes(self._arena_size)

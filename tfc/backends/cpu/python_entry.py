@@ -5,8 +5,8 @@
 Each program's entry is this function with a table of its own (entry_table.py). It compares every
 argument with what the table wants: the very containers, arrays of NumPy's own class with the dtype
 and dimensions, row-major and aligned. If all is so it makes the results' arrays, calls the code and
-nests the results; if not it does nothing and returns NotImplemented, and the caller goes the long
-way, which converts and explains.
+nests the results; if not, or if there is no memory, it does nothing and returns NotImplemented, and
+the caller goes the long way, which converts and explains.
 
 Arrays are read as NumPy's headers have extensions read them: by the fields of its array structure,
 which its ABI fixes. Where that or Python itself is built in another way there is no entry.
@@ -25,7 +25,8 @@ LEAF, FIXED, TUPLE, LIST, DICT, NAMED = range(6)  # kinds
 # an array that is taken, and one that is made (from a block of memory of a size, unless that is 0):
 DTYPE, RANK, DIMS, SPEC_WORDS = range(4)
 DESCR, _, _, BLOCK, RESULT_WORDS = range(5)
-# a program; its arena is two words: the address, or 0 while a call uses it, and the address:
+# a program; its arena is two words: the address, or 0 while a call uses it, and the address (both 0
+# until there is an arena: then all calls are declined):
 CODE, CONSTANTS, ARENA, ARENA_SIZE, ARGUMENTS, NODES, LEAVES, SPECS, RESULTS, RESULT_SPECS, \
     RESULT_NODE, IS_LONG, TABLE_WORDS = range(13)  # fmt: skip
 
@@ -257,6 +258,9 @@ def _define_call(module: ir.Module) -> None:
         table = code.word(holder, DATA, POINTER)
         with code.when(code.compare("!=", count, code.word(table, ARGUMENTS)), likely=False):
             _decline(code)
+        pair = code.word(table, ARENA, POINTER)
+        with code.when(code.is_null(code.word(pair, 1, POINTER)), likely=False):
+            _decline(code)
         leaf_count, result_count = code.word(table, LEAVES), code.word(table, RESULTS)
         leaves, pointers = code.array(leaf_count), code.array(leaf_count)
         state = code.array(ir.Constant(I64, 3))
@@ -280,18 +284,20 @@ def _define_call(module: ir.Module) -> None:
             with code.when(code.is_null(made), likely=False):
                 code.call("tfc.release", VOID, results, number)
                 code.call("tfc.release", VOID, leaves, leaf_count)
-                code.ret(code.null())
+                code.call("PyErr_Clear", VOID)
+                _decline(code)
             code.put(made, results, number)
             code.put(code.word(made, DATA), places, number)
         is_well = code.call("tfc.run", I64, table, pointers, places)
         code.call("tfc.release", VOID, leaves, leaf_count)
-        made = code.variable(POINTER, code.null())
-        with code.when(code.compare("!=", is_well, 0), likely=True):
-            code.put(results, state, 0)
-            code.put(ir.Constant(I64, 0), state, 1)
-            made.set(code.call("tfc.build", POINTER, code.word(table, RESULT_NODE, POINTER), state))
+        with code.when(code.compare("==", is_well, 0), likely=False):
+            code.call("tfc.release", VOID, results, result_count)
+            _decline(code)
+        code.put(results, state, 0)
+        code.put(ir.Constant(I64, 0), state, 1)
+        made = code.call("tfc.build", POINTER, code.word(table, RESULT_NODE, POINTER), state)
         code.call("tfc.release", VOID, results, result_count)  # what is not part of the result
-        code.ret(made.get())
+        code.ret(made)
     _define_run(module)
 
 
@@ -302,7 +308,7 @@ def _decline(code: Code) -> None:
 
 
 def _define_run(module: ir.Module) -> None:
-    """run(table, arguments, results): call the code; 0 after an exception, else 1."""
+    """run(table, arguments, results): call the code; 0 if there is no memory for it, else 1."""
     with function(module, "tfc.run", [POINTER] * 3, I64) as (code, (table, arguments, results)):
         size, pair = code.word(table, ARENA_SIZE), code.word(table, ARENA, POINTER)
         idle = code.field(pair, 0, POINTER)
@@ -312,7 +318,6 @@ def _define_run(module: ir.Module) -> None:
         with code.when(code.is_null(arena.get()), likely=False):  # another call has it
             arena.set(code.call("tfc.take", POINTER, size))
             with code.when(code.is_null(arena.get()), likely=False):
-                code.call("PyErr_NoMemory", POINTER)
                 code.ret(0)
         entry, constants = code.word(table, CODE), code.word(table, CONSTANTS, POINTER)
         passed = arguments, results, arena.get(), constants
