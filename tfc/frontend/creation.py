@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tfc.errors import ShapeError
+from tfc.errors import ShapeError, TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend.promotion import Dims, as_tensor, cast, dtype_of, expand, promote, sizes
 from tfc.frontend.tensor import ArrayLike, Tensor, alias, is_weak, traceable
-from tfc.hlo.shape import S64, element_type_of
+from tfc.hlo.shape import PRED, S64, element_type_of
 
 
 @traceable
@@ -62,6 +62,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     for bound in (start, stop, step):
         if isinstance(bound, Tensor):
             index(bound)  # refuses, with the reason
+    if dtype is not None and element_type_of(dtype) == PRED:
+        raise TraceError("arange is not defined for booleans; use arange(...).astype(bool)")
     values = np.arange(start, stop, step, dtype=dtype)
     element_type = element_type_of(values.dtype)
     if not element_type.is_integer:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import prod
 from operator import index
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -19,8 +19,10 @@ def normalize_axis(axis: Any, rank: int) -> int:
     """The axis counted from the front.
 
     Raises:
-        ShapeError: there is no such axis.
+        ShapeError: there is no such axis, or it is no integer.
     """
+    if isinstance(axis, bool) or not isinstance(axis, SupportsIndex):
+        raise ShapeError(f"an axis must be an integer, got {axis!r}")
     number = index(axis)
     if not -rank <= number < rank:
         raise ShapeError(f"axis {number} is out of bounds for an array of {rank} dimensions")
@@ -282,15 +284,32 @@ def fliplr(a: ArrayLike) -> Tensor:
 
 
 @traceable
-def roll(a: ArrayLike, shift: int, axis: int | None = None) -> Tensor:
-    """The elements moved along an axis; what leaves at one end comes back at the other."""
+def roll(a: ArrayLike, shift: Axes, axis: Axes | None = None) -> Tensor:
+    """The elements moved along axes; what leaves at one end comes back at the other.
+
+    Without an axis the flattened array is moved. One shift may serve several axes, and one axis
+    several shifts.
+
+    Raises:
+        ShapeError: there are several shifts for another number of axes.
+    """
     tensor = as_tensor(a)
-    line = ravel(tensor) if axis is None else tensor
-    place = normalize_axis(0 if axis is None else axis, line.ndim)
-    size = line.shape[place]
-    cut = (size - index(shift) % size) if size else 0
-    head, tail = ops.slice_along(line, place, 0, cut), ops.slice_along(line, place, cut, size)
-    return ops.reshape(ops.concatenate([tail, head], place), tensor.shape)
+    moved = ravel(tensor) if axis is None else tensor
+    shifts, axes = sizes(shift), sizes(0 if axis is None else axis)
+    if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
+        raise ShapeError(f"roll requires a shift for each axis, got {shift} for {axis}")
+    count = max(len(shifts), len(axes)) if shifts and axes else 0
+    for number in range(count):
+        along = normalize_axis(axes[number % len(axes)], moved.ndim)
+        moved = _rolled(moved, shifts[number % len(shifts)], along)
+    return ops.reshape(moved, tensor.shape)
+
+
+def _rolled(tensor: Tensor, shift: int, axis: int) -> Tensor:
+    size = tensor.shape[axis]
+    cut = (size - shift % size) if size else 0
+    head, tail = ops.slice_along(tensor, axis, 0, cut), ops.slice_along(tensor, axis, cut, size)
+    return ops.concatenate([tail, head], axis)
 
 
 @traceable

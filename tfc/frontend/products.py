@@ -12,6 +12,7 @@ import numpy as np
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
+from tfc.frontend.complex_numbers import conj
 from tfc.frontend.creation import diagonal
 from tfc.frontend.manipulation import normalize_axes, ravel
 from tfc.frontend.promotion import promote
@@ -126,8 +127,8 @@ def tensordot(x: ArrayLike, y: ArrayLike, axes: Any = 2) -> Tensor:
 
 @traceable
 def vdot(x: ArrayLike, y: ArrayLike, /) -> Tensor:
-    """The sum of products of all elements."""
-    return dot(ravel(x), ravel(y))
+    """The sum of products of all elements, those of x conjugated."""
+    return dot(ravel(conj(x)), ravel(y))
 
 
 @traceable

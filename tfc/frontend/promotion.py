@@ -15,7 +15,7 @@ from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.tensor import ArrayLike, Tensor, is_weak
 from tfc.frontend.trace import refusal
-from tfc.hlo.shape import ElementType, element_type_of
+from tfc.hlo.shape import F32, ElementType, element_type_of
 
 Dims = int | Sequence[int]
 
@@ -80,7 +80,8 @@ def _rank(dtype: np.dtype) -> int:
 
 
 def _promote_weak(joined: np.dtype, kind: str) -> np.dtype:
-    if kind == "complex" and joined.kind == "f" and joined.itemsize <= 4:
+    met = element_type_of(joined)
+    if kind == "complex" and met.is_float and met.bits <= 32:
         return np.dtype(np.complex64)
     return _DEFAULTS.get(kind, np.dtype(np.int64))
 
@@ -121,6 +122,19 @@ def cast(tensor: Tensor, dtype: Any) -> Tensor:
     if literal is not None and not tensor.shape and tensor.weak:
         return as_tensor(_checked_number(literal.array.item(), element_type), element_type.dtype)
     return ops.convert(tensor, element_type)
+
+
+def as_inexact(x: ArrayLike) -> Tensor:
+    """The operand of a mean, a quantile, a transform: integers and booleans become float64."""
+    tensor = as_tensor(x)
+    element_type = tensor.array_shape.element_type
+    return tensor if element_type.is_float or element_type.is_complex else cast(tensor, np.float64)
+
+
+def widen(tensor: Tensor) -> Tensor:
+    """Floats narrower than float32 as float32, for what takes several steps that round."""
+    element_type = tensor.array_shape.element_type
+    return ops.convert(tensor, F32) if element_type.is_float and element_type.bits < 32 else tensor
 
 
 def _checked_number(value: Any, element_type: ElementType) -> Any:

@@ -13,11 +13,11 @@ from tfc.frontend import operations as ops
 from tfc.frontend.arithmetic import named
 from tfc.frontend.manipulation import normalize_axis, ravel
 from tfc.frontend.operations import operation
-from tfc.frontend.promotion import as_tensor, cast
+from tfc.frontend.parts import require_real
+from tfc.frontend.promotion import as_inexact, as_tensor, cast, widen
 from tfc.frontend.reductions import highest, lowest, wide_type
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
 from tfc.frontend.window_arguments import Numbers, Padding, padding_pairs, spatial_numbers
-from tfc.hlo.shape import F32
 from tfc.hlo.window import Window, WindowDimension
 
 
@@ -37,15 +37,15 @@ def cumulative(
 
     Halves are combined in f32.
     """
-    n, element_type = tensor.shape[dimension], tensor.array_shape.element_type
+    n = tensor.shape[dimension]
     if not n:
         return tensor
-    wide = ops.convert(tensor, F32) if element_type.is_float and element_type.bits < 32 else tensor
     low, high = (0, n - 1) if reverse else (n - 1, 0)
     along = WindowDimension(n, low=low, high=high)
     plain = WindowDimension(1)
     window = Window(tuple(along if d == dimension else plain for d in range(tensor.ndim)))
-    return ops.convert(reduce_window(wide, opcode, init, window), element_type)
+    found = reduce_window(widen(tensor), opcode, init, window)
+    return ops.convert(found, tensor.array_shape.element_type)
 
 
 def _running_total(name: str, opcode: str, init: int, doc: str):
@@ -53,7 +53,9 @@ def _running_total(name: str, opcode: str, init: int, doc: str):
         tensor = as_tensor(a)
         tensor = cast(tensor, wide_type(tensor) if dtype is None else dtype)
         values = ravel(tensor) if axis is None or not tensor.ndim else tensor
-        return cumulative(values, opcode, init, normalize_axis(axis or 0, values.ndim))
+        return cumulative(
+            values, opcode, init, normalize_axis(0 if axis is None else axis, values.ndim)
+        )
 
     return named(function, name, doc)
 
@@ -70,6 +72,7 @@ cumprod = _running_total(
 def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Tensor:
     """The largest of all elements up to each along an axis, or of all after; NaN once one is."""
     tensor = as_tensor(operand)
+    require_real("cummax", tensor)
     first = lowest(tensor.array_shape.element_type)
     return cumulative(tensor, "maximum", first, normalize_axis(axis, tensor.ndim), reverse)
 
@@ -78,6 +81,7 @@ def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Tensor:
 def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Tensor:
     """The smallest of all elements up to each along an axis, or of all after; NaN once one is."""
     tensor = as_tensor(operand)
+    require_real("cummin", tensor)
     first = highest(tensor.array_shape.element_type)
     return cumulative(tensor, "minimum", first, normalize_axis(axis, tensor.ndim), reverse)
 
@@ -104,6 +108,7 @@ def max_pool(
         ShapeError: the numbers do not fit the array.
     """
     tensor = as_tensor(x)
+    require_real("max_pool", tensor)
     made, _ = _pooling("max_pool", tensor, window, strides, padding, data_format)
     return reduce_window(tensor, "maximum", lowest(tensor.array_shape.element_type), made)
 
@@ -123,11 +128,11 @@ def avg_pool(
         count_include_pad: divide by the size of the window, rather than by the number of elements
             that it has inside the array.
     """
-    tensor = as_tensor(x)
-    tensor = tensor if tensor.array_shape.element_type.is_float else cast(tensor, np.float64)
+    tensor = as_inexact(x)
+    require_real("avg_pool", tensor)
     made, spatial = _pooling("avg_pool", tensor, window, strides, padding, data_format)
     element_type = tensor.array_shape.element_type
-    wide = ops.convert(tensor, F32) if element_type.bits < 32 else tensor
+    wide = widen(tensor)
     total = reduce_window(wide, "add", 0, made)
     counts = np.ones((), np.int64)
     for d in spatial:
