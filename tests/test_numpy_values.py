@@ -303,8 +303,11 @@ ROWS: dict[str, Row] = {
     "linspace": made(lambda m, t: m.linspace(0, 5, 7, dtype=t)),
 }
 # fmt: on
-BINARY = [name for name, row in ROWS.items() if row.operands in (pairs, powers, shifts, near)
-          and name not in ("where", "isclose")]  # fmt: skip
+BINARY = [
+    name
+    for name, row in ROWS.items()
+    if row.operands in (pairs, powers, shifts, near) and name not in ("where", "isclose")
+]  # fmt: skip
 
 
 def by_numpy(call: Callable[..., Any], dtype: np.dtype, *operands: np.ndarray) -> list[np.ndarray]:
@@ -350,7 +353,10 @@ def same_numbers(got: np.ndarray, want: np.ndarray, equal_zeros: bool) -> np.nda
         size = np.abs(want)
         found = np.ones(got.shape, bool)
         for a, b in ((got.real, want.real), (got.imag, want.imag)):
-            alike = (a == b) & (equal_zeros | (np.signbit(a) == np.signbit(b)))
+            # C99 leaves the sign of a zero or an infinity open where the other part is NaN.
+            loose = np.isnan(want) & ~np.isnan(b) & (abs(a) == abs(b))
+            same_sign = equal_zeros | (np.signbit(a) == np.signbit(b))
+            alike = ((a == b) & same_sign) | loose
             room = 8 * eps * np.where(np.isfinite(size), size, np.where(np.isfinite(b), abs(b), 0))
             found &= alike | (np.isnan(a) & np.isnan(b)) | ((abs(a - b) <= room) & (room > 0))
     return found
@@ -375,7 +381,8 @@ def check(name: str, row: Row, dtype: np.dtype, run: Callable[..., Any]) -> list
         elif not isinstance(want, Exception):
             found = [difference(g, w, row, kind in row.own_dtype) for g, w in zip(got, want)]
             wrong += [f"{name} of {dtype} {f}" for f in found if f] or (
-                [f"{name} of {dtype} gives {len(got)} results"] if len(got) != len(want) else [])
+                [f"{name} of {dtype} gives {len(got)} results"] if len(got) != len(want) else []
+            )
     return wrong
 
 
@@ -391,12 +398,9 @@ def test_values_and_dtypes_are_numpys(name: str):
     assert [w for dtype in DTYPES for w in check(name, row, dtype, run)] == []
 
 
-QUICK = ("int8", "float32", "complex64")
-
-
 @pytest.mark.parametrize(
     "dtype",
-    [pytest.param(t, marks=[] if t.name in QUICK else [pytest.mark.slow]) for t in DTYPES],
+    [pytest.param(t, marks=[] if t == np.float32 else [pytest.mark.slow]) for t in DTYPES],
     ids=str,
 )
 def test_compiled_values_are_numpys(dtype: np.dtype):

@@ -360,7 +360,7 @@ def _while(*_: Any) -> list[Cotangent]:
     raise TraceError(
         "reverse-mode differentiation of while_loop and fori_loop is not possible: the values of "
         "all iterations would be needed, and their number is not known in advance. For a fixed "
-        "number of iterations use a Python for loop; otherwise tfc.nn.stop_gradient on its result"
+        "number of iterations use a Python for loop; otherwise tfc.stop_gradient on its result"
     )
 
 

@@ -17,7 +17,13 @@ from tfc.frontend.parts import require_real
 from tfc.frontend.promotion import as_inexact, as_tensor, cast, widen
 from tfc.frontend.reductions import highest, lowest, wide_type
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
-from tfc.frontend.window_arguments import Numbers, Padding, padding_pairs, spatial_numbers
+from tfc.frontend.window_arguments import (
+    Numbers,
+    Padding,
+    data_format_of,
+    padding_pairs,
+    spatial_numbers,
+)
 from tfc.hlo.window import Window, WindowDimension
 
 
@@ -92,7 +98,7 @@ def max_pool(
     window: Numbers,
     strides: Numbers | None = None,
     padding: Padding = "VALID",
-    data_format: str = "N...C",
+    data_format: str | None = None,
 ) -> Tensor:
     """The largest element in each window over the dimensions between batch and channels.
 
@@ -102,7 +108,8 @@ def max_pool(
         padding: "VALID" for windows inside the array; "SAME" for ceil(size / stride) windows, the
             smaller half of the padding first, "SAME_LOWER" the larger; or (low, high) for each of
             those dimensions.
-        data_format: "N...C", or "NC..." for channels before those dimensions.
+        data_format: what the dimensions are: NHWC, or NCHW for channels first; NWC and NCW for one
+            dimension to pool, NDHWC and NCDHW for three.
 
     Raises:
         ShapeError: the numbers do not fit the array.
@@ -119,7 +126,7 @@ def avg_pool(
     window: Numbers,
     strides: Numbers | None = None,
     padding: Padding = "VALID",
-    data_format: str = "N...C",
+    data_format: str | None = None,
     count_include_pad: bool = False,
 ) -> Tensor:
     """The mean of each window over the dimensions between batch and channels; see `max_pool`.
@@ -157,16 +164,10 @@ def _pooling(
     window: Numbers,
     strides: Numbers | None,
     padding: Padding,
-    data_format: str,
-) -> tuple[Window, range]:
+    data_format: str | None,
+) -> tuple[Window, tuple[int, ...]]:
     """The window over all dimensions, and the dimensions between batch and channels."""
-    if tensor.ndim < 3:
-        raise ShapeError(
-            f"{name} requires an array of batch, channels and at least one dimension to pool, "
-            f"got {tensor.array_shape.without_layout()}"
-        )
-    start = 2 if data_format.startswith("NC") else 1
-    spatial = range(start, start + tensor.ndim - 2)
+    _, (_, _, *spatial) = data_format_of(name, data_format, tensor, least=3)
     sizes = spatial_numbers(name, window, len(spatial))
     steps = sizes if strides is None else spatial_numbers(name, strides, len(spatial))
     if min(*sizes, *steps) < 1:
@@ -183,4 +184,4 @@ def _pooling(
                 f"{name} requires padding of 0 or more that is less than the window's {size}, "
                 f"got {(low, high)}"
             )
-    return Window(tuple(dimensions)), spatial
+    return Window(tuple(dimensions)), tuple(spatial)
