@@ -1,5 +1,6 @@
 """Complex numbers in the NumPy namespace: parts, conjugate, angle."""
 
+from tfc.frontend import operations as ops
 from tfc.frontend.functions import arctan2, as_float
 from tfc.frontend.operations import full_like, operation
 from tfc.frontend.parts import is_complex, parts
@@ -36,6 +37,8 @@ def conj(x: ArrayLike, /) -> Tensor:
 def angle(x: ArrayLike, deg: bool = False) -> Tensor:
     """The argument, in -π … π or in degrees; of a negative real number π."""
     tensor = as_float(x)
+    if not is_complex(tensor):
+        tensor = ops.stop_gradient(tensor)  # of real numbers it is one of two constants
     turned = arctan2(imag(tensor), real(tensor))
     return turned * full_like(180 / 3.141592653589793, turned) if deg else turned
 
