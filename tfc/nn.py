@@ -15,11 +15,14 @@ from tfc.frontend.convolutions import conv, conv_transpose
 from tfc.frontend.functions import as_float, exp, isfinite, log, logaddexp, sigmoid
 from tfc.frontend.gradient import stop_gradient
 from tfc.frontend.manipulation import Axes, normalize_axis, squeeze
+from tfc.frontend.parts import require_real
 from tfc.frontend.promotion import as_tensor, cast
+from tfc.frontend.python_numbers import real_number, whole
 from tfc.frontend.reductions import max, sum
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
 from tfc.frontend.window_arguments import data_format_of
 from tfc.frontend.windows import avg_pool, cummax, cummin, max_pool
+from tfc.hlo.shape import S64
 
 __all__ = [
     "avg_pool",
@@ -46,6 +49,7 @@ __all__ = [
 def relu(x: ArrayLike) -> Tensor:
     """The larger of x and 0, NaN for NaN; the derivative at 0 is 0."""
     tensor = as_tensor(x)
+    require_real("relu", tensor)
     zero = ops.full_like(0, tensor)
     return ops.select(ops.compare("LE", tensor, zero), zero, tensor)
 
@@ -92,9 +96,12 @@ def one_hot(
     indices: ArrayLike, num_classes: int, dtype: Any = np.float32, axis: int = -1
 ) -> Tensor:
     """1 at each index along a new axis of size `num_classes`, 0 elsewhere and for others."""
+    # In 64 bits, as the indices' own type may not hold the number of classes.
     tensor = as_tensor(indices)
+    require_real("one_hot", tensor)
+    tensor = tensor if tensor.array_shape.element_type.is_float else ops.convert(tensor, S64)
     place = normalize_axis(axis, tensor.ndim + 1)
-    dims = [*tensor.shape[:place], num_classes, *tensor.shape[place:]]
+    dims = [*tensor.shape[:place], whole(num_classes, "a number of classes"), *tensor.shape[place:]]
     numbers = ops.iota(tensor.array_shape.element_type, dims, place)
     spread = ops.broadcast(tensor, dims, [d for d in range(len(dims)) if d != place])
     return cast(ops.compare("EQ", numbers, spread), dtype)
@@ -109,7 +116,10 @@ def top_k(operand: ArrayLike, k: int) -> tuple[Tensor, Tensor]:
     Raises:
         ShapeError: the last axis has fewer elements, or there is none.
     """
-    values, indices = ops.elements(ops.operation("topk", as_tensor(operand), k=k, largest=True))
+    tensor = as_tensor(operand)
+    require_real("top_k", tensor)
+    made = ops.operation("topk", tensor, k=whole(k, "the k of top_k"), largest=True)
+    values, indices = ops.elements(made)
     return values, indices
 
 
@@ -135,7 +145,12 @@ def batch_norm_training(
     """
     operands = [as_float(v) for v in (x, scale, offset)]
     feature = _feature("batch_norm_training", data_format, *operands)
-    made = ops.operation("batch-norm-training", *operands, epsilon=epsilon, feature_index=feature)
+    made = ops.operation(
+        "batch-norm-training",
+        *operands,
+        epsilon=real_number(epsilon, "epsilon"),
+        feature_index=feature,
+    )
     normalized, mean, variance = ops.elements(made)
     return normalized, mean, variance
 
@@ -160,7 +175,12 @@ def batch_norm_inference(
     """
     operands = [as_float(v) for v in (x, scale, offset, mean, variance)]
     feature = _feature("batch_norm_inference", data_format, *operands)
-    return ops.operation("batch-norm-inference", *operands, epsilon=epsilon, feature_index=feature)
+    return ops.operation(
+        "batch-norm-inference",
+        *operands,
+        epsilon=real_number(epsilon, "epsilon"),
+        feature_index=feature,
+    )
 
 
 def _feature(function: str, data_format: str | None, x: Tensor, *vectors: Tensor) -> int:

@@ -6,13 +6,15 @@ imaginary ones; a complex number is NaN if a part is.
 
 from collections.abc import Callable
 
+import ml_dtypes
+
 from tfc.frontend import operations as ops
 from tfc.frontend.arithmetic import is_negative, meet, named
 from tfc.frontend.operations import compare, full_like, operation, select
 from tfc.frontend.parts import is_complex, parts
 from tfc.frontend.promotion import as_tensor, broadcast_together
 from tfc.frontend.tensor import ArrayLike, Tensor, traceable
-from tfc.hlo.shape import U64
+from tfc.hlo.shape import S64, U64
 
 
 def is_nan(x: Tensor) -> Tensor:
@@ -31,8 +33,26 @@ def ordered(direction: str, x: Tensor, y: Tensor) -> Tensor:
     return operation("or", apart, together)
 
 
-def _compare_signs(direction: str, x: Tensor, y: Tensor) -> Tensor:
-    """Compare a signed integer with an unsigned one of 64 bits, which no type holds both."""
+def _are_far_apart(x: Tensor, y: Tensor) -> bool:
+    """Whether two integers meet in no integer type that holds the values of both."""
+    types = [t.array_shape.element_type for t in (x, y)]
+    if not all(t.is_integer for t in types) or (x.weak and y.weak):
+        return False
+    if x.weak or y.weak:
+        number, other = (x, types[1]) if x.weak else (y, types[0])
+        literal = number.instruction.attributes.get("literal")
+        limits = ml_dtypes.iinfo(other.dtype)
+        if literal is None or number.shape:
+            return False
+        return not limits.min <= literal.array.item() <= limits.max
+    return types[0].kind != types[1].kind and U64 in types
+
+
+def _compare_integers(direction: str, x: Tensor, y: Tensor) -> Tensor:
+    """Compare integers by their values, whatever their types."""
+    if U64 not in (t.array_shape.element_type for t in (x, y)):
+        return compare(direction, ops.convert(x, S64), ops.convert(y, S64))
+    # Signed ones below zero are below all others; the rest fit into u64.
     is_first = x.array_shape.element_type.kind == "signed"
     below = is_negative(x if is_first else y)
     verdict = direction in (("LT", "LE", "NE") if is_first else ("GT", "GE", "NE"))
@@ -45,10 +65,8 @@ def _comparison(name: str, direction: str, doc: str):
 
     def function(x: ArrayLike, y: ArrayLike, /) -> Tensor:
         left, right = as_tensor(x), as_tensor(y)
-        kinds = {t.array_shape.element_type.kind for t in (left, right)}
-        has_widest = U64 in (t.array_shape.element_type for t in (left, right))
-        if kinds == {"signed", "unsigned"} and has_widest and not (left.weak or right.weak):
-            return _compare_signs(direction, *broadcast_together(left, right))
+        if _are_far_apart(left, right):
+            return _compare_integers(direction, *broadcast_together(left, right))
         return ordered(direction, *meet(left, right))
 
     return named(function, name, doc)

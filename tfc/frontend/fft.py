@@ -7,7 +7,6 @@ complex64, and the other way round.
 
 from collections.abc import Callable, Sequence
 from math import prod, sqrt
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.manipulation import moveaxis, normalize_axes
 from tfc.frontend.promotion import as_inexact, widen
+from tfc.frontend.python_numbers import sizes
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
 from tfc.hlo.shape import complex_of
 
@@ -85,11 +85,11 @@ def _transform(
 ) -> Tensor:
     tensor = _operand(a, fft_type)
     if axes is None:
-        axes = range(tensor.ndim) if s is None else range(-len(s), 0)
+        axes = range(tensor.ndim) if s is None else range(-len(sizes(s)), 0)
     places = normalize_axes(tuple(axes), tensor.ndim)
     if not places:
         raise ShapeError("a Fourier transform requires at least one axis")
-    lengths = [tensor.shape[d] for d in places] if s is None else [index(n) for n in s]
+    lengths = [tensor.shape[d] for d in places] if s is None else sizes(s)
     if len(lengths) != len(places):
         raise ShapeError(f"{len(places)} axes require as many lengths, got {list(lengths)}")
     if s is None and fft_type == "IRFFT":

@@ -10,12 +10,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tfc.errors import TraceError
+from tfc.errors import ShapeError, TraceError
 from tfc.frontend.arithmetic import absolute, is_infinite, is_negative, is_zero, meet, named
 from tfc.frontend.comparisons import is_nan, maximum, minimum
 from tfc.frontend.operations import compare, full_like, operation, select
 from tfc.frontend.parts import is_complex, on_parts, parts, require_kind, require_real
 from tfc.frontend.promotion import as_tensor, cast, float_type, result_type, widen
+from tfc.frontend.python_numbers import real_number, whole
 from tfc.frontend.tensor import ArrayLike, Tensor, alias, traceable
 from tfc.hlo.op import OPS
 from tfc.hlo.shape import ELEMENT_TYPES
@@ -171,6 +172,9 @@ def rint(x: ArrayLike, /) -> Tensor:
 @alias("around")
 def round(x: ArrayLike, decimals: int = 0) -> Tensor:
     """x rounded to `decimals` digits after the point, halves to the even one; complex by parts."""
+    decimals = whole(decimals, "the number of digits")
+    if not -300 <= decimals <= 300:
+        raise ShapeError(f"round requires a number of digits within -300..300, got {decimals}")
     tensor = as_tensor(x)
     element_type = tensor.array_shape.element_type
     if element_type.is_float or element_type.is_complex:
@@ -244,14 +248,15 @@ def nan_to_num(x: ArrayLike, nan: float = 0.0, posinf: Any = None, neginf: Any =
     if not component.is_float:
         return tensor
     limits = ml_dtypes.finfo(component.dtype)
-    high = limits.max if posinf is None else posinf
-    low = limits.min if neginf is None else neginf
+    high = limits.max if posinf is None else real_number(posinf, "posinf")
+    low = limits.min if neginf is None else real_number(neginf, "neginf")
+    other = real_number(nan, "nan")
 
     def of_part(part: Tensor) -> Tensor:
         below = compare("EQ", part, full_like(-np.inf, part))
         finite = select(compare("EQ", part, full_like(np.inf, part)), full_like(high, part), part)
         finite = select(below, full_like(low, part), finite)
-        return select(is_nan(part), full_like(nan, part), finite)
+        return select(is_nan(part), full_like(other, part), finite)
 
     return on_parts(of_part, tensor)
 
@@ -261,7 +266,8 @@ def isclose(x: ArrayLike, y: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8) 
     """True where |x - y| <= atol + rtol * |y|, and where infinities agree."""
     left, right = meet(x, y, dtype=float_type(result_type(x, y)))
     size = operation("abs", right)
-    bound = full_like(atol, size) + full_like(rtol, size) * size
+    near_zero, beside = real_number(atol, "atol"), real_number(rtol, "rtol")
+    bound = full_like(near_zero, size) + full_like(beside, size) * size
     near = compare("LE", operation("abs", left - right), bound)
     near = operation("and", near, isfinite(right))
     return operation("or", near, compare("EQ", left, right))

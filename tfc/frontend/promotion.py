@@ -6,7 +6,6 @@ rule: a float wins over any integer, and two narrow floats meet in float32.
 """
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,6 @@ from tfc.frontend import operations as ops
 from tfc.frontend.tensor import ArrayLike, Tensor, is_weak
 from tfc.frontend.trace import refusal
 from tfc.hlo.shape import F32, ElementType, element_type_of
-
-Dims = int | Sequence[int]
 
 NOT_NUMERIC = "OSUMm"  # the kinds of dtypes that hold no numbers: objects, text, times
 _KINDS = ("pred", "unsigned", "signed", "float", "complex")
@@ -40,12 +37,23 @@ def as_tensor(value: ArrayLike, dtype: Any = None) -> Tensor:
     weak = is_weak(value) and dtype is None
     if isinstance(value, (list, tuple)) and _holds_tensor(value):
         raise refusal("a list with Tensors in it is not an array; use tfc.numpy.array on it")
-    array = np.asarray(value, dtype)
+    try:
+        array = np.asarray(value, dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise refusal(f"NumPy makes no array of {shortened(value)}: {error}") from error
     if array.dtype.kind in NOT_NUMERIC:
         kind = type(value).__name__
-        raise refusal(f"an array, a number or a Tensor is needed, got {value!r} of type {kind}")
+        raise refusal(
+            f"an array, a number or a Tensor is needed, got {shortened(value)} of type {kind}"
+        )
     made = ops.constant(array)
     return Tensor(made.instruction, made.trace, weak)
+
+
+def shortened(value: object) -> str:
+    """A value as Python writes it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:76]} …"
 
 
 def _holds_tensor(value: object) -> bool:
@@ -55,14 +63,20 @@ def _holds_tensor(value: object) -> bool:
 
 
 def dtype_of(value: ArrayLike) -> np.dtype:
-    """The NumPy dtype of an array, Tensor, number or dtype."""
-    if isinstance(value, (np.dtype, type)):
-        return np.dtype(value)
+    """The NumPy dtype of an array, Tensor, number, dtype or dtype's name."""
+    if isinstance(value, (np.dtype, type, str)):
+        return element_type_of(value).dtype
     return value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
 
 
 def result_type(*values: ArrayLike) -> np.dtype:
-    """The dtype in which arrays, Tensors, Python numbers and dtypes meet."""
+    """The dtype in which arrays, Tensors, Python numbers and dtypes meet.
+
+    Raises:
+        ShapeError: there are no operands, or one has a dtype that no element type holds.
+    """
+    if not values:
+        raise ShapeError("result_type requires at least one operand, got none")
     strong = [dtype_of(v) for v in values if not is_weak(v)]
     weak = [dtype_of(v) for v in values if is_weak(v)]
     if not strong:
@@ -151,11 +165,6 @@ def promote(*values: ArrayLike, dtype: Any = None) -> list[Tensor]:
     tensors = [as_tensor(v) for v in values]
     common = result_type(*tensors) if dtype is None else np.dtype(dtype)
     return [cast(t, common) for t in tensors]
-
-
-def sizes(shape: Dims) -> list[int]:
-    """The dimension sizes that a shape argument names: an integer or a sequence of them."""
-    return [index(n) for n in shape] if isinstance(shape, Sequence) else [index(shape)]
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from tfc.frontend.manipulation import Axes, normalize_axes, normalize_axis, rave
 from tfc.frontend.operations import compare, full_like, operation, select
 from tfc.frontend.parts import is_complex, on_parts, parts
 from tfc.frontend.promotion import as_inexact, as_tensor, cast, widen
+from tfc.frontend.python_numbers import real_number
 from tfc.frontend.tensor import ArrayLike, Tensor, traceable
 from tfc.frontend.trace import Trace, current_trace
 from tfc.hlo import builder
@@ -180,7 +181,8 @@ def _variance(tensor: Tensor, axis: Axes | None, ddof: float, keepdims: bool) ->
     for side in sides[1:]:
         squares = squares + operation("multiply", side, side)
     total = ops.reduce_sum(squares, normalize_axes(axis, tensor.ndim), keepdims)
-    return _divided(total, np.maximum(_count(tensor, axis) - ddof, 0))
+    divisor = _count(tensor, axis) - real_number(ddof, "the ddof of a variance")
+    return _divided(total, np.maximum(divisor, 0))
 
 
 @traceable

@@ -5,6 +5,7 @@ NaN comes after all numbers, as in NumPy, and equal elements keep their order.
 
 from collections.abc import Sequence
 from math import floor
+from typing import Any
 
 import numpy as np
 
@@ -148,11 +149,11 @@ def quantile(
     return _quantile("quantile", a, q, axis, keepdims)
 
 
-def _quantile(
-    name: str, a: ArrayLike, q: float | Sequence[float], axis: Axes | None, keepdims: bool
-) -> Tensor:
-    operand = as_inexact(a)
+def _quantile(name: str, a: ArrayLike, q: Any, axis: Axes | None, keepdims: bool) -> Tensor:
+    operand, fractions = as_inexact(a), np.asarray(q)
     require_real(name, operand)
+    if fractions.dtype.kind not in "biuf":
+        raise ShapeError(f"{name} requires fractions that are numbers, got {q!r}")
     tensor = widen(operand)
     dimensions = normalize_axes(axis, tensor.ndim)
     kept = [d for d in range(tensor.ndim) if d not in dimensions]
@@ -164,12 +165,14 @@ def _quantile(
     ordered = sorted_together([rows], len(kept))[0]
     has_nan = any(is_nan(rows), axis=-1)
     found = []
-    for fraction in np.ravel(q):
+    for fraction in np.ravel(fractions):
         value = _at(ordered, float(fraction))
         value = ops.select(has_nan, ops.full_like(np.nan, value), value)
         value = ops.convert(value, operand.array_shape.element_type)
         found.append(expand_dims(value, dimensions) if keepdims else value)
-    return stack(found) if np.ndim(q) else found[0]
+    if not found:
+        raise ShapeError(f"{name} requires at least one fraction, got none")
+    return ops.reshape(stack(found), (*fractions.shape, *found[0].shape))
 
 
 def _at(ordered: Tensor, fraction: float) -> Tensor:
@@ -195,7 +198,8 @@ def percentile(
     a: ArrayLike, q: float | Sequence[float], axis: Axes | None = None, keepdims: bool = False
 ) -> Tensor:
     """The quantiles of fractions given in per cent."""
-    fractions = (np.asarray(q, np.float64) / 100).tolist()
+    given = np.asarray(q)
+    fractions = given / 100 if given.dtype.kind in "biuf" else given
     return _quantile("percentile", a, fractions, axis, keepdims)
 
 

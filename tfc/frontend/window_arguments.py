@@ -7,7 +7,10 @@ numbers for each spatial one, padding by name.
 from collections.abc import Sequence
 from typing import TypeAlias
 
+import numpy as np
+
 from tfc.errors import ShapeError
+from tfc.frontend.python_numbers import sizes, whole
 from tfc.frontend.tensor import Tensor
 from tfc.hlo.window import WindowDimension
 
@@ -82,7 +85,8 @@ def spatial_numbers(function: str, value: Numbers, count: int) -> list[int]:
     Raises:
         ShapeError: there are more or fewer.
     """
-    given = [value] * count if isinstance(value, int) else list(value)
+    given = sizes(value, f"a number for spatial dimensions of {function}")
+    given = given * count if not np.ndim(value) else given
     if len(given) != count:
         raise ShapeError(f"{function} requires {count} numbers for spatial dimensions, got {given}")
     return given
@@ -105,10 +109,10 @@ def padding_pairs(
         ShapeError: the padding is another word, or of more or fewer pairs than dimensions.
     """
     if not isinstance(padding, str):
-        pairs = [(int(low), int(high)) for low, high in padding]
-        if len(pairs) != len(window):
-            raise ShapeError(f"{function} requires {len(window)} pairs of padding, got {pairs}")
-        return pairs
+        pairs = padding if isinstance(padding, (Sequence, np.ndarray)) else [padding]
+        if len(pairs) != len(window) or any(np.ndim(p) != 1 or len(p) != 2 for p in pairs):
+            raise ShapeError(f"{function} requires {len(window)} pairs of padding, got {padding}")
+        return [(whole(low, "padding"), whole(high, "padding")) for low, high in pairs]
     match padding:
         case "VALID":
             return [(0, 0)] * len(window)
