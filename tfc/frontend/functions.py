@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from tfc.errors import ShapeError, TraceError
+from tfc.frontend import operations as ops
 from tfc.frontend.arithmetic import absolute, is_infinite, is_negative, is_zero, meet, named
 from tfc.frontend.comparisons import is_nan, maximum, minimum
 from tfc.frontend.operations import compare, full_like, operation, select
@@ -69,7 +70,10 @@ def _real_floats(name: str, x: ArrayLike, y: ArrayLike) -> list[Tensor]:
     Raises:
         TraceError: one of them is complex.
     """
-    both = meet(x, y, dtype=float_type(result_type(x, y)))
+    left, right = as_tensor(x), as_tensor(y)
+    if not (left.weak or right.weak or any(t.dtype.kind not in "biu" for t in (left, right))):
+        left, right = as_float(left), as_float(right)  # int8 and uint8 meet in float16, not int16
+    both = meet(left, right, dtype=float_type(result_type(left, right)))
     require_real(name, both[0])
     return both
 
@@ -113,8 +117,26 @@ def _log_over(x: ArrayLike, base: float) -> Tensor:
 
 @traceable
 def log2(x: ArrayLike, /) -> Tensor:
-    """Logarithm to base 2."""
-    return _log_over(x, 2.0)
+    """Logarithm to base 2; of a power of 2 exactly its exponent."""
+    tensor = widen(as_float(x))
+    found = _log_over(tensor, 2.0)
+    if not is_complex(tensor):
+        found = found + ops.stop_gradient(_to_exponent(tensor, found))
+    return cast(found, float_type(as_tensor(x).dtype))
+
+
+def _to_exponent(x: Tensor, logarithm: Tensor) -> Tensor:
+    """What is missing in the logarithm of a power of 2, known by its mantissa; else 0."""
+    element_type = x.array_shape.element_type
+    mantissa = (1 << ml_dtypes.finfo(element_type.dtype).nmant) - 1
+    integer = ELEMENT_TYPES[f"u{element_type.bits}"]
+    bits = operation(
+        "bitcast-convert", x, shape=x.array_shape.with_element_type(integer)
+    )  # fmt: skip
+    is_power = is_zero(operation("and", bits, full_like(mantissa, bits)))
+    is_power = operation("and", is_power, operation("is-finite", logarithm))
+    missing = operation("round-nearest-even", logarithm) - logarithm
+    return select(is_power, missing, full_like(0, missing))
 
 
 @traceable
