@@ -18,13 +18,19 @@ from tfc.backends.target import Target
 from tfc.errors import ParseError
 from tfc.frontend.window_arguments import same_padding
 from tfc.hlo import builder, evaluate, parse
-from tfc.hlo.convolution_dimensions import ConvolutionDimensionNumbers, default_dimensions
+from tfc.hlo.convolution_dimensions import ConvolutionDimensionNumbers
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.shape import BF16, F16, F32, F64, PRED, S8, S16, S32, S64, U8, U32, Shape
 from tfc.hlo.window import Window, WindowDimension
 from tfc.options import Options
 from tfc.passes import parse_passes
 from tfc.testing import arguments_for, instructions_of, random_array
+
+
+def default_dimensions(spatial: int) -> ConvolutionDimensionNumbers:
+    """Batch, feature and then spatial dimensions in every array (CGP-1)."""
+    dims = tuple(range(spatial + 2))
+    return ConvolutionDimensionNumbers(dims, dims, dims)
 
 
 def conv_with_general_padding(

@@ -35,19 +35,21 @@ CASES = {
                                      "lhs_dilation": (2, 3), "feature_group_count": 2}),
     "batch groups": (X, K, {"strides": (2, 1), "padding": [(0, 1), (2, 2)],
                             "rhs_dilation": (2, 1), "batch_group_count": 2}),
-    "other order": (X, K.transpose(1, 3, 0, 2), {"strides": (1, 2), "padding": "SAME",
-                    "dimension_numbers": ("NHWC", "WOHI", "CWHN")}),
+    "other order": (X.transpose(0, 3, 1, 2), K.transpose(3, 2, 0, 1), {
+        "strides": (1, 2), "padding": "SAME", "data_format": "NCHW", "kernel_format": "OIHW"}),
 }
 # fmt: on
 
 
 def both(case):
     """The case's function in tfc and in JAX, of the array and the kernel."""
-    named = {"dimension_numbers": NHWC, **case}
-    jaxs = {k: v for k, v in named.items() if k not in ("strides", "padding")}
+    given = ("strides", "padding", "data_format", "kernel_format")
+    data, kernel = case.get("data_format", "NHWC"), case.get("kernel_format", "HWIO")
+    jaxs = {k: v for k, v in case.items() if k not in given}
+    jaxs["dimension_numbers"] = (data, kernel, data)
     return (
-        lambda x, k: nn.conv(x, k, **named),
-        lambda x, k: jax.lax.conv_general_dilated(x, k, named["strides"], named["padding"], **jaxs),
+        lambda x, k: nn.conv(x, k, **case),
+        lambda x, k: jax.lax.conv_general_dilated(x, k, case["strides"], case["padding"], **jaxs),
     )
 
 
@@ -98,7 +100,7 @@ def test_gradients_of_narrow_operands_with_a_wide_result_are_narrow():
     x, k = X.astype(ml_dtypes.bfloat16), K.astype(ml_dtypes.bfloat16)
 
     def total(x, k):
-        made = nn.conv(x, k, dimension_numbers=NHWC, preferred_element_type=np.float32)
+        made = nn.conv(x, k, preferred_element_type=np.float32)
         assert made.dtype == np.float32
         return tnp.sum(made)
 
@@ -118,9 +120,7 @@ def test_conv_transpose_is_jaxs(strides, padding):
             expected = jax.lax.conv_transpose(
                 X, k, strides, padding, dimension_numbers=NHWC, transpose_kernel=transposed
             )
-        got = nn.conv_transpose(
-            X, k, strides, padding, dimension_numbers=NHWC, transpose_kernel=transposed
-        )
+        got = nn.conv_transpose(X, k, strides, padding, transpose_kernel=transposed)
         np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
 
 
@@ -128,13 +128,11 @@ def test_conv_transpose_with_the_kernel_transposed_is_the_gradient_of_conv():
     x = RNG.normal(size=(2, 6, 8, 6))
 
     def total(x, g):
-        return tnp.sum(nn.conv(x, K, 2, "VALID", dimension_numbers=NHWC) * g)
+        return tnp.sum(nn.conv(x, K, 2, "VALID") * g)
 
     g = RNG.normal(size=(2, 2, 4, 4))
     expected = tfc.jit(tfc.grad(total), backend="interpreter")(x, g)
-    got = nn.conv_transpose(
-        g, K, 2, [(2, 3), (1, 1)], dimension_numbers=NHWC, transpose_kernel=True
-    )
+    got = nn.conv_transpose(g, K, 2, [(2, 3), (1, 1)], transpose_kernel=True)
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
 
 
@@ -144,21 +142,25 @@ def test_spec_cnv1_cnv2_any_number_of_spatial_dimensions_in_the_order_of_the_sem
         for padding in ("SAME", "VALID"):
             with jax.enable_x64(True):
                 expected = jax.lax.conv_general_dilated(x, k, (1,) * spatial, padding)
-            np.testing.assert_allclose(nn.conv(x, k, 1, padding), expected, rtol=1e-12, atol=1e-12)
-
-
-def test_dimension_numbers_may_be_labels():
-    by_letters = nn.conv(X, K, 2, dimension_numbers=NHWC)
-    np.testing.assert_array_equal(nn.conv(X, K, 2, dimension_numbers="b01f_01io->b01f"), by_letters)
+            letters = "DHW"[3 - spatial :]
+            got = nn.conv(
+                x, k, 1, padding, data_format="NC" + letters, kernel_format="OI" + letters
+            )
+            np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+            order = range(2, 2 + spatial)
+            last, kernel = x.transpose(0, *order, 1), k.transpose(*order, 1, 0)
+            got = nn.conv(last, kernel, 1, padding)
+            np.testing.assert_allclose(np.moveaxis(got, -1, 1), expected, rtol=1e-12, atol=1e-12)
 
 
 REFUSED = [
     ({"strides": (1, 2, 3)}, "conv requires 2 numbers for spatial dimensions"),
     ({"padding": "FULL"}, "padding SAME, SAME_LOWER, VALID or pairs, got 'FULL'"),
     ({"padding": [(1, 1)]}, r"conv requires 2 pairs of padding, got \[\(1, 1\)\]"),
-    ({"dimension_numbers": ("NHWC", "HWIO")}, "dimension_numbers of three parts"),
-    ({"dimension_numbers": ("NHC", "HIO", "NHC")}, r"arrays of 3 dimensions.*\(CGP-1\)"),
-    ({"dimension_numbers": ("NHHC", "HWIO", "NHWC")}, "each of b, f, 0, 1 once, not b00f"),
+    ({"data_format": "NWC"}, r"data_format NHWC or NCHW for f64\[2,7,8,6\], got NWC"),
+    ({"kernel_format": "IHWO"}, r"kernel_format HWIO or OIHW for f64\[3,2,6,4\], got IHWO"),
+    ({"data_format": "NCHW"}, r"f64\[2,7,8,6\] has 7 in dimension 1 and f64\[3,2,6,4\] takes 6"),
+    ({"kernel_format": "OIHW"}, r"has 6 in dimension 3 and f64\[3,2,6,4\] takes 2 in dimension 1"),
     ({"strides": 0, "padding": "SAME"}, "strides of 1 or more"),
     ({"strides": 0}, "window sizes, strides and dilations of 1 or more"),
     ({"feature_group_count": 4}, r"input features.*\(CGP-2\)"),
@@ -168,11 +170,15 @@ REFUSED = [
 @pytest.mark.parametrize(("named", "message"), REFUSED)
 def test_what_does_not_fit_is_refused(named, message):
     with pytest.raises(ShapeError, match=message):
-        nn.conv(X, K, **{"dimension_numbers": NHWC, **named})
+        nn.conv(X, K, **named)
 
 
 def test_what_has_no_features_or_no_known_padding_is_refused():
-    with pytest.raises(ShapeError, match="batch and feature dimensions, got"):
+    with pytest.raises(ShapeError, match=r"2 dimensions or more \(NC\), got f64\[3\]"):
         nn.conv(np.ones(3), K)
+    with pytest.raises(
+        ShapeError, match=r"kernel of 3 dimensions \(WIO\).*got f64\[3,2,6,4\].*CGP-1"
+    ):
+        nn.conv(X[0], K)
     with pytest.raises(ShapeError, match="padding SAME, VALID or pairs, got 'SAME_LOWER'"):
-        nn.conv_transpose(X, K, padding="SAME_LOWER", dimension_numbers=NHWC)
+        nn.conv_transpose(X, K, padding="SAME_LOWER")

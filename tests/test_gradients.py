@@ -192,7 +192,7 @@ RULES = {
     "dot batched": dot((5, 2, 3), (5, 3, 4), ([2], [1]), ([0], [0])),
     "dot of odd dimensions": dot((3, 5, 2, 4), (4, 6, 3, 5), ([0, 3], [2, 0]), ([1], [3])),
     "dot batched apart": dot((4, 2, 3, 5), (3, 5, 4, 6), ([0], [2]), ([3, 2], [1, 0])),
-    "convolution": movement(lambda x, k: nn.conv(x, k, 2, "SAME"), (2, 3, 5), (4, 3, 3)),
+    "convolution": movement(lambda x, k: nn.conv(x, k, 2, "SAME"), (2, 5, 3), (3, 3, 4)),
     "ragged-dot": movement(lambda x, w: operation(
         "ragged-dot", x, w, ops.constant(np.array([2, 3], np.int32)), lhs_contracting_dims=(1,),
         rhs_contracting_dims=(1,), lhs_ragged_dims=(0,), rhs_group_dims=(0,)), (6, 3), (2, 3, 4)),

@@ -185,13 +185,13 @@ def test_frontend_normalizes_outside_and_inside_of_a_trace():
     wide = [v[:, None] for v in (scale, offset, mean, variance)]
     expected = wide[0] * (x - wide[2]) / np.sqrt(wide[3] + 1e-5) + wide[1]
     for run in (lambda f: f, tfc.jit):
-        result, got_mean, got_variance = run(lambda *a: nn.batch_norm_training(*a, axis=1))(
-            x, scale, offset
-        )
+        result, got_mean, got_variance = run(
+            lambda *a: nn.batch_norm_training(*a, data_format="NCW")
+        )(x, scale, offset)
         np.testing.assert_allclose(result, expected, rtol=1e-9)
         np.testing.assert_allclose(got_mean, mean, rtol=1e-9)
         np.testing.assert_allclose(got_variance, variance, rtol=1e-9)
-        result = run(lambda *a: nn.batch_norm_inference(*a, axis=1))(
+        result = run(lambda *a: nn.batch_norm_inference(*a, data_format="NCW"))(
             x, scale, offset, mean, variance
         )
         np.testing.assert_allclose(result, expected, rtol=1e-9)

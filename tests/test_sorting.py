@@ -220,7 +220,7 @@ def test_quantiles_are_numpys():
     np.testing.assert_allclose(tnp.median(np.array([3, 1, 2, 4])), 2.5)
     with refused(r"fractions within 0\.\.1, got 1.5"):
         tnp.quantile(x, 1.5)
-    with refused("quantile of no elements"):
+    with refused("median of no elements"):
         tnp.median(np.zeros((0, 2)), 0)
 
 

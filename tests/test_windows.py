@@ -447,7 +447,7 @@ def test_running_totals_are_numpys(name: str, dtype: Any):
 
 def test_pools_take_channels_first_and_count_padding_if_told():
     x = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4)
-    np.testing.assert_array_equal(nn.max_pool(x, 2, data_format="NC...")[0, 0], [[5, 7]])
+    np.testing.assert_array_equal(nn.max_pool(x, 2, data_format="NCHW")[0, 0], [[5, 7]])
     ones = np.ones((1, 2, 1), np.float32)
     means = nn.avg_pool(ones, 2, 1, [(1, 0)], count_include_pad=True)
     np.testing.assert_array_equal(means[0, :, 0], [0.5, 1])
@@ -467,5 +467,7 @@ def test_pools_take_channels_first_and_count_padding_if_told():
 def test_pools_that_do_not_fit_are_refused(arguments: Any, message: str):
     with refused(message):
         nn.max_pool(np.ones((1, 4, 4, 1)), *arguments)
-    with refused("at least one dimension to pool"):
+    with refused(r"an array of 3 dimensions or more \(NWC\), got f64\[4,4\]"):
         nn.avg_pool(np.ones((4, 4)), 2)
+    with refused(r"data_format NWC or NCW for f64\[4,4,1\], got NHWC"):
+        nn.max_pool(np.ones((4, 4, 1)), 2, data_format="NHWC")

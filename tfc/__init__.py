@@ -12,7 +12,7 @@ from tfc import errors, hlo, nn, numpy, random
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
 from tfc.frontend.control_flow import cond, fori_loop, while_loop
-from tfc.frontend.gradient import grad, value_and_grad, vjp
+from tfc.frontend.gradient import grad, stop_gradient, value_and_grad, vjp
 from tfc.frontend.tensor import Tensor
 from tfc.imported import ImportedFunction, from_stablehlo
 from tfc.jit import JitFunction, jit
@@ -53,6 +53,7 @@ __all__ = [
     "random",
     "register_custom_call",
     "set_threads",
+    "stop_gradient",
     "transfer_from_channel",
     "transfer_from_outfeed",
     "transfer_to_channel",

@@ -15,7 +15,8 @@ from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.arithmetic import where
 from tfc.frontend.functions import cos, log, sqrt
-from tfc.frontend.promotion import as_tensor, cast, sizes
+from tfc.frontend.promotion import as_tensor, cast
+from tfc.frontend.python_numbers import sizes
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
 from tfc.hlo.shape import U64, Shape, TupleShape, element_type_of
 

@@ -1,4 +1,4 @@
-"""Elementwise functions of the NumPy namespace: arithmetic, comparison, logic, choice.
+"""Elementwise functions of the NumPy namespace: arithmetic, logic, bits, choice.
 
 Shapes broadcast and element types promote as in NumPy. HLO's integer division and remainder
 truncate (BIN-3); floor_divide and remainder add what makes them floor, as Python's // and % do.
@@ -12,9 +12,19 @@ import numpy as np
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend.operations import compare, full_like, operation, select
-from tfc.frontend.promotion import as_tensor, broadcast_together, cast, promote, result_type
+from tfc.frontend.parts import is_complex, parts, require_kind, require_real
+from tfc.frontend.promotion import (
+    as_tensor,
+    broadcast_together,
+    cast,
+    promote,
+    result_type,
+    widen,
+)
 from tfc.frontend.tensor import ArrayLike, Tensor, alias, is_weak, traceable
-from tfc.hlo.shape import F32, PRED, element_type_of
+from tfc.hlo.shape import PRED, element_type_of
+
+_BITS = ("pred", "signed", "unsigned")  # the kinds of numbers that are taken for their bits
 
 
 def meet(x: ArrayLike, y: ArrayLike, dtype: Any = None) -> list[Tensor]:
@@ -43,15 +53,6 @@ def _binary(name: str, opcode: str, doc: str, on_bool: str | None = None, *names
     return named(function, name, doc, *names)
 
 
-def _comparison(name: str, direction: str, doc: str):
-    """A function that compares two operands and gives bool."""
-
-    def function(x: ArrayLike, y: ArrayLike, /) -> Tensor:
-        return compare(direction, *meet(x, y))
-
-    return named(function, name, doc)
-
-
 def _logical(name: str, opcode: str, doc: str):
     """A function of the truth values of two operands."""
 
@@ -65,7 +66,9 @@ def _bitwise(name: str, opcode: str, doc: str, *names: str):
     """A function of the bits of two integers, or of two booleans."""
 
     def function(x: ArrayLike, y: ArrayLike, /) -> Tensor:
-        return operation(opcode, *meet(x, y))
+        left, right = meet(x, y)
+        require_kind(name, left, _BITS)
+        return operation(opcode, left, right)
 
     return named(function, name, doc, *names)
 
@@ -79,15 +82,6 @@ def as_bool(x: ArrayLike) -> Tensor:
 add      = _binary("add",      "add",      "x + y; booleans: or.", "or")
 subtract = _binary("subtract", "subtract", "x - y.")
 multiply = _binary("multiply", "multiply", "x * y; booleans: and.", "and")
-maximum  = _binary("maximum",  "maximum",  "The larger; NaN if either is.", "or")
-minimum  = _binary("minimum",  "minimum",  "The smaller; NaN if either is.", "and")
-
-equal         = _comparison("equal",         "EQ", "x == y, elementwise.")
-not_equal     = _comparison("not_equal",     "NE", "x != y, elementwise.")
-less          = _comparison("less",          "LT", "x < y, elementwise.")
-less_equal    = _comparison("less_equal",    "LE", "x <= y, elementwise.")
-greater       = _comparison("greater",       "GT", "x > y, elementwise.")
-greater_equal = _comparison("greater_equal", "GE", "x >= y, elementwise.")
 
 logical_and = _logical("logical_and", "and", "True where both are not zero.")
 logical_or  = _logical("logical_or",  "or",  "True where one of both is not zero.")
@@ -96,15 +90,22 @@ logical_xor = _logical("logical_xor", "xor", "True where exactly one of both is 
 bitwise_and = _bitwise("bitwise_and", "and",        "x & y.")
 bitwise_or  = _bitwise("bitwise_or",  "or",         "x | y.")
 bitwise_xor = _bitwise("bitwise_xor", "xor",        "x ^ y.")
-left_shift  = _bitwise("left_shift",  "shift-left", "x << y.", "bitwise_left_shift")
-
 # fmt: on
+
+
+@alias("bitwise_left_shift")
+def left_shift(x: ArrayLike, y: ArrayLike, /) -> Tensor:
+    """x << y; booleans count as int8."""
+    left, right = _numbers(x, y)
+    require_kind("left_shift", left, _BITS)
+    return operation("shift-left", left, right)
 
 
 @alias("bitwise_right_shift")
 def right_shift(x: ArrayLike, y: ArrayLike, /) -> Tensor:
-    """x >> y; signed integers keep their sign."""
-    left, right = meet(x, y)
+    """x >> y; signed integers keep their sign, booleans count as int8."""
+    left, right = _numbers(x, y)
+    require_kind("right_shift", left, _BITS)
     unsigned = left.array_shape.element_type.kind == "unsigned"
     return operation("shift-right-logical" if unsigned else "shift-right-arithmetic", left, right)
 
@@ -112,7 +113,9 @@ def right_shift(x: ArrayLike, y: ArrayLike, /) -> Tensor:
 @alias("bitwise_not", "bitwise_invert")
 def invert(x: ArrayLike, /) -> Tensor:
     """All bits inverted; for booleans, not."""
-    return operation("not", as_tensor(x))
+    tensor = as_tensor(x)
+    require_kind("invert", tensor, _BITS)
+    return operation("not", tensor)
 
 
 @traceable
@@ -147,8 +150,33 @@ def absolute(x: ArrayLike, /) -> Tensor:
 
 @traceable
 def sign(x: ArrayLike, /) -> Tensor:
-    """-1, 0 or 1 by the sign; NaN for NaN (UN-2)."""
-    return operation("sign", as_tensor(x))
+    """-1, 0 or 1 by the sign, NaN for NaN; of complex numbers x / abs(x), as in NumPy 2."""
+    tensor = as_tensor(x)
+    numeric = ("signed", "unsigned", "float", "complex")
+    require_kind("sign", tensor, numeric)
+    if is_complex(tensor):
+        return _complex_sign(tensor)
+    # HLO's sign of -0.0 is -0.0 (UN-2), NumPy's is 0.0.
+    return operation("add", operation("sign", tensor), full_like(0, tensor))
+
+
+def _complex_sign(z: Tensor) -> Tensor:
+    """The number of magnitude 1 in the same direction, also at infinity; 0 for 0."""
+    infinite = [is_infinite(part) for part in parts(z)]
+    sides = [
+        select(end, operation("sign", part), full_like(0, part))
+        for end, part in zip(infinite, parts(z))
+    ]
+    nowhere = operation("and", *infinite)  # infinite in both parts: the direction is not known
+    unknown = full_like(complex(np.nan, np.nan), z)
+    edge = select(nowhere, unknown, operation("complex", *sides))
+    direction = select(is_zero(z), full_like(0, z), operation("sign", z))
+    return select(operation("or", *infinite), edge, direction)
+
+
+def is_infinite(x: Tensor) -> Tensor:
+    """True where a float is an infinity."""
+    return compare("EQ", operation("abs", x), full_like(np.inf, x))
 
 
 @traceable
@@ -169,9 +197,12 @@ def divide(x: ArrayLike, y: ArrayLike, /) -> Tensor:
 
 @traceable
 def reciprocal(x: ArrayLike, /) -> Tensor:
-    """1 / x in the operand's own dtype."""
-    tensor = as_tensor(x)
-    return operation("divide", full_like(1, tensor), tensor)
+    """1 / x in the operand's own dtype; integers by zero give 0, booleans count as int8."""
+    (tensor,) = _numbers(x)
+    found = operation("divide", full_like(1, tensor), tensor)
+    if not tensor.array_shape.element_type.is_integer:
+        return found
+    return select(is_zero(tensor), full_like(0, tensor), found)
 
 
 def _numbers(*values: ArrayLike) -> list[Tensor]:
@@ -199,30 +230,30 @@ def _must_step_down(rest: Tensor, y: Tensor) -> Tensor:
 @traceable
 def floor_divide(x: ArrayLike, y: ArrayLike, /) -> Tensor:
     """The largest integer not above x / y; integers by zero give 0, floats as IEEE division."""
-    return _floored(x, y)[0]
+    return _floored("floor_divide", x, y)[0]
 
 
 @alias("mod")
 def remainder(x: ArrayLike, y: ArrayLike, /) -> Tensor:
     """x - floor(x / y) * y: the remainder with the sign of y; integers by zero give 0."""
-    return _floored(x, y)[1]
+    return _floored("remainder", x, y)[1]
 
 
 @traceable
 def divmod(x: ArrayLike, y: ArrayLike, /) -> tuple[Tensor, Tensor]:
     """(floor_divide(x, y), remainder(x, y))."""
-    return _floored(x, y)
+    return _floored("divmod", x, y)
 
 
-def _floored(x: ArrayLike, y: ArrayLike) -> tuple[Tensor, Tensor]:
+def _floored(name: str, x: ArrayLike, y: ArrayLike) -> tuple[Tensor, Tensor]:
     left, right = _numbers(x, y)
+    require_real(name, left)
     if not left.array_shape.element_type.is_float:
         return _floored_integers(left, right)
-    narrow = left.dtype
-    if left.array_shape.element_type.bits < 32:  # the steps below each round: take them in f32
-        left, right = ops.convert(left, F32), ops.convert(right, F32)
-    quotient, rest = _floored_floats(left, right)
-    return cast(quotient, narrow), cast(rest, narrow)
+    # The steps below each round.
+    quotient, rest = _floored_floats(widen(left), widen(right))
+    # Whole numbers do not move: without this, the gradient would divide by a y that is zero.
+    return cast(ops.stop_gradient(quotient), left.dtype), cast(rest, left.dtype)
 
 
 def _floored_integers(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -237,12 +268,14 @@ def _floored_integers(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 def _floored_floats(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """NumPy's divmod: the remainder is exact, the quotient follows from it, zeros keep signs."""
-    zero, one = full_like(0, x), full_like(1, x)
+    zero, one, is_below = full_like(0, x), full_like(1, x), is_negative(y)
     ratio, rest = operation("divide", x, y), operation("remainder", x, y)
     quotient = operation("divide", x - rest, y)
     down = _must_step_down(rest, y)
-    signed_zero = select(is_negative(y), full_like(-0.0, y), zero)
-    floored_rest = select(is_zero(rest), signed_zero, select(down, rest + y, rest))
+    # Adding 0 gives a zero the sign of y, and unlike a constant does not stop the gradient.
+    moved = select(down, rest + y, rest)
+    signed = select(is_below, operation("negate", moved), moved) + zero
+    floored_rest = select(is_below, operation("negate", signed), signed)
     quotient = select(down, quotient - one, quotient)
     whole = operation("floor", quotient)
     whole = select(compare("GT", quotient - whole, full_like(0.5, x)), whole + one, whole)
@@ -256,6 +289,7 @@ def _floored_floats(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 def fmod(x: ArrayLike, y: ArrayLike, /) -> Tensor:
     """The remainder with the sign of x, as C's fmod; integers by zero give 0."""
     left, right = _numbers(x, y)
+    require_real("fmod", left)
     rest = operation("remainder", left, right)
     if left.array_shape.element_type.is_float:
         return rest
@@ -271,7 +305,7 @@ def power(x: ArrayLike, y: ArrayLike, /) -> Tensor:
     """
     left, right = _numbers(x, y)
     if isinstance(y, (int, float)) and is_weak(y):
-        if y < 0 and not left.array_shape.element_type.is_float:
+        if y < 0 and left.array_shape.element_type.is_integer:
             raise TraceError(f"integers cannot be raised to the negative power {y}; convert first")
         if y == 0.5:
             return operation("sqrt", left)
@@ -289,37 +323,10 @@ def _small_power(x: Tensor, exponent: int) -> Tensor:
     return operation("multiply", squared, x if exponent == 3 else squared)
 
 
-def is_nan(x: Tensor) -> Tensor:
-    """True where a float is NaN: the only value that differs from itself."""
-    return compare("NE", x, x)
-
-
-def _ignoring_nan(name: str, function: Callable[..., Tensor], doc: str):
-    def ignoring(x: ArrayLike, y: ArrayLike, /) -> Tensor:
-        left, right = meet(x, y)
-        chosen = select(is_nan(left), right, function(left, right))
-        return select(is_nan(right), left, chosen)
-
-    return named(ignoring, name, doc)
-
-
-fmax = _ignoring_nan("fmax", maximum, "The larger; the other one where one is NaN.")
-fmin = _ignoring_nan("fmin", minimum, "The smaller; the other one where one is NaN.")
-
-
 @traceable
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, /) -> Tensor:
     """x where the condition holds, else y; NaN in the unchosen side does not show (SEL-4)."""
     return select(*broadcast_together(as_bool(condition), *promote(x, y)))
-
-
-@traceable
-def clip(x: ArrayLike, min: ArrayLike = None, max: ArrayLike = None) -> Tensor:
-    """x moved into [min, max]; None leaves a side open; max where min > max (CLP-1)."""
-    tensor = as_tensor(x)
-    if min is not None:
-        tensor = maximum(tensor, min)
-    return tensor if max is None else minimum(tensor, max)
 
 
 @traceable

@@ -1,44 +1,44 @@
 """Complex numbers in the NumPy namespace: parts, conjugate, angle."""
 
+from tfc.frontend import operations as ops
 from tfc.frontend.functions import arctan2, as_float
 from tfc.frontend.operations import full_like, operation
+from tfc.frontend.parts import is_complex, parts
 from tfc.frontend.promotion import as_tensor, dtype_of
 from tfc.frontend.tensor import ArrayLike, Tensor, alias, traceable
 from tfc.hlo.shape import element_type_of
-
-
-def _is_complex(tensor: Tensor) -> bool:
-    return tensor.array_shape.element_type.is_complex
 
 
 @traceable
 def real(x: ArrayLike, /) -> Tensor:
     """The real part; of a real array the array itself."""
     tensor = as_tensor(x)
-    return operation("real", tensor) if _is_complex(tensor) else tensor
+    return operation("real", tensor) if is_complex(tensor) else tensor
 
 
 @traceable
 def imag(x: ArrayLike, /) -> Tensor:
     """The imaginary part; of a real array zeros of its type."""
     tensor = as_tensor(x)
-    return operation("imag", tensor) if _is_complex(tensor) else full_like(0, tensor)
+    return operation("imag", tensor) if is_complex(tensor) else full_like(0, tensor)
 
 
 @alias("conjugate")
 def conj(x: ArrayLike, /) -> Tensor:
     """The complex conjugate; of a real array the array itself."""
     tensor = as_tensor(x)
-    if not _is_complex(tensor):
+    if not is_complex(tensor):
         return tensor
-    across = operation("negate", operation("imag", tensor))
-    return operation("complex", operation("real", tensor), across)
+    along, across = parts(tensor)
+    return operation("complex", along, operation("negate", across))
 
 
 @traceable
 def angle(x: ArrayLike, deg: bool = False) -> Tensor:
     """The argument, in -π … π or in degrees; of a negative real number π."""
     tensor = as_float(x)
+    if not is_complex(tensor):
+        tensor = ops.stop_gradient(tensor)  # of real numbers it is one of two constants
     turned = arctan2(imag(tensor), real(tensor))
     return turned * full_like(180 / 3.141592653589793, turned) if deg else turned
 

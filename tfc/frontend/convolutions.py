@@ -2,22 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.promotion import promote
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
-from tfc.frontend.window_arguments import Numbers, Padding, padding_pairs, spatial_numbers
-from tfc.hlo.convolution_dimensions import (
-    ConvolutionDimensionNumbers,
-    default_dimensions,
-    dimensions_from_labels,
+from tfc.frontend.window_arguments import (
+    Numbers,
+    Padding,
+    data_format_of,
+    kernel_format_of,
+    padding_pairs,
+    spatial_numbers,
 )
+from tfc.hlo.convolution_dimensions import ConvolutionDimensionNumbers
 from tfc.hlo.shape import element_type_of
 from tfc.hlo.window import Window, WindowDimension
-
-DimensionNumbers: TypeAlias = str | Sequence[str] | ConvolutionDimensionNumbers | None
 
 
 @evaluable
@@ -28,14 +29,15 @@ def conv(
     padding: Padding = "VALID",
     lhs_dilation: Numbers = 1,
     rhs_dilation: Numbers = 1,
-    dimension_numbers: DimensionNumbers = None,
+    data_format: str | None = None,
+    kernel_format: str | None = None,
     feature_group_count: int = 1,
     batch_group_count: int = 1,
     preferred_element_type: Any = None,
 ) -> Tensor:
     """Slide a kernel over an array: at each place, the sum of the products (CNV-1, CNV-2, CGP-1…7).
 
-    As in jax.lax.conv_general_dilated: the kernel is not turned around.
+    The kernel is not turned around. Channels are last, in the array as in its result.
 
     Args:
         lhs, rhs: the array and the kernel, of any number of spatial dimensions.
@@ -43,8 +45,10 @@ def conv(
         padding: "VALID" for none; "SAME" for a result of ceil(size / stride) places, the smaller
             half of the padding first, "SAME_LOWER" the larger; or (low, high) for each spatial
             dimension, where negative numbers remove elements.
-        dimension_numbers: three strings such as ("NHWC", "HWIO", "NHWC"), or labels such as
-            "b01f_01io->b01f"; left out, ("NCHW", "OIHW", "NCHW") for any spatial dimensions.
+        data_format: what the dimensions of the array and of the result are: NHWC, or NCHW for
+            channels first; NWC and NCW for one spatial dimension, NDHWC and NCDHW for three.
+        kernel_format: what those of the kernel are: HWIO, or OIHW for features first (output
+            features are O); WIO and OIW, DHWIO and OIDHW.
         feature_group_count, batch_group_count: parts of features or batches that have kernels of
             their own.
         preferred_element_type: the dtype to accumulate in; the operands' if left out.
@@ -53,7 +57,8 @@ def conv(
         ShapeError: the arrays, or the numbers for spatial dimensions, do not fit each other.
     """
     array, kernel = promote(lhs, rhs)
-    labels = _dimensions(dimension_numbers, array)
+    labels = _dimensions("conv", array, kernel, data_format, kernel_format)
+    _require_features("conv", array, kernel, labels, feature_group_count)
     counts = [
         spatial_numbers("conv", n, labels.spatial) for n in (strides, lhs_dilation, rhs_dilation)
     ]
@@ -74,15 +79,15 @@ def conv_transpose(
     strides: Numbers = 1,
     padding: Padding = "SAME",
     rhs_dilation: Numbers = 1,
-    dimension_numbers: DimensionNumbers = None,
+    data_format: str | None = None,
+    kernel_format: str | None = None,
     transpose_kernel: bool = False,
     preferred_element_type: Any = None,
 ) -> Tensor:
     """The convolution that undoes the shape of one with these strides: lhs is dilated by them.
 
-    As in jax.lax.conv_transpose, but with the dimension numbers of `conv` where they are left out.
-
     Args:
+        data_format, kernel_format: as in `conv`.
         padding: "SAME" for a result of size · stride places, "VALID" for all that the kernel
             reaches; or (low, high) around the dilated array for each spatial dimension.
         transpose_kernel: turn the kernel around and exchange its features: then this is the
@@ -92,10 +97,11 @@ def conv_transpose(
         ShapeError: as `conv`.
     """
     array, kernel = promote(lhs, rhs)
-    labels = _dimensions(dimension_numbers, array)
+    labels = _dimensions("conv_transpose", array, kernel, data_format, kernel_format)
     if transpose_kernel:
         outputs, inputs, *rest = labels.rhs
         labels = ConvolutionDimensionNumbers(labels.lhs, (inputs, outputs, *rest), labels.out)
+    _require_features("conv_transpose", array, kernel, labels, 1)
     apart, dilations = (
         spatial_numbers("conv_transpose", n, labels.spatial) for n in (strides, rhs_dilation)
     )
@@ -124,40 +130,36 @@ def _transposed_padding(d: WindowDimension, padding: str) -> tuple[int, int]:
     return low, total - low
 
 
-def _dimensions(numbers: DimensionNumbers, array: Tensor) -> ConvolutionDimensionNumbers:
-    """Dimension numbers in any of their forms."""
-    if isinstance(numbers, ConvolutionDimensionNumbers):
-        return numbers
-    if array.ndim < 2:
-        raise ShapeError(
-            f"conv requires an array with batch and feature dimensions, got {list(array.shape)}"
-        )
-    if numbers is None:
-        return default_dimensions(array.ndim - 2)
-    if isinstance(numbers, str):
-        parts = numbers.replace("->", "_").split("_")
-    else:
-        parts = [str(part) for part in numbers]
-        spatial = [c for c in parts[1] if c not in "OI"] if len(parts) == 3 else []
-        digits = {c: str(n) for n, c in enumerate(spatial)}
-        names = ({"N": "b", "C": "f"}, {"O": "o", "I": "i"}, {"N": "b", "C": "f"})
-        parts = [
-            "".join({**digits, **known}.get(c, "?") for c in part)
-            for part, known in zip(parts, names)
-        ]
-    found = dimensions_from_labels(parts) if len(parts) == 3 else "three parts"
-    if isinstance(found, str):
-        raise ShapeError(f"conv requires dimension_numbers of {found}, got {numbers}")
-    return found
+def _dimensions(
+    function: str,
+    array: Tensor,
+    kernel: Tensor,
+    data_format: str | None,
+    kernel_format: str | None,
+) -> ConvolutionDimensionNumbers:
+    _, lhs = data_format_of(function, data_format, array)
+    _, rhs = kernel_format_of(function, kernel_format, kernel, array.ndim)
+    return ConvolutionDimensionNumbers(lhs, rhs, lhs)
+
+
+def _require_features(
+    function: str, array: Tensor, kernel: Tensor, labels: ConvolutionDimensionNumbers, groups: int
+) -> None:
+    """Check that the kernel is for the array's features, and say where both were looked for."""
+    features, inputs = array.shape[labels.lhs[1]], kernel.shape[labels.rhs[1]]
+    if features == inputs * groups:
+        return
+    many = f" in each of {groups} groups" if groups != 1 else ""
+    shown = [t.array_shape.without_layout() for t in (array, kernel)]
+    raise ShapeError(
+        f"{function} requires a kernel for the array's input features{many}: {shown[0]} has "
+        f"{features} in dimension {labels.lhs[1]} and {shown[1]} takes {inputs} in dimension "
+        f"{labels.rhs[1]}; other orders are stated by data_format and kernel_format (CGP-2)"
+    )
 
 
 def _spatial(tensor: Tensor, dims: Sequence[int]) -> list[int]:
     """The sizes of the spatial dimensions."""
-    if tensor.ndim != len(dims):
-        raise ShapeError(
-            f"conv requires arrays of {len(dims)} dimensions for its dimension_numbers, "
-            f"got {list(tensor.shape)} (CGP-1)"
-        )
     return [tensor.shape[d] for d in dims[2:]]
 
 

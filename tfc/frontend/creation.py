@@ -1,16 +1,16 @@
 """Functions of the NumPy namespace that make arrays: constants, ranges, masks, diagonals."""
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
 
-from tfc.errors import ShapeError
+from tfc.errors import ShapeError, TraceError
 from tfc.frontend import operations as ops
-from tfc.frontend.promotion import Dims, as_tensor, cast, dtype_of, expand, promote, sizes
+from tfc.frontend.promotion import as_tensor, cast, dtype_of, expand, promote
+from tfc.frontend.python_numbers import Dims, sizes, whole
 from tfc.frontend.tensor import ArrayLike, Tensor, alias, is_weak, traceable
-from tfc.hlo.shape import S64, element_type_of
+from tfc.hlo.shape import PRED, S64, element_type_of
 
 
 @traceable
@@ -61,8 +61,13 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
         start, stop = 0, start
     for bound in (start, stop, step):
         if isinstance(bound, Tensor):
-            index(bound)  # refuses, with the reason
-    values = np.arange(start, stop, step, dtype=dtype)
+            whole(bound, "a bound of arange")  # refuses, with the reason
+    if dtype is not None and element_type_of(dtype) == PRED:
+        raise TraceError("arange is not defined for booleans; use arange(...).astype(bool)")
+    try:
+        values = np.arange(start, stop, step, dtype=dtype)
+    except (TypeError, ValueError, ZeroDivisionError) as error:
+        raise ShapeError(f"arange from {start} to {stop} by {step}: {error}") from error
     element_type = element_type_of(values.dtype)
     if not element_type.is_integer:
         return ops.constant(values)
@@ -79,6 +84,9 @@ def linspace(
     start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, dtype: Any = None
 ) -> Tensor:
     """`num` evenly spaced scalars from start to stop, which is the last one if `endpoint`."""
+    num = whole(num, "the number of points")
+    if num < 0:
+        raise ShapeError(f"linspace requires a number of points of 0 or more, got {num}")
     if not any(isinstance(bound, Tensor) for bound in (start, stop)):
         return ops.constant(np.linspace(start, stop, num, endpoint, dtype=dtype))
     first, last = promote(start, stop, 1.0 if is_weak(start) and is_weak(stop) else stop)[:2]
@@ -102,7 +110,7 @@ def _offsets(dims: Sequence[int]) -> Tensor:
 @traceable
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = np.float64) -> Tensor:
     """Ones on the k-th diagonal, zeros elsewhere."""
-    offsets = _offsets([N, N if M is None else M])
+    offsets = _offsets(sizes([N, N if M is None else M]))
     return cast(ops.compare("EQ", offsets, ops.full_like(k, offsets)), dtype)
 
 
@@ -115,7 +123,7 @@ def identity(n: int, dtype: Any = np.float64) -> Tensor:
 @traceable
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = np.float64) -> Tensor:
     """Ones on and below the k-th diagonal, zeros above."""
-    offsets = _offsets([N, N if M is None else M])
+    offsets = _offsets(sizes([N, N if M is None else M]))
     return cast(ops.compare("LE", offsets, ops.full_like(k, offsets)), dtype)
 
 
@@ -142,16 +150,17 @@ def triu(m: ArrayLike, k: int = 0) -> Tensor:
 
 @traceable
 def diagonal(a: ArrayLike, offset: int = 0) -> Tensor:
-    """The elements (i, i + offset) of the last two dimensions.
+    """The elements (i, i + offset) of a matrix.
 
-    Only for two dimensions does this agree with NumPy's choice of the first two.
+    Raises:
+        ShapeError: it has another number of dimensions.
     """
     tensor = as_tensor(a)
     if tensor.ndim != 2:
         raise ShapeError(f"diagonal requires a matrix, got {list(tensor.shape)}")
     rows, columns = tensor.shape
     count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    top, left = max(-offset, 0), max(offset, 0)
+    top, left = min(max(-offset, 0), rows), min(max(offset, 0), columns)
     square = ops.slice_(tensor, [(top, top + count, 1), (left, left + count, 1)])
     return ops.reduce_sum(_masked_diagonal(square), [0])
 

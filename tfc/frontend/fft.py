@@ -7,17 +7,17 @@ complex64, and the other way round.
 
 from collections.abc import Callable, Sequence
 from math import prod, sqrt
-from operator import index
 from typing import Any
 
 import numpy as np
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
-from tfc.frontend.functions import as_float
 from tfc.frontend.manipulation import moveaxis, normalize_axes
+from tfc.frontend.promotion import as_inexact, widen
+from tfc.frontend.python_numbers import sizes
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
-from tfc.hlo.shape import F32, complex_of
+from tfc.hlo.shape import complex_of
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "ifft", "ifft2", "ifftn", "irfft", "irfft2", "irfftn",
@@ -39,9 +39,7 @@ def _resized(tensor: Tensor, size: int, axis: int) -> Tensor:
 
 def _operand(a: ArrayLike, fft_type: str) -> Tensor:
     """The operand in the type that a transform takes."""
-    tensor = as_float(a)
-    if tensor.array_shape.element_type.bits < 32:
-        tensor = ops.convert(tensor, F32)
+    tensor = widen(as_inexact(a))
     element_type = tensor.array_shape.element_type
     if fft_type != "RFFT" and not element_type.is_complex:
         return ops.convert(tensor, complex_of(element_type))
@@ -87,11 +85,11 @@ def _transform(
 ) -> Tensor:
     tensor = _operand(a, fft_type)
     if axes is None:
-        axes = range(tensor.ndim) if s is None else range(-len(s), 0)
+        axes = range(tensor.ndim) if s is None else range(-len(sizes(s)), 0)
     places = normalize_axes(tuple(axes), tensor.ndim)
     if not places:
         raise ShapeError("a Fourier transform requires at least one axis")
-    lengths = [tensor.shape[d] for d in places] if s is None else [index(n) for n in s]
+    lengths = [tensor.shape[d] for d in places] if s is None else sizes(s)
     if len(lengths) != len(places):
         raise ShapeError(f"{len(places)} axes require as many lengths, got {list(lengths)}")
     if s is None and fft_type == "IRFFT":

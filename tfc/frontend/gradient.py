@@ -168,6 +168,25 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     return value, evaluable(lambda cotangent: _take(pulled, cotangent))
 
 
+@evaluable
+def stop_gradient(value: Any) -> Any:
+    """The same values as constants to differentiation, nested as they were given.
+
+    Args:
+        value: a nested structure of arrays; integers and booleans, which have no gradient anyway,
+            pass as they are.
+    """
+    return tree.map_leaves(_held, value)
+
+
+def _held(leaf: Any) -> Tensor:
+    tensor = as_tensor(leaf)
+    if not is_differentiable(tensor.array_shape):
+        return tensor
+    held = ops.stop_gradient(tensor)
+    return Tensor(held.instruction, held.trace, tensor.weak)
+
+
 def _pull(function: Callable[..., Any], primals: Any, cotangent: Any) -> Any:
     return _take(_Pulled(function, primals, "vjp"), cotangent)
 

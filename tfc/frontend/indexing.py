@@ -7,6 +7,7 @@ import numpy as np
 
 from tfc.errors import ShapeError, UnsupportedError
 from tfc.frontend import operations as ops
+from tfc.frontend.manipulation import normalize_axis
 from tfc.frontend.promotion import as_tensor
 from tfc.frontend.tensor import ArrayLike, Tensor, traceable
 from tfc.hlo.shape import S64
@@ -61,9 +62,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None) -> Tensor:
     tensor, places = as_tensor(a), as_tensor(indices)
     if axis is None:
         tensor, axis = ops.reshape(tensor, (tensor.size,)), 0
-    if not -tensor.ndim <= axis < tensor.ndim:
-        raise ShapeError(f"axis {axis} is out of bounds for an array of {tensor.ndim} dimensions")
-    axis %= tensor.ndim
+    axis = normalize_axis(axis, tensor.ndim)
     size = tensor.shape[axis]
     if not places.array_shape.element_type.is_integer:
         raise ShapeError(f"an index must be an integer, got {places.array_shape.element_type}")

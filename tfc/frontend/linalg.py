@@ -3,10 +3,10 @@
 from typing import Any
 
 from tfc.errors import ShapeError
-from tfc.frontend.functions import as_float
+from tfc.frontend.complex_numbers import conj
 from tfc.frontend.manipulation import matrix_transpose
 from tfc.frontend.operations import operation, reshape
-from tfc.frontend.promotion import broadcast_shapes, expand, promote
+from tfc.frontend.promotion import as_inexact, broadcast_shapes, expand, promote
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
 
 __all__ = ["cholesky", "solve_triangular"]
@@ -19,6 +19,8 @@ _TRANSPOSES = {0: "NO_TRANSPOSE", "N": "NO_TRANSPOSE", 1: "TRANSPOSE", "T": "TRA
 def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Tensor:
     """The lower triangular l with l lᵀ = a, or the upper triangular u with uᵀ u = a.
 
+    For complex matrices the transposes are adjoints.
+
     A matrix that is not positive definite gives NaN, where NumPy raises an error.
 
     Args:
@@ -28,9 +30,9 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
     Raises:
         ShapeError: the matrices are not square.
     """
-    tensor = as_float(a)
+    tensor = as_inexact(a)
     if symmetrize_input and tensor.ndim >= 2 and tensor.shape[-1] == tensor.shape[-2]:
-        tensor = (tensor + matrix_transpose(tensor)) * 0.5
+        tensor = (tensor + matrix_transpose(conj(tensor))) * 0.5
     return operation("cholesky", tensor, lower=not upper)
 
 
@@ -49,7 +51,7 @@ def solve_triangular(
     """
     if trans not in _TRANSPOSES:
         raise ShapeError(f"solve_triangular requires trans 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
-    matrix, right = promote(as_float(a), as_float(b))
+    matrix, right = promote(as_inexact(a), as_inexact(b))
     is_vector = right.ndim == matrix.ndim - 1
     if is_vector:
         right = reshape(right, (*right.shape, 1))

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from math import prod
-from operator import index
 from typing import Any
 
 import numpy as np
 
 from tfc.errors import ShapeError, UnsupportedError
 from tfc.frontend import operations as ops
-from tfc.frontend.promotion import as_tensor, broadcast_shapes, cast, expand, promote, sizes
+from tfc.frontend.promotion import as_tensor, broadcast_shapes, cast, expand, promote, shortened
+from tfc.frontend.python_numbers import sizes, whole
 from tfc.frontend.tensor import ArrayLike, Tensor, alias, traceable
 
 Axes = int | Sequence[int]
@@ -19,9 +19,11 @@ def normalize_axis(axis: Any, rank: int) -> int:
     """The axis counted from the front.
 
     Raises:
-        ShapeError: there is no such axis.
+        ShapeError: there is no such axis, or it is no integer.
     """
-    number = index(axis)
+    if isinstance(axis, bool):
+        raise ShapeError(f"an axis must be an integer, got {axis}")
+    number = whole(axis, "an axis")
     if not -rank <= number < rank:
         raise ShapeError(f"axis {number} is out of bounds for an array of {rank} dimensions")
     return number % rank if rank else 0
@@ -75,7 +77,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Tensor:
     tensor = as_tensor(a)
     if axes is None:
         return ops.transpose(tensor, range(tensor.ndim)[::-1])
-    return ops.transpose(tensor, [normalize_axis(d, tensor.ndim) for d in axes])
+    return ops.transpose(tensor, [normalize_axis(d, tensor.ndim) for d in sizes(axes, "an axis")])
 
 
 @traceable
@@ -151,6 +153,14 @@ def atleast_2d(a: ArrayLike) -> Tensor:
     return _at_least(a, 2)
 
 
+def _require_arrays(name: str, arrays: Any) -> None:
+    is_array = isinstance(arrays, (np.ndarray, Tensor)) and arrays.ndim > 0
+    if not is_array and not isinstance(arrays, (list, tuple)):
+        raise ShapeError(f"{name} requires a list of arrays, got {shortened(arrays)}")
+    if not len(arrays):
+        raise ShapeError(f"{name} requires at least one array, got none")
+
+
 @traceable
 def concatenate(arrays: Sequence[ArrayLike], axis: int | None = 0, dtype: Any = None) -> Tensor:
     """The arrays one after the other along an axis; None flattens them first (CON-1).
@@ -158,8 +168,7 @@ def concatenate(arrays: Sequence[ArrayLike], axis: int | None = 0, dtype: Any = 
     Raises:
         ShapeError: the other dimensions differ (CON-2).
     """
-    if not len(arrays):
-        raise ShapeError("concatenate requires at least one array, got none")
+    _require_arrays("concatenate", arrays)
     tensors = promote(*arrays, dtype=dtype)
     if axis is None:
         tensors, axis = [ravel(t) for t in tensors], 0
@@ -169,8 +178,7 @@ def concatenate(arrays: Sequence[ArrayLike], axis: int | None = 0, dtype: Any = 
 @traceable
 def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> Tensor:
     """Arrays of one shape side by side along a new axis."""
-    if not len(arrays):
-        raise ShapeError("stack requires at least one array, got none")
+    _require_arrays("stack", arrays)
     tensors = promote(*arrays)
     if any(t.shape != tensors[0].shape for t in tensors):
         shapes = " and ".join(str(list(t.shape)) for t in tensors)
@@ -182,12 +190,14 @@ def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> Tensor:
 @traceable
 def vstack(arrays: Sequence[ArrayLike]) -> Tensor:
     """The arrays below each other, vectors as rows."""
+    _require_arrays("vstack", arrays)
     return concatenate([atleast_2d(a) for a in arrays], 0)
 
 
 @traceable
 def hstack(arrays: Sequence[ArrayLike]) -> Tensor:
     """The arrays beside each other: along the second axis, vectors along their only one."""
+    _require_arrays("hstack", arrays)
     tensors = [atleast_1d(a) for a in arrays]
     return concatenate(tensors, 0 if tensors[0].ndim == 1 else 1)
 
@@ -202,10 +212,11 @@ def split(a: ArrayLike, indices_or_sections: Axes, axis: int = 0) -> list[Tensor
     tensor = as_tensor(a)
     axis = normalize_axis(axis, tensor.ndim)
     size = tensor.shape[axis]
-    if isinstance(indices_or_sections, Sequence):
-        cuts = [slice(index(i)).indices(size)[1] for i in indices_or_sections]
+    if np.ndim(indices_or_sections):
+        positions = sizes(indices_or_sections, "a position to split at")
+        cuts = [slice(i).indices(size)[1] for i in positions]
     else:
-        count = index(indices_or_sections)
+        count = whole(indices_or_sections, "the number of pieces")
         if count <= 0 or size % count:
             raise ShapeError(f"split requires {size} to divide into {count} equal pieces")
         cuts = [size // count * k for k in range(1, count)]
@@ -234,7 +245,7 @@ def broadcast_arrays(*arrays: ArrayLike) -> tuple[Tensor, ...]:
 @traceable
 def tile(a: ArrayLike, reps: Axes) -> Tensor:
     """The whole array repeated along each axis."""
-    counts = sizes(reps)
+    counts = sizes(reps, "the number of copies")
     tensor = _at_least(a, len(counts))
     counts = [1] * (tensor.ndim - len(counts)) + counts
     spread = [n for pair in zip(counts, tensor.shape) for n in pair]
@@ -253,12 +264,13 @@ def repeat(a: ArrayLike, repeats: int, axis: int | None = None) -> Tensor:
         raise UnsupportedError(
             "repeat takes one count for all elements; concatenate pieces instead"
         )
+    count = whole(repeats, "the number of copies")
     tensor = ravel(a) if axis is None else as_tensor(a)
     place = normalize_axis(0 if axis is None else axis, tensor.ndim) + 1
-    dims = [*tensor.shape[:place], index(repeats), *tensor.shape[place:]]
+    dims = [*tensor.shape[:place], count, *tensor.shape[place:]]
     copies = ops.broadcast(tensor, dims, [d for d in range(len(dims)) if d != place])
     merged = [*tensor.shape]
-    merged[place - 1] *= index(repeats)
+    merged[place - 1] *= count
     return ops.reshape(copies, merged)
 
 
@@ -282,15 +294,33 @@ def fliplr(a: ArrayLike) -> Tensor:
 
 
 @traceable
-def roll(a: ArrayLike, shift: int, axis: int | None = None) -> Tensor:
-    """The elements moved along an axis; what leaves at one end comes back at the other."""
+def roll(a: ArrayLike, shift: Axes, axis: Axes | None = None) -> Tensor:
+    """The elements moved along axes; what leaves at one end comes back at the other.
+
+    Without an axis the flattened array is moved. One shift may serve several axes, and one axis
+    several shifts.
+
+    Raises:
+        ShapeError: there are several shifts for another number of axes.
+    """
     tensor = as_tensor(a)
-    line = ravel(tensor) if axis is None else tensor
-    place = normalize_axis(0 if axis is None else axis, line.ndim)
-    size = line.shape[place]
-    cut = (size - index(shift) % size) if size else 0
-    head, tail = ops.slice_along(line, place, 0, cut), ops.slice_along(line, place, cut, size)
-    return ops.reshape(ops.concatenate([tail, head], place), tensor.shape)
+    moved = ravel(tensor) if axis is None else tensor
+    shifts = sizes(shift, "a shift")
+    axes = axis if isinstance(axis, (tuple, list)) else [0 if axis is None else axis]
+    if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
+        raise ShapeError(f"roll requires a shift for each axis, got {shift} for {axis}")
+    count = max(len(shifts), len(axes)) if shifts and axes else 0
+    for number in range(count):
+        along = normalize_axis(axes[number % len(axes)], moved.ndim)
+        moved = _rolled(moved, shifts[number % len(shifts)], along)
+    return ops.reshape(moved, tensor.shape)
+
+
+def _rolled(tensor: Tensor, shift: int, axis: int) -> Tensor:
+    size = tensor.shape[axis]
+    cut = (size - shift % size) if size else 0
+    head, tail = ops.slice_along(tensor, axis, 0, cut), ops.slice_along(tensor, axis, cut, size)
+    return ops.concatenate([tail, head], axis)
 
 
 @traceable
@@ -308,10 +338,19 @@ def pad(
     if mode != "constant":
         raise UnsupportedError(f"pad offers mode='constant' only, got {mode!r}")
     tensor = as_tensor(array)
-    widths = np.broadcast_to(np.asarray(pad_width, int), (tensor.ndim, 2)).tolist()
-    if any(n < 0 for pair in widths for n in pair):
-        raise ShapeError(f"pad requires widths that are not negative, got {pad_width}")
+    given = np.asarray(pad_width)
+    if given.dtype.kind not in "iu" or np.any(given < 0):
+        raise ShapeError(f"pad requires widths that are integers of 0 or more, got {pad_width}")
+    try:
+        widths = np.broadcast_to(given, (tensor.ndim, 2)).tolist()
+    except ValueError as error:
+        raise ShapeError(
+            f"pad requires one width, a pair or a pair for each of {tensor.ndim} axes, "
+            f"got {pad_width}"
+        ) from error
     value = cast(as_tensor(constant_values), tensor.dtype)
+    if value.ndim:
+        raise ShapeError(f"pad requires one constant value, got {shortened(constant_values)}")
     return ops.pad(tensor, value, [(low, high, 0) for low, high in widths])
 
 
@@ -321,6 +360,8 @@ def array(object: ArrayLike, dtype: Any = None) -> Tensor:
     if isinstance(object, (list, tuple)) and _has_tensor(object):
         made = stack([array(x) for x in object])
         return made if dtype is None else cast(made, dtype)
+    if isinstance(object, (list, tuple)):
+        return as_tensor(object, dtype)  # as NumPy does, which refuses what the dtype cannot hold
     tensor = as_tensor(object)
     return cast(tensor, tensor.dtype if dtype is None else dtype)
 
@@ -334,6 +375,8 @@ def _has_tensor(values: Sequence[Any]) -> bool:
 @traceable
 def meshgrid(*vectors: ArrayLike, indexing: str = "xy") -> tuple[Tensor, ...]:
     """Vectors repeated over the grid they span; "xy" has the first one along the columns."""
+    if indexing not in ("xy", "ij"):
+        raise ShapeError(f"meshgrid requires the indexing 'xy' or 'ij', got {indexing!r}")
     tensors = [ravel(v) for v in vectors]
     order = list(range(len(tensors)))
     if indexing == "xy" and len(order) > 1:

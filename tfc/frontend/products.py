@@ -12,6 +12,7 @@ import numpy as np
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
+from tfc.frontend.complex_numbers import conj
 from tfc.frontend.creation import diagonal
 from tfc.frontend.manipulation import normalize_axes, ravel
 from tfc.frontend.promotion import promote
@@ -110,6 +111,8 @@ def tensordot(x: ArrayLike, y: ArrayLike, axes: Any = 2) -> Tensor:
     if isinstance(axes, int):
         pairs = list(range(left.ndim - axes, left.ndim)), list(range(axes))
     else:
+        if not isinstance(axes, Sequence) or len(axes) != 2 or isinstance(axes, str):
+            raise ShapeError(f"tensordot requires a number of axes or two lists, got {axes!r}")
         pairs = axes[0], axes[1]
     from_left = normalize_axes(pairs[0], left.ndim)
     from_right = normalize_axes(pairs[1], right.ndim)
@@ -126,8 +129,8 @@ def tensordot(x: ArrayLike, y: ArrayLike, axes: Any = 2) -> Tensor:
 
 @traceable
 def vdot(x: ArrayLike, y: ArrayLike, /) -> Tensor:
-    """The sum of products of all elements."""
-    return dot(ravel(x), ravel(y))
+    """The sum of products of all elements, those of x conjugated."""
+    return dot(ravel(conj(x)), ravel(y))
 
 
 @traceable
@@ -162,11 +165,16 @@ def einsum(subscripts: str, /, *operands: ArrayLike) -> Tensor:
     Raises:
         ShapeError: the subscripts do not fit the operands.
     """
+    if not isinstance(subscripts, str) or not operands:
+        raise ShapeError(f"einsum requires subscripts and operands, got {subscripts!r} alone")
     tensors = promote(*operands)
     inputs, output = _parse(subscripts, tensors)
     terms = [_take_diagonal(t, labels) for t, labels in zip(tensors, _drop_ones(tensors, inputs))]
     shapes = [np.broadcast_to(np.float64(0), t.shape) for t in tensors]
-    path = np.einsum_path(subscripts, *shapes, optimize="greedy")[0][1:]
+    try:
+        path = np.einsum_path(subscripts, *shapes, optimize="greedy")[0][1:]
+    except ValueError as error:
+        raise ShapeError(f"einsum {subscripts!r}: {error}") from error
     for step in path:
         picked = [terms.pop(i) for i in sorted(step, reverse=True)]
         term = picked.pop()

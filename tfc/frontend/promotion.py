@@ -6,7 +6,6 @@ rule: a float wins over any integer, and two narrow floats meet in float32.
 """
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,7 @@ from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.tensor import ArrayLike, Tensor, is_weak
 from tfc.frontend.trace import refusal
-from tfc.hlo.shape import ElementType, element_type_of
-
-Dims = int | Sequence[int]
+from tfc.hlo.shape import F32, ElementType, element_type_of
 
 NOT_NUMERIC = "OSUMm"  # the kinds of dtypes that hold no numbers: objects, text, times
 _KINDS = ("pred", "unsigned", "signed", "float", "complex")
@@ -40,12 +37,23 @@ def as_tensor(value: ArrayLike, dtype: Any = None) -> Tensor:
     weak = is_weak(value) and dtype is None
     if isinstance(value, (list, tuple)) and _holds_tensor(value):
         raise refusal("a list with Tensors in it is not an array; use tfc.numpy.array on it")
-    array = np.asarray(value, dtype)
+    try:
+        array = np.asarray(value, dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise refusal(f"NumPy makes no array of {shortened(value)}: {error}") from error
     if array.dtype.kind in NOT_NUMERIC:
         kind = type(value).__name__
-        raise refusal(f"an array, a number or a Tensor is needed, got {value!r} of type {kind}")
+        raise refusal(
+            f"an array, a number or a Tensor is needed, got {shortened(value)} of type {kind}"
+        )
     made = ops.constant(array)
     return Tensor(made.instruction, made.trace, weak)
+
+
+def shortened(value: object) -> str:
+    """A value as Python writes it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:76]} …"
 
 
 def _holds_tensor(value: object) -> bool:
@@ -55,14 +63,20 @@ def _holds_tensor(value: object) -> bool:
 
 
 def dtype_of(value: ArrayLike) -> np.dtype:
-    """The NumPy dtype of an array, Tensor, number or dtype."""
-    if isinstance(value, (np.dtype, type)):
-        return np.dtype(value)
+    """The NumPy dtype of an array, Tensor, number, dtype or dtype's name."""
+    if isinstance(value, (np.dtype, type, str)):
+        return element_type_of(value).dtype
     return value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
 
 
 def result_type(*values: ArrayLike) -> np.dtype:
-    """The dtype in which arrays, Tensors, Python numbers and dtypes meet."""
+    """The dtype in which arrays, Tensors, Python numbers and dtypes meet.
+
+    Raises:
+        ShapeError: there are no operands, or one has a dtype that no element type holds.
+    """
+    if not values:
+        raise ShapeError("result_type requires at least one operand, got none")
     strong = [dtype_of(v) for v in values if not is_weak(v)]
     weak = [dtype_of(v) for v in values if is_weak(v)]
     if not strong:
@@ -80,7 +94,8 @@ def _rank(dtype: np.dtype) -> int:
 
 
 def _promote_weak(joined: np.dtype, kind: str) -> np.dtype:
-    if kind == "complex" and joined.kind == "f" and joined.itemsize <= 4:
+    met = element_type_of(joined)
+    if kind == "complex" and met.is_float and met.bits <= 32:
         return np.dtype(np.complex64)
     return _DEFAULTS.get(kind, np.dtype(np.int64))
 
@@ -123,6 +138,19 @@ def cast(tensor: Tensor, dtype: Any) -> Tensor:
     return ops.convert(tensor, element_type)
 
 
+def as_inexact(x: ArrayLike) -> Tensor:
+    """The operand of a mean, a quantile, a transform: integers and booleans become float64."""
+    tensor = as_tensor(x)
+    element_type = tensor.array_shape.element_type
+    return tensor if element_type.is_float or element_type.is_complex else cast(tensor, np.float64)
+
+
+def widen(tensor: Tensor) -> Tensor:
+    """Floats narrower than float32 as float32, for what takes several steps that round."""
+    element_type = tensor.array_shape.element_type
+    return ops.convert(tensor, F32) if element_type.is_float and element_type.bits < 32 else tensor
+
+
 def _checked_number(value: Any, element_type: ElementType) -> Any:
     """A Python number that is to become a constant of a type that can hold it."""
     if element_type.is_integer and element_type.bits >= 8:
@@ -137,11 +165,6 @@ def promote(*values: ArrayLike, dtype: Any = None) -> list[Tensor]:
     tensors = [as_tensor(v) for v in values]
     common = result_type(*tensors) if dtype is None else np.dtype(dtype)
     return [cast(t, common) for t in tensors]
-
-
-def sizes(shape: Dims) -> list[int]:
-    """The dimension sizes that a shape argument names: an integer or a sequence of them."""
-    return [index(n) for n in shape] if isinstance(shape, Sequence) else [index(shape)]
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:

@@ -11,15 +11,18 @@ import numpy as np
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
-from tfc.frontend.arithmetic import as_bool, is_nan, named
+from tfc.frontend.arithmetic import as_bool, named
+from tfc.frontend.comparisons import is_nan, ordered
 from tfc.frontend.manipulation import Axes, normalize_axes, normalize_axis, ravel
 from tfc.frontend.operations import compare, full_like, operation, select
-from tfc.frontend.promotion import as_tensor, cast
+from tfc.frontend.parts import is_complex, on_parts, parts
+from tfc.frontend.promotion import as_inexact, as_tensor, cast, widen
+from tfc.frontend.python_numbers import real_number
 from tfc.frontend.tensor import ArrayLike, Tensor, traceable
 from tfc.frontend.trace import Trace, current_trace
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation
-from tfc.hlo.shape import F32, PRED, S64, ElementType, Shape
+from tfc.hlo.shape import PRED, S64, ElementType, Shape
 
 
 def wide_type(tensor: Tensor) -> np.dtype:
@@ -32,11 +35,8 @@ def wide_type(tensor: Tensor) -> np.dtype:
 
 def _accumulate(tensor: Tensor, opcode: str, init: int, axis: Axes | None, keep: bool) -> Tensor:
     """Reduce in float32 at least, and give the operand's own element type."""
-    element_type = tensor.array_shape.element_type
-    is_narrow = element_type.is_float and element_type.bits < 32
-    wide = ops.convert(tensor, F32) if is_narrow else tensor
-    result = ops.reduce(wide, opcode, init, normalize_axes(axis, tensor.ndim), keep)
-    return ops.convert(result, element_type)
+    result = ops.reduce(widen(tensor), opcode, init, normalize_axes(axis, tensor.ndim), keep)
+    return ops.convert(result, tensor.array_shape.element_type)
 
 
 def _total(name: str, opcode: str, init: int, doc: str):
@@ -65,16 +65,16 @@ any = _truth("any", "or", False, "True where an element along the axes is not ze
 
 
 def lowest(element_type: ElementType) -> Any:
-    """The least value of an element type: minus infinity for floats."""
-    if element_type.is_float:
-        return -np.inf
+    """The least value of an element type: minus infinity for floats, in both parts if complex."""
+    if element_type.is_float or element_type.is_complex:
+        return complex(-np.inf, -np.inf) if element_type.is_complex else -np.inf
     return False if element_type == PRED else np.iinfo(element_type.dtype).min
 
 
 def highest(element_type: ElementType) -> Any:
-    """The greatest value of an element type: infinity for floats."""
-    if element_type.is_float:
-        return np.inf
+    """The greatest value of an element type: infinity for floats, in both parts if complex."""
+    if element_type.is_float or element_type.is_complex:
+        return complex(np.inf, np.inf) if element_type.is_complex else np.inf
     return True if element_type == PRED else np.iinfo(element_type.dtype).max
 
 
@@ -91,10 +91,29 @@ def _extreme(name: str, opcode: str, init: Callable[[ElementType], Any], doc: st
         tensor = as_tensor(a)
         dimensions = normalize_axes(axis, tensor.ndim)
         _require_elements(name, tensor, dimensions)
+        if is_complex(tensor):
+            return _complex_extreme(name, tensor, dimensions, keepdims)
         first = init(tensor.array_shape.element_type)
         return ops.reduce(tensor, opcode, first, dimensions, keepdims)
 
     return named(function, name, doc, *names)
+
+
+def _complex_extreme(name: str, tensor: Tensor, dimensions: tuple[int, ...], keep: bool) -> Tensor:
+    """The first of the largest or smallest elements, taken by its index: NumPy's order of them."""
+    kept = [d for d in range(tensor.ndim) if d not in dimensions]
+    dims = [tensor.shape[d] for d in kept]
+    moved = ops.transpose(tensor, [*kept, *dimensions])
+    rows = ops.reshape(moved, [*dims, _count(tensor, dimensions)])
+    outer = tuple(range(len(dims)))
+    found = operation(
+        "gather", rows, (argmax if name == "max" else argmin)(rows, axis=-1), offset_dims=(),
+        collapsed_slice_dims=(len(dims),), start_index_map=(len(dims),),
+        operand_batching_dims=outer, start_indices_batching_dims=outer,
+        index_vector_dim=len(dims), slice_sizes=(1,) * rows.ndim,
+    )  # fmt: skip
+    return ops.reshape(found, [1 if d in dimensions else n for d, n in enumerate(tensor.shape)]
+                       if keep else dims)  # fmt: skip
 
 
 max = _extreme("max", "maximum", lowest, "The largest along the axes; NaN if any is.", "amax")
@@ -120,12 +139,13 @@ def _count(tensor: Tensor, axis: Axes | None) -> int:
     return count
 
 
-def _as_real(a: ArrayLike, dtype: Any) -> Tensor:
-    """The operand of a mean: integers and booleans become float64."""
-    tensor = as_tensor(a)
-    if dtype is not None:
-        return cast(tensor, dtype)
-    return tensor if tensor.array_shape.element_type.is_float else cast(tensor, np.float64)
+def _divided(total: Tensor, by: float) -> Tensor:
+    """A sum divided by a real number, by parts: a complex quotient is NaN beside infinities."""
+    return on_parts(lambda part: operation("divide", part, full_like(by, part)), total)
+
+
+def _operand(a: ArrayLike, dtype: Any) -> Tensor:
+    return as_inexact(a) if dtype is None else cast(as_tensor(a), dtype)
 
 
 @traceable
@@ -133,12 +153,9 @@ def mean(
     a: ArrayLike, axis: Axes | None = None, dtype: Any = None, keepdims: bool = False
 ) -> Tensor:
     """The arithmetic mean along the axes; of integers and booleans in float64."""
-    tensor = _as_real(a, dtype)
-    element_type = tensor.array_shape.element_type
-    wide = ops.convert(tensor, F32) if element_type.bits < 32 else tensor
-    total = ops.reduce_sum(wide, normalize_axes(axis, tensor.ndim), keepdims)
-    return ops.convert(operation("divide", total, full_like(_count(tensor, axis), total)),
-                       element_type)  # fmt: skip
+    tensor = _operand(a, dtype)
+    total = ops.reduce_sum(widen(tensor), normalize_axes(axis, tensor.ndim), keepdims)
+    return ops.convert(_divided(total, _count(tensor, axis)), tensor.array_shape.element_type)
 
 
 @traceable
@@ -149,14 +166,23 @@ def var(
     ddof: float = 0,
     keepdims: bool = False,
 ) -> Tensor:
-    """The mean squared distance from the mean, with n - ddof as the divisor."""
-    tensor = _as_real(a, dtype)
-    element_type = tensor.array_shape.element_type
-    wide = ops.convert(tensor, F32) if element_type.bits < 32 else tensor
+    """The mean squared distance from the mean, with n - ddof as the divisor; real if complex."""
+    tensor = _operand(a, dtype)
+    found = _variance(tensor, axis, ddof, keepdims)
+    return ops.convert(found, tensor.array_shape.element_type.component)
+
+
+def _variance(tensor: Tensor, axis: Axes | None, ddof: float, keepdims: bool) -> Tensor:
+    """The variance in float32 at least."""
+    wide = widen(tensor)
     distance = wide - mean(wide, axis, keepdims=True)
-    squares = ops.reduce_sum(distance * distance, normalize_axes(axis, tensor.ndim), keepdims)
-    divisor = np.maximum(_count(tensor, axis) - ddof, 0)
-    return ops.convert(operation("divide", squares, full_like(divisor, squares)), element_type)
+    sides = parts(distance) if is_complex(distance) else [distance]
+    squares = operation("multiply", sides[0], sides[0])
+    for side in sides[1:]:
+        squares = squares + operation("multiply", side, side)
+    total = ops.reduce_sum(squares, normalize_axes(axis, tensor.ndim), keepdims)
+    divisor = _count(tensor, axis) - real_number(ddof, "the ddof of a variance")
+    return _divided(total, np.maximum(divisor, 0))
 
 
 @traceable
@@ -168,9 +194,9 @@ def std(
     keepdims: bool = False,
 ) -> Tensor:
     """The square root of the variance."""
-    tensor = _as_real(a, dtype)
-    wide = ops.convert(tensor, F32) if tensor.array_shape.element_type.bits < 32 else tensor
-    return cast(operation("sqrt", var(wide, axis, None, ddof, keepdims)), tensor.dtype)
+    tensor = _operand(a, dtype)
+    found = operation("sqrt", _variance(tensor, axis, ddof, keepdims))
+    return ops.convert(found, tensor.array_shape.element_type.component)
 
 
 def _choose(direction: str, element_type: ElementType) -> Computation:
@@ -184,7 +210,7 @@ def _choose(direction: str, element_type: ElementType) -> Computation:
         parameters = [trace.parameter(s) for s in (value, number, value, number)]
         left, i, right, j = (ops.wrap(p) for p in parameters)
         left_nan, right_nan = is_nan(left), is_nan(right)
-        wins = compare(direction, left, right)
+        wins = ordered(direction, left, right)
         wins = operation("or", wins, operation("and", left_nan, operation("not", right_nan)))
         same = operation("or", compare("EQ", left, right), operation("and", left_nan, right_nan))
         wins = operation("or", wins, operation("and", same, compare("LT", i, j)))

@@ -5,13 +5,13 @@ NaN comes after all numbers, as in NumPy, and equal elements keep their order.
 
 from collections.abc import Sequence
 from math import floor
+from typing import Any
 
 import numpy as np
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
-from tfc.frontend.arithmetic import is_nan
-from tfc.frontend.functions import as_float
+from tfc.frontend.comparisons import is_nan
 from tfc.frontend.manipulation import (
     Axes,
     expand_dims,
@@ -21,7 +21,8 @@ from tfc.frontend.manipulation import (
     stack,
 )
 from tfc.frontend.operations import compare, operation
-from tfc.frontend.promotion import as_tensor, promote
+from tfc.frontend.parts import is_complex, parts, require_real
+from tfc.frontend.promotion import as_inexact, as_tensor, promote, widen
 from tfc.frontend.reductions import any, sum
 from tfc.frontend.tensor import ArrayLike, Tensor, traceable
 from tfc.frontend.trace import Trace, current_trace
@@ -59,11 +60,34 @@ def _along(a: ArrayLike, axis: int | None) -> tuple[Tensor, int]:
 
 def _comes_before(left: Tensor, right: Tensor) -> Tensor:
     """pred: the left element is the smaller one, or the right one alone is NaN."""
+    if is_complex(left):
+        return _complex_comes_before(left, right)
     before = compare("LT", left, right)
     if not left.array_shape.element_type.is_float:
         return before
     is_last = operation("and", compare("EQ", left, left), is_nan(right))
     return operation("or", before, is_last)
+
+
+def _complex_comes_before(left: Tensor, right: Tensor) -> Tensor:
+    """By real parts, then by imaginary ones; NaN in one part counts before NaN in the other:
+
+    numbers, NaN imaginary parts, NaN real parts, both; each of them in the order of what is known.
+    """
+    sides = [(is_nan(part), part) for tensor in (left, right) for part in parts(tensor)]
+    left_real, left_imag, right_real, right_imag = sides
+    keys = [
+        (left_real[0], right_real[0]),
+        (left_imag[0], right_imag[0]),
+        (left_real[1], right_real[1]),
+        (left_imag[1], right_imag[1]),
+    ]
+    before = compare("LT", *keys[-1])
+    for smaller, larger in reversed(keys[:-1]):
+        # Two NaN in one part are alike: what follows decides.
+        decided = operation("or", compare("LT", smaller, larger), compare("GT", smaller, larger))
+        before = ops.select(decided, compare("LT", smaller, larger), before)
+    return before
 
 
 def sorted_together(
@@ -115,27 +139,40 @@ def quantile(
 ) -> Tensor:
     """The values below which the fractions q of the elements lie, interpolated between neighbours.
 
-    NaN if there is any among the elements. Several fractions make the first dimension.
+    NaN if there is any among the elements; of integers in float64. Several fractions make the first
+    dimension.
 
     Raises:
         ShapeError: a fraction outside 0 … 1, or no elements.
+        TraceError: the elements are complex.
     """
-    tensor = as_float(a)
+    return _quantile("quantile", a, q, axis, keepdims)
+
+
+def _quantile(name: str, a: ArrayLike, q: Any, axis: Axes | None, keepdims: bool) -> Tensor:
+    operand, fractions = as_inexact(a), np.asarray(q)
+    require_real(name, operand)
+    if fractions.dtype.kind not in "biuf":
+        raise ShapeError(f"{name} requires fractions that are numbers, got {q!r}")
+    tensor = widen(operand)
     dimensions = normalize_axes(axis, tensor.ndim)
     kept = [d for d in range(tensor.ndim) if d not in dimensions]
     moved = ops.transpose(tensor, [*kept, *dimensions])
     outer = moved.shape[: len(kept)]
     rows = ops.reshape(moved, (*outer, int(np.prod(moved.shape[len(kept) :], dtype=int))))
     if not rows.shape[-1]:
-        raise ShapeError(f"quantile of no elements: got {list(tensor.shape)} along {dimensions}")
+        raise ShapeError(f"{name} of no elements: got {list(tensor.shape)} along {dimensions}")
     ordered = sorted_together([rows], len(kept))[0]
     has_nan = any(is_nan(rows), axis=-1)
     found = []
-    for fraction in np.ravel(q):
+    for fraction in np.ravel(fractions):
         value = _at(ordered, float(fraction))
         value = ops.select(has_nan, ops.full_like(np.nan, value), value)
+        value = ops.convert(value, operand.array_shape.element_type)
         found.append(expand_dims(value, dimensions) if keepdims else value)
-    return stack(found) if np.ndim(q) else found[0]
+    if not found:
+        raise ShapeError(f"{name} requires at least one fraction, got none")
+    return ops.reshape(stack(found), (*fractions.shape, *found[0].shape))
 
 
 def _at(ordered: Tensor, fraction: float) -> Tensor:
@@ -161,10 +198,12 @@ def percentile(
     a: ArrayLike, q: float | Sequence[float], axis: Axes | None = None, keepdims: bool = False
 ) -> Tensor:
     """The quantiles of fractions given in per cent."""
-    return quantile(a, np.asarray(q, np.float64) / 100, axis, keepdims)  # type: ignore[arg-type]
+    given = np.asarray(q)
+    fractions = given / 100 if given.dtype.kind in "biuf" else given
+    return _quantile("percentile", a, fractions, axis, keepdims)
 
 
 @traceable
 def median(a: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     """The middle value along the axes, or the mean of the two in the middle; NaN if any is."""
-    return quantile(a, 0.5, axis, keepdims)
+    return _quantile("median", a, 0.5, axis, keepdims)

@@ -93,7 +93,7 @@ vjp("minimum")(lambda g, y, x1, x2: [_winner(g, "LT", x1, x2), _winner(g, "LT", 
 vjp("multiply")(lambda g, y, x1, x2: [g * x2, g * x1])
 nondifferentiable("or")
 vjp("power")(lambda g, y, x1, x2: [g * _power_by_base(x1, x2), g * _power_by_exponent(x1, x2, y)])
-vjp("remainder")(lambda g, y, x1, x2: [g, _negate(g) * _truncated(x1 / x2)])
+vjp("remainder")(lambda g, y, x1, x2: [g, _negate(g) * _whole((x1 - y) / x2)])
 nondifferentiable("shift-left", "shift-right-arithmetic", "shift-right-logical")
 vjp("subtract")(lambda g, y, x1, x2: [g, _negate(g)])
 nondifferentiable("xor", "compare")
@@ -114,15 +114,16 @@ def _power_by_base(x: Tensor, exponent: Tensor) -> Tensor:
 
 
 def _power_by_exponent(x: Tensor, exponent: Tensor, y: Tensor) -> Tensor:
-    # Where x is 0 the power does not change with a positive exponent.
+    # Where x is 0 the power does not change with a positive exponent; at 0 ** 0, 0 as in JAX.
     flat = _is("EQ", x, 0)
     if not x.array_shape.element_type.is_complex:
-        flat = operation("and", flat, _is("GT", exponent, 0))
+        flat = operation("and", flat, _is("GE", exponent, 0))
     return _where(flat, full_like(0, x), _log(_where(flat, full_like(1, x), x)) * y)
 
 
-def _truncated(x: Tensor) -> Tensor:
-    return _where(_is("LT", x, 0), operation("ceil", x), operation("floor", x))
+def _whole(x: Tensor) -> Tensor:
+    """What is a whole number but for rounding."""
+    return operation("round-nearest-even", x)
 
 
 def _chosen(g: Cotangent, pred: Tensor, side: bool) -> Cotangent:
@@ -360,7 +361,7 @@ def _while(*_: Any) -> list[Cotangent]:
     raise TraceError(
         "reverse-mode differentiation of while_loop and fori_loop is not possible: the values of "
         "all iterations would be needed, and their number is not known in advance. For a fixed "
-        "number of iterations use a Python for loop; otherwise tfc.nn.stop_gradient on its result"
+        "number of iterations use a Python for loop; otherwise tfc.stop_gradient on its result"
     )
 
 

@@ -31,7 +31,8 @@ def _complex(g: Tensor, _: Tensor, real: Tensor, imaginary: Tensor) -> list[Cota
 @vjp("abs")
 def _abs(g: Tensor, y: Tensor, x: Tensor) -> list[Cotangent]:
     if not x.array_shape.element_type.is_complex:
-        return [g * operation("sign", x)]
+        # 1 at 0, as in JAX.
+        return [select(compare("GE", x, full_like(0, x)), g, operation("negate", g))]
     # conj(x) / |x|, and 0 at 0.
     length = select(compare("EQ", y, full_like(0, y)), full_like(1, y), y)
     real, imaginary = (g * operation(part, x) / length for part in ("real", "imag"))

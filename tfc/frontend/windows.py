@@ -13,11 +13,17 @@ from tfc.frontend import operations as ops
 from tfc.frontend.arithmetic import named
 from tfc.frontend.manipulation import normalize_axis, ravel
 from tfc.frontend.operations import operation
-from tfc.frontend.promotion import as_tensor, cast
+from tfc.frontend.parts import require_real
+from tfc.frontend.promotion import as_inexact, as_tensor, cast, widen
 from tfc.frontend.reductions import highest, lowest, wide_type
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
-from tfc.frontend.window_arguments import Numbers, Padding, padding_pairs, spatial_numbers
-from tfc.hlo.shape import F32
+from tfc.frontend.window_arguments import (
+    Numbers,
+    Padding,
+    data_format_of,
+    padding_pairs,
+    spatial_numbers,
+)
 from tfc.hlo.window import Window, WindowDimension
 
 
@@ -37,15 +43,15 @@ def cumulative(
 
     Halves are combined in f32.
     """
-    n, element_type = tensor.shape[dimension], tensor.array_shape.element_type
+    n = tensor.shape[dimension]
     if not n:
         return tensor
-    wide = ops.convert(tensor, F32) if element_type.is_float and element_type.bits < 32 else tensor
     low, high = (0, n - 1) if reverse else (n - 1, 0)
     along = WindowDimension(n, low=low, high=high)
     plain = WindowDimension(1)
     window = Window(tuple(along if d == dimension else plain for d in range(tensor.ndim)))
-    return ops.convert(reduce_window(wide, opcode, init, window), element_type)
+    found = reduce_window(widen(tensor), opcode, init, window)
+    return ops.convert(found, tensor.array_shape.element_type)
 
 
 def _running_total(name: str, opcode: str, init: int, doc: str):
@@ -53,7 +59,9 @@ def _running_total(name: str, opcode: str, init: int, doc: str):
         tensor = as_tensor(a)
         tensor = cast(tensor, wide_type(tensor) if dtype is None else dtype)
         values = ravel(tensor) if axis is None or not tensor.ndim else tensor
-        return cumulative(values, opcode, init, normalize_axis(axis or 0, values.ndim))
+        return cumulative(
+            values, opcode, init, normalize_axis(0 if axis is None else axis, values.ndim)
+        )
 
     return named(function, name, doc)
 
@@ -70,6 +78,7 @@ cumprod = _running_total(
 def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Tensor:
     """The largest of all elements up to each along an axis, or of all after; NaN once one is."""
     tensor = as_tensor(operand)
+    require_real("cummax", tensor)
     first = lowest(tensor.array_shape.element_type)
     return cumulative(tensor, "maximum", first, normalize_axis(axis, tensor.ndim), reverse)
 
@@ -78,6 +87,7 @@ def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Tensor:
 def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Tensor:
     """The smallest of all elements up to each along an axis, or of all after; NaN once one is."""
     tensor = as_tensor(operand)
+    require_real("cummin", tensor)
     first = highest(tensor.array_shape.element_type)
     return cumulative(tensor, "minimum", first, normalize_axis(axis, tensor.ndim), reverse)
 
@@ -88,7 +98,7 @@ def max_pool(
     window: Numbers,
     strides: Numbers | None = None,
     padding: Padding = "VALID",
-    data_format: str = "N...C",
+    data_format: str | None = None,
 ) -> Tensor:
     """The largest element in each window over the dimensions between batch and channels.
 
@@ -98,12 +108,14 @@ def max_pool(
         padding: "VALID" for windows inside the array; "SAME" for ceil(size / stride) windows, the
             smaller half of the padding first, "SAME_LOWER" the larger; or (low, high) for each of
             those dimensions.
-        data_format: "N...C", or "NC..." for channels before those dimensions.
+        data_format: what the dimensions are: NHWC, or NCHW for channels first; NWC and NCW for one
+            dimension to pool, NDHWC and NCDHW for three.
 
     Raises:
         ShapeError: the numbers do not fit the array.
     """
     tensor = as_tensor(x)
+    require_real("max_pool", tensor)
     made, _ = _pooling("max_pool", tensor, window, strides, padding, data_format)
     return reduce_window(tensor, "maximum", lowest(tensor.array_shape.element_type), made)
 
@@ -114,7 +126,7 @@ def avg_pool(
     window: Numbers,
     strides: Numbers | None = None,
     padding: Padding = "VALID",
-    data_format: str = "N...C",
+    data_format: str | None = None,
     count_include_pad: bool = False,
 ) -> Tensor:
     """The mean of each window over the dimensions between batch and channels; see `max_pool`.
@@ -123,11 +135,11 @@ def avg_pool(
         count_include_pad: divide by the size of the window, rather than by the number of elements
             that it has inside the array.
     """
-    tensor = as_tensor(x)
-    tensor = tensor if tensor.array_shape.element_type.is_float else cast(tensor, np.float64)
+    tensor = as_inexact(x)
+    require_real("avg_pool", tensor)
     made, spatial = _pooling("avg_pool", tensor, window, strides, padding, data_format)
     element_type = tensor.array_shape.element_type
-    wide = ops.convert(tensor, F32) if element_type.bits < 32 else tensor
+    wide = widen(tensor)
     total = reduce_window(wide, "add", 0, made)
     counts = np.ones((), np.int64)
     for d in spatial:
@@ -152,16 +164,10 @@ def _pooling(
     window: Numbers,
     strides: Numbers | None,
     padding: Padding,
-    data_format: str,
-) -> tuple[Window, range]:
+    data_format: str | None,
+) -> tuple[Window, tuple[int, ...]]:
     """The window over all dimensions, and the dimensions between batch and channels."""
-    if tensor.ndim < 3:
-        raise ShapeError(
-            f"{name} requires an array of batch, channels and at least one dimension to pool, "
-            f"got {tensor.array_shape.without_layout()}"
-        )
-    start = 2 if data_format.startswith("NC") else 1
-    spatial = range(start, start + tensor.ndim - 2)
+    _, (_, _, *spatial) = data_format_of(name, data_format, tensor, least=3)
     sizes = spatial_numbers(name, window, len(spatial))
     steps = sizes if strides is None else spatial_numbers(name, strides, len(spatial))
     if min(*sizes, *steps) < 1:
@@ -178,4 +184,4 @@ def _pooling(
                 f"{name} requires padding of 0 or more that is less than the window's {size}, "
                 f"got {(low, high)}"
             )
-    return Window(tuple(dimensions)), spatial
+    return Window(tuple(dimensions)), tuple(spatial)

@@ -38,12 +38,6 @@ class ConvolutionDimensionNumbers:
         return f"{lhs}_{rhs}->{out}"
 
 
-def default_dimensions(spatial: int) -> ConvolutionDimensionNumbers:
-    """Batch, feature and then spatial dimensions in every array (CGP-1)."""
-    dims = tuple(range(spatial + 2))
-    return ConvolutionDimensionNumbers(dims, dims, dims)
-
-
 def dimensions_from_labels(labels: Sequence[str]) -> ConvolutionDimensionNumbers | str:
     """The dimension numbers of the labels of lhs, rhs and result; or what is wrong with them."""
     if len({len(part) for part in labels}) > 1:

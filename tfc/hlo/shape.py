@@ -110,11 +110,15 @@ def element_type_of(dtype: object) -> ElementType:
     """The element type that holds a NumPy dtype.
 
     Raises:
-        ShapeError: no element type corresponds (strings, objects, datetimes …).
+        ShapeError: no element type corresponds (strings, objects, datetimes …), or it is no dtype.
     """
-    found = _BY_DTYPE.get(np.dtype(dtype))  # type: ignore[arg-type]
+    try:
+        known = np.dtype(dtype)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise ShapeError(f"NumPy has no dtype {dtype!r}") from error
+    found = _BY_DTYPE.get(known)
     if found is None:
-        raise ShapeError(f"no element type holds the NumPy dtype {np.dtype(dtype)}")  # type: ignore
+        raise ShapeError(f"no element type holds the NumPy dtype {known}")
     return found
 
 
