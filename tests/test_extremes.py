@@ -1,0 +1,131 @@
+"""Programs of extreme shapes compile in work that grows as they do, or are refused by a limit."""
+
+import random
+
+import numpy as np
+import pytest
+
+from tfc.compiler import compile
+from tfc.errors import ParseError, UnsupportedError
+from tfc.hlo import evaluate, literal_text, parse
+from tfc.hlo.lexer import Lexer
+from tfc.hlo.literal import Literal
+from tfc.hlo.literal_text import parse_literal, print_literal
+from tfc.hlo.plain_literal import read_plain
+from tfc.hlo.shape import ELEMENT_TYPES, Shape
+from tfc.passes.inline import Flatten, Inline
+
+F = "f32[8]{0}"
+X = np.linspace(-2, 3, 8, dtype=np.float32)
+
+
+def program(entry, others=""):
+    return parse(f"HloModule extreme\n{others}ENTRY e {{\n" + "\n".join(entry) + "\n}\n")
+
+
+def calls(depth, body):
+    """Computations of which each contains `body`, which calls the one before as CALLEE."""
+    parts = [f"c0 {{ p = {F} parameter(0) ROOT n = {F} negate(p) }}\n"]
+    for i in range(1, depth):
+        parts.append(f"c{i} {{ p = {F} parameter(0) {body.replace('CALLEE', f'c{i - 1}')} }}\n")
+    entry = [f"p = {F} parameter(0)", f"ROOT r = {F} call(p), to_apply=c{depth - 1}"]
+    return program(entry, "".join(parts))
+
+
+def size(module):
+    return sum(len(c.instructions) for c in module.computations)
+
+
+def test_calls_nest_ten_thousand_deep():
+    body = f"n = {F} call(p), to_apply=CALLEE ROOT s = {F} negate(n)"
+    module = calls(10_000, body)
+    assert len(Inline()(module).entry.instructions) == 10_001
+    np.testing.assert_array_equal(compile(module)(X)[0], X)
+
+
+def test_a_body_is_copied_for_each_call_and_no_more():
+    """Bodies within bodies are not made on the way: what is made is what is there at the end."""
+    body = f"n = {F} call(p), to_apply=CALLEE ROOT s = {F} call(n), to_apply=CALLEE"
+    module = calls(11, body)
+    inlined = Inline()(module)
+    assert size(inlined) == 1 + 2**10
+    np.testing.assert_array_equal(evaluate(inlined, X), X)
+    with pytest.raises(UnsupportedError, match=r"becomes 1,025 instructions .* the limit is 1,000"):
+        Inline(max_instructions=1000)(module)
+
+
+def test_calls_that_multiply_are_refused_by_a_limit():
+    body = f"n = {F} call(p), to_apply=CALLEE ROOT s = {F} call(n), to_apply=CALLEE"
+    with pytest.raises(UnsupportedError, match="becomes 1,099,511,627,777 instructions when each"):
+        compile(calls(41, body))
+    with pytest.raises(UnsupportedError, match=r"more than 2\^62"):
+        compile(calls(5000, body))
+
+
+def test_maps_of_scalars_nest_as_calls_do():
+    parts = ["m0 { a = f32[] parameter(0) ROOT r = f32[] negate(a) }\n"]
+    for i in range(1, 1000):
+        parts.append(
+            f"m{i} {{ a = f32[] parameter(0) b = f32[] map(a), dimensions={{}}, to_apply=m{i - 1}\n"
+            "ROOT r = f32[] negate(b) }\n"
+        )
+    entry = [f"x = {F} parameter(0)", f"ROOT w = {F} map(x), dimensions={{0}}, to_apply=m999"]
+    module = program(entry, "".join(parts))
+    assert size(Inline()(module)) == 2 + 1001
+    np.testing.assert_array_equal(compile(module)(X)[0], X)
+
+
+def test_branches_that_multiply_are_refused_by_a_limit():
+    """A branch that runs another one twice, forty deep: each conditional wants its own copy."""
+    parts = [f"b0 {{ x = {F} parameter(0) ROOT n = {F} negate(x) }}\n"]
+    for i in range(1, 41):
+        again = f"branch_computations={{b{i - 1}, b{i - 1}}}"
+        parts.append(
+            f"b{i} {{ x = {F} parameter(0) k = s32[] constant(0) z = f32[] constant(0)\n"
+            f"h = f32[1]{{0}} slice(x), slice={{[0:1]}} f = f32[] reshape(h)\n"
+            f"g = s32[] convert(f) ROOT c = {F} conditional(g, x, x), {again} }}\n"
+        )
+    entry = [f"x = {F} parameter(0)", f"ROOT r = {F} call(x), to_apply=b40"]
+    with pytest.raises(UnsupportedError, match="each loop and conditional gets its own copy"):
+        Flatten()(Inline()(program(entry, "".join(parts))))
+
+
+@pytest.mark.parametrize("name", ["f32", "f64", "bf16", "f8e4m3fn", "s8", "u64", "pred"])
+@pytest.mark.parametrize("dims", [(100,), (7, 30), (2, 3, 40), (2, 3, 2, 20)])
+def test_long_literals_are_read_as_a_whole(name, dims):
+    generator, element_type = np.random.default_rng(0), ELEMENT_TYPES[name]
+    spread = 1e30 if name in ("f32", "f64") else 1
+    values = generator.standard_normal(dims) * spread if element_type.is_float else None
+    whole = generator.integers(0, 2 if name == "pred" else 120, dims)
+    array = (whole if values is None else values).astype(element_type.dtype)
+    text = print_literal(Literal(array))
+    assert read_plain(text, 0, Shape(element_type, dims)) is not None
+    found = parse_literal(Lexer(f"{text})", "text"), Shape(element_type, dims)).array
+    assert found.tobytes() == array.tobytes()
+
+
+def test_a_long_literal_means_the_same_read_as_a_whole_and_number_by_number(monkeypatch):
+    """Also with a character too many, too few or another: the same numbers or the same refusal."""
+    draw = random.Random(1)
+
+    def read(text, name):
+        try:
+            lexer = Lexer(f"{text})", "text")
+            array = parse_literal(lexer, Shape(ELEMENT_TYPES[name], (70,))).array
+        except ParseError as error:
+            return str(error)
+        return array.tobytes(), lexer.start
+
+    cases = []
+    for _ in range(300):
+        text = list("{" + ", ".join(draw.choices(["1", "2.5", "-3", "1e3", "-0.0"], k=70)) + "}")
+        for _ in range(draw.choice([0, 1, 2])):
+            at = draw.randrange(len(text))
+            text[at : at + 1] = draw.choice(
+                ["", "-", "+", "1", ".", "e", "{", "}", ",", " ", "/*c*/"]
+            )
+        cases += [("".join(text), name) for name in ("f32", "s32", "pred")]
+    together = [read(*case) for case in cases]
+    monkeypatch.setattr(literal_text, "read_plain", lambda *_: None)
+    assert together == [read(*case) for case in cases]
+    assert any(isinstance(found, tuple) for found in together)
