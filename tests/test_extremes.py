@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from tfc.backends.cpu.compiler import KERNEL_KINDS
 from tfc.compiler import compile
 from tfc.errors import ParseError, UnsupportedError
 from tfc.hlo import evaluate, literal_text, parse
@@ -13,7 +14,10 @@ from tfc.hlo.literal import Literal
 from tfc.hlo.literal_text import parse_literal, print_literal
 from tfc.hlo.plain_literal import read_plain
 from tfc.hlo.shape import ELEMENT_TYPES, Shape
+from tfc.options import Options
+from tfc.passes import default_pipeline
 from tfc.passes.inline import Flatten, Inline
+from tfc.passes.split_operands import SplitOperands
 
 F = "f32[8]{0}"
 X = np.linspace(-2, 3, 8, dtype=np.float32)
@@ -129,3 +133,79 @@ def test_a_long_literal_means_the_same_read_as_a_whole_and_number_by_number(monk
     monkeypatch.setattr(literal_text, "read_plain", lambda *_: None)
     assert together == [read(*case) for case in cases]
     assert any(isinstance(found, tuple) for found in together)
+
+
+def test_a_sort_moves_only_what_it_compares():
+    """Twelve arrays in two dimensions by the second of them, with equal keys: a stable order."""
+    shape, count = "s32[3,40]{1,0}", 12
+    scalars = [f"a{i} = s32[] parameter({i})" for i in range(2 * count)]
+    less = "less {\n" + "\n".join(scalars) + "\nROOT l = pred[] compare(a3, a2), direction=GT }\n"
+    entry = [f"p{i} = {shape} parameter({i})" for i in range(count)]
+    listed = ", ".join(f"p{i}" for i in range(count))
+    entry.append(
+        f"ROOT s = ({', '.join([shape] * count)}) sort({listed}), dimensions={{1}}, to_apply=less"
+    )
+    module = program(entry, less)
+    arrays = list(np.random.default_rng(0).integers(0, 9, (count, 3, 40), dtype=np.int32))
+    (sort,) = (i for i in SplitOperands()(module).entry.instructions if i.opcode == "sort")
+    assert [o.opcode for o in sort.operands] == ["parameter", "iota"]
+    order = np.argsort(arrays[1], axis=1, kind="stable")
+    for got, array in zip(compile(module)(*arrays), arrays):
+        np.testing.assert_array_equal(got, np.take_along_axis(array, order, axis=1))
+
+
+def test_a_concatenate_of_thousands_is_made_in_steps():
+    count = 3000
+    entry = [f"p = {F} parameter(0)"]
+    for i in range(count):
+        entry += [f"c{i} = f32[] constant({i})", f"b{i} = {F} broadcast(c{i}), dimensions={{}}"]
+        entry.append(f"m{i} = {F} multiply(p, b{i})")
+    listed = ", ".join(f"m{i}" for i in range(count))
+    entry.append(f"ROOT r = f32[{8 * count}]{{0}} concatenate({listed}), dimensions={{0}}")
+    module = program(entry)
+    optimized = default_pipeline(kinds=KERNEL_KINDS).run(module)
+    widest = max(
+        len(i.operands)
+        for c in optimized.computations
+        for i in c.instructions
+        if i.opcode == "concatenate"
+    )
+    assert widest <= 64
+    expected = (X * np.arange(count, dtype=np.float32)[:, None]).reshape(-1)
+    np.testing.assert_array_equal(compile(module)(X)[0], expected)
+
+
+def test_a_reducer_may_be_of_any_size():
+    """Its code is made in order, not by recursion from its result."""
+    lines = ["a = f32[] parameter(0)", "b = f32[] parameter(1)", "v0 = f32[] add(a, b)"]
+    lines += [f"v{i} = f32[] negate(v{i - 1})" for i in range(1, 3001)]
+    reducer = "sum {\n" + "\n".join(lines[:-1]) + f"\nROOT {lines[-1]} }}\n"
+    entry = ["x = f32[2,8]{1,0} parameter(0)", "z = f32[] constant(0)"]
+    entry.append("ROOT w = f32[2]{0} reduce(x, z), dimensions={1}, to_apply=sum")
+    reduce = parse(f"HloModule m\n{reducer}ENTRY e {{\n" + "\n".join(entry) + "\n}\n")
+    unsimplified = Options(disabled=("simplify",))
+    (got,) = compile(reduce, options=unsimplified)(np.stack([X, X]))
+    np.testing.assert_allclose(got, [X.sum()] * 2, rtol=1e-6)
+
+
+def test_loops_nest_a_thousand_deep():
+    state = f"(s32[], {F})"
+    head = f"s = {state} parameter(0) i = s32[] get-tuple-element(s), index=0"
+    parts = [
+        f"less {{ {head} n = s32[] constant(1) ROOT l = pred[] compare(i, n), direction=LT }}\n"
+    ]
+    for i in range(1000):
+        again = f"l = {state} while(t), condition=less, body=b{i - 1}"
+        inner = f"{again} w = {F} get-tuple-element(l), index=1" if i else f"w = {F} negate(x)"
+        parts.append(
+            f"b{i} {{ {head} x = {F} get-tuple-element(s), index=1 z = s32[] constant(0)\n"
+            f"t = {state} tuple(z, x) {inner} one = s32[] constant(1)\n"
+            f"j = s32[] add(i, one) ROOT r = {state} tuple(j, w) }}\n"
+        )
+    entry = [f"x = {F} parameter(0)", "z = s32[] constant(0)", f"t = {state} tuple(z, x)"]
+    entry += [f"l = {state} while(t), condition=less, body=b999"]
+    entry += [f"ROOT w = {F} get-tuple-element(l), index=1"]
+    module = program(entry, "".join(parts))
+    # Loops of one round are taken apart otherwise.
+    kept = Options(disabled=("loops", "unroll", "ranges", "simplify"))
+    np.testing.assert_array_equal(compile(module, options=kept)(X)[0], -X)

@@ -128,7 +128,7 @@ def code_size(instruction: Instruction) -> int:
     Kernels are limited by it: the time that LLVM takes for one grows faster than its code does.
     """
     if instruction.opcode in CHEAP or not is_elementwise(instruction):
-        return 1
+        return len(instruction.operands) if instruction.opcode == "concatenate" else 1
     if instruction.array_shape.element_type.is_complex:
         return 24 if instruction.opcode in MODERATE else 80
     return 1 if instruction.opcode in MODERATE else 16 if instruction.opcode in _LONG else 6

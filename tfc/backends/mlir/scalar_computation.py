@@ -13,8 +13,8 @@ from tfc.backends.mlir.loops import while_loop
 from tfc.backends.mlir.provider import ir, scf
 from tfc.backends.mlir.value import Scalar, mlir_type
 from tfc.hlo.control import branches
-from tfc.hlo.ir import Computation, Instruction
-from tfc.hlo.shape import PRED, ElementType, TupleShape, leaves
+from tfc.hlo.ir import Computation, Instruction, postorder
+from tfc.hlo.shape import PRED, ElementType, Shape, TupleShape, leaves
 
 
 def emit_scalar_computation(
@@ -25,14 +25,14 @@ def emit_scalar_computation(
     Raises:
         UnsupportedError: an op of the computation has no emission as part of a kernel.
     """
-    return _ScalarComputation(computation, arguments).leaves(computation.root)
+    return _ScalarComputation(computation, arguments).whole(computation.root)
 
 
 def emit_scalar(
     computation: Computation, arguments: Sequence[Scalar], instruction: Instruction
 ) -> Scalar:
     """The scalar that one of a computation's instructions gives."""
-    (scalar,) = _ScalarComputation(computation, arguments).leaves(instruction)
+    (scalar,) = _ScalarComputation(computation, arguments).whole(instruction)
     return scalar
 
 
@@ -45,6 +45,15 @@ class _ScalarComputation(Elements):
         given = iter(arguments)
         for parameter in computation.parameters:
             self._leaves[parameter] = tuple(next(given) for _ in leaves(parameter.shape))
+
+    def whole(self, root: Instruction) -> tuple[Scalar, ...]:
+        """The leaves of a value, after all that it is made of: the computation may be any size."""
+        for instruction in postorder([root]):
+            if not isinstance(instruction.shape, Shape):
+                self.leaves(instruction)
+            elif not instruction.shape.rank:
+                self.element(instruction, ())
+        return self.leaves(root)
 
     def leaves(self, instruction: Instruction) -> tuple[Scalar, ...]:
         """The scalars of a value, those of tuples depth first."""
