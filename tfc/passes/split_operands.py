@@ -1,7 +1,7 @@
 """Operations of many operands in parts, so that no kernel goes over more arrays than a few dozen.
 
-    c = concatenate(a0, … a99)     -->  p = concatenate(a0, … a63); q = concatenate(a64, … a99)
-                                        c = concatenate(p, q)
+    c = concatenate(a0, … a99)     -->  p = concatenate(a0, … a31); … s = concatenate(a96, … a99)
+                                        c = concatenate(p, q, r, s)
 
     s = sort(k, a1, … a99)         -->  t = sort(k, iota); i = get-tuple-element(t), index=1
       by the first of them              s = tuple(get-tuple-element(t), gather(a1, i), …)
