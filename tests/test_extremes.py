@@ -16,7 +16,9 @@ from tfc.hlo.plain_literal import read_plain
 from tfc.hlo.shape import ELEMENT_TYPES, Shape
 from tfc.options import Options
 from tfc.passes import default_pipeline
+from tfc.passes.fusion import Fusion
 from tfc.passes.inline import Flatten, Inline
+from tfc.passes.motion import Motion
 from tfc.passes.replacing import MOST_PARTS
 from tfc.passes.split_operands import SplitOperands
 
@@ -210,3 +212,31 @@ def test_loops_nest_a_thousand_deep():
     # Loops of one round are taken apart otherwise.
     kept = Options(disabled=("loops", "unroll", "ranges", "simplify"))
     np.testing.assert_array_equal(compile(module, options=kept)(X)[0], -X)
+
+
+def test_all_movement_sinks_below_an_operation_in_one_round():
+    """A chain of movement that cannot be merged, longer than the pipeline has rounds."""
+    matrix, turned = "f32[4,6]{1,0}", "f32[6,4]{1,0}"
+    entry = [f"v0 = {matrix} parameter(0)"]
+    for i in range(1, 201):
+        entry.append(f"t{i} = {turned} transpose(v{i - 1}), dimensions={{1,0}}")
+        entry.append(f"v{i} = {matrix} reshape(t{i})")
+    module = program([*entry, f"ROOT r = {matrix} negate(v200)"])
+    moved = Motion()(module).entry
+    assert moved.instructions[1].opcode == "negate"
+    assert moved.root.opcode == "reshape"
+    array = np.arange(24, dtype=np.float32).reshape(4, 6)
+    expected = array
+    for _ in range(200):
+        expected = expected.T.reshape(4, 6)
+    np.testing.assert_array_equal(compile(module)(array)[0], -expected)
+
+
+@pytest.mark.parametrize(("name", "most"), [("sine", 8), ("tanh", 21), ("negate", 128)])
+def test_kernels_hold_the_less_operations_the_more_code_these_are(name, most):
+    entry = [f"v0 = {F} parameter(0)"]
+    entry += [f"v{i} = {F} {name}(v{i - 1})" for i in range(1, 300)]
+    entry[-1] = f"ROOT {entry[-1]}"
+    fused = Fusion()(program(entry))
+    held = [len(c.instructions) - 1 for c in fused.computations if c is not fused.entry]
+    assert max(held) == most

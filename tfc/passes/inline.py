@@ -83,6 +83,10 @@ def _kept(module: Module, bodies: Mapping[Instruction, Computation]) -> set[Comp
     return kept
 
 
+# A call, what stands for instructions in its body, and those of the body that are left.
+_Frame = tuple[Instruction, dict[Instruction, Instruction], Iterator[Instruction]]
+
+
 def _expanded(
     computation: Computation,
     bodies: Mapping[Instruction, Computation],
@@ -96,8 +100,7 @@ def _expanded(
     if not any(i in bodies for i in computation.instructions):
         return calling(computation, kept)
     new: dict[Instruction, Instruction] = {}
-    Frame = tuple[Instruction, dict[Instruction, Instruction], Iterator[Instruction]]
-    stack: list[Frame] = [(computation.root, new, iter(computation.instructions))]
+    stack: list[_Frame] = [(computation.root, new, iter(computation.instructions))]
     while stack:
         place, values, rest = stack[-1]
         for old in rest:

@@ -72,7 +72,9 @@ def _sorted(x: Instruction) -> Instruction:
         "sort", [*keys, builder.iota(Shape(index_type, dims), dimension)],
         dimensions=(dimension,), is_stable=True, to_apply=_of_some(comparator, looked, index_type),
     )  # fmt: skip
-    parts = [builder.instruction("get-tuple-element", [sort], index=n) for n in range(len(keys) + 1)]
+    parts = [
+        builder.instruction("get-tuple-element", [sort], index=n) for n in range(len(keys) + 1)
+    ]
     sorted_keys, places = iter(parts[:-1]), parts[-1]
     results = [
         next(sorted_keys) if wanted else _taken(o, places, dimension)
@@ -82,7 +84,7 @@ def _sorted(x: Instruction) -> Instruction:
 
 
 def _of_some(comparator: Computation, looked: list[bool], index_type: ElementType) -> Computation:
-    """The comparator without the pairs of parameters that it does not look at, and one more pair."""
+    """The comparator without the pairs that it does not look at, and with one more pair."""
     kept = [p for n, p in enumerate(comparator.parameters) if looked[n // 2]]
     parameters = [p.with_(attributes=p.attributes.with_(number=n)) for n, p in enumerate(kept)]
     new = dict(zip(kept, parameters))
