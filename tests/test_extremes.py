@@ -240,3 +240,50 @@ def test_kernels_hold_the_less_operations_the_more_code_these_are(name, most):
     fused = Fusion()(program(entry))
     held = [len(c.instructions) - 1 for c in fused.computations if c is not fused.entry]
     assert max(held) == most
+
+
+def reducing(parts, step):
+    """A reduction of two rows whose computation, after others, is `step` of a and b."""
+    sums = f"sum {{ a = f32[] parameter(0) b = f32[] parameter(1) {step} }}\n"
+    entry = ["x = f32[2,8]{1,0} parameter(0)", "z = f32[] constant(0)"]
+    entry.append("ROOT w = f32[2]{0} reduce(x, z), dimensions={1}, to_apply=sum")
+    return program(entry, "".join(parts) + sums)
+
+
+def test_a_reducer_chooses_among_many_branches_by_halves():
+    """Each element picks the branch of its number, and what is outside of the range the last."""
+    parts = [
+        f"b{i} {{ x = f32[] parameter(0) c = f32[] constant({i * i}) ROOT r = f32[] add(x, c) }}\n"
+        for i in range(301)
+    ]
+    listed, operands = ", ".join(f"b{i}" for i in range(301)), ", ".join(["a"] * 301)
+    step = f"k = s32[] convert(b) ROOT c = f32[] conditional(k, {operands}), "
+    module = reducing(parts, f"{step}branch_computations={{{listed}}}")
+    rows = np.array([[0, 1, 2, 150, 151, 299, 300, 7], [301, -1, 9e9, -9e9, 149, 75, 76, 1]], "f4")
+    index = np.where((rows >= 0) & (rows <= 300), rows, 300)
+    kept = Options(disabled=("conditionals", "simplify", "split-reductions"))
+    (got,) = compile(module, options=kept)(rows)
+    np.testing.assert_array_equal(got, (index * index).sum(axis=1))
+
+
+def test_control_flow_in_a_reducer_nests_to_a_limit():
+    parts = ["n0 { x = f32[] parameter(0) ROOT r = f32[] negate(x) }\n"]
+    for i in range(1, 400):
+        parts.append(
+            f"n{i} {{ x = f32[] parameter(0) z = f32[] constant({i}) p = pred[] compare(x, z), "
+            f"direction=LT ROOT c = f32[] conditional(p, x, x), true_computation=n{i - 1}, "
+            f"false_computation=n0 }}\n"
+        )
+    step = (
+        "q = pred[] compare(a, b), direction=LT ROOT c = f32[] conditional(q, a, b), "
+        "true_computation=n399, false_computation=n0"
+    )
+    kept = Options(disabled=("conditionals", "simplify"))
+    with pytest.raises(UnsupportedError, match="nest 33 deep; the limits are 20,000 and 32"):
+        compile(reducing(parts, step), options=kept)
+    twice = [
+        part.replace("false_computation=n0", f"false_computation=n{i - 1}")
+        for i, part in enumerate(parts[:26])
+    ]
+    with pytest.raises(UnsupportedError, match="instructions with the computations that it runs"):
+        compile(reducing(twice, step.replace("n399", "n25")), options=kept)

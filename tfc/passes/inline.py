@@ -26,6 +26,7 @@ from tfc.hlo.shape import Shape
 from tfc.passes.called import CONTROL, clone, control_callees, control_computations
 
 MAX_INSTRUCTIONS = 1_000_000  # what a module may become: some minutes of compiling
+_LARGEST, _DEEPEST = 20_000, 32  # instructions, and blocks within blocks, in the code of a kernel
 _UNCOUNTED = 1 << 62
 _REPLACED = frozenset({"parameter", "call", "fusion"})
 
@@ -57,10 +58,12 @@ class Inline:
         """The module without calls and fusions.
 
         Raises:
-            UnsupportedError: it would have too many instructions.
+            UnsupportedError: it would have too many instructions, or a kernel control flow that
+                nests too deep.
         """
         bodies = {i: b for c in module.computations for i in c.instructions if (b := _inlined(i))}
         if not bodies:
+            _require_small_parts(module)
             return module
         kept = _kept(module, bodies)
         sizes = _sizes(module, lambda i: [bodies[i]] if i in bodies else (), _REPLACED)
@@ -70,7 +73,33 @@ class Inline:
         for computation in module.computations:
             if computation in kept:
                 new[computation] = _expanded(computation, bodies, new)
-        return module.with_entry(new[module.entry])
+        inlined = module.with_entry(new[module.entry])
+        _require_small_parts(inlined)
+        return inlined
+
+
+def _require_small_parts(module: Module) -> None:
+    """Refuse control flow that is too much, or nests too deep, to be part of one kernel.
+
+    Raises:
+        UnsupportedError: a computation that is no step of the program has such control flow.
+    """
+    steps = control_computations(module)
+    parts = [c for c in module.computations if c not in steps and c.callees]
+    if not parts:
+        return
+    sizes = _sizes(module, lambda i: i.called_computations)
+    depths: dict[Computation, int] = {}
+    for computation in module.computations:
+        depths[computation] = 1 + max((depths[c] for c in computation.callees), default=-1)
+    for part in parts:
+        if depths[part] > _DEEPEST or sizes[part] > _LARGEST:
+            size = f"is {sizes[part]:,}" if sizes[part] < _UNCOUNTED else "is more than 2^62"
+            raise UnsupportedError(
+                f"{part.name}, a part of a kernel, {size} instructions with the computations that "
+                f"it runs, which nest {depths[part]} deep; the limits are {_LARGEST:,} and "
+                f"{_DEEPEST}: compute it outside of the kernel"
+            )
 
 
 def _kept(module: Module, bodies: Mapping[Instruction, Computation]) -> set[Computation]:
