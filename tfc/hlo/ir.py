@@ -266,7 +266,7 @@ class Computation(Printable):
         """
         if "_effects" not in self.__dict__:
             # A search rather than recursion, as computations nest deep; it ends at what is known.
-            for callee in callees_first(self, lambda c: "_effects" in c.__dict__):
+            for callee in callees_first(self, "_effects"):
                 found = tuple(i for i in callee.instructions if has_side_effect(i))
                 callee.__dict__["_effects"] = found
         return self.__dict__["_effects"]
@@ -298,13 +298,8 @@ def has_side_effect(instruction: Instruction) -> bool:
     return bool(called) and any(c.effects for c in called)
 
 
-def callees_first(
-    entry: Computation, known: Callable[[Computation], bool] = lambda _: False
-) -> list[Computation]:
-    """A computation and every one that it calls, callees before callers. Any depth works.
-
-    Those that `known` is true of are left out, together with what only they call.
-    """
+def callees_first(entry: Computation, but: str = "") -> list[Computation]:
+    """A computation and all it calls, at any depth, callees first; none that have `but`."""
     order: list[Computation] = []
     begun: set[int] = set()
     stack: list[tuple[Computation, bool]] = [(entry, False)]
@@ -317,7 +312,7 @@ def callees_first(
             continue
         begun.add(id(computation))
         stack.append((computation, True))
-        stack.extend((c, False) for c in reversed(computation.callees) if not known(c))
+        stack.extend((c, False) for c in reversed(computation.callees) if but not in c.__dict__)
     return order
 
 
