@@ -25,6 +25,7 @@ from tfc.passes.expand_sums import expand_sum
 
 Expansion = Callable[[Instruction], Instruction]
 
+
 def _gather(x: Instruction) -> Instruction:
     """gather(f32[0,2] a, i), slice_sizes={0,2} --> zeros; itself if there is something to take"""
     return builder.full(0, x.array_shape) if takes_nothing(x) else x
