@@ -29,7 +29,7 @@ def test_kernels_of_one_kind_are_merged_up_to_the_limits() -> None:
     module = updates(*range(1, 21))
     assert kernels(Horizontal()(module)) == 1
     assert kernels(Horizontal(max_arrays=10)(module)) == 4
-    assert kernels(Horizontal(max_instructions=4)(module)) == 10
+    assert kernels(Horizontal(max_instructions=14)(module)) == 10
     assert kernels(Horizontal(max_bytes=80)(module)) == 11
     assert "more than 10 arrays" in Horizontal(max_arrays=10).explain(module)[0]
 

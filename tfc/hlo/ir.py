@@ -265,8 +265,8 @@ class Computation(Printable):
         with effects is among them.
         """
         if "_effects" not in self.__dict__:
-            # A search for callees rather than recursion: computations nest as deep as they like.
-            for callee in callees_first(self):
+            # A search rather than recursion, as computations nest deep; it ends at what is known.
+            for callee in callees_first(self, "_effects"):
                 found = tuple(i for i in callee.instructions if has_side_effect(i))
                 callee.__dict__["_effects"] = found
         return self.__dict__["_effects"]
@@ -298,8 +298,8 @@ def has_side_effect(instruction: Instruction) -> bool:
     return bool(called) and any(c.effects for c in called)
 
 
-def callees_first(entry: Computation) -> list[Computation]:
-    """A computation and every one that it calls, callees before callers. Any depth works."""
+def callees_first(entry: Computation, but: str = "") -> list[Computation]:
+    """A computation and all it calls, at any depth, callees first; none that have `but`."""
     order: list[Computation] = []
     begun: set[int] = set()
     stack: list[tuple[Computation, bool]] = [(entry, False)]
@@ -312,7 +312,7 @@ def callees_first(entry: Computation) -> list[Computation]:
             continue
         begun.add(id(computation))
         stack.append((computation, True))
-        stack.extend((c, False) for c in reversed(computation.callees))
+        stack.extend((c, False) for c in reversed(computation.callees) if but not in c.__dict__)
     return order
 
 

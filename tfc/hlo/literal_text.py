@@ -14,6 +14,7 @@ import numpy as np
 
 from tfc.hlo.lexer import Lexer
 from tfc.hlo.literal import Literal
+from tfc.hlo.plain_literal import read_plain
 from tfc.hlo.shape import ElementType, Shape
 
 _SPECIAL = r"nan(?:\(0x[0-9a-fA-F]{1,16}\))?+|inf"
@@ -107,6 +108,10 @@ def parse_literal(lexer: Lexer, shape: Shape) -> Literal:
     Raises:
         ParseError: it is malformed, of another shape, or out of range.
     """
+    plain = read_plain(lexer.source, lexer.start, shape)
+    if plain is not None:
+        lexer.seek(plain[1])
+        return Literal(plain[0].reshape(shape.dims))
     texts, starts = _items(lexer, shape)
     element_type = shape.element_type
     convert = _CONVERT[element_type.kind]

@@ -201,9 +201,10 @@ def _evaluate_concatenate(x: Instruction, values: Sequence[Value], _: Call) -> A
 
 def _index_concatenate(x: Instruction, index: Indices) -> list[Piece]:
     pieces, start, (dimension,) = [], 0, x["dimensions"]
+    low, high = index[dimension].low, index[dimension].high
     for number, operand in enumerate(x.operands):
         end = start + operand.array_shape.dims[dimension]
-        if end > start:
+        if max(start, low) < min(end, high + 1):
             # Within its range the index is known to be that narrow, which simplifies what follows.
             moved = list(index)
             moved[dimension] = index[dimension] - start

@@ -32,6 +32,7 @@ from tfc.passes.remat import Remat
 from tfc.passes.row_fusion import RowFusion
 from tfc.passes.schedule import Schedule
 from tfc.passes.simplify import Simplify
+from tfc.passes.split_operands import SplitOperands
 from tfc.passes.split_reductions import SplitReductions
 from tfc.passes.stated_layouts import StatedLayouts
 from tfc.passes.trip_counts import TripCounts
@@ -58,6 +59,7 @@ _MADE = (
     Devices,
     Convolutions,
     Dots,
+    SplitOperands,
     Simplify,
     Motion,
     Unused,
@@ -95,6 +97,8 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("convolutions", "dots", "some convolutions are dots"),
     ("expand", "dots", "expansions may contain dots"),
     ("expand", "devices", "an asynchronous collective becomes a plain one"),
+    ("expand", "split-operands", "expansions may contain sorts and concatenates"),
+    ("split-operands", "fusion", "what fuses is the parts"),
     ("dots", "fusion", "the transposes of operands fuse with what makes them"),
     ("dots", "dot-merger", "dots are compared in canonical form"),
     ("dot-merger", "layout", "the merged dot is one more whose layout is chosen"),
@@ -166,6 +170,7 @@ def default_pipeline(
             Devices(),
             Convolutions(),
             Dots(),
+            SplitOperands(),
             Repeat((*simple, *control)),
             TripCounts(),
             DotMerger(),

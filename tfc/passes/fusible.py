@@ -21,6 +21,22 @@ CHEAP = frozenset({
 })
 MODERATE = frozenset({"divide", "mulhi", "rsqrt", "sqrt"})
 # fmt: on
+# Functions of real numbers that are a hundred machine instructions and more.
+_LONG = frozenset(
+    {
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan2",
+        "atanh",
+        "cbrt",
+        "cosine",
+        "power",
+        "tan",
+        "sine",
+    }
+)  # fmt: skip
 # What goes through elements of its operands in loops of its own.
 REDUCTIONS = frozenset({"reduce", "reduce-window", "scan"})
 
@@ -104,6 +120,18 @@ def price(instruction: Instruction) -> int:
     if not is_elementwise(instruction):
         return 0
     return 1 if instruction.opcode in CHEAP else 2 if instruction.opcode in MODERATE else 16
+
+
+def code_size(instruction: Instruction) -> int:
+    """How much code an element takes, in units of some seven machine instructions.
+
+    Kernels are limited by it: the time that LLVM takes for one grows faster than its code does.
+    """
+    if instruction.opcode in CHEAP or not is_elementwise(instruction):
+        return len(instruction.operands) if instruction.opcode == "concatenate" else 1
+    if instruction.array_shape.element_type.is_complex:
+        return 24 if instruction.opcode in MODERATE else 80
+    return 1 if instruction.opcode in MODERATE else 16 if instruction.opcode in _LONG else 6
 
 
 def is_cheap(instruction: Instruction) -> bool:

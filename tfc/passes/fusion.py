@@ -36,6 +36,7 @@ from tfc.passes.fusible import (
     Refusal,
     Sources,
     can_fuse,
+    code_size,
     is_consumer,
     is_elementwise,
     is_producer,
@@ -57,7 +58,8 @@ Accesses = dict[Access, int]  # how often each is executed, over the whole loop
 class Fusion:
     """Fuse producers into consumers, in every computation that runs as steps.
 
-    max_instructions: the most (instruction, index) pairs that one loop body computes.
+    max_instructions: the most (instruction, index) pairs that one loop body computes, those that
+        are much code counted as several.
     """
 
     name: ClassVar[str] = "fusion"
@@ -93,7 +95,7 @@ class _Group:
     def add(self, member: Instruction, accesses: Accesses, wanted: Iterable["_Wanted"]) -> None:
         """Compute `member` inside, at the given accesses, which make those in `wanted`."""
         self.members[member] = accesses
-        self.count += 0 if is_scalar_constant(member) else len(accesses)
+        self.count += 0 if is_scalar_constant(member) else code_size(member) * len(accesses)
         self.recomputed += _repeated(member, accesses) * price(member)
         for operand, access, executed in wanted:
             into = self.demand.setdefault(operand, {})
@@ -208,7 +210,7 @@ class _Plan:
             return None
         reason = None
         extra = _repeated(producer, accesses) * price(producer)
-        if group.count + len(accesses) > self.max_instructions:
+        if group.count + code_size(producer) * len(accesses) > self.max_instructions:
             reason = f"the loop body would exceed {self.max_instructions} instructions"
         elif extra > _traffic(producer, accesses):
             reason = "it is expensive and its elements would be computed more than once"

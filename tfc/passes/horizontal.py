@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Module
 from tfc.passes.called import control_computations, map_some, refused
-from tfc.passes.fusible import Refusal
+from tfc.passes.fusible import Refusal, code_size
 from tfc.passes.levels import Levels
 from tfc.passes.merging import Body, body_of, byte_size, merge
 
@@ -90,14 +90,14 @@ class _Plan:
             groups.append(group)
         group.bodies.append(body)
         group.arrays += len(body.operands) + len(body.values)
-        group.code += len(body.computation.instructions)
+        group.code += _code(body)
 
     def _refuse(self, group: _Group, body: Body) -> str | None:
         """Why a kernel does not join a group; None if it has joined it."""
         limits = self.limits
         if group.arrays + len(body.operands) + len(body.values) > limits.max_arrays:
             return f"the kernel would have more than {limits.max_arrays} arrays"
-        if group.code + len(body.computation.instructions) > limits.max_instructions:
+        if group.code + _code(body) > limits.max_instructions:
             return f"the kernel would exceed {limits.max_instructions} instructions"
         members = {b.instruction for b in group.bodies}
         depends = not members.isdisjoint(body.operands)
@@ -109,6 +109,10 @@ class _Plan:
         """The computation with each group one kernel."""
         groups = [g.bodies for kind in self.groups.values() for g in kind]
         return merge(self.computation, groups, self.levels)
+
+
+def _code(body: Body) -> int:
+    return sum(code_size(i) for i in body.computation.instructions)
 
 
 def _kind(body: Body) -> Hashable:

@@ -22,7 +22,7 @@ from tfc.hlo.dynamic import update_index, updates_of
 from tfc.hlo.indexing import Index, constant, variable
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.op import op_named
-from tfc.hlo.shape import Shape, leaves
+from tfc.hlo.shape import AnyShape, Shape, leaves
 from tfc.passes.fusible import is_elementwise, is_loop
 from tfc.passes.loop_spaces import nests
 from tfc.passes.row_plan import row_plan
@@ -93,10 +93,14 @@ def _of_several(called: Computation) -> Iterator[tuple[Instruction, Instruction]
         accesses.append(([v for v in nest if v not in sums], index, found))
     readers = Counter(o for *_, found in accesses for o in {operand for operand, _ in found})
     for stored, index, found in accesses:
+        alone = {o for o, _ in found if readers[o] <= 1}
+        kept: dict[AnyShape, set[Instruction]] = {}
         for value in stored:
-            wanted = {o for o in operands if o.shape == value.shape and readers[o] <= 1}
-            wanted &= {o for o, _ in found}
-            for operand in _keep(wanted, found, _position(value.array_shape, index)):
+            if value.shape not in kept:
+                wanted = {o for o in alone if o.shape == value.shape}
+                place = _position(value.array_shape, index)
+                kept[value.shape] = _keep(wanted, found, place)
+            for operand in kept[value.shape]:
                 yield operand, value
 
 

@@ -77,18 +77,35 @@ def _move(computation: Computation, counts: Counter[str]) -> Computation:
 
     for old in computation.instructions:
         now = old.renewed(new) if differs else old
-        if isinstance(now.shape, Shape) and now.shape.has_default_layout:
+        sunk: list[Instruction] = []
+        while isinstance(now.shape, Shape) and now.shape.has_default_layout:
             now = _merged(now)
-            for move in _MOVES:
-                moved = move(now, single)
-                if moved is not None and moved.shape == now.shape:
-                    counts[move.__name__] += 1
-                    now = moved
-                    break
+            moved = _once(now, single, counts)
+            if moved is None:
+                break
+            if moved.opcode not in _MOVERS or moved.operands[0] in uses:
+                now = moved
+                break
+            # It sank below `now`, and what it was applied to before may sink, too.
+            sunk.append(moved)
+            now = moved.operands[0]
+        for mover in reversed(sunk):
+            uses[now] = 1
+            now = _merged(mover.with_(operands=(now,)))
         new[old] = now
         uses[now] = uses.get(now, 0) + len(computation.users[old]) + (old is computation.root)
         differs = differs or now is not old
     return remake(computation, new) if differs else computation
+
+
+def _once(x: Instruction, single: Single, counts: Counter[str]) -> Instruction | None:
+    """The instruction after the first move that it can make; None if there is none."""
+    for move in _MOVES:
+        moved = move(x, single)
+        if moved is not None and moved.shape == x.shape:
+            counts[move.__name__] += 1
+            return moved
+    return None
 
 
 def _merged(x: Instruction) -> Instruction:

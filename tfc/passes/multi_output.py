@@ -23,7 +23,7 @@ from tfc.hlo.indexing import variable
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.shape import Shape
 from tfc.passes.called import control_computations, map_some, refused
-from tfc.passes.fusible import Refusal
+from tfc.passes.fusible import Refusal, code_size
 from tfc.passes.levels import Levels
 from tfc.passes.loop_spaces import Indices, LoopSpace, space_of, visits
 from tfc.passes.merging import Body, body_of, byte_size, merge
@@ -177,7 +177,7 @@ def _cluster_of(instruction: Instruction) -> _Cluster | None:
     outer = dict(zip(body.computation.parameters, body.operands))
     code = 0
     for inner, at, pieces in visits(body.computation.parameters, _elements(root), index):
-        code += 1
+        code += code_size(inner)
         if any(p.conditions for p in pieces):
             return None
         if inner in outer:

@@ -8,6 +8,7 @@ from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.op import OPS
 from tfc.hlo.shape import AnyShape, Shape
 
+MOST_PARTS = 32  # operands of a concatenate, beyond which it is made in steps
 REDUCERS = frozenset({"add", "and", "maximum", "minimum", "multiply", "or", "xor"})
 
 

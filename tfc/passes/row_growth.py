@@ -15,6 +15,7 @@ from tfc.passes.aliases import is_bitcast
 from tfc.passes.fusible import (
     Refusal,
     Sources,
+    code_size,
     is_elementwise,
     is_loop,
     is_movement,
@@ -152,7 +153,7 @@ class Growth:
         reason = None
         if any(r.stamp < stamp and r.exit <= stamp for r in regions):
             reason = "it needs a value that needs the region's results"
-        elif len(inside) >= self.max_instructions and instruction.opcode != "get-tuple-element":
+        elif self._is_full(inside, instruction) and instruction.opcode != "get-tuple-element":
             reason = f"the kernel would exceed {self.max_instructions} instructions"
         if reason:
             self.refuse(first, instruction, reason)
@@ -230,8 +231,12 @@ class Growth:
 
     def _join_siblings(self, one: Region, other: Region) -> None:
         """One region of two of equal stamps, which never depend on each other."""
-        if one is not other and len(one.members) + len(other.members) <= self.max_instructions:
+        if one is not other and not self._is_full({**one.members, **other.members}):
             self._merge([one, other])
+
+    def _is_full(self, members: Iterable[Instruction], *more: Instruction) -> bool:
+        """True if these are too much code for one kernel."""
+        return sum(map(code_size, (*members, *more))) > self.max_instructions
 
     def _absorb(self, region: Region) -> None:
         """Compute producers inside that need not be in memory, or that cost less inside."""
@@ -243,7 +248,7 @@ class Growth:
             if producer in seen or producer in self.region_of:
                 continue
             seen.add(producer)
-            full = len(region.members) >= self.max_instructions and bool(producer.operands)
+            full = bool(producer.operands) and self._is_full(region.members, producer)
             if full and is_loop(producer):
                 reason = f"the kernel would exceed {self.max_instructions} instructions"
                 self.refuse(producer, next(iter(region.members)), reason)

@@ -5,7 +5,7 @@ or None. Each states itself as before --> after; all are exact.
 from itertools import pairwise
 
 from tfc.hlo.ir import Instruction
-from tfc.passes.replacing import made, repeated, splat
+from tfc.passes.replacing import MOST_PARTS, made, repeated, splat
 from tfc.passes.rewrite import Function, constant_value, same_bits
 from tfc.passes.simplify_movement import movement_of_splat, same_shape
 
@@ -58,6 +58,8 @@ def concatenate_of_parts(x: Instruction) -> Instruction | None:
     if len(parts) == 1:
         return parts[0]
     if not parts or tuple(parts) == x.operands:
+        return None
+    if len(parts) > max(MOST_PARTS, len(x.operands)):
         return None
     return made(x, "concatenate", parts, dimensions=x["dimensions"])
 

@@ -27,6 +27,8 @@ from tfc.hlo.shape import leaves, lies_alike
 from tfc.passes.buffers import BufferAssignment, Slice
 from tfc.passes.in_place import overwritable
 
+Walk = Iterator[Any]  # of the walks inside, which come before what follows
+
 _TOGETHER = 6  # kernels in a module, of which further ones are emitted while LLVM is at work
 
 
@@ -88,6 +90,8 @@ class _ProgramEmitter:
         self.kernels: dict[Hashable, Shared] = {}
         self.calls: dict[tuple[Callee, tuple[str, ...]], str] = {}
         self.sites: list[Site] = []
+        self.for_steps: set[str] = set()  # the names of functions that steps call
+        self.passed_on: dict[str, Any] = {}  # the types of functions for steps in earlier modules
         entry = module.entry
         arguments = sum(1 for p in entry.parameters for _ in leaves(p.shape))
         results = sum(1 for _ in leaves(entry.root.shape))
@@ -98,21 +102,28 @@ class _ProgramEmitter:
 
     def emit(self) -> None:
         entry = self.hlo.entry
-        self._computation(entry)
+        stack = [self._computation(entry)]
+        while stack:  # rather than recursion: any depth works
+            inner = next(stack[-1], None)
+            if inner is None:
+                stack.pop()
+            else:
+                stack.append(inner)
         self._copy_leaves(entry.root, self.assignment.result_slices)
         self.steps.end()
+        self._declare(self.passed_on)
 
     def _site(self, instruction: Instruction, function: str, copied: int = 0) -> int:
         """The number of a new site."""
         self.sites.append(Site(instruction, function, copied))
         return len(self.sites)
 
-    def _computation(self, computation: Computation) -> None:
+    def _computation(self, computation: Computation) -> Walk:
         for instruction in computation.instructions:
             if instruction.opcode == "while":
-                self._while(instruction)
+                yield self._while(instruction)
             elif instruction.opcode == "conditional":
-                self._conditional(instruction)
+                yield self._conditional(instruction)
             elif instruction in self.callees:
                 self._call(instruction)
             elif not is_silent(instruction) and instruction not in self.assignment.views:
@@ -128,6 +139,7 @@ class _ProgramEmitter:
                     declare(callee)
                 self.calls[key] = f"{self.name}.call.{len(self.calls)}"
                 make_internal(emit_call(self.calls[key], instruction, callee))
+            self.for_steps.add(self.calls[key])
         slices = [
             s for i in (*instruction.operands, instruction) for s in self.assignment.slices[i]
         ]
@@ -189,20 +201,27 @@ class _ProgramEmitter:
             self._pass_on(self.take)
         with ir.InsertionPoint(self.mlir.body):
             emit_kernel(name, kernel, self.target, chunks)
+        self.for_steps.add(name)
         scratch = workspace_shape(kernel, self.target, chunks)
         step = chunk_bytes(scratch) if scratch is not None else 0
         return Shared(name, chunks, scratch is not None, step)
 
     def _pass_on(self, take: Callable[[Any], None]) -> None:
-        """Begin another module, in which the functions of the one before can be called."""
+        """Begin another module, which can call what the functions of earlier ones share."""
         made = list(self.mlir.body.operations)
         if any(o.operation.name != "func.func" for o in made):
             return  # a variable, which must exist once
-        functions = [(o.name.value, o.type) for o in made]
+        functions = {o.name.value: o.type for o in made}
+        self.passed_on |= {n: functions.pop(n) for n in self.for_steps & functions.keys()}
+        self.for_steps.clear()
         take(self.mlir)
         self.mlir = ir.Module.create()
+        self._declare(functions)
+
+    def _declare(self, functions: Mapping[str, Any]) -> None:
+        """Declare functions of earlier modules."""
         with ir.InsertionPoint(self.mlir.body):
-            for name, kind in functions:
+            for name, kind in functions.items():
                 func.FuncOp(name, kind, visibility="private")
 
     def _copy_leaves(self, source: Instruction, targets: Sequence[Slice]) -> None:
@@ -213,20 +232,20 @@ class _ProgramEmitter:
             site = self._site(source, "", sizes[number])
             self.steps.copy(site, sizes[number], pieces[number], targets[number])
 
-    def _while(self, loop: Instruction) -> None:
+    def _while(self, loop: Instruction) -> Walk:
         state = self.assignment.slices[loop]
         condition, body = loop["condition"], loop["body"]
         _require_same_layouts(loop, loop.operands[0], body.root)
         self._copy_leaves(loop.operands[0], state)
         start = self.steps.here
-        self._computation(condition)
+        yield self._computation(condition)
         leave = self.steps.unless(self.assignment.slices[condition.root][0])
-        self._computation(body)
+        yield self._computation(body)
         self._copy_leaves(body.root, state)
         self.steps.jump(start)
         self.steps.land(leave)
 
-    def _conditional(self, instruction: Instruction) -> None:
+    def _conditional(self, instruction: Instruction) -> Walk:
         called = branches(instruction)
         for branch in called:
             _require_same_layouts(instruction, branch.root)
@@ -243,7 +262,7 @@ class _ProgramEmitter:
                     if by_index
                     else self.steps.unless(selector)
                 )
-            self._computation(branch)
+            yield self._computation(branch)
             self._copy_leaves(branch.root, self.assignment.slices[instruction])
             if skip is not None:
                 leave.append(self.steps.jump())

@@ -4,17 +4,17 @@ Control flow in them stays control flow: a conditional becomes branches, a loop 
 registers. Each computation has a scope of its own, whose values are emitted where it runs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
 from tfc.backends.mlir.elements import Elements, Indices
 from tfc.backends.mlir.loops import while_loop
 from tfc.backends.mlir.provider import ir, scf
-from tfc.backends.mlir.value import Scalar, mlir_type
+from tfc.backends.mlir.value import Scalar, mlir_type, select
 from tfc.hlo.control import branches
-from tfc.hlo.ir import Computation, Instruction
-from tfc.hlo.shape import PRED, ElementType, TupleShape, leaves
+from tfc.hlo.ir import Computation, Instruction, postorder
+from tfc.hlo.shape import PRED, ElementType, Shape, TupleShape, leaves
 
 
 def emit_scalar_computation(
@@ -25,14 +25,14 @@ def emit_scalar_computation(
     Raises:
         UnsupportedError: an op of the computation has no emission as part of a kernel.
     """
-    return _ScalarComputation(computation, arguments).leaves(computation.root)
+    return _ScalarComputation(computation, arguments).whole(computation.root)
 
 
 def emit_scalar(
     computation: Computation, arguments: Sequence[Scalar], instruction: Instruction
 ) -> Scalar:
     """The scalar that one of a computation's instructions gives."""
-    (scalar,) = _ScalarComputation(computation, arguments).leaves(instruction)
+    (scalar,) = _ScalarComputation(computation, arguments).whole(instruction)
     return scalar
 
 
@@ -45,6 +45,15 @@ class _ScalarComputation(Elements):
         given = iter(arguments)
         for parameter in computation.parameters:
             self._leaves[parameter] = tuple(next(given) for _ in leaves(parameter.shape))
+
+    def whole(self, root: Instruction) -> tuple[Scalar, ...]:
+        """The leaves of a value, after all that it is made of: the computation may be any size."""
+        for instruction in postorder([root]):
+            if not isinstance(instruction.shape, Shape):
+                self.leaves(instruction)
+            elif not instruction.shape.rank:
+                self.element(instruction, ())
+        return self.leaves(root)
 
     def leaves(self, instruction: Instruction) -> tuple[Scalar, ...]:
         """The scalars of a value, those of tuples depth first."""
@@ -72,7 +81,7 @@ class _ScalarComputation(Elements):
                 return self.leaves(operands[0])[starts[number] : starts[number + 1]]
             case "conditional":
                 index, *given = (self.leaves(o) for o in operands)
-                return _emit_branches(index[0], list(zip(branches(instruction), given)))
+                return _emit_conditional(index[0], list(zip(branches(instruction), given)))
             case "while":
                 return _emit_while(instruction, self.leaves(operands[0]))
             case _:
@@ -83,19 +92,33 @@ _OF_LEAVES = frozenset({"get-tuple-element", "opt-barrier", "conditional", "whil
 _Branch = tuple[Computation, Sequence[Scalar]]  # and its arguments
 
 
-def _emit_branches(index: Scalar, some: Sequence[_Branch]) -> tuple[Scalar, ...]:
+def _emit_conditional(index: Scalar, some: Sequence[_Branch]) -> tuple[Scalar, ...]:
     """The branch whose number `index` is (the first, for pred, if true); else the last one."""
-    (computation, arguments), *rest = some
-    if not rest:
-        return emit_scalar_computation(computation, arguments)
-    types = _types(computation)
-    is_first = index if index.element_type is PRED else index.eq(0)
-    chosen = scf.IfOp(is_first.value, [mlir_type(t) for t in types], has_else=True)
+    if index.element_type is PRED:
+        return _emit_branches(some, lambda _: index)
+    last = len(some) - 1
+    inside = select((index >= 0) & (index < last), index, last)
+    return _emit_branches(some, lambda middle: inside < middle)
+
+
+def _emit_branches(
+    some: Sequence[_Branch], is_below: Callable[[int], Scalar], first: int = 0
+) -> tuple[Scalar, ...]:
+    """One of the branches, found by halves: blocks nest only as deep as the logarithm of many.
+
+    Args:
+        is_below: whether the wanted number is less than another.
+        first: the number of the first of the branches.
+    """
+    if len(some) == 1:
+        return emit_scalar_computation(*some[0])
+    half = len(some) // 2
+    types = _types(some[0][0])
+    chosen = scf.IfOp(is_below(first + half).value, [mlir_type(t) for t in types], has_else=True)
     with ir.InsertionPoint(chosen.then_block):
-        scf.yield_(_values(emit_scalar_computation(computation, arguments)))
+        scf.yield_(_values(_emit_branches(some[:half], is_below, first)))
     with ir.InsertionPoint(chosen.else_block):
-        following = index if index.element_type is PRED else index - 1
-        scf.yield_(_values(_emit_branches(following, rest)))
+        scf.yield_(_values(_emit_branches(some[half:], is_below, first + half)))
     return _scalars(chosen.results, types)
 
 
