@@ -23,6 +23,7 @@ from tfc.backends.llvm_effort import Effort, codegen_level, pass_manager
 from tfc.backends.llvm_parts import Part, emit_object, run_passes, split_ir, visible
 from tfc.backends.llvm_text import hand_over
 from tfc.backends.mlir.provider import ir, llvm, passmanager
+from tfc.backends.multiply_adds import expand_multiply_adds
 from tfc.backends.target import Target, initialize_llvm
 from tfc.errors import InternalError, UnsupportedError
 from tfc.runtime.threads import available_cores
@@ -310,7 +311,7 @@ def _optimized(
         codemodel="small",
         abiname=target.abi,
     )
-    module = _parse(_with_attributes(text, target))
+    module = _parse(_with_attributes(expand_multiply_adds(text, target), target))
     module.triple, module.data_layout = target.triple, str(machine.target_data)
     if effort is not Effort.NONE:
         passes, builder = pass_manager(effort, machine, target.is_gpu)

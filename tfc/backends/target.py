@@ -53,11 +53,14 @@ define void @widest(ptr %p, ptr %q) "min-legal-vector-width"="512" {
   store <16 x float> %r, ptr %p
   ret void
 }
-define float @fused(float %a, float %b, float %c) {
+define float @short(float %a, float %b, float %c) {
   %r = call float @llvm.fma.f32(float %a, float %b, float %c)
   ret float %r
 }
-declare float @llvm.fma.f32(float, float, float)
+define double @long(double %a, double %b, double %c) {
+  %r = call double @llvm.fma.f64(double %a, double %b, double %c)
+  ret double %r
+}
 """
 
 _CACHE_DEFAULTS = (32 << 10, 512 << 10, 8 << 20)
@@ -87,7 +90,8 @@ class Target:
         features: LLVM's list of features to add and remove, such as "+avx2,-fma4".
         vector_bits: width of the widest vector register that is worth using, 0 if there is none.
         vector_registers: the number of such registers.
-        has_fma: whether a fused multiply-add is an instruction, not a call to the C library.
+        has_fma: whether fused multiply-adds of f32 and f64 are instructions, not calls to the C
+            library.
         l1_bytes, l2_bytes, l3_bytes: sizes of the data caches.
     """
 
@@ -218,7 +222,7 @@ def _describe(
     for pattern, bits_if_found, registers_if_found in reversed(known.vectors):
         if re.search(pattern, assembly):
             bits, registers = bits_if_found, registers_if_found
-    has_fma = "fmaf" not in assembly
+    has_fma = not re.search(r"\bfmaf?\b(?!\.)", assembly)
     return Target(triple, cpu, features, bits, registers, has_fma, *caches)
 
 
