@@ -14,7 +14,7 @@ from tfc.aot.signature import CppClass, Signature, signature_of
 from tfc.aot.source import module_of
 from tfc.backends.target import Target
 from tfc.compiler import compile_object
-from tfc.errors import TfcError
+from tfc.errors import TfcError, UnsupportedError
 from tfc.files import write_files
 from tfc.hlo.ir import Module
 from tfc.options import Options
@@ -98,5 +98,27 @@ def generate(
     signature = signature_of(module, cpp_class, entry_point)
     header_text(signature)  # refuses what a header cannot say before the long work is done
     made = compile_object(module, signature.entry_point, target, options)
-    sized = replace(signature, arena_size=made.arena_size, constant_size=made.constant_size)
+    sized = replace(
+        signature,
+        pointer_bytes=target.pointer_bits // 8,
+        arena_size=made.arena_size,
+        constant_size=made.constant_size,
+    )
+    _check_memory(sized)
     return header_text(sized), made.code, sized
+
+
+def _check_memory(signature: Signature) -> None:
+    """Refuse what the machine has no addresses for.
+
+    Raises:
+        UnsupportedError: all arrays together need more than half of what a pointer can tell apart.
+    """
+    arrays = sum(leaf.shape.byte_size for leaf in (*signature.arguments, *signature.results))
+    needed = arrays + signature.arena_size + signature.constant_size
+    most = 1 << (8 * signature.pointer_bytes - 1)
+    if needed > most:
+        raise UnsupportedError(
+            f"the program needs {needed} bytes of memory, of which the target's pointers of "
+            f"{8 * signature.pointer_bytes} bits reach {most}; make its arrays smaller"
+        )

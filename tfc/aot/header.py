@@ -52,6 +52,9 @@ $includes
 
 extern "C" std::int32_t $entry_point(void* const* args, void* const* results, void* arena);
 
+static_assert(sizeof(void*) == $pointer_bytes, "the object file is for a machine with pointers of \
+$pointer_bytes bytes");
+
 $open// $name represents a computation that was compiled into executable code.
 //
 // Every object has its own buffers: any number of them may run at the same time, in as many
@@ -303,6 +306,7 @@ def _sizes(signature: Signature) -> dict[str, object]:
         "arena_bytes": signature.arena_size,
         "constant_bytes": signature.constant_size,
         "alignment": ALIGNMENT,
+        "pointer_bytes": signature.pointer_bytes,
         "minimum_alignment": MINIMUM_ALIGNMENT,
         "own_bytes": offsets[first],
         "block_bytes": offsets[-1],

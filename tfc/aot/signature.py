@@ -112,6 +112,7 @@ class Signature:
     arguments, results: the arrays in the order of the pointers that are passed (AOT-5).
     aliases: pairs of a result and the argument into whose buffer it is written, by number.
     donated: the arguments whose buffers are written, by number.
+    pointer_bytes: how wide the pointers are of the machine that the object is for.
     arena_size, constant_size: bytes of temporaries, which the caller provides, and of constants,
         which the object file holds.
     """
@@ -122,6 +123,7 @@ class Signature:
     results: tuple[Leaf, ...]
     aliases: tuple[tuple[int, int], ...] = ()
     donated: frozenset[int] = frozenset()
+    pointer_bytes: int = 8
     arena_size: int = 0
     constant_size: int = 0
 

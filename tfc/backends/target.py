@@ -35,6 +35,7 @@ _ARCHITECTURES = {
     "x86-64":  Architecture("x86_64", ((r"zmm", 512, 32), (r"ymm", 256, 16), (r"xmm", 128, 16)),
                             "x86-64"),
     "aarch64": Architecture("aarch64", ((r"\.4s", 128, 32),)),
+    "x86":     Architecture("i386", ((r"\bxmm", 128, 8),), "pentium4"),
     "arm":     Architecture("arm", ((r"\bq\d", 128, 16),)),
     "riscv64": Architecture("riscv64", ((r"\bvsetivli", 128, 32),), "generic-rv64",
                             "+m,+a,+f,+d,+c", "lp64d"),
@@ -63,6 +64,7 @@ define double @long(double %a, double %b, double %c) {
 }
 """
 
+_SYSTEMS = ("linux", "windows", "darwin", "macos", "freebsd", "netbsd", "openbsd", "wasi")
 _CACHE_DEFAULTS = (32 << 10, 512 << 10, 8 << 20)
 _initialization = threading.Lock()
 
@@ -85,11 +87,12 @@ class Target:
     """A machine to make code for.
 
     Attributes:
-        triple: LLVM's target triple, such as "aarch64-linux-gnu".
+        triple: LLVM's target triple, such as "aarch64-unknown-linux-gnu".
         cpu: LLVM's name of the processor; the SM ("sm_80") for NVIDIA GPUs.
         features: LLVM's list of features to add and remove, such as "+avx2,-fma4".
         vector_bits: width of the widest vector register that is worth using, 0 if there is none.
         vector_registers: the number of such registers.
+        pointer_bits: width of an address.
         has_fma: whether fused multiply-adds of f32 and f64 are instructions, not calls to the C
             library.
         l1_bytes, l2_bytes, l3_bytes: sizes of the data caches.
@@ -101,6 +104,7 @@ class Target:
     vector_bits: int = 0
     vector_registers: int = 0
     has_fma: bool = False
+    pointer_bits: int = 64
     l1_bytes: int = _CACHE_DEFAULTS[0]
     l2_bytes: int = _CACHE_DEFAULTS[1]
     l3_bytes: int = _CACHE_DEFAULTS[2]
@@ -127,6 +131,7 @@ class Target:
             raise UnsupportedError(f"a target is written in ASCII, got {text!r}")
         triple, cpu, features = [*(part.strip() for part in text.split(",", 2)), "", ""][:3]
         features = ",".join(filter(None, (f.strip() for f in features.split(","))))
+        triple = _with_vendor(triple)
         known = _architecture(triple)
         if cpu or features:
             _check_processor(triple, cpu or known.cpu, features)
@@ -135,7 +140,7 @@ class Target:
 
     @property
     def architecture(self) -> str:
-        """The family: x86_64, aarch64, arm, riscv64, wasm32 or nvptx64."""
+        """The family: x86_64, i386, aarch64, arm, riscv64, wasm32 or nvptx64."""
         return _architecture(self.triple).name
 
     @property
@@ -148,11 +153,6 @@ class Target:
         """True if the target is an NVIDIA GPU."""
         return self.architecture == "nvptx64"
 
-    @property
-    def pointer_bits(self) -> int:
-        """Width of an address."""
-        return 32 if self.architecture in ("arm", "wasm32") else 64
-
     def lanes(self, element_bits: int) -> int:
         """The number of elements of that width in one vector register; 1 without vectors."""
         return max(1, self.vector_bits // element_bits)
@@ -160,6 +160,15 @@ class Target:
     def __str__(self) -> str:
         """The text that `parse` reads."""
         return ",".join(filter(None, (self.triple, self.cpu, self.features)))
+
+
+def _with_vendor(triple: str) -> str:
+    """A triple as LLVM reads it, which takes what comes second for the vendor always.
+
+    Left out, as in "armv7-linux-gnueabihf", it would take "gnueabihf" for no ABI it knows.
+    """
+    first, dash, rest = triple.partition("-")
+    return f"{first}-unknown-{rest}" if dash and rest.startswith(_SYSTEMS) else triple
 
 
 def _architecture(triple: str) -> Architecture:
@@ -213,7 +222,7 @@ def _describe(
 ) -> Target:
     known = _architecture(triple)
     machine = llvm.Target.from_triple(triple).create_target_machine(
-        cpu=cpu, features=features, opt=1, abiname=known.abi
+        cpu=cpu, features=features, opt=1, codemodel="small", abiname=known.abi
     )
     module = llvm.parse_assembly(_PROBE, llvm.create_context())
     module.triple, module.data_layout = triple, str(machine.target_data)
@@ -222,8 +231,15 @@ def _describe(
     for pattern, bits_if_found, registers_if_found in reversed(known.vectors):
         if re.search(pattern, assembly):
             bits, registers = bits_if_found, registers_if_found
+    if known.name == "i386" and not bits:
+        # What computes instead rounds results to 64 bits, not to those of their type.
+        raise UnsupportedError(
+            f"code for {triple} needs SSE2: choose another processor than '{cpu}', such as pentium4"
+        )
     has_fma = not re.search(r"\bfmaf?\b(?!\.)", assembly)
-    return Target(triple, cpu, features, bits, registers, has_fma, *caches)
+    pointers = re.search(r"-p:(\d+)", module.data_layout)
+    pointer_bits = int(pointers[1]) if pointers else 64
+    return Target(triple, cpu, features, bits, registers, has_fma, pointer_bits, *caches)
 
 
 @cache

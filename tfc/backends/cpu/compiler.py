@@ -88,8 +88,9 @@ class Compilation:
             constants: see `whole_runner`.
         """
         text = _kernels(program.module)
+        clock, pointer_bits = self._clock(program), self.target.pointer_bits
         text += whole_runner(
-            self.name, program.steps, *self._counts, constants, self._clock(program)
+            self.name, program.steps, *self._counts, constants, clock, pointer_bits
         )
         return compile_ir(text, self.target)
 
