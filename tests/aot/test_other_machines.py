@@ -172,9 +172,8 @@ def test_tables_and_sizes_are_as_wide_as_pointers(target: str):
 
 
 def test_programs_need_memory_that_pointers_reach(tmp_path):
-    module = parse(
-        "ENTRY e {\n x = f32[600000000] parameter(0)\n ROOT y = f32[600000000] abs(x)\n}"
-    )
+    text = "ENTRY e {\n x = f32[600000000] parameter(0)\n ROOT y = f32[600000000] abs(x)\n}"
+    module = parse(text)
     with pytest.raises(UnsupportedError, match="pointers of 32 bits reach 2147483648"):
         tfc.aot.compile(module, cpp_class="C", out_dir=tmp_path, target=NARROW[0])
 

@@ -43,7 +43,7 @@ def compile(
     cpp_class: str,
     out_dir: str | os.PathLike[str] = ".",
     name: str | None = None,
-    target: Target | str = "host",
+    target: Target | str | None = None,
     entry_point: str | None = None,
     options: Options | None = None,
 ) -> AotResult:
@@ -59,8 +59,9 @@ def compile(
         cpp_class: the class to generate, such as "foo::bar::MatMulComp".
         out_dir: where to write; made if it is not there.
         name: of the files; the class's in snake case when left out.
-        target: the machine to make code for (AOT-7): a Target, the text of one, or "host", which
-            uses all that the processor at hand offers.
+        target: the machine to make code for (AOT-7): a Target, the text of one, or "native", which
+            uses all that the processor at hand offers. Left out, the code is for machines of this
+            kind in general: on x86-64 for x86-64-v3, which is checked when the code runs.
         entry_point: the C name of the code in the object; made of `cpp_class` when left out.
         options: how to compile; taken from the environment when left out.
 
@@ -75,7 +76,7 @@ def compile(
         raise TfcError(f"the name of the files must not have a folder in it, got '{stem}'")
     folder = Path(out_dir)
     module = module_of(source, args)
-    machine = Target.parse(target) if isinstance(target, str) else target
+    machine = Target.parse(target) if isinstance(target, str) else target or Target.portable()
     header, code, signature = generate(module, chosen, machine, entry_point, options)
     paths = folder / f"{stem}.h", folder / f"{stem}.o"
     write_files((paths[0], header.encode()), (paths[1], code))
@@ -101,6 +102,7 @@ def generate(
     sized = replace(
         signature,
         pointer_bytes=target.pointer_bits // 8,
+        processor=made.checked_processor,
         arena_size=made.arena_size,
         constant_size=made.constant_size,
     )

@@ -396,21 +396,25 @@ def _parse(text: str) -> llvmlite.ModuleRef:
 
 
 def _with_attributes(text: str, target: Target) -> str:
-    """The text with the target's attributes on every function that it defines.
+    """The text with the target's attributes on every function that it defines without its own.
 
     They make the text complete in itself, and `prefer-vector-width` has no other place: LLVM uses
-    half of the register width on some AVX-512 CPUs unless told.
+    half of the register width on some AVX-512 CPUs unless told. From how many cases on LLVM makes a
+    table of jumps depends on the targets that the process has made code for before: none are made.
     """
     attributes = {
         "target-cpu": target.cpu,
         "target-features": target.features,
         "no-trapping-math": "true",
+        "no-jump-tables": "true",
         "prefer-vector-width": str(target.vector_bits or ""),
     }
     words = " ".join(f'"{name}"="{value}"' for name, value in attributes.items() if value)
     group = 1 + max((int(n) for n in re.findall(r"^attributes #(\d+)", text, re.M)), default=-1)
     lines = [
-        _with_group(line, group) if line.startswith("define ") else line
+        _with_group(line, group)
+        if line.startswith("define ") and '"target-cpu"' not in line
+        else line
         for line in text.split("\n")
     ]
     return "\n".join([*lines, f"attributes #{group} = {{ nounwind {words} }}", ""])

@@ -18,6 +18,8 @@ from tfc.errors import UnsupportedError
 class Architecture:
     """One family of targets: its defaults, and how its assembly shows the width of its vectors.
 
+    `cpu` is the least there is, `portable_cpu` what can be expected, if that is more.
+
     `vectors` lists (pattern, bits, registers), widest first; the first whose pattern occurs in the
     assembly of a vector computation is what the CPU has.
     """
@@ -25,6 +27,7 @@ class Architecture:
     name: str
     vectors: tuple[tuple[str, int, int], ...]
     cpu: str = "generic"
+    portable_cpu: str = ""
     features: str = ""
     abi: str = ""
 
@@ -33,11 +36,11 @@ class Architecture:
 # fmt: off
 _ARCHITECTURES = {
     "x86-64":  Architecture("x86_64", ((r"zmm", 512, 32), (r"ymm", 256, 16), (r"xmm", 128, 16)),
-                            "x86-64"),
+                            "x86-64", "x86-64-v3"),
     "aarch64": Architecture("aarch64", ((r"\.4s", 128, 32),)),
     "x86":     Architecture("i386", ((r"\bxmm", 128, 8),), "pentium4"),
     "arm":     Architecture("arm", ((r"\bq\d", 128, 16),)),
-    "riscv64": Architecture("riscv64", ((r"\bvsetivli", 128, 32),), "generic-rv64",
+    "riscv64": Architecture("riscv64", ((r"\bvsetivli", 128, 32),), "generic-rv64", "",
                             "+m,+a,+f,+d,+c", "lp64d"),
     "wasm32":  Architecture("wasm32", ((r"\bv128", 128, 16),)),
     "nvptx64": Architecture("nvptx64", (), "sm_80"),
@@ -115,8 +118,20 @@ class Target:
         return _host()
 
     @staticmethod
+    def portable() -> "Target":
+        """What objects are for unless told: this kind of machine, of about the last ten years.
+
+        An object for x86-64 checks that its processor has what x86-64-v3 stands for.
+        """
+        host = _host()
+        known = _architecture(host.triple)
+        return _describe(host.triple, known.portable_cpu or known.cpu, known.features)
+
+    @staticmethod
     def parse(text: str) -> "Target":
-        """The target written as "triple[,cpu[,features]]", or "host".
+        """The target written as "triple[,cpu[,features]]", or "native" or "host" for this machine.
+
+        The processor "native" is the one at hand, too, with features added or removed.
 
         Examples: "aarch64-linux-gnu", "x86_64-linux-gnu,x86-64-v3",
         "wasm32-unknown-unknown,generic,+simd128", "nvptx64-nvidia-cuda,sm_90a".
@@ -125,7 +140,7 @@ class Target:
             UnsupportedError: LLVM or tfc makes no code for that triple, or LLVM does not know the
                 processor or a feature.
         """
-        if text.strip() == "host":
+        if text.strip() in ("host", "native"):
             return _host()
         if not (text.isascii() and text.isprintable()):
             raise UnsupportedError(f"a target is written in ASCII, got {text!r}")
@@ -133,6 +148,8 @@ class Target:
         features = ",".join(filter(None, (f.strip() for f in features.split(","))))
         triple = _with_vendor(triple)
         known = _architecture(triple)
+        if cpu == "native":
+            cpu, features = _native(triple, features)
         if cpu or features:
             _check_processor(triple, cpu or known.cpu, features)
         features = features if cpu or features else known.features
@@ -160,6 +177,17 @@ class Target:
     def __str__(self) -> str:
         """The text that `parse` reads."""
         return ",".join(filter(None, (self.triple, self.cpu, self.features)))
+
+
+def _native(triple: str, features: str) -> tuple[str, str]:
+    """The processor at hand, and its features with others added or removed."""
+    host = _host()
+    if _architecture(triple) != _architecture(host.triple):
+        raise UnsupportedError(
+            f"the processor 'native' is this machine's, {host.triple}, not one of {triple}; "
+            "name a processor or leave it out"
+        )
+    return host.cpu, ",".join(filter(None, (host.features, features)))
 
 
 def _with_vendor(triple: str) -> str:

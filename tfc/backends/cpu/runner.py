@@ -53,17 +53,18 @@ def common_runner(name: str, shared: bool, clock: Clock | None = None) -> str:
     declared = "".join(
         f'@"{name}.{table}" = external constant i64\n' for table in ("counts", "steps", "functions")
     )
-    entry = _entry(name, set(Step), shared, False, clock, 64)
+    entry = _entry(name, name, set(Step), shared, False, clock, 64)
     return declared + _callers(name, _COMMON) + entry
 
 
 def whole_runner(
     name: str, steps: Steps, arguments: int, results: int, constants: bytes | None,
-    clock: Clock | None, pointer_bits: int,
+    clock: Clock | None, pointer_bits: int, entry: str,
 ) -> str:  # fmt: skip
     """The LLVM IR of data and code for one program.
 
     Args:
+        entry: what the entry point is called; seen by others if that is the program's name.
         pointer_bits: the width of an address on the target, and of sizes of memory.
         constants: the constant pool to put into the object file; None to take its address as the
             fourth argument.
@@ -71,8 +72,9 @@ def whole_runner(
     pool = constant_pool(f"{name}.constants", constants) + "\n" if constants is not None else ""
     data = _tables(name, steps, arguments, results, "internal")
     callers = _callers(name, steps.arities, internal=True)
-    entry = _entry(name, steps.kinds, steps.shared, constants is not None, clock, pointer_bits)
-    return pool + data + callers + entry
+    has_constants = constants is not None
+    run = _entry(name, entry, steps.kinds, steps.shared, has_constants, clock, pointer_bits)
+    return pool + data + callers + run
 
 
 def _tables(name: str, steps: Steps, arguments: int, results: int, linkage: str) -> str:
@@ -114,8 +116,8 @@ def _callers(name: str, arities: Iterable[Arity], internal: bool = False) -> str
 
 
 def _entry(
-    name: str, kinds: Collection[Step], shared: bool, has_constants: bool, clock: Clock | None,
-    pointer_bits: int,
+    name: str, entry: str, kinds: Collection[Step], shared: bool, has_constants: bool,
+    clock: Clock | None, pointer_bits: int,
 ) -> str:  # fmt: skip
     """The entry point, for steps of some kinds.
 
@@ -126,7 +128,7 @@ def _entry(
     if clock is not None:
         clock.define(module)
     parameters = [POINTER] * (3 if has_constants else 4)
-    with function(module, name, parameters, I32) as (code, passed):
+    with function(module, entry, parameters, I32, entry != name) as (code, passed):
         pool = code.symbol(f"{name}.constants") if has_constants else passed[3]
         counts = code.symbol(f"{name}.counts")
         arguments, results = code.word(counts, _ARGUMENTS), code.word(counts, _RESULTS)
