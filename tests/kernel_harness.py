@@ -23,9 +23,13 @@ class Kernel:
     """
 
     def __init__(
-        self, function: Callable[..., Scalar], operands: list[ElementType], result: ElementType
+        self,
+        function: Callable[..., Scalar],
+        operands: list[ElementType],
+        result: ElementType,
+        target: Target,
     ):
-        compiled = compile_ir(loop_ir(function, operands, result), Target.host())
+        compiled = compile_ir(loop_ir(function, operands, result), target)
         self.llvm_ir = compiled.llvm_ir
         self._result = result
         self._code = compiled.load()
@@ -43,10 +47,13 @@ class Kernel:
 
 @cache
 def compile_kernel(
-    function: Callable[..., Scalar], *operands: ElementType, result: ElementType | None = None
+    function: Callable[..., Scalar],
+    *operands: ElementType,
+    result: ElementType | None = None,
+    target: Target | None = None,
 ) -> Kernel:
     """The kernel of a function of Scalars; the result's type defaults to the first operand's."""
-    return Kernel(function, list(operands), result or operands[0])
+    return Kernel(function, list(operands), result or operands[0], target or Target.host())
 
 
 def loop_ir(

@@ -109,7 +109,7 @@ def test_code_stays_loaded_while_it_is_held():
 def test_code_of_another_architecture_is_not_loaded():
     other = "aarch64-linux-gnu" if "x86" in llvm.get_process_triple() else "x86_64-linux-gnu"
     compiled = compile_ir("define i32 @f() {\n  ret i32 7\n}\n", Target.parse(other))
-    with pytest.raises(UnsupportedError, match=other):
+    with pytest.raises(UnsupportedError, match=r"for the target (aarch64|x86_64)-"):
         compiled.load()
 
 

@@ -337,7 +337,13 @@ def explore(
 @click.argument("program")
 @click.option("--cpp-class", required=True, metavar="NS::NAME", help="The C++ class to generate.")
 @click.option("--out-dir", default=".", show_default=True, metavar="DIR")
-@_target_option
+@click.option(
+    "--target",
+    metavar="TRIPLE[,CPU[,FEATURES]]|native",
+    help="The machine to make code for, such as aarch64-linux-gnu, or native for the one at hand "
+    "and all it offers. When left out, machines of this kind in general: on x86-64 "
+    "x86-64-v3, which is checked when the code runs, on aarch64 armv8-a.",
+)
 @_shapes_option
 @_fill_option
 def compile_command(
@@ -353,7 +359,7 @@ def compile_command(
     PROGRAM is a file of HLO text or StableHLO, "-", or a Python function written module:function.
     """
     module = load(program, shapes, fill_constants)
-    made = aot.compile(module, cpp_class=cpp_class, out_dir=out_dir, target=target or "host")
+    made = aot.compile(module, cpp_class=cpp_class, out_dir=out_dir, target=target)
     click.echo(f"{made.header}\n{made.object} ({made.object_size} bytes, for {made.target.triple})")
 
 

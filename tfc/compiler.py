@@ -99,6 +99,7 @@ def compile_object(
 
     Args:
         name: the C name of the entry point (see backends/cpu/abi.py).
+        target: the machine to make code for; `Target.portable` when left out.
 
     Raises:
         VerificationError: the module breaks an invariant.
@@ -107,7 +108,7 @@ def compile_object(
     _check(module)
     chosen = options or Options.from_environment()
     compiler = get_backend("cpu").compiler
-    return compiler.compile_object(module, name, target or Target.host(), chosen)
+    return compiler.compile_object(module, name, target or Target.portable(), chosen)
 
 
 def _require_module(module: Any) -> None:

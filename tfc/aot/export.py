@@ -14,7 +14,7 @@ from tfc.aot.signature import CppClass, Signature, signature_of
 from tfc.aot.source import module_of
 from tfc.backends.target import Target
 from tfc.compiler import compile_object
-from tfc.errors import TfcError
+from tfc.errors import TfcError, UnsupportedError
 from tfc.files import write_files
 from tfc.hlo.ir import Module
 from tfc.options import Options
@@ -43,7 +43,7 @@ def compile(
     cpp_class: str,
     out_dir: str | os.PathLike[str] = ".",
     name: str | None = None,
-    target: Target | str = "host",
+    target: Target | str | None = None,
     entry_point: str | None = None,
     options: Options | None = None,
 ) -> AotResult:
@@ -59,8 +59,9 @@ def compile(
         cpp_class: the class to generate, such as "foo::bar::MatMulComp".
         out_dir: where to write; made if it is not there.
         name: of the files; the class's in snake case when left out.
-        target: the machine to make code for (AOT-7): a Target, the text of one, or "host", which
-            uses all that the processor at hand offers.
+        target: the machine to make code for (AOT-7): a Target, the text of one, or "native", which
+            uses all that the processor at hand offers. Left out, the code is for machines of this
+            kind in general: on x86-64 for x86-64-v3, which is checked when the code runs.
         entry_point: the C name of the code in the object; made of `cpp_class` when left out.
         options: how to compile; taken from the environment when left out.
 
@@ -75,7 +76,7 @@ def compile(
         raise TfcError(f"the name of the files must not have a folder in it, got '{stem}'")
     folder = Path(out_dir)
     module = module_of(source, args)
-    machine = Target.parse(target) if isinstance(target, str) else target
+    machine = Target.parse(target) if isinstance(target, str) else target or Target.portable()
     header, code, signature = generate(module, chosen, machine, entry_point, options)
     paths = folder / f"{stem}.h", folder / f"{stem}.o"
     write_files((paths[0], header.encode()), (paths[1], code))
@@ -98,5 +99,28 @@ def generate(
     signature = signature_of(module, cpp_class, entry_point)
     header_text(signature)  # refuses what a header cannot say before the long work is done
     made = compile_object(module, signature.entry_point, target, options)
-    sized = replace(signature, arena_size=made.arena_size, constant_size=made.constant_size)
+    sized = replace(
+        signature,
+        pointer_bytes=target.pointer_bits // 8,
+        processor=made.checked_processor,
+        arena_size=made.arena_size,
+        constant_size=made.constant_size,
+    )
+    _check_memory(sized)
     return header_text(sized), made.code, sized
+
+
+def _check_memory(signature: Signature) -> None:
+    """Refuse what the machine has no addresses for.
+
+    Raises:
+        UnsupportedError: all arrays together need more than half of what a pointer can tell apart.
+    """
+    arrays = sum(leaf.shape.byte_size for leaf in (*signature.arguments, *signature.results))
+    needed = arrays + signature.arena_size + signature.constant_size
+    most = 1 << (8 * signature.pointer_bytes - 1)
+    if needed > most:
+        raise UnsupportedError(
+            f"the program needs {needed} bytes of memory, of which the target's pointers of "
+            f"{8 * signature.pointer_bytes} bits reach {most}; make its arrays smaller"
+        )

@@ -14,7 +14,7 @@ from collections.abc import Container, Sequence
 from itertools import accumulate
 from string import Template
 
-from tfc.aot.signature import ALIGNMENT, MINIMUM_ALIGNMENT, Leaf, Signature
+from tfc.aot.signature import ALIGNMENT, MINIMUM_ALIGNMENT, WRONG_PROCESSOR, Leaf, Signature
 from tfc.errors import TfcError, UnsupportedError
 
 # What C++11 has no type for is passed as its bits.
@@ -35,7 +35,7 @@ _USED = """
     AllocMode Run error_msg args results ArgSize ResultSize ArgName kNumArgs kNumResults kArgBytes
     kResultBytes kArenaBytes kConstantBytes kAlignment kMinAlignment kOwnBytes kBlockBytes ArgSizes
     ResultSizes ArgNames IsUsable Problem Swap block_ arena_ args_ results_ error_msg_
-    mode with_args size address data other index i sizes names messages
+    mode with_args size address data other index i sizes names messages status
 """
 
 _HEADER = Template("""\
@@ -51,6 +51,9 @@ $constant_bytes
 $includes
 
 extern "C" std::int32_t $entry_point(void* const* args, void* const* results, void* arena);
+
+static_assert(sizeof(void*) == $pointer_bytes, "the object file is for a machine with pointers of \
+$pointer_bytes bytes");
 
 $open// $name represents a computation that was compiled into executable code.
 //
@@ -118,11 +121,11 @@ class $name final {
     if (error_msg_[0] != '\\0') {
       return false;
     }
-    if (::$entry_point(args_, results_, arena_) != 0) {
-      error_msg_ = "the computation failed";
-      return false;
+    const std::int32_t status = ::$entry_point(args_, results_, arena_);
+    if (status != 0) {
+      error_msg_ = $failure;
     }
-    return true;
+    return status == 0;
   }
 
   // Why the last Run() failed; empty if it did not.
@@ -265,6 +268,7 @@ def header_text(signature: Signature) -> str:
         guard=f"{signature.entry_point}_H_",
         program="\n//   ".join(textwrap.wrap(str(signature), 96)),
         includes="\n".join(f"#include <{file}>" for file in _includes(signature)),
+        failure=_failure(signature.processor),
         open="".join(f"namespace {n} {{\n" for n in namespaces) + gap,
         close="".join(f"}}  // namespace {n}\n" for n in reversed(namespaces)) + gap,
         argument_methods=_argument_methods(signature, {name, *members}),
@@ -276,6 +280,18 @@ def header_text(signature: Signature) -> str:
         check_args=_check_args(arguments),
         alias_results="".join(f"\n    results_[{r}] = args_[{a}];" for r, a in signature.aliases),
         check_results=_CHECK_RESULTS if results else "",
+    )
+
+
+def _failure(processor: str) -> str:
+    """The expression that says why the entry point has failed."""
+    if not processor:
+        return '"the computation failed"'
+    return (
+        f"status == {WRONG_PROCESSOR}\n"
+        f'          ? "this processor lacks instructions of {processor}, "\n'
+        '            "for which the object file was made: make one for another processor"\n'
+        '          : "the computation failed"'
     )
 
 
@@ -303,6 +319,7 @@ def _sizes(signature: Signature) -> dict[str, object]:
         "arena_bytes": signature.arena_size,
         "constant_bytes": signature.constant_size,
         "alignment": ALIGNMENT,
+        "pointer_bytes": signature.pointer_bytes,
         "minimum_alignment": MINIMUM_ALIGNMENT,
         "own_bytes": offsets[first],
         "block_bytes": offsets[-1],

@@ -16,6 +16,8 @@ from tfc.passes.donation import donation_of
 # Where every buffer begins that a generated class allocates. The arena relies on it: it is the
 # ALIGNMENT of backends/cpu/abi.py, repeated because that package loads MLIR.
 ALIGNMENT = 64
+# What the entry point returns where the processor is another; as there.
+WRONG_PROCESSOR = 2
 # What the buffers of a caller must be aligned to (API-3).
 MINIMUM_ALIGNMENT = 32
 
@@ -112,6 +114,8 @@ class Signature:
     arguments, results: the arrays in the order of the pointers that are passed (AOT-5).
     aliases: pairs of a result and the argument into whose buffer it is written, by number.
     donated: the arguments whose buffers are written, by number.
+    pointer_bytes: how wide the pointers are of the machine that the object is for.
+    processor: what the entry point checks to have at least, if it does.
     arena_size, constant_size: bytes of temporaries, which the caller provides, and of constants,
         which the object file holds.
     """
@@ -122,6 +126,8 @@ class Signature:
     results: tuple[Leaf, ...]
     aliases: tuple[tuple[int, int], ...] = ()
     donated: frozenset[int] = frozenset()
+    pointer_bytes: int = 8
+    processor: str = ""
     arena_size: int = 0
     constant_size: int = 0
 

@@ -71,8 +71,8 @@ from tfc.files import write_files
     "--target_cpu",
     default="",
     metavar="NAME",
-    help="LLVM's name of its processor, such as x86-64-v3; the least that fits the "
-    "triple when left out.",
+    help="LLVM's name of its processor, such as x86-64-v4, or native for the one at hand; the "
+    "least that fits the triple when left out.",
 )
 @click.option(
     "--target_features",
@@ -94,7 +94,10 @@ def tfcompile(
 ) -> None:
     """Compile a graph ahead of time into a C++ header and an object file.
 
-    Without any --target option the code is for the processor at hand, and uses all it offers.
+    Without any --target option the code is for machines of this kind in general: on x86-64 for
+    x86-64-v3, on aarch64 for armv8-a. With --target_cpu native it uses all that the processor at
+    hand offers. On x86-64 Run() fails with a message where the processor lacks what the code is
+    made for.
     """
     chosen = CppClass.parse(cpp_class)
     target = _target(target_triple, target_cpu, target_features)
@@ -110,5 +113,5 @@ def main() -> None:
 
 def _target(triple: str, cpu: str, features: str) -> Target:
     if not (triple or cpu or features):
-        return Target.host()
+        return Target.portable()
     return Target.parse(f"{triple or Target.host().triple},{cpu},{features}")

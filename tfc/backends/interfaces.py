@@ -267,6 +267,7 @@ class ObjectCode:
     """An object file whose C function `name` runs `module`, and the memory it needs.
 
     The function's signature is in backends/cpu/abi.py; `arena_size` is in bytes.
+    `checked_processor` is what the function checks its processor for, if it does.
     """
 
     name: str
@@ -275,6 +276,7 @@ class ObjectCode:
     arena_size: int
     constant_size: int
     target: Target
+    checked_processor: str = ""
 
 
 class Compiler(ABC):

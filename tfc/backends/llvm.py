@@ -23,6 +23,7 @@ from tfc.backends.llvm_effort import Effort, codegen_level, pass_manager
 from tfc.backends.llvm_parts import Part, emit_object, run_passes, split_ir, visible
 from tfc.backends.llvm_text import hand_over
 from tfc.backends.mlir.provider import ir, llvm, passmanager
+from tfc.backends.multiply_adds import expand_multiply_adds
 from tfc.backends.target import Target, initialize_llvm
 from tfc.errors import InternalError, UnsupportedError
 from tfc.runtime.threads import available_cores
@@ -310,7 +311,7 @@ def _optimized(
         codemodel="small",
         abiname=target.abi,
     )
-    module = _parse(_with_attributes(text, target))
+    module = _parse(_with_attributes(expand_multiply_adds(text, target), target))
     module.triple, module.data_layout = target.triple, str(machine.target_data)
     if effort is not Effort.NONE:
         passes, builder = pass_manager(effort, machine, target.is_gpu)
@@ -395,21 +396,25 @@ def _parse(text: str) -> llvmlite.ModuleRef:
 
 
 def _with_attributes(text: str, target: Target) -> str:
-    """The text with the target's attributes on every function that it defines.
+    """The text with the target's attributes on every function that it defines without its own.
 
     They make the text complete in itself, and `prefer-vector-width` has no other place: LLVM uses
-    half of the register width on some AVX-512 CPUs unless told.
+    half of the register width on some AVX-512 CPUs unless told. From how many cases on LLVM makes a
+    table of jumps depends on the targets that the process has made code for before: none are made.
     """
     attributes = {
         "target-cpu": target.cpu,
         "target-features": target.features,
         "no-trapping-math": "true",
+        "no-jump-tables": "true",
         "prefer-vector-width": str(target.vector_bits or ""),
     }
     words = " ".join(f'"{name}"="{value}"' for name, value in attributes.items() if value)
     group = 1 + max((int(n) for n in re.findall(r"^attributes #(\d+)", text, re.M)), default=-1)
     lines = [
-        _with_group(line, group) if line.startswith("define ") else line
+        _with_group(line, group)
+        if line.startswith("define ") and '"target-cpu"' not in line
+        else line
         for line in text.split("\n")
     ]
     return "\n".join([*lines, f"attributes #{group} = {{ nounwind {words} }}", ""])

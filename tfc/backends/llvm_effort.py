@@ -52,5 +52,6 @@ def pass_manager(effort: Effort, machine: Any, is_gpu: bool) -> tuple[Any, Any]:
     if effort is Effort.FULL:
         return builder.getModulePassManager(), builder
     passes = llvmlite.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
     passes.add_instruction_combine_pass()
     return passes, builder

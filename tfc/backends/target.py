@@ -18,6 +18,8 @@ from tfc.errors import UnsupportedError
 class Architecture:
     """One family of targets: its defaults, and how its assembly shows the width of its vectors.
 
+    `cpu` is the least there is, `portable_cpu` what can be expected, if that is more.
+
     `vectors` lists (pattern, bits, registers), widest first; the first whose pattern occurs in the
     assembly of a vector computation is what the CPU has.
     """
@@ -25,6 +27,7 @@ class Architecture:
     name: str
     vectors: tuple[tuple[str, int, int], ...]
     cpu: str = "generic"
+    portable_cpu: str = ""
     features: str = ""
     abi: str = ""
 
@@ -33,10 +36,11 @@ class Architecture:
 # fmt: off
 _ARCHITECTURES = {
     "x86-64":  Architecture("x86_64", ((r"zmm", 512, 32), (r"ymm", 256, 16), (r"xmm", 128, 16)),
-                            "x86-64"),
+                            "x86-64", "x86-64-v3"),
     "aarch64": Architecture("aarch64", ((r"\.4s", 128, 32),)),
+    "x86":     Architecture("i386", ((r"\bxmm", 128, 8),), "pentium4"),
     "arm":     Architecture("arm", ((r"\bq\d", 128, 16),)),
-    "riscv64": Architecture("riscv64", ((r"\bvsetivli", 128, 32),), "generic-rv64",
+    "riscv64": Architecture("riscv64", ((r"\bvsetivli", 128, 32),), "generic-rv64", "",
                             "+m,+a,+f,+d,+c", "lp64d"),
     "wasm32":  Architecture("wasm32", ((r"\bv128", 128, 16),)),
     "nvptx64": Architecture("nvptx64", (), "sm_80"),
@@ -53,13 +57,17 @@ define void @widest(ptr %p, ptr %q) "min-legal-vector-width"="512" {
   store <16 x float> %r, ptr %p
   ret void
 }
-define float @fused(float %a, float %b, float %c) {
+define float @short(float %a, float %b, float %c) {
   %r = call float @llvm.fma.f32(float %a, float %b, float %c)
   ret float %r
 }
-declare float @llvm.fma.f32(float, float, float)
+define double @long(double %a, double %b, double %c) {
+  %r = call double @llvm.fma.f64(double %a, double %b, double %c)
+  ret double %r
+}
 """
 
+_SYSTEMS = ("linux", "windows", "darwin", "macos", "freebsd", "netbsd", "openbsd", "wasi")
 _CACHE_DEFAULTS = (32 << 10, 512 << 10, 8 << 20)
 _initialization = threading.Lock()
 
@@ -82,12 +90,14 @@ class Target:
     """A machine to make code for.
 
     Attributes:
-        triple: LLVM's target triple, such as "aarch64-linux-gnu".
+        triple: LLVM's target triple, such as "aarch64-unknown-linux-gnu".
         cpu: LLVM's name of the processor; the SM ("sm_80") for NVIDIA GPUs.
         features: LLVM's list of features to add and remove, such as "+avx2,-fma4".
         vector_bits: width of the widest vector register that is worth using, 0 if there is none.
         vector_registers: the number of such registers.
-        has_fma: whether a fused multiply-add is an instruction, not a call to the C library.
+        pointer_bits: width of an address.
+        has_fma: whether fused multiply-adds of f32 and f64 are instructions, not calls to the C
+            library.
         l1_bytes, l2_bytes, l3_bytes: sizes of the data caches.
     """
 
@@ -97,6 +107,7 @@ class Target:
     vector_bits: int = 0
     vector_registers: int = 0
     has_fma: bool = False
+    pointer_bits: int = 64
     l1_bytes: int = _CACHE_DEFAULTS[0]
     l2_bytes: int = _CACHE_DEFAULTS[1]
     l3_bytes: int = _CACHE_DEFAULTS[2]
@@ -107,8 +118,20 @@ class Target:
         return _host()
 
     @staticmethod
+    def portable() -> "Target":
+        """What objects are for unless told: this kind of machine, of about the last ten years.
+
+        An object for x86-64 checks that its processor has what x86-64-v3 stands for.
+        """
+        host = _host()
+        known = _architecture(host.triple)
+        return _describe(host.triple, known.portable_cpu or known.cpu, known.features)
+
+    @staticmethod
     def parse(text: str) -> "Target":
-        """The target written as "triple[,cpu[,features]]", or "host".
+        """The target written as "triple[,cpu[,features]]", or "native" or "host" for this machine.
+
+        The processor "native" is the one at hand, too, with features added or removed.
 
         Examples: "aarch64-linux-gnu", "x86_64-linux-gnu,x86-64-v3",
         "wasm32-unknown-unknown,generic,+simd128", "nvptx64-nvidia-cuda,sm_90a".
@@ -117,13 +140,16 @@ class Target:
             UnsupportedError: LLVM or tfc makes no code for that triple, or LLVM does not know the
                 processor or a feature.
         """
-        if text.strip() == "host":
+        if text.strip() in ("host", "native"):
             return _host()
         if not (text.isascii() and text.isprintable()):
             raise UnsupportedError(f"a target is written in ASCII, got {text!r}")
         triple, cpu, features = [*(part.strip() for part in text.split(",", 2)), "", ""][:3]
         features = ",".join(filter(None, (f.strip() for f in features.split(","))))
+        triple = _with_vendor(triple)
         known = _architecture(triple)
+        if cpu == "native":
+            cpu, features = _native(triple, features)
         if cpu or features:
             _check_processor(triple, cpu or known.cpu, features)
         features = features if cpu or features else known.features
@@ -131,7 +157,7 @@ class Target:
 
     @property
     def architecture(self) -> str:
-        """The family: x86_64, aarch64, arm, riscv64, wasm32 or nvptx64."""
+        """The family: x86_64, i386, aarch64, arm, riscv64, wasm32 or nvptx64."""
         return _architecture(self.triple).name
 
     @property
@@ -144,11 +170,6 @@ class Target:
         """True if the target is an NVIDIA GPU."""
         return self.architecture == "nvptx64"
 
-    @property
-    def pointer_bits(self) -> int:
-        """Width of an address."""
-        return 32 if self.architecture in ("arm", "wasm32") else 64
-
     def lanes(self, element_bits: int) -> int:
         """The number of elements of that width in one vector register; 1 without vectors."""
         return max(1, self.vector_bits // element_bits)
@@ -156,6 +177,26 @@ class Target:
     def __str__(self) -> str:
         """The text that `parse` reads."""
         return ",".join(filter(None, (self.triple, self.cpu, self.features)))
+
+
+def _native(triple: str, features: str) -> tuple[str, str]:
+    """The processor at hand, and its features with others added or removed."""
+    host = _host()
+    if _architecture(triple) != _architecture(host.triple):
+        raise UnsupportedError(
+            f"the processor 'native' is this machine's, {host.triple}, not one of {triple}; "
+            "name a processor or leave it out"
+        )
+    return host.cpu, ",".join(filter(None, (host.features, features)))
+
+
+def _with_vendor(triple: str) -> str:
+    """A triple as LLVM reads it, which takes what comes second for the vendor always.
+
+    Left out, as in "armv7-linux-gnueabihf", it would take "gnueabihf" for no ABI it knows.
+    """
+    first, dash, rest = triple.partition("-")
+    return f"{first}-unknown-{rest}" if dash and rest.startswith(_SYSTEMS) else triple
 
 
 def _architecture(triple: str) -> Architecture:
@@ -209,7 +250,7 @@ def _describe(
 ) -> Target:
     known = _architecture(triple)
     machine = llvm.Target.from_triple(triple).create_target_machine(
-        cpu=cpu, features=features, opt=1, abiname=known.abi
+        cpu=cpu, features=features, opt=1, codemodel="small", abiname=known.abi
     )
     module = llvm.parse_assembly(_PROBE, llvm.create_context())
     module.triple, module.data_layout = triple, str(machine.target_data)
@@ -218,8 +259,15 @@ def _describe(
     for pattern, bits_if_found, registers_if_found in reversed(known.vectors):
         if re.search(pattern, assembly):
             bits, registers = bits_if_found, registers_if_found
-    has_fma = "fmaf" not in assembly
-    return Target(triple, cpu, features, bits, registers, has_fma, *caches)
+    if known.name == "i386" and not bits:
+        # What computes instead rounds results to 64 bits, not to those of their type.
+        raise UnsupportedError(
+            f"code for {triple} needs SSE2: choose another processor than '{cpu}', such as pentium4"
+        )
+    has_fma = not re.search(r"\bfmaf?\b(?!\.)", assembly)
+    pointers = re.search(r"-p:(\d+)", module.data_layout)
+    pointer_bits = int(pointers[1]) if pointers else 64
+    return Target(triple, cpu, features, bits, registers, has_fma, pointer_bits, *caches)
 
 
 @cache

@@ -6,10 +6,12 @@ args[i] and results[i] point to the leaves of the parameters and of the result, 
 shapes say; arena has the bytes that the buffer plan asks for, aligned to 64. Code loaded into this
 process gets its constants as a fourth argument, so that weights are never copied through text; an
 object file carries them as read-only data. The function returns 0, or another number if a function
-that it calls in this process has failed.
+that it calls in this process has failed. That of an object file for x86-64 returns WRONG_PROCESSOR
+where instructions are missing that it is made of.
 """
 
 ALIGNMENT = 64
+WRONG_PROCESSOR = 2
 
 
 def constant_pool(name: str, constants: bytes) -> str:

@@ -6,7 +6,9 @@
             total.set(code.add(total.get(), code.word(numbers, n)))
         code.ret(total.get())
 
-Memory is seen as words of 64 bits. Variables are stack slots, which LLVM makes registers.
+Memory is seen as words of 64 bits, which hold a pointer of any width, and as tables of pointers,
+which lie as close as the target's pointers do. Variables are stack slots, which LLVM makes
+registers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -149,6 +151,11 @@ class Code:
         """Store a value in a word."""
         self.builder.store(value, self.place(base, index))
 
+    def entry(self, table: Any, index: Any) -> Any:
+        """A pointer in a table of pointers."""
+        place = self.builder.gep(table, [index], source_etype=POINTER)
+        return self.builder.load(place, typ=POINTER)
+
     def variable(self, kind: Any, value: Any) -> Variable:
         """A variable of the function."""
         with self.builder.goto_entry_block():
@@ -220,9 +227,11 @@ class Code:
         return self.builder.call(known, values)
 
     def call_pointer(self, address: Any, result: Any, *arguments: Any) -> Any:
-        """Call the function at an address, which is a word."""
+        """Call the function at an address, a word or a pointer."""
         values = [ir.Constant(I64, a) if isinstance(a, int) else a for a in arguments]
         kind = ir.FunctionType(result, [v.type for v in values])
+        if not isinstance(address.type, ir.IntType):
+            address = self.builder.ptrtoint(address, I64)
         return self.builder.call(self.builder.inttoptr(address, kind.as_pointer()), values)
 
     def string(self, text: str) -> Any:

@@ -12,6 +12,7 @@ from tfc.backends.cpu.calls import Callee, Place, callees
 from tfc.backends.cpu.code_cache import CodeCache, code_key
 from tfc.backends.cpu.executable import CpuExecutable, MachineCode
 from tfc.backends.cpu.kernels import has_tiled_code
+from tfc.backends.cpu.processor_check import checked_entry, checked_processor
 from tfc.backends.cpu.program import Program, emit_program
 from tfc.backends.cpu.runner import common_runner, program_data, whole_runner
 from tfc.backends.cpu.sharing import scratch_bytes
@@ -88,9 +89,15 @@ class Compilation:
             constants: see `whole_runner`.
         """
         text = _kernels(program.module)
+        # Code that stays in this process need not be checked.
+        is_checked = constants is not None and checked_processor(self.target) != ""
+        entry = f"{self.name}.run" if is_checked else self.name
+        clock, pointer_bits = self._clock(program), self.target.pointer_bits
         text += whole_runner(
-            self.name, program.steps, *self._counts, constants, self._clock(program)
+            self.name, program.steps, *self._counts, constants, clock, pointer_bits, entry
         )
+        if is_checked:
+            text += checked_entry(self.name, entry, self.target)
         return compile_ir(text, self.target)
 
     def machine_code(self) -> MachineCode:
@@ -196,8 +203,9 @@ class CpuCompiler(Compiler):
         code = compilation.to_llvm(compilation.emit(), constants).object_code
         plan = compilation.assignment
         return ObjectCode(
-            name, code, compilation.module, plan.arena_size, plan.constant_size, target
-        )
+            name, code, compilation.module, plan.arena_size, plan.constant_size, target,
+            checked_processor(target),
+        )  # fmt: skip
 
     def prepare(
         self, module: Module, name: str, target: Target, options: Options, place: Place

@@ -219,7 +219,7 @@ def _define_parallel_for(pool: _Pool) -> None:
             is_alone.set(busy.exchange(1))
         with code.when(code.compare("!=", is_alone.get(), 0)):
             with code.repeat(count) as chunk:
-                code.call_pointer(code.builder.ptrtoint(run, I64), VOID, context, chunk)
+                code.call_pointer(run, VOID, context, chunk)
             code.ret()
         code.call("tfc.start", VOID)
         job = code.place(pool.shared, _JOB * _LINE)

@@ -28,7 +28,6 @@ Arity = tuple[int, bool]  # of a caller: how many buffers it passes, and whether
 _COMMON: list[Arity] = [(count, False) for count in range(13)]
 _KERNEL, _SCRATCH, _BUFFERS = range(3)  # words of a table
 _ARGUMENTS, _RESULTS, _MOST, _CALLERS = range(4)  # words of the counts
-_MEMORY_MOVE = "llvm.memmove.p0.p0.i64"
 
 
 def program_data(name: str, steps: Steps, arguments: int, results: int) -> str:
@@ -54,24 +53,28 @@ def common_runner(name: str, shared: bool, clock: Clock | None = None) -> str:
     declared = "".join(
         f'@"{name}.{table}" = external constant i64\n' for table in ("counts", "steps", "functions")
     )
-    return declared + _callers(name, _COMMON) + _entry(name, set(Step), shared, False, clock)
+    entry = _entry(name, name, set(Step), shared, False, clock, 64)
+    return declared + _callers(name, _COMMON) + entry
 
 
 def whole_runner(
     name: str, steps: Steps, arguments: int, results: int, constants: bytes | None,
-    clock: Clock | None = None,
+    clock: Clock | None, pointer_bits: int, entry: str,
 ) -> str:  # fmt: skip
     """The LLVM IR of data and code for one program.
 
     Args:
+        entry: what the entry point is called; seen by others if that is the program's name.
+        pointer_bits: the width of an address on the target, and of sizes of memory.
         constants: the constant pool to put into the object file; None to take its address as the
             fourth argument.
     """
     pool = constant_pool(f"{name}.constants", constants) + "\n" if constants is not None else ""
     data = _tables(name, steps, arguments, results, "internal")
     callers = _callers(name, steps.arities, internal=True)
-    entry = _entry(name, steps.kinds, steps.shared, constants is not None, clock)
-    return pool + data + callers + entry
+    has_constants = constants is not None
+    run = _entry(name, entry, steps.kinds, steps.shared, has_constants, clock, pointer_bits)
+    return pool + data + callers + run
 
 
 def _tables(name: str, steps: Steps, arguments: int, results: int, linkage: str) -> str:
@@ -100,7 +103,7 @@ def _callers(name: str, arities: Iterable[Arity], internal: bool = False) -> str
         caller, result = _caller(name, (count, has_status)), I32 if has_status else VOID
         with function(module, caller, [POINTER, I64], result, internal) as (code, (table, chunk)):
             buffers = [code.word(table, _BUFFERS + n, POINTER) for n in range(count)]
-            called = code.word(table, _KERNEL)
+            called = code.word(table, _KERNEL, POINTER)
             if has_status:
                 code.ret(code.call_pointer(called, I32, *buffers))
                 continue
@@ -113,8 +116,9 @@ def _callers(name: str, arities: Iterable[Arity], internal: bool = False) -> str
 
 
 def _entry(
-    name: str, kinds: Collection[Step], shared: bool, has_constants: bool, clock: Clock | None
-) -> str:
+    name: str, entry: str, kinds: Collection[Step], shared: bool, has_constants: bool,
+    clock: Clock | None, pointer_bits: int,
+) -> str:  # fmt: skip
     """The entry point, for steps of some kinds.
 
     Args:
@@ -124,7 +128,7 @@ def _entry(
     if clock is not None:
         clock.define(module)
     parameters = [POINTER] * (3 if has_constants else 4)
-    with function(module, name, parameters, I32) as (code, passed):
+    with function(module, entry, parameters, I32, entry != name) as (code, passed):
         pool = code.symbol(f"{name}.constants") if has_constants else passed[3]
         counts = code.symbol(f"{name}.counts")
         arguments, results = code.word(counts, _ARGUMENTS), code.word(counts, _RESULTS)
@@ -132,10 +136,10 @@ def _entry(
         bases = code.array(code.add(spaces, 2))
         for array, first, count in ((passed[0], 0, arguments), (passed[1], arguments, results)):
             with code.repeat(count) as n:
-                code.put(code.word(array, n, POINTER), bases, code.add(n, first))
+                code.put(code.entry(array, n), bases, code.add(n, first))
         code.put(passed[2], bases, spaces)
         code.put(pool, bases, code.add(spaces, 1))
-        _Runner(code, name, kinds, shared, bases, counts, clock).define()
+        _Runner(code, name, kinds, shared, bases, counts, clock, pointer_bits).define()
     return (clock.memory + "\n" if clock is not None else "") + _functions(module)
 
 
@@ -148,8 +152,9 @@ class _Runner:
 
     def __init__(
         self, code: Code, name: str, known: Collection[Step], shared: bool, bases: Any,
-        counts: Any, clock: Clock | None,
+        counts: Any, clock: Clock | None, pointer_bits: int,
     ):  # fmt: skip
+        self.size = ir.IntType(pointer_bits)
         self.code, self.known, self.shared = code, known, shared
         self.bases, self.clock = bases, clock
         self.steps, self.functions = (code.symbol(f"{name}.{n}") for n in ("steps", "functions"))
@@ -189,7 +194,7 @@ class _Runner:
 
     def _function(self, first: Any) -> Any:
         number = self.code.add(self._next(), first)
-        return self.code.word(self.functions, number)
+        return self.code.entry(self.functions, number)
 
     def _fill(self) -> None:
         """Put the buffers, whose count is the next word, into the table."""
@@ -208,7 +213,7 @@ class _Runner:
             code.call_pointer(caller, VOID, self.table, 0)
         if self.shared:
             with code.when(code.compare("!=", chunks, 1)):
-                code.call(PARALLEL_FOR, VOID, code.as_pointer(caller), self.table, chunks)
+                code.call(PARALLEL_FOR, VOID, caller, self.table, chunks)
         self._finish(site, begin)
 
     def _call(self) -> None:
@@ -227,7 +232,9 @@ class _Runner:
         source, target = self._address(), self._address()
         begin = self._begin()
         never = ir.Constant(ir.IntType(1), 0)
-        self.code.call(_MEMORY_MOVE, VOID, target, source, size, never)
+        bits = self.size.width
+        size = size if bits == 64 else self.code.builder.trunc(size, self.size)
+        self.code.call(f"llvm.memmove.p0.p0.i{bits}", VOID, target, source, size, never)
         self._finish(site, begin)
 
     def _unless(self) -> None:

@@ -19,11 +19,11 @@ from tfc.backends.mlir.value import (
     Scalar,
     constant,
     convert,
-    fma,
     imaginary_part,
     make_complex,
     maximum,
     minimum,
+    multiply_add,
     real_part,
     select,
 )
@@ -102,7 +102,7 @@ def divide_parts(a: Scalar, b: Scalar, c: Scalar, d: Scalar) -> Parts:
     x_scale, y_scale = scale_exponent(a, b, 480), scale_exponent(c, d, 100)
     x_factor, y_factor = (power_of_two(e, F64) for e in (x_scale, y_scale))
     p, q, r, s = a * x_factor, b * x_factor, c * y_factor, d * y_factor
-    norm, shift = fma(r, r, s * s), y_scale - x_scale
+    norm, shift = multiply_add(r, r, s * s), y_scale - x_scale
     real = scale_by(sum_of_products(p, r, q, s) / norm, shift)
     imaginary = scale_by(sum_of_products(q, r, -p, s) / norm, shift)
     lost = is_nan(real) & is_nan(imaginary)
@@ -128,7 +128,7 @@ def absolute_value(a: Scalar, b: Scalar) -> Scalar:
     factor = power_of_two(scale, F64)
     large, small = maximum(absolute(a), absolute(b)) * factor, minimum(absolute(a), absolute(b))
     small = small * factor
-    size = sqrt(fma(large, large, small * small))
+    size = sqrt(multiply_add(large, large, small * small))
     size = scale_by(size, 1023 - scale)
     return select(is_infinite(a) | is_infinite(b), INFINITY, size)
 

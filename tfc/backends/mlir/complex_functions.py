@@ -34,7 +34,7 @@ from tfc.backends.mlir.floating import (
 from tfc.backends.mlir.inverse_trigonometry import atan2_pair
 from tfc.backends.mlir.logarithm import log_of_pair
 from tfc.backends.mlir.power import log_pair
-from tfc.backends.mlir.value import Scalar, constant, fma, maximum, select
+from tfc.backends.mlir.value import Scalar, constant, maximum, multiply_add, select
 from tfc.hlo.shape import F64
 
 ONE = 1.0
@@ -102,7 +102,7 @@ def log_parts(a: Scalar, b: Scalar) -> Parts:
 def log1p_parts(a: Scalar, b: Scalar) -> Parts:
     """log(1 + a + bi); near |1 + a + bi| = 1 from what the square has beyond one."""
     shifted, lost = two_sum(a, constant(F64, 2.0))
-    excess = fma(a, lost, sum_of_products(a, shifted, b, b))
+    excess = multiply_add(a, lost, sum_of_products(a, shifted, b, b))
     sum_ = a + 1.0
     total, low, exponent = _square_of_size(sum_, b)
     near = absolute(excess) < 0.5
@@ -121,7 +121,7 @@ def _scaled_root(a: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
     factor = power_of_two((exponent + 1023) >> 1, F64)
     square = factor * factor
     p, q = absolute(a) * square, absolute(b) * square
-    size = sqrt(fma(p, p, q * q))
+    size = sqrt(multiply_add(p, p, q * q))
     size = select(is_infinite(a) | is_infinite(b), INFINITY, size)
     return sqrt((size + p) * 0.5), size, q, factor
 
@@ -175,7 +175,7 @@ def _sum_of_pairs(a: Scalar, b: Pair, c: Scalar, d: Pair) -> Pair:
         two_product(_unless_zero(x, y[0]), _unless_zero(y[0], x)) for x, y in ((a, b), (c, d))
     )
     total, low = two_sum(first, second)
-    low = low + (first_low + second_low) + fma(a, b[1], c * d[1])
+    low = low + (first_low + second_low) + multiply_add(a, b[1], c * d[1])
     return total, select((absolute(total) < INFINITY) & (absolute(low) < INFINITY), low, 0.0)
 
 
@@ -205,7 +205,7 @@ def sign_parts(a: Scalar, b: Scalar) -> Parts:
     """z/|z|, and zero for zero; NaN for the infinite part."""
     factor = power_of_two(scale_exponent(a, b), F64)
     p, q = a * factor, b * factor
-    size = sqrt(fma(p, p, q * q))
+    size = sqrt(multiply_add(p, p, q * q))
     size = select(is_infinite(a) | is_infinite(b), INFINITY, size)
     zero = size.eq(0.0)
     return select(zero, a, p / size), select(zero, b, q / size)
@@ -256,14 +256,14 @@ def tanh_parts(a: Scalar, b: Scalar) -> Parts:
     sine, cosine = functions.sin(b), functions.cos(b)
     near = clamp(a, -20.0, 20.0)
     hyperbolic = functions.sinh(near)
-    norm = fma(cosine, cosine, hyperbolic * hyperbolic)
+    norm = multiply_add(cosine, cosine, hyperbolic * hyperbolic)
     product = select(_is_wild(a, b), copy_sign(constant(F64, 0.0), b), sine * cosine)
     real = hyperbolic * functions.cosh(near) / norm
     # Beyond, the real part is one and the norm e^2|a|/4.
     far = absolute(a) > 20.0
     decay = functions.exp(absolute(a) * -2.0)
     imaginary = select(far, product * 4.0 * decay, product / norm)
-    real = select(far, fma(product, 0.0, copy_sign(constant(F64, ONE), a)), real)
+    real = select(far, multiply_add(product, 0.0, copy_sign(constant(F64, ONE), a)), real)
     return select(a.eq(0.0), a, real), select(b.eq(0.0), b, imaginary)
 
 
@@ -281,10 +281,10 @@ def logistic_parts(a: Scalar, b: Scalar) -> Parts:
     cosine = select(wild, ONE, functions.cos(b * 0.5))
     sine = select(wild, copy_sign(constant(F64, 0.0), b), functions.sin(b * 0.5))
     lift = cosine * cosine * 2.0  # 1 + cos b
-    norm = fma(rest, rest, decay * lift * 2.0)
+    norm = multiply_add(rest, rest, decay * lift * 2.0)
     # cos b + E, the larger of whose terms must not be rounded.
     left = select(decay < 0.5, select(wild, ONE, functions.cos(b)) + decay, lift - rest)
-    real = select(a < 0.0, decay * left, fma(decay, lift, rest)) / norm
+    real = select(a < 0.0, decay * left, multiply_add(decay, lift, rest)) / norm
     imaginary = decay * (sine * cosine * 2.0) / norm
     return real, select(b.eq(0.0), b, imaginary)
 

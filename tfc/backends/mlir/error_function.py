@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tfc.backends.mlir.exponential import exp_normal
 from tfc.backends.mlir.floating import absolute, at_most, copy_sign, format_of, polynomial
-from tfc.backends.mlir.value import Scalar, fma, select
+from tfc.backends.mlir.value import Scalar, multiply_add, select
 from tfc.hlo.shape import F32, F64
 
 
@@ -67,7 +67,7 @@ def erf(x: Scalar) -> Scalar:
     """The error function, f32 or f64."""
     constants = _CONSTANTS[format_of(x).element_type]
     magnitude = absolute(x)
-    small = fma(x, polynomial(x * x, constants.small), x)
+    small = multiply_add(x, polynomial(x * x, constants.small), x)
     exponent = polynomial(at_most(magnitude, constants.one) - 1.0, constants.log_complement)
     large = copy_sign(1.0 - exp_normal(exponent), x)
     return select(magnitude < 1.0, small, large)

@@ -1,17 +1,19 @@
 """exp, expm1, tanh and logistic for f32 and f64, in straight-line code without a library.
 
 Reduction: x = n·ln2 + r with |r| ≤ ½ln2, exp(x) = 2^n · exp(r), where exp(r) = 1 + r + r²·Q(r) and
-Q is a polynomial. ln2 is held as a sum of two floats; n·(high part) cancels against x without error
-under a fused multiply-add, so r and even its rounding error are known.
+Q is a polynomial. ln2 is held as a sum of two floats, the first so short that x - n·(high part) is
+exact, so r and even its rounding error are known.
 
 Coefficients were computed for tfc: weighted least squares on 80 Chebyshev nodes in 400-bit
 arithmetic, each coefficient rounded in turn and the remaining ones fitted again. The stated error
 is that of the rounded polynomial in exact arithmetic, relative to the function.
 """
 
+import math
 from dataclasses import dataclass
 
 from tfc.backends.mlir.floating import (
+    SHORT_LN2,
     Pair,
     absolute,
     at_most,
@@ -21,7 +23,7 @@ from tfc.backends.mlir.floating import (
     power_of_two,
     with_sign,
 )
-from tfc.backends.mlir.value import Scalar, bitcast, constant, fma, select
+from tfc.backends.mlir.value import Scalar, bitcast, constant, fma, multiply_add, select
 from tfc.hlo.shape import F32, F64
 
 LOG2_E = 1.4426950408889634
@@ -31,8 +33,6 @@ LOG2_E = 1.4426950408889634
 class _Exponential:
     """Constants of exp in one format."""
 
-    ln2: tuple[float, float]
-    """ln 2 as high + low, each rounded to the format."""
     q: tuple[float, ...]
     """(exp(r) - 1 - r) / r²  for |r| ≤ 0.3477."""
     low: float
@@ -48,7 +48,6 @@ class _Exponential:
 # fmt: off
 _CONSTANTS = {
     F32: _Exponential(
-        ln2=(0.6931471824645996, -1.9046542121259336e-09),
         q=(  # error 2^-26.5
             0.5, 0.16666576266288757, 0.041666507720947266, 0.008363320492208004,
             0.0013930926797911525,
@@ -61,7 +60,6 @@ _CONSTANTS = {
         tanh_one=10.0,
     ),
     F64: _Exponential(
-        ln2=(0.6931471805599453, 2.3190468138462996e-17),
         q=(  # error 2^-55.7
             0.5000000000000001, 0.1666666666666667, 0.041666666666622484, 0.008333333333325827,
             0.0013888888917903757, 0.00019841269875755328, 2.4801520312456937e-05,
@@ -84,13 +82,13 @@ def _reduce(x: Scalar, bias: int) -> tuple[Scalar, Scalar, Scalar]:
 
     low is the rounding error of r. The bias comes with the number that rounds n to an integer.
     """
-    form, (high_ln2, low_ln2) = format_of(x), _CONSTANTS[x.element_type].ln2
+    form, (high_ln2, low_ln2) = format_of(x), SHORT_LN2[x.element_type]
     magic = 1.5 * 2.0**form.mantissa_bits + bias
-    shifted = fma(x, LOG2_E, magic)
+    shifted = multiply_add(x, LOG2_E, magic)
     n = shifted - magic
-    partial = fma(n, -high_ln2, x)
-    r = fma(n, -low_ln2, partial)
-    return bitcast(shifted, form.unsigned), r, fma(n, -low_ln2, partial - r)
+    partial = multiply_add(n, -high_ln2, x)
+    r = multiply_add(n, -low_ln2, partial)
+    return bitcast(shifted, form.unsigned), r, multiply_add(n, -low_ln2, partial - r)
 
 
 def _scale(x: Scalar, fields: Scalar) -> Scalar:
@@ -109,7 +107,7 @@ def exp(x: Scalar) -> Scalar:
     form, constants = format_of(x), _CONSTANTS[format_of(x).element_type]
     fields, r, _ = _reduce(clamp(x, constants.low, constants.high), 2 * form.bias)
     # Factoring r out would round once less, but adding 1 last keeps the error of r·(…) small.
-    return _scale(fma(fma(polynomial(r, constants.q), r, 1.0), r, 1.0), fields)
+    return _scale(multiply_add(multiply_add(polynomial(r, constants.q), r, 1.0), r, 1.0), fields)
 
 
 def exp_pair(high: Scalar, low: Scalar) -> Scalar:
@@ -121,15 +119,15 @@ def exp_pair(high: Scalar, low: Scalar) -> Scalar:
     square = r * r
     # exp(r + low) = 1 + r + r²·q + low·exp(r)
     low = low + error
-    low = fma(low, fma(square, q, r), low)
-    return _scale((fma(square, q, low) + r) + 1.0, fields)
+    low = multiply_add(low, multiply_add(square, q, r), low)
+    return _scale((multiply_add(square, q, low) + r) + 1.0, fields)
 
 
 def exp_normal(x: Scalar) -> Scalar:
     """e^x in fewer steps than `exp`; arbitrary unless the result is a normal number or NaN."""
     fields, r, _ = _reduce(x, format_of(x).bias)
     q = polynomial(r, _CONSTANTS[x.element_type].q)
-    return fma(fma(q, r, 1.0), r, 1.0) * power_of_two(fields, x.element_type)
+    return multiply_add(multiply_add(q, r, 1.0), r, 1.0) * power_of_two(fields, x.element_type)
 
 
 def _half_expm1(x: Scalar) -> Pair:
@@ -138,11 +136,11 @@ def _half_expm1(x: Scalar) -> Pair:
     # Below -60 the result is -1 in either format.
     fields, r, error = _reduce(clamp(x, -60.0, constants.high), format_of(x).bias - 1)
     scale = power_of_two(fields, x.element_type)
-    rest = fma(r * r, polynomial(r, constants.q), error)
+    rest = multiply_add(r * r, polynomial(r, constants.q), error)
     # (2^n - 1)/2 + 2^n/2·r is a fast two-sum: the first term is larger, or zero.
     integral = scale - 0.5
-    high = fma(scale, r, integral)
-    return high, fma(scale, rest, fma(scale, r, integral - high))
+    high = multiply_add(scale, r, integral)
+    return high, multiply_add(scale, rest, multiply_add(scale, r, integral - high))
 
 
 def expm1(x: Scalar) -> Scalar:
@@ -160,14 +158,14 @@ def tanh(x: Scalar) -> Scalar:
     # |x| = n·ln2/2 + r with 0 ≤ r, almost: then no terms of p cancel. One float for ln2 will do, as
     # tanh hardly changes where n is large.
     magic = 1.5 * 2.0**form.mantissa_bits + form.bias
-    shifted = fma(magnitude, 2 * LOG2_E, -0.49) + magic
-    r = fma(shifted - magic, -0.5 * constants.ln2[0], magnitude)
+    shifted = multiply_add(magnitude, 2 * LOG2_E, -0.49) + magic
+    r = multiply_add(shifted - magic, -0.5 * math.log(2), magnitude)
     scale = power_of_two(bitcast(shifted, form.unsigned), x.element_type)
-    half = fma(r * r, polynomial(r, constants.half_expm1), r)
-    p = fma(scale, half, fma(scale, 0.5, -0.5))
+    half = multiply_add(r * r, polynomial(r, constants.half_expm1), r)
+    p = multiply_add(scale, half, multiply_add(scale, 0.5, -0.5))
     quotient = p / (p + 1.0)
     # Of a small quotient the roundings of the sum and the division take part in a small term only.
-    return with_sign(select(p < 0.5, fma(-p, quotient, p), quotient), x)
+    return with_sign(select(p < 0.5, multiply_add(-p, quotient, p), quotient), x)
 
 
 def logistic(x: Scalar) -> Scalar:
@@ -179,5 +177,5 @@ def logistic(x: Scalar) -> Scalar:
     numerator = select(x < 0.0, power, 1.0)
     quotient = numerator * inverse
     # One correction step makes up for the rounding of the sum and of the quotient.
-    remainder = fma(-quotient, lost, fma(-quotient, denominator, numerator))
-    return fma(remainder, inverse, quotient)
+    remainder = multiply_add(-quotient, lost, fma(-quotient, denominator, numerator))
+    return multiply_add(remainder, inverse, quotient)

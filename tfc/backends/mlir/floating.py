@@ -10,7 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tfc.backends.mlir.value import Scalar, bitcast, constant, convert, emit, fma, select
+from tfc.backends.mlir.value import (
+    Scalar,
+    bitcast,
+    constant,
+    convert,
+    emit,
+    fma,
+    multiply_add,
+    select,
+)
 from tfc.errors import UnsupportedError
 from tfc.hlo.shape import F32, F64, S32, S64, U32, U64, ElementType
 
@@ -43,6 +52,13 @@ class Format:
         """2^(1 - bias), the smallest positive normal number."""
         return 2.0 ** (1 - self.bias)
 
+
+# ln 2 as high + low, the low part rounded to the format. The high part is so short that its product
+# with any exponent, and one's difference from a number nearby, is exact.
+SHORT_LN2 = {
+    F32: (0.693145751953125, 1.428606765330187e-06),
+    F64: (0.6931471805598903, 5.497923018708371e-14),
+}
 
 _FORMATS = {F32: Format(F32, S32, U32, 23, 127), F64: Format(F64, S64, U64, 52, 1023)}
 
@@ -104,7 +120,7 @@ def clamp(x: Scalar, low: float, high: float) -> Scalar:
 
 
 def polynomial(x: Scalar, coefficients: Sequence[float]) -> Scalar:
-    """coefficients[0] + coefficients[1]·x + … with fused multiply-add.
+    """coefficients[0] + coefficients[1]·x + … with fused multiply-add where there is one.
 
     Short ones by Horner's rule, which has the fewest operations. Long ones by Estrin's scheme,
     whose dependences form a tree: a processor's window holds too few iterations of a loop to fill
@@ -114,10 +130,10 @@ def polynomial(x: Scalar, coefficients: Sequence[float]) -> Scalar:
     if len(terms) < 10:
         result = terms[-1]
         for term in terms[-2::-1]:
-            result = fma(result, x, term)
+            result = multiply_add(result, x, term)
         return result
     while len(terms) > 1:
-        pairs = [fma(high, x, low) for low, high in zip(terms[::2], terms[1::2])]
+        pairs = [multiply_add(high, x, low) for low, high in zip(terms[::2], terms[1::2])]
         terms = pairs + terms[2 * len(pairs) :]
         x = x * x
     return terms[0]
@@ -165,7 +181,7 @@ def fast_two_sum(a: Scalar, b: Scalar) -> Pair:
 
 
 def two_product(a: Scalar, b: Scalar) -> Pair:
-    """a · b as an exact pair, unless the low part underflows."""
+    """a · b as an exact pair, unless the low part underflows; see `fma` for how exact."""
     high = a * b
     return high, fma(a, b, -high)
 

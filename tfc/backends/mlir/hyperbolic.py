@@ -19,9 +19,15 @@ from tfc.backends.mlir.floating import (
     two_product,
     two_sum,
 )
-from tfc.backends.mlir.logarithm import LN2, log_of_pair
-from tfc.backends.mlir.value import Scalar, constant, fma, select
+from tfc.backends.mlir.logarithm import log_of_pair
+from tfc.backends.mlir.value import Scalar, constant, fma, multiply_add, select
 from tfc.hlo.shape import F32, F64
+
+# ln 2 as high + low, each rounded to the format.
+_LN2 = {
+    F32: (0.6931471824645996, -1.9046542121259336e-09),
+    F64: (0.6931471805599453, 2.3190468138462996e-17),
+}
 
 # (sinh(x)/x - 1)/x² in x²  for |x| ≤ 1; errors 2^-30.2 and 2^-59.9.
 # fmt: off
@@ -39,7 +45,7 @@ _SINH_SERIES = {
 
 def _half_exp(x: Scalar) -> Scalar:
     """e^x/2, finite wherever the result is."""
-    ln2, ln2_low = LN2[x.element_type]
+    ln2, ln2_low = _LN2[x.element_type]
     high, low = two_sum(x, constant(x.element_type, -ln2))
     # Beyond the range the sum's error may be NaN.
     return exp_pair(high, select(x < math.inf, low - ln2_low, 0.0))
@@ -49,7 +55,7 @@ def sinh(x: Scalar) -> Scalar:
     """The hyperbolic sine, f32 or f64."""
     magnitude = absolute(x)
     square = x * x
-    small = fma(x * square, polynomial(square, _SINH_SERIES[format_of(x).element_type]), x)
+    small = multiply_add(x * square, polynomial(square, _SINH_SERIES[format_of(x).element_type]), x)
     half = _half_exp(magnitude)
     large = half - constant(x.element_type, 0.25) / half
     return select(magnitude < 1.0, small, copy_sign(large, x))
@@ -105,9 +111,9 @@ def atanh(x: Scalar) -> Scalar:
     twice = magnitude + magnitude
     inverse = one / denominator
     quotient = twice * inverse
-    remainder = fma(-quotient, denominator_low, fma(-quotient, denominator, twice))
+    remainder = multiply_add(-quotient, denominator_low, fma(-quotient, denominator, twice))
     total, low = two_sum(one, quotient)
-    result = log_of_pair(total, fma(remainder, inverse, low)) * 0.5
+    result = log_of_pair(total, multiply_add(remainder, inverse, low)) * 0.5
     result = select(magnitude < 1.0, result, math.nan)
     result = select(magnitude.eq(1.0), math.inf, result)
     tiny = magnitude < 2.0 ** -(format_of(x).mantissa_bits // 2 + 2)

@@ -19,7 +19,7 @@ from tfc.backends.mlir.floating import (
     sqrt,
     two_product,
 )
-from tfc.backends.mlir.value import Scalar, constant, convert, fma, select
+from tfc.backends.mlir.value import Scalar, constant, convert, fma, multiply_add, select
 from tfc.hlo.shape import F32, F64
 
 # (atan(t)/t - 1)/t² in t²  for |t| ≤ tan(π/8); errors 2^-33.5 and 2^-63.7.
@@ -94,7 +94,7 @@ def _ratio(numerator: Pair, denominator: Pair) -> Pair:
     """The quotient of pairs; the denominator is not zero."""
     quotient = numerator[0] / denominator[0]
     remainder = fma(-quotient, denominator[0], numerator[0]) + numerator[1]
-    return quotient, fma(-quotient, denominator[1], remainder) / denominator[0]
+    return quotient, multiply_add(-quotient, denominator[1], remainder) / denominator[0]
 
 
 def _reduced_ratio(little: Pair, big: Pair) -> tuple[Scalar, Pair]:
@@ -131,7 +131,7 @@ def _angle_pair(y: Pair, x: Pair, series: tuple[float, ...]) -> Pair:
     big = (select(steep, y_high, x_high), select(steep, y_low, x_low))
     reduced, (t, t_low) = _reduced_ratio(little, big)
     square = t * t
-    tail = fma(t * square, polynomial(square, series), t_low)
+    tail = multiply_add(t * square, polynomial(square, series), t_low)
     zero = constant(F64, 0.0)
     angle, rest = fast_two_sum(select(reduced, constant(F64, math.pi / 4), 0.0), t)
     rest = (rest + tail) + select(reduced, constant(F64, _QUARTER_PI_LOW), 0.0)

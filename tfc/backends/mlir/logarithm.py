@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 
 from tfc.backends.mlir.floating import (
+    SHORT_LN2,
     absolute,
     bits_of,
     fast_two_sum,
@@ -19,14 +20,8 @@ from tfc.backends.mlir.floating import (
     split_exponent,
     two_sum,
 )
-from tfc.backends.mlir.value import Scalar, bitcast, constant, fma, select
+from tfc.backends.mlir.value import Scalar, bitcast, constant, multiply_add, select
 from tfc.hlo.shape import F32, F64
-
-# ln 2 as high + low, each rounded to the format.
-LN2 = {
-    F32: (0.6931471824645996, -1.9046542121259336e-09),
-    F64: (0.6931471805599453, 2.3190468138462996e-17),
-}
 
 # L(z) = (2·atanh(s) - 2s)/s³ in z = s², for z ≤ 0.02973.
 # fmt: off
@@ -44,13 +39,13 @@ _SERIES: dict[object, Sequence[float]] = {
 
 def _log_reduced(e: Scalar, f: Scalar, low: Scalar | None = None) -> Scalar:
     """log(2^e·(1 + f)) + low, where low is at most a rounding error of the result."""
-    high_ln2, low_ln2 = LN2[e.element_type]
+    high_ln2, low_ln2 = SHORT_LN2[e.element_type]
     s = f / (f + 2.0)
     square = s * s
     half_square = f * f * 0.5
     tail = square * polynomial(square, _SERIES[e.element_type]) + half_square
-    correction = e * low_ln2 if low is None else fma(e, low_ln2, low)
-    return fma(e, high_ln2, f - (half_square - fma(s, tail, correction)))
+    correction = e * low_ln2 if low is None else multiply_add(e, low_ln2, low)
+    return multiply_add(e, high_ln2, f - (half_square - multiply_add(s, tail, correction)))
 
 
 def _outside_domain(result: Scalar, argument: Scalar) -> Scalar:
@@ -79,7 +74,7 @@ def log_of_pair(total: Scalar, low: Scalar, exponent: Scalar | float = 0.0) -> S
     low = select(e < 60.0, low * scale, 0.0)
     f, rest = fast_two_sum(m - 1.0, low)
     # log(1 + f + rest) = log(1 + f) + rest/(1 + f); 1/(1 + f) is 1 - f as precisely as it matters.
-    return _log_reduced(e + exponent, f, fma(-rest, f, rest))
+    return _log_reduced(e + exponent, f, multiply_add(-rest, f, rest))
 
 
 def log1p(x: Scalar) -> Scalar:

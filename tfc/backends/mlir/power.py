@@ -11,6 +11,7 @@ import math
 
 from tfc.backends.mlir.exponential import LOG2_E, exp_pair
 from tfc.backends.mlir.floating import (
+    SHORT_LN2,
     Pair,
     absolute,
     clamp,
@@ -26,7 +27,7 @@ from tfc.backends.mlir.floating import (
     two_product,
     two_sum,
 )
-from tfc.backends.mlir.value import Scalar, constant, convert, fma, select
+from tfc.backends.mlir.value import Scalar, constant, convert, fma, multiply_add, select
 from tfc.hlo.shape import F32, F64
 
 # (2·atanh(s) - 2s)/s³ in s²  for s² ≤ 0.02973; error of log 2^-43.
@@ -47,10 +48,8 @@ _ATANH_SERIES = (
     0.06665377609337296, 0.05929434591707801, 0.04343457413076901, 0.12383321467520639,
 )  # fmt: skip
 
-# 1/3 and ln 2 as sums; the high part of ln 2 has 42 bits, so that its product with an exponent is
-# exact.
+# 1/3 as high + low.
 _THIRD = (1 / 3, 1.850371707708594e-17)
-_LN2_SHORT = (0.6931471805598903, 5.497923018708371e-14)
 
 
 def rsqrt(x: Scalar) -> Scalar:
@@ -90,8 +89,8 @@ def _power_f32(x: Scalar, y: Scalar) -> Scalar:
     f = m - 1.0
     s = f / (f + 2.0)
     square = s * s
-    series = fma(polynomial(square, _LOG_SERIES_SHORT), square, 2.0)
-    logarithm = fma(s * series, LOG2_E, e)
+    series = multiply_add(polynomial(square, _LOG_SERIES_SHORT), square, 2.0)
+    logarithm = multiply_add(s * series, LOG2_E, e)
     logarithm = select(x < math.inf, logarithm, x)
     logarithm = select(x.eq(0.0), -math.inf, logarithm)
     # Far beyond f32's range on both sides, yet normal in f64.
@@ -100,7 +99,7 @@ def _power_f32(x: Scalar, y: Scalar) -> Scalar:
     r = (exponent - n) * math.log(2)
     q = polynomial(r, _EXP_SERIES_SHORT)
     scale = power_of_two(integer + 1023, F64)
-    return convert(fma(fma(q, r, 1.0), r, 1.0) * scale, F32)
+    return convert(multiply_add(multiply_add(q, r, 1.0), r, 1.0) * scale, F32)
 
 
 def log_pair(x: Scalar, exponent: Scalar | float = 0.0) -> Pair:
@@ -112,20 +111,20 @@ def log_pair(x: Scalar, exponent: Scalar | float = 0.0) -> Pair:
     denominator, lost = fast_two_sum(constant(F64, 2.0), f)
     inverse = constant(F64, 1.0) / denominator
     s = f * inverse
-    s_low = fma(-s, lost, fma(-s, denominator, f)) * inverse
+    s_low = multiply_add(-s, lost, fma(-s, denominator, f)) * inverse
     z, z_low = two_product(s, s)
-    z_low = fma(s + s, s_low, z_low)
+    z_low = multiply_add(s + s, s_low, z_low)
     # c = 1/3 + z·(…), b = z·c, then log m = 2s·(1 + b).
     c, c_low = fast_two_sum(constant(F64, _THIRD[0]), z * polynomial(z, _ATANH_SERIES))
     c_low = c_low + _THIRD[1]
     b, b_low = two_product(z, c)
-    b_low = fma(z, c_low, fma(z_low, c, b_low))
+    b_low = multiply_add(z, c_low, multiply_add(z_low, c, b_low))
     g, g_low = two_product(s, b)
-    g_low = fma(s, b_low, fma(s_low, b, g_low))
+    g_low = multiply_add(s, b_low, multiply_add(s_low, b, g_low))
     half, half_low = fast_two_sum(s, g)
     half_low = half_low + (s_low + g_low)
-    high, low = two_sum(e * _LN2_SHORT[0], half + half)
-    return fast_two_sum(high, low + fma(e, _LN2_SHORT[1], half_low + half_low))
+    high, low = two_sum(e * SHORT_LN2[F64][0], half + half)
+    return fast_two_sum(high, low + multiply_add(e, SHORT_LN2[F64][1], half_low + half_low))
 
 
 def _power_f64(x: Scalar, y: Scalar) -> Scalar:
@@ -134,7 +133,7 @@ def _power_f64(x: Scalar, y: Scalar) -> Scalar:
     logarithm = select(x < math.inf, logarithm, x)
     logarithm = select(x.eq(0.0), -math.inf, logarithm)
     product, error = two_product(y, logarithm)
-    error = fma(y, low, error)
+    error = multiply_add(y, low, error)
     # Out of range the error is neither needed nor, perhaps, finite.
     return exp_pair(product, select(absolute(product) < 1000.0, error, 0.0))
 
@@ -152,7 +151,7 @@ def cbrt(x: Scalar) -> Scalar:
     magnitude = absolute(x)
     e, m = split_exponent(magnitude)
     third, integer = round_to_integer(e * (1 / 3))
-    rest = fma(third, -3.0, e)
+    rest = multiply_add(third, -3.0, e)
     # b = m·2^rest, rest being -1, 0 or 1; r is near its inverse cube root.
     b = m * select(rest < 0.0, 0.5, select(rest > 0.0, constant(x.element_type, 2.0), 1.0))
     root = constant(x.element_type, 2 ** (-1 / 3))
@@ -160,12 +159,12 @@ def cbrt(x: Scalar) -> Scalar:
     r = polynomial(m - 1.0, _INVERSE_CUBE_ROOT) * turn
     if x.element_type == F64:
         # One Newton step for b^(-1/3): the error is squared.
-        r = fma(r * (1 / 3), fma(-b * r, r * r, 1.0), r)
+        r = multiply_add(r * (1 / 3), multiply_add(-b * r, r * r, 1.0), r)
     # The last Newton step is for the cube root; c³ - b is computed as if exactly.
     inverse_square = r * r
     c = b * inverse_square
     square, square_low = two_product(c, c)
-    excess = fma(square_low, c, fma(square, c, -b))
-    c = fma(-excess, inverse_square * (1 / 3), c)
+    excess = multiply_add(square_low, c, fma(square, c, -b))
+    c = multiply_add(-excess, inverse_square * (1 / 3), c)
     result = copy_sign(c * power_of_two(integer + form.bias, x.element_type), x)
     return select((magnitude > 0.0) & (magnitude < math.inf), result, x)

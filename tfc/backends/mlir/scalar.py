@@ -361,9 +361,19 @@ def make_complex(real: Scalar, imaginary: Scalar | Number) -> Scalar:
 
 
 def fma(a: Scalar, b: Scalar | Number, c: Scalar | Number) -> Scalar:
-    """`a * b + c` rounded once; floats only."""
+    """`a * b + c` rounded once; floats only.
+
+    A target without an instruction for it spends many operations, and is off by 2^-102 of the
+    product besides: see backends/multiply_adds.py.
+    """
     operands = [a.value, _pair(a, b)[1].value, _pair(a, c)[1].value]
     return Scalar(emit("math.fma", a.value.type, operands), a.element_type)
+
+
+def multiply_add(a: Scalar, b: Scalar | Number, c: Scalar | Number) -> Scalar:
+    """`a * b + c` rounded once if the target has an instruction for that, else twice."""
+    operands = [a.value, _pair(a, b)[1].value, _pair(a, c)[1].value]
+    return Scalar(emit("llvm.intr.fmuladd", a.value.type, operands), a.element_type)
 
 
 def minimum(a: Scalar, b: Scalar | Number) -> Scalar:

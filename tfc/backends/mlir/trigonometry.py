@@ -23,7 +23,7 @@ from tfc.backends.mlir.floating import (
     small_integer_to_float,
     two_product,
 )
-from tfc.backends.mlir.value import Scalar, bitcast, constant, convert, fma, select
+from tfc.backends.mlir.value import Scalar, bitcast, constant, convert, fma, multiply_add, select
 from tfc.hlo.shape import F32, F64, S32, S64, U32, U64
 
 # 2/π·2^1216, rounded down: as many bits as the largest f64 needs.
@@ -154,11 +154,12 @@ def _turns_to_angle(form: Format, high: Scalar, low: Scalar) -> Pair:
     )
     # In units of the second piece; the first is larger or zero, or both cancel exactly.
     total, rest = fast_two_sum(first * 2.0**digits, second)
-    rest = fma(third, 2.0**-taken, rest)
+    rest = multiply_add(third, 2.0**-taken, rest)
     half_pi, half_pi_low = _CONSTANTS[form.element_type].half_pi
     unit = 2.0 ** (2 - 2 * width + taken)
     angle, angle_low = two_product(total, constant(form.element_type, half_pi * unit))
-    return angle, fma(total, half_pi_low * unit, fma(rest, half_pi * unit, angle_low))
+    angle_low = multiply_add(rest, half_pi * unit, angle_low)
+    return angle, multiply_add(total, half_pi_low * unit, angle_low)
 
 
 def _reduce(x: Scalar) -> _Reduced:
@@ -187,7 +188,7 @@ def _sine_terms(angle: Pair) -> Pair:
     """Two floats whose sum is sin(angle), the first much larger."""
     r, low = angle
     square = r * r
-    return r, fma(r * square, polynomial(square, _CONSTANTS[r.element_type].sine), low)
+    return r, multiply_add(r * square, polynomial(square, _CONSTANTS[r.element_type].sine), low)
 
 
 def _cosine_terms(angle: Pair) -> Pair:
@@ -197,8 +198,9 @@ def _cosine_terms(angle: Pair) -> Pair:
     half = square * 0.5
     main = 1.0 - half
     lost = (1.0 - main) - half
-    tail = fma(square * square, polynomial(square, _CONSTANTS[r.element_type].cosine), lost)
-    return main, fma(-r, low, tail)
+    series = polynomial(square, _CONSTANTS[r.element_type].cosine)
+    tail = multiply_add(square * square, series, lost)
+    return main, multiply_add(-r, low, tail)
 
 
 def _finish(x: Scalar, result: Scalar, sign: Scalar) -> Scalar:
@@ -243,7 +245,7 @@ def tan(x: Scalar) -> Scalar:
     inverse = constant(x.element_type, 1.0) / denominator
     quotient = numerator * inverse
     remainder = fma(-quotient, denominator, numerator) + numerator_low
-    remainder = fma(-quotient, denominator_low, remainder)
+    remainder = multiply_add(-quotient, denominator_low, remainder)
     # An odd number of quarter turns: minus the cotangent.
     sign = (reduced.quadrant << (x.element_type.bits - 1)) ^ bits_of(x)
-    return _finish(x, fma(remainder, inverse, quotient), sign)
+    return _finish(x, multiply_add(remainder, inverse, quotient), sign)
