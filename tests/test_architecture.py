@@ -33,7 +33,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "compiled": (*LOW, "frontend", "passes", "backends", "compiler"),
     "jit": (*LOW, "frontend", "passes", "backends", "compiler", "compiled"),
     "testing": (*LOW, "passes", "backends", "compiler"),
-    "imported": (*LOW, "passes", "backends", "compiler"),
+    "imported": (*LOW, "frontend", "passes", "backends", "compiler"),
     "console": LOW,  # what the command lines share
     "aot": (*LOW, "frontend", "passes", "backends", "compiler", "imported", "console"),
     "profiling": (*LOW, "passes", "backends", "compiler", "compiled", "jit", "imported"),

@@ -6,12 +6,14 @@ each instruction of them by rule has an expected message; what is done at random
 
 import re
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mutants import outcomes
 
 from tfc.errors import ParseError, TfcError
 from tfc.hlo import parse
@@ -111,7 +113,7 @@ def test_operands_are_counted(case: str, line: str, opcode: str, attributes: str
 
 @settings(max_examples=250)
 @given(st.data())
-def test_dropped_doubled_and_exchanged_tokens(data: st.DataObject):
+def test_mutants_with_tokens_dropped_doubled_and_exchanged(data: st.DataObject):
     tokens = _TOKEN.findall(data.draw(st.sampled_from(CASES)))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(tokens) - 1))
@@ -130,7 +132,7 @@ def test_dropped_doubled_and_exchanged_tokens(data: st.DataObject):
 
 @settings(max_examples=250)
 @given(st.data())
-def test_flipped_bytes(data: st.DataObject):
+def test_mutants_with_flipped_bytes(data: st.DataObject):
     raw = bytearray(data.draw(st.sampled_from(CASES)).encode())
     for _ in range(data.draw(st.integers(1, 6))):
         at = data.draw(st.integers(0, len(raw) - 1))
@@ -138,9 +140,27 @@ def test_flipped_bytes(data: st.DataObject):
     read(raw.decode(errors="replace"))
 
 
+def as_text(content: bytes) -> object:
+    return parse(content.decode(errors="replace"))
+
+
+def test_mutants_are_refused_or_read(record_property: Callable[[str, object], None]):
+    found = outcomes(as_text, [case.encode() for case in CASES], 700, seed=1)
+    record_property("mutants", dict(found))
+    assert found["refused"] > 140
+
+
+@pytest.mark.slow
+def test_five_thousand_mutants_are_refused_or_read(record_property: Callable[[str, object], None]):
+    found = outcomes(as_text, [case.encode() for case in CASES], 5000, seed=2)
+    record_property("mutants", dict(found))
+    print(f"5000 mutants of HLO text: {dict(found)}")
+    assert found["refused"] > 1000
+
+
 @settings(max_examples=200)
 @given(st.one_of(st.binary(max_size=200).map(lambda b: b.decode("latin-1")), st.text()))
-def test_garbage(text: str):
+def test_hostile_garbage(text: str):
     read(text)
     read(f"HloModule m, {text}")
     read(f"x = f32[2] parameter(0)\ny = {text}")

@@ -79,6 +79,9 @@ def convert(tensor: Tensor, element_type: ElementType) -> Tensor:
     """The values as another element type."""
     if tensor.array_shape.element_type == element_type:
         return tensor
+    if tensor.array_shape.element_type.is_complex and element_type == PRED:
+        # NumPy looks at both parts, HLO at the real one.
+        return operation("compare", tensor, full_like(0, tensor), direction="NE")
     return operation("convert", tensor, shape=Shape(element_type, tensor.shape))
 
 

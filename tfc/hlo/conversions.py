@@ -60,14 +60,14 @@ def convert_array(value: Array, to: ElementType) -> Array:
     """The values as another element type: rounded to nearest even, truncated and saturated.
 
     Integers wrap when narrowed; floats become integers toward zero, the nearest bound beyond the
-    range, and 0 for NaN; anything non-zero becomes true.
+    range, and 0 for NaN; anything non-zero becomes true. Complex numbers lose their imaginary part.
     """
     with np.errstate(all="ignore"):
-        if to.kind == "pred":
-            return value != 0
         source, value = element_type_of(value.dtype), widened(value)
         if source.is_complex and not to.is_complex:
             return convert_array(np.real(value), to)
+        if to.kind == "pred":
+            return value != 0
         if to.is_integer and source.is_float:
             limits = ml_dtypes.iinfo(to.dtype)
             low, high = int(limits.min), int(limits.max)

@@ -16,6 +16,12 @@ from tfc.runtime.functions import custom_call_target
 
 NAME = "custom-call"
 ORIGINAL = "API_VERSION_ORIGINAL"
+# Targets that only say how values are spread over devices, or where they lie.
+ANNOTATIONS = frozenset({
+    "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement",
+    "MoveToDevice", "MoveToHost", "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape",
+    "xla.sdy.LocalToGlobalShape", "xla.sdy.PropagationBarrier",
+})  # fmt: skip
 
 
 def _infer(shapes: Sequence[AnyShape], a: Attributes, stated: AnyShape | None) -> AnyShape:
@@ -30,6 +36,24 @@ def _infer(shapes: Sequence[AnyShape], a: Attributes, stated: AnyShape | None) -
         "CC-1",
     )
     return stated
+
+
+def is_annotation(x: Instruction) -> bool:
+    """Whether a custom call gives its operand as it is, since there is one device.
+
+    Raises:
+        UnsupportedError: its result is of another shape, that of a part on one of several devices.
+    """
+    target = x["custom_call_target"]
+    if target not in ANNOTATIONS or len(x.operands) != 1:
+        return False
+    if not x.operands[0].shape.is_compatible(x.shape):
+        raise UnsupportedError(
+            f"the custom call '{target}' makes {x.shape.without_layout()} of "
+            f"{x.operands[0].shape.without_layout()}, which is for several devices: "
+            "export the program for one"
+        )
+    return True
 
 
 def require_callable(x: Instruction) -> None:
@@ -53,6 +77,8 @@ def require_callable(x: Instruction) -> None:
 
 
 def _evaluate(x: Instruction, values: Sequence[Value], _: Call) -> Value:
+    if is_annotation(x):
+        return values[0]
     require_callable(x)
     return custom_call_target(x["custom_call_target"])(values, spec_of(x.shape))
 

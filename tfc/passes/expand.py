@@ -16,6 +16,7 @@ from tfc.hlo import builder
 from tfc.hlo.indexed import takes_nothing
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
 from tfc.hlo.ragged_expansion import expand_ragged_dot
+from tfc.hlo.shape import PRED
 from tfc.passes import expand_fft, expand_normalization, expand_random
 from tfc.passes.expand_bitcast import expand_bitcast
 from tfc.passes.expand_mapped import expand_map, expand_scan
@@ -24,6 +25,9 @@ from tfc.passes.expand_sorting import expand_topk, selects_few
 from tfc.passes.expand_sums import expand_sum
 
 Expansion = Callable[[Instruction], Instruction]
+
+# What arithmetic on truth values is, as XLA has it.
+OF_PRED = {"add": "or", "multiply": "and"}
 
 
 def _gather(x: Instruction) -> Instruction:
@@ -52,6 +56,8 @@ EXPANSIONS: dict[str, Expansion] = {
 
 def expand(instruction: Instruction) -> Instruction:
     """The instruction in plain operations; itself if it is one."""
+    if instruction.opcode in OF_PRED and instruction.array_shape.element_type == PRED:
+        return instruction.with_(opcode=OF_PRED[instruction.opcode])
     expansion = EXPANSIONS.get(instruction.opcode)
     return expansion(instruction) if expansion else instruction
 

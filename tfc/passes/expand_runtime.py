@@ -14,7 +14,7 @@ import numpy as np
 
 from tfc.hlo import builder
 from tfc.hlo.asynchronous import contexts, packed, sync
-from tfc.hlo.custom_call import require_callable
+from tfc.hlo.custom_call import is_annotation, require_callable
 from tfc.hlo.ir import Instruction, inline, laid_out
 from tfc.hlo.shape import S32, AnyShape, Shape, TupleShape, row_major
 from tfc.hlo.tokens import require_full_size
@@ -83,7 +83,9 @@ def _copy_start(x: Instruction) -> Instruction:
 
 
 def _custom_call(x: Instruction) -> Instruction:
-    """The call on operands in the layouts that its target expects (CC-1)."""
+    """The call on operands in the layouts that its target expects (CC-1); of a sharding, a."""
+    if is_annotation(x):
+        return _operand(x)
     require_callable(x)
     shapes = [row_major(o.shape) for o in x.operands]
     stated = x.attributes.get("operand_layout_constraints")

@@ -232,7 +232,7 @@ def _bound(program: Any, arguments: Sequence[Any]) -> tuple[Executable, list[np.
             compiled, arrays = program.bind(*arguments)
             return compiled.executable, arrays
         case ImportedFunction():
-            return program.compile(), [np.asarray(a) for a in arguments]
+            return program.bind(*arguments)
         case _:
             raise TfcError(
                 "expected an executable or a function made by tfc.jit or tfc.from_stablehlo to "

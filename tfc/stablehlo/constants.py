@@ -36,6 +36,24 @@ def array_of(constant: Any) -> np.ndarray:
         return _from_text(constant, shape)
 
 
+def splat_of(constant: Any) -> np.ndarray | None:
+    """The one element, as an array of rank 0, that a constant has everywhere; None for others.
+
+    Raises:
+        UnsupportedError: its type has no HLO type.
+    """
+    shape = shape_from(constant.results[0].type)
+    assert isinstance(shape, Shape)
+    try:
+        value = constant.attributes["value"]
+        if not isinstance(value, ir.DenseElementsAttr) or not value.is_splat:
+            return None
+    except TypeError:  # the bindings have no class for dense complex numbers
+        pass
+    array = _elements_in_text(constant, shape)
+    return array.reshape(()) if array.size == 1 else None
+
+
 def _text(constant: Any) -> tuple[str, str]:
     """Which kind of attribute holds the elements, and what stands between its brackets."""
     form = {"print_generic_op_form": True, "use_local_scope": True, "enable_debug_info": False}
@@ -46,16 +64,20 @@ def _text(constant: Any) -> tuple[str, str]:
 
 
 def _from_text(constant: Any, shape: Shape) -> np.ndarray:
+    array = _elements_in_text(constant, shape)
+    dims = shape.dims
+    return np.broadcast_to(array.reshape(dims if array.size == shape.size else ()), dims)
+
+
+def _elements_in_text(constant: Any, shape: Shape) -> np.ndarray:
+    """The elements that the text of a constant lists: all, or the one that is everywhere."""
     _, text = _text(constant)
-    dtype, dims = shape.element_type.dtype, shape.dims
+    dtype = shape.element_type.dtype
     if text.startswith('"0x'):
-        raw = bytes.fromhex(text[3:-1])
-        array = np.frombuffer(raw, dtype)
-        return np.broadcast_to(array.reshape(dims if array.size == shape.size else ()), dims)
+        return np.frombuffer(bytes.fromhex(text[3:-1]), dtype)
     part = np.dtype(f"f{dtype.itemsize // 2}") if shape.element_type.is_complex else dtype
     numbers = np.array([_number(token, part) for token in _NUMBER.findall(text)], part)
-    array = numbers.view(dtype) if shape.element_type.is_complex else numbers
-    return np.broadcast_to(array.reshape(dims if array.size == shape.size else ()), dims)
+    return numbers.view(dtype) if shape.element_type.is_complex else numbers
 
 
 def _number(token: str, dtype: np.dtype) -> Any:
@@ -76,10 +98,10 @@ def _resource(constant: Any, shape: Shape) -> np.ndarray:
     if match is None:
         raise UnsupportedError(f"the module does not hold the elements of its resource {key}")
     # Four bytes of alignment come first.
-    array = np.frombuffer(bytes.fromhex(match[1])[4:], shape.element_type.dtype)
-    if array.size != shape.size:
+    raw = bytes.fromhex(match[1])[4:]
+    if len(raw) != shape.size * shape.element_type.dtype.itemsize:
         raise UnsupportedError(f"the resource {key} does not hold {shape.size} elements")
-    return array.reshape(shape.dims)
+    return np.frombuffer(raw, shape.element_type.dtype).reshape(shape.dims)
 
 
 def dense_attribute(array: np.ndarray, shape: Shape) -> Any:

@@ -6,23 +6,25 @@ VHLO, which newer readers turn into today's StableHLO. CHLO operations may occur
 
 import os
 import re
-import subprocess
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tfc.backends.mlir import provider
-from tfc.backends.mlir.provider import PROVIDER, ir
+from tfc.backends.mlir.package import PROVIDER
+from tfc.backends.mlir.provider import ir
 from tfc.errors import InternalError, ParseError, TfcError, UnsupportedError
 from tfc.hlo.lexer import BYTE_ORDER_MARK
-from tfc.stablehlo import bytecode
+from tfc.stablehlo import parser, shardy
+from tfc.stablehlo.parser_process import PARSER, Reply
 
 BYTECODE = b"ML\xefR"
 MAX_NESTING = 200
-SECONDS = 300
 # Strings, and brackets that are no part of an arrow.
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[(\[{<]|(?<!-)[)\]}>]', re.DOTALL)
-_ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2})")
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[(\[{<]|(?<!-)[)\]}>]', re.DOTALL)
+# What MLIR says of operations that it does not know.
+_OTHER_DIALECT = re.compile(r"Dialect `\w+' not found for custom op '([^']*)'")
+_UNKNOWN = re.compile(r"(?:custom op|unregistered operation) '(\w+\.[^']*)' (?:is unknown|found)")
 Source = str | bytes | os.PathLike[str] | Any
 
 
@@ -38,15 +40,17 @@ def read_module(source: Source, name: str = "") -> Any:
         TfcError: it is of no such form, is malformed, or cannot be read; ParseError with the place
             for text.
     """
-    serialized = getattr(source, "mlir_module_serialized", None)
+    provider.stablehlo()
+    exported: Any = source
+    serialized = getattr(exported, "mlir_module_serialized", None)
     if isinstance(serialized, (bytes, bytearray)):
-        # Made in this process by JAX, so that there is no need of another to read it.
-        provider.stablehlo()
-        return bytecode.deserialize(PROVIDER, bytes(serialized))
+        if b"\0sdy\0" in serialized:  # whose bytecode only JAX reads
+            return _read_text(exported.mlir_module(), name or "<exported function>")
+        return _read_bytecode(bytes(serialized), name or "the exported function")
     if isinstance(source, os.PathLike) or (isinstance(source, str) and "{" not in source):
         return read_module(_read_file(Path(source)), name or str(source))
     if isinstance(source, str):
-        return _parse_text(source, name or "<stablehlo>")
+        return _read_text(source, name or "<stablehlo>")
     if not isinstance(source, (bytes, bytearray)):
         raise TfcError(
             "StableHLO is taken as text, bytes, a path or a jax.export.Exported, "
@@ -54,12 +58,12 @@ def read_module(source: Source, name: str = "") -> Any:
         )
     content = bytes(source)
     if content.startswith(BYTECODE):
-        return _parse_text(_read_bytecode(content, name or "the bytecode"), name or "<bytecode>")
+        return _read_bytecode(content, name or "the bytecode")
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         raise TfcError(f"{name or 'the program'} is neither MLIR bytecode nor text") from None
-    return _parse_text(text, name or "<stablehlo>")
+    return _read_text(text, name or "<stablehlo>")
 
 
 def _read_file(path: Path) -> bytes:
@@ -77,18 +81,44 @@ def new_context() -> Any:
         UnsupportedError: the MLIR bindings come without StableHLO.
     """
     provider.stablehlo()
-    context = bytecode.new_context(PROVIDER)
+    context = parser.new_context(PROVIDER)
     context.attach_diagnostic_handler(lambda _: True)
     return context
 
 
-def _parse_text(text: str, name: str) -> Any:
+def _read_text(text: str, name: str) -> Any:
     text = text.removeprefix(BYTE_ORDER_MARK)
-    _check(text, name)
     try:
-        return ir.Module.parse(text, new_context())
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise TfcError(f"{name} is no text: {text[error.start]!a} is half a character") from None
+    _check(text, name)
+    text = shardy.generic(text, name)
+    reply = PARSER.parse("text", text.encode("utf-8"))
+    if reply.refused:
+        raise _parse_error(reply.refused, text, name)
+    return _module(reply)
+
+
+def _read_bytecode(content: bytes, name: str) -> Any:
+    reply = PARSER.parse("bytecode", content)
+    if reply.refused:
+        newest = provider.stablehlo().get_current_version()
+        reason = reply.refused[0][1]
+        if "dialect 'sdy'" in reason:
+            raise UnsupportedError(
+                f"{name} holds shardings of the dialect sdy, whose bytecode only JAX reads: "
+                "pass what jax.export.export returns, or the text of its mlir_module()"
+            )
+        raise UnsupportedError(f"{name} is no StableHLO that version {newest} reads: {reason}")
+    return _module(reply)
+
+
+def _module(reply: Reply) -> Any:
+    try:
+        return ir.Module.parse(reply.content, new_context())
     except ir.MLIRError as error:
-        raise _parse_error(error, text, name) from None
+        raise InternalError(f"what was parsed cannot be read back: {error}") from error
 
 
 def _check(text: str, name: str) -> None:
@@ -97,7 +127,7 @@ def _check(text: str, name: str) -> None:
     for token in _TOKEN.finditer(text):
         found = token[0]
         if found[0] == '"':
-            if not _is_utf8(found):
+            if not parser.is_utf8(found.encode()):
                 raise ParseError("this string is not UTF-8", text, token.start(), name)
         elif found in "([{<":
             depth += 1
@@ -108,45 +138,21 @@ def _check(text: str, name: str) -> None:
             depth -= 1
 
 
-def _is_utf8(string: str) -> bool:
-    """Whether a string is UTF-8 once its escapes, two hexadecimal digits, are bytes."""
-    if "\\" not in string:
-        return True
-    escaped = _ESCAPE.sub(lambda m: bytes([int(m[1], 16)]), string.encode("utf-8"))
-    try:
-        escaped.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+def _advised(message: str) -> str:
+    """MLIR's message; of operations that it does not know, with what to do."""
+    if found := _OTHER_DIALECT.search(message):
+        return f"{found[1]} is of another dialect: lower the program to StableHLO before"
+    if found := _UNKNOWN.search(message):
+        newest = provider.stablehlo().get_current_version()
+        return f"{found[1]} is unknown to StableHLO {newest}: export the program for that version"
+    return message
 
 
-def _parse_error(error: Any, text: str, name: str) -> TfcError:
-    for diagnostic in error.error_diagnostics:
-        place = re.fullmatch(r'loc\("-":(\d+):(\d+)\)', str(diagnostic.location))
-        if place is None or place[1] == "0":
-            return TfcError(f"{name} is no valid StableHLO: {diagnostic.message}")
-        before = text.split("\n")[: int(place[1]) - 1]
-        offset = sum(len(line) + 1 for line in before) + int(place[2]) - 1
-        return ParseError(diagnostic.message, text, min(offset, len(text)), name)
-    return TfcError(f"{name} is no valid StableHLO: {error}")
-
-
-def _read_bytecode(content: bytes, name: str) -> str:
-    """The text of bytecode, read in another process, which malformed bytecode may end."""
-    newest = provider.stablehlo().get_current_version()
-    # -P: the folder of the program is no place to import from.
-    command = [sys.executable, "-P", bytecode.__file__, PROVIDER]
-    try:
-        done = subprocess.run(
-            command, input=content, capture_output=True, timeout=SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise TfcError(f"{name} takes more than {SECONDS} seconds to read") from None
-    if done.returncode == 0:
-        return done.stdout.decode("utf-8")
-    said = done.stderr.decode("utf-8", "replace")
-    if done.returncode == 1:  # a Python exception
-        raise InternalError(f"the reader of bytecode failed: {said.strip()[-300:]}")
-    found = re.search(r"error: (.*)", said)
-    reason = found[1] if found and done.returncode == bytecode.REFUSED else "it is malformed"
-    raise UnsupportedError(f"{name} is no StableHLO that version {newest} reads: {reason}")
+def _parse_error(refused: Sequence[tuple[str, str]], text: str, name: str) -> TfcError:
+    location, message = refused[0][0], _advised(refused[0][1])
+    place = re.fullmatch(r'loc\("-":(\d+):(\d+)\)', location)
+    if place is None or place[1] == "0":
+        return TfcError(f"{name} is no valid StableHLO: {message}")
+    before = text.split("\n")[: int(place[1]) - 1]
+    offset = sum(len(line) + 1 for line in before) + int(place[2]) - 1
+    return ParseError(message, text, min(offset, len(text)), name)

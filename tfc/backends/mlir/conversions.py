@@ -15,7 +15,7 @@ def widened(x: Scalar) -> Scalar:
 def emit_convert(instruction: Instruction, x: Scalar) -> Scalar:
     """An element in the type of the result."""
     to = instruction.array_shape.element_type
-    if x.element_type.is_complex and to.kind not in ("complex", "pred"):
+    if x.element_type.is_complex and not to.is_complex:
         x = real_part(x)
     if not (x.element_type.is_float and to.is_integer):
         return convert(x, to)

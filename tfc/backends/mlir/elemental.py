@@ -32,7 +32,7 @@ from tfc.backends.mlir.value import (
 )
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import ELEMENT_TYPES, F32, F64, ElementType
+from tfc.hlo.shape import ELEMENT_TYPES, F32, F64, PRED, ElementType
 
 Emission = Callable[..., Scalar]  # (instruction, *operand elements) -> result element
 
@@ -264,7 +264,7 @@ EMISSION: dict[str, Emission] = {
     "sqrt":                   _widened(functions.sqrt),
     "tan":                    _widened(functions.tan),
     "tanh":                   _widened(functions.tanh),
-    "add":                    _plain(lambda x, y: x + y),
+    "add":                    _plain(lambda x, y: x | y if x.element_type == PRED else x + y),
     "and":                    _plain(lambda x, y: x & y),
     "atan2":                  _widened(functions.atan2),
     "complex":                _on_bits(make_complex),

@@ -1,41 +1,17 @@
-"""The one place that finds the MLIR Python bindings.
+"""The one place that loads the MLIR Python bindings.
 
-The upstream bindings come as the package `mlir`, where somebody built LLVM with them, and inside
-torch-mlir, which is what `pip install tfc` brings. Everything else in tfc imports the modules below
-and never names either package. They are typed `Any`: the bindings are generated code, and the two
-packages have no type stubs in common.
+Everything else in tfc imports the modules below and never names the package that they are in.
+They are typed `Any`: the bindings are generated code, and the two packages have no type stubs in
+common.
 """
 
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from tfc.backends.mlir import dialects
+from tfc.backends.mlir.package import PROVIDER
 from tfc.errors import UnsupportedError
-
-
-def _has_bindings(package: str) -> bool:
-    """Whether `package` is installed and is more than a placeholder (it must have `.ir`)."""
-    try:
-        return find_spec(f"{package}.ir") is not None
-    except ModuleNotFoundError:  # not installed, or a single-file module
-        return False
-
-
-def _find_provider() -> str:
-    """The package that carries the bindings; the real `mlir` is preferred."""
-    for package in ("mlir", "torch_mlir"):
-        if _has_bindings(package):
-            return package
-    raise UnsupportedError(
-        "tfc generates code through the MLIR Python bindings, which are not installed: "
-        "run `pip install torch-mlir`"
-    )
-
-
-PROVIDER: str = _find_provider()
-"""The package whose bindings are in use: "mlir" or "torch_mlir"."""
 
 ir: Any = import_module(f"{PROVIDER}.ir")
 passmanager: Any = import_module(f"{PROVIDER}.passmanager")

@@ -10,6 +10,7 @@ from tfc.hlo.printer import clean_name, unique_names
 from tfc.passes.expand import expand
 from tfc.passes.expand_mapped import scan_loop
 from tfc.stablehlo.exporter.emission import ROWS, Emission, flat, i32, nested, parts
+from tfc.stablehlo.exporter.operand_types import with_operands_alike
 from tfc.stablehlo.importer.module import DEVICES
 from tfc.stablehlo.source import new_context
 from tfc.stablehlo.types import mlir_type
@@ -45,7 +46,9 @@ def _with_counterpart(instruction: Instruction) -> Instruction:
     if instruction.opcode == "scan":
         return scan_loop(instruction)
     smallest = instruction.opcode == "topk" and not instruction.attributes.get("largest", True)
-    return expand(instruction) if smallest or instruction.opcode not in ROWS else instruction
+    if smallest or instruction.opcode not in ROWS:
+        return expand(instruction)
+    return with_operands_alike(instruction)
 
 
 class ExportedFunctions:

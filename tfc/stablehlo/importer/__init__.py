@@ -12,6 +12,7 @@ from tfc.stablehlo.importer import (
     elementwise,
     movement,
     reductions,
+    shardings,
 )
 from tfc.stablehlo.importer.module import import_module
 
@@ -24,4 +25,5 @@ __all__ = [
     "import_module",
     "movement",
     "reductions",
+    "shardings",
 ]

@@ -4,17 +4,19 @@ A composite brings the function that says what it means; an operation of CHLO is
 pass that comes with the bindings. HLO's operations are quicker and more accurate than either.
 """
 
+import io
 from collections.abc import Callable
 from typing import Any
 
-from tfc.backends.mlir.provider import ir, passmanager
+from tfc.backends.mlir.provider import ir
 from tfc.errors import UnsupportedError
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
 from tfc.hlo.lexer import quote
 from tfc.hlo.op import OPS
 from tfc.hlo.shape import Shape
-from tfc.stablehlo.importer.operation import Operation, row
+from tfc.stablehlo.importer.operation import Operation, integer_in, row
+from tfc.stablehlo.parser_process import PARSER
 
 PLAIN = (
     "acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "sinh", "tan",
@@ -35,10 +37,9 @@ def _square(operation: Operation) -> Instruction:
 
 def _top_k(operation: Operation) -> Instruction:
     if operation.name == "stablehlo.composite":
-        count = operation.attribute("composite_attributes")["k"].value
-    else:
-        count = operation.integer("k")
-    return operation.make("topk", k=int(count), largest=True)
+        given = operation.attribute("composite_attributes")
+        return operation.make("topk", k=integer_in(given, "k"), largest=True)
+    return operation.make("topk", k=operation.integer("k"), largest=True)
 
 
 KNOWN: dict[str, Callable[[Operation], Instruction]] = {
@@ -114,11 +115,13 @@ def _decompose(mlir: Any) -> Any:
             for position, argument in enumerate(block.arguments):
                 clone.operands[position] = argument
             ir.Operation.create("func.return", operands=list(clone.results))
-        pipeline = "builtin.module(func.func(chlo-legalize-to-stablehlo,canonicalize,cse))"
-        try:
-            passmanager.PassManager.parse(pipeline).run(module.operation)
-        except ir.MLIRError as error:
-            raise UnsupportedError(f"{mlir.name} is not supported: {error}") from None
+        written = io.BytesIO()
+        module.operation.write_bytecode(written)
+    passes = "builtin.module(func.func(chlo-legalize-to-stablehlo,canonicalize,cse))"
+    reply = PARSER.parse("bytecode", written.getvalue(), passes)
+    if reply.refused:
+        raise UnsupportedError(f"{mlir.name} is not supported: {reply.refused[0][1]}")
+    module = ir.Module.parse(reply.content, mlir.context)
     block = module.body.operations[0].regions[0].blocks[0]
     if any(o.operation.name == mlir.name for o in block.operations):
         raise UnsupportedError(f"{mlir.name} is not supported for {', '.join(map(str, types[0]))}")

@@ -6,20 +6,19 @@ from typing import Any
 import numpy as np
 
 from tfc.backends.mlir import provider
+from tfc.errors import UnsupportedError
 from tfc.hlo import builder
+from tfc.hlo.custom_call import ANNOTATIONS
 from tfc.hlo.ir import Instruction
 from tfc.hlo.lexer import quote
 from tfc.hlo.shape import U32, AnyShape, Shape, TupleShape
 from tfc.stablehlo.importer.module import as_one, elements
-from tfc.stablehlo.importer.operation import Operation, row
+from tfc.stablehlo.importer.operation import Operation, flag_of, integer_in, row
+from tfc.stablehlo.importer.shardings import same
 
-# What only says how values are to be spread over devices.
-ANNOTATIONS = (
-    "Sharding",
-    "SPMDFullToShardShape",
-    "SPMDShardToFullShape",
-    "annotate_device_placement",
-)
+# How routines of LAPACK, BLAS and their like are named, and others that only JAX's runtime has.
+LIBRARIES = ("lapack_", "blas_", "cusolver_", "cublas_", "cu_", "hip", "xla_python_", "xla_ffi_",
+             "Qr", "Eigh", "ProductOfElementary", "LuDecomposition")  # fmt: skip
 API_VERSIONS = {
     1: "API_VERSION_ORIGINAL",
     2: "API_VERSION_STATUS_RETURNING",
@@ -32,9 +31,14 @@ API_VERSIONS = {
 def _custom_call(operation: Operation) -> Instruction | list[Instruction]:
     target = operation.text("call_target_name")
     if target in ANNOTATIONS:
-        return list(operation.operands)
+        return same(operation)
     if target in KNOWN_CALLS:
         return KNOWN_CALLS[target](operation)
+    if target.startswith(LIBRARIES):
+        raise UnsupportedError(
+            f"{target} is a routine of a library that comes with JAX, which tfc has no code for: "
+            "compute it outside of the program, and pass what it gives as an argument"
+        )
     attributes: dict[str, Any] = {"custom_call_target": target}
     if operation.flag("has_side_effect"):
         attributes["custom_call_has_side_effect"] = True
@@ -54,9 +58,10 @@ def _backend_config(operation: Operation) -> str:
 
 
 def _known_top_k(operation: Operation) -> Instruction:
-    attributes = operation.attribute("mhlo.attributes")
-    largest = "largest" not in attributes or attributes["largest"].value
-    return operation.make("topk", k=int(attributes["k"].value), largest=bool(largest))
+    given = operation.attribute("mhlo.attributes")
+    count = integer_in(given, "k")
+    largest = "largest" not in given or flag_of(given["largest"], "largest")
+    return operation.make("topk", k=count, largest=largest)
 
 
 KNOWN_CALLS = {

@@ -10,10 +10,10 @@ from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, postorder
 from tfc.hlo.shape import TupleShape
 from tfc.stablehlo.importer.location import metadata_of
-from tfc.stablehlo.importer.operation import ROWS, Operation
+from tfc.stablehlo.importer.operation import ROWS, Operation, integer_of
 from tfc.stablehlo.types import shape_from
 
-RETURNS = ("func.return", "stablehlo.return")
+RETURNS = ("func.return", "stablehlo.return", "sdy.return")
 MAX_REGIONS = 50
 # The attributes of a module that say for how many devices it is, in HLO and in MLIR.
 DEVICES = {"replica_count": "mhlo.num_replicas", "num_partitions": "mhlo.num_partitions"}
@@ -82,21 +82,22 @@ class Functions:
 
     def header(self) -> tuple[tuple[str, str], ...]:
         """The module's attributes, in XLA's notation: devices, and arguments that may be reused."""
-        found = [
-            (name, str(self._module[key].value))
-            for name, key in DEVICES.items()
-            if key in self._module and self._module[key].value != 1
-        ]
+        counts = {
+            n: integer_of(self._module[k], k) for n, k in DEVICES.items() if k in self._module
+        }
+        found = [(name, str(count)) for name, count in counts.items() if count != 1]
         function = self.mlir[self.entry].attributes
         arguments = function["arg_attrs"] if "arg_attrs" in function else ()  # noqa: SIM401
         donors = [n for n, a in enumerate(arguments) if "jax.buffer_donor" in a]
         if donors:
             listed = ", ".join(f"({n}, {{}})" for n in donors)
             found.append(("buffer_donor", f"{{ {listed} }}"))
-        aliases = {n: a["tf.aliasing_output"].value for n, a in enumerate(arguments)
-                   if "tf.aliasing_output" in a}  # fmt: skip
+        key = "tf.aliasing_output"
+        aliases = {n: integer_of(a[key], key) for n, a in enumerate(arguments) if key in a}
         if aliases:
             count = len(function["function_type"].value.results)
+            if not all(0 <= k < count for k in aliases.values()):
+                raise UnsupportedError(f"{key} must be the number of one of {count} results")
             listed = ", ".join(f"{{{k if count > 1 else ''}}}: ({n}, {{}}, may-alias)"
                                for n, k in aliases.items())  # fmt: skip
             found.append(("input_output_alias", f"{{ {listed} }}"))
@@ -179,7 +180,9 @@ class Body:
         """Import one operation."""
         row = ROWS.get(mlir.name) or ROWS.get(mlir.name.partition(".")[0] + ".*")
         if row is None:
-            raise UnsupportedError(f"{mlir.name} has no counterpart in HLO")
+            known = mlir.name.startswith(("stablehlo.", "chlo."))
+            advice = "" if known else ": lower the program to StableHLO before"
+            raise UnsupportedError(f"{mlir.name} has no counterpart in HLO{advice}")
         operands = tuple(self.value(v) for v in mlir.operands)
         operation = Operation(mlir, operands, self, metadata_of(mlir.location))
         try:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tfc.backends.mlir.provider import ir
 from tfc.errors import InternalError, UnsupportedError
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Metadata
@@ -101,7 +102,13 @@ class Operation:
         return name in self.mlir.attributes
 
     def attribute(self, name: str) -> Any:
-        """The MLIR attribute of that name."""
+        """The MLIR attribute of that name.
+
+        Raises:
+            UnsupportedError: the operation lacks it, as composites and custom calls may.
+        """
+        if not self.has(name):
+            raise UnsupportedError(f"{self.name} lacks the attribute {name}")
         return self.mlir.attributes[name]
 
     def ints(self, name: str, default: Sequence[int] = ()) -> tuple[int, ...]:
@@ -110,11 +117,11 @@ class Operation:
 
     def integer(self, name: str, default: int = 0) -> int:
         """The value of an integer attribute."""
-        return int(self.attribute(name).value) if self.has(name) else default
+        return integer_of(self.attribute(name), name) if self.has(name) else default
 
     def flag(self, name: str, default: bool = False) -> bool:
         """The value of a boolean attribute."""
-        return bool(self.attribute(name).value) if self.has(name) else default
+        return flag_of(self.attribute(name), name) if self.has(name) else default
 
     def text(self, name: str, default: str = "") -> str:
         """The value of a string or an enumeration; of a symbol reference, the name."""
@@ -171,7 +178,9 @@ class Operation:
             **attributes,
         )
         if not made.shape.is_compatible(stated):
-            raise InternalError(
+            # Composites and custom calls may state any result; those of other operations fit.
+            is_free = self.name in ("stablehlo.composite", "stablehlo.custom_call")
+            raise (UnsupportedError if is_free else InternalError)(
                 f"{self.name} of {stated.without_layout()} became {opcode} of "
                 f"{made.shape.without_layout()}"
             )
@@ -180,6 +189,39 @@ class Operation:
 
 def _no_computation() -> Computation:
     raise InternalError("a parsed attribute names no computation")
+
+
+def integer_of(attribute: Any, name: str) -> int:
+    """The value of an integer attribute.
+
+    Raises:
+        UnsupportedError: it is another one.
+    """
+    if not isinstance(attribute, ir.IntegerAttr):
+        raise UnsupportedError(f"{name} must be an integer, got {attribute}")
+    return int(attribute.value)
+
+
+def flag_of(attribute: Any, name: str) -> bool:
+    """The value of a boolean attribute.
+
+    Raises:
+        UnsupportedError: it is another one.
+    """
+    if not isinstance(attribute, ir.BoolAttr):
+        raise UnsupportedError(f"{name} must be true or false, got {attribute}")
+    return bool(attribute.value)
+
+
+def integer_in(dictionary: Any, name: str) -> int:
+    """The value of an integer in a dictionary attribute.
+
+    Raises:
+        UnsupportedError: there is none of that name, or it is no integer.
+    """
+    if not isinstance(dictionary, ir.DictAttr) or name not in dictionary:
+        raise UnsupportedError(f"the attribute {name} is missing in {dictionary}")
+    return integer_of(dictionary[name], name)
 
 
 def text_of(attribute: Any) -> str:
