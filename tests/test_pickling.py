@@ -134,3 +134,14 @@ def test_a_tensor_is_shared_by_copies_and_refuses_to_be_pickled():
 
     with pytest.raises(TraceError, match="cannot be pickled; return it from the traced function"):
         tfc.jit(f)(X)
+
+
+def test_an_imported_function_is_pickled_by_its_module():
+    imported = tfc.from_stablehlo(
+        "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {\n"
+        "  %y = stablehlo.add %x, %x : tensor<3xf32>\n  return %y : tensor<3xf32>\n}"
+    )
+    x = np.ones(3, np.float32)
+    again = pickle.loads(pickle.dumps(imported))
+    np.testing.assert_array_equal(again(x), imported(x))
+    assert copy.deepcopy(imported) is imported

@@ -29,6 +29,7 @@ from tfc.hlo.ir import Module
 from tfc.hlo.shape import Shape
 from tfc.options import Options
 from tfc.runtime.collection import paused_collection
+from tfc.tracebacks import api_boundary
 
 # Which kinds of element type hold the numbers of each of Python's types.
 _HOLDS: dict[type, tuple[str, ...]] = {
@@ -119,6 +120,17 @@ class ImportedFunction:
         self._executable: Executable | None = None
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By the module, which is compiled where it arrives."""
+        return ImportedFunction, (self.hlo, self.backend, self.options, self.convention)
+
+    def __copy__(self) -> "ImportedFunction":
+        return self
+
+    def __deepcopy__(self, _: dict[int, Any]) -> "ImportedFunction":
+        return self
+
+    @api_boundary
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the program, or call it in the function that is being traced.
 
@@ -246,6 +258,7 @@ def _mismatch(path: str, shape: Shape, got: str) -> ShapeError:
     return ShapeError(f"{path} must be {shape.without_layout()}, got {got}")
 
 
+@api_boundary
 def from_stablehlo(
     source: Any, backend: str = "cpu", options: Options | None = None
 ) -> ImportedFunction:
@@ -269,6 +282,7 @@ def from_stablehlo(
     return ImportedFunction(read_stablehlo(source), backend, options, convention)
 
 
+@api_boundary
 @paused_collection()
 def read_stablehlo(source: Any, name: str = "") -> Module:
     """The module of a StableHLO program, taken as `from_stablehlo` takes it.
