@@ -4,12 +4,13 @@ A while or conditional *runs* its computations as steps of the program; those of
 instruction (a reduce's `to_apply`, a fusion's `calls`) are part of what one kernel computes.
 """
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import replace
 
 from tfc.hlo.ir import Computation, Instruction, Module, calling, retarget
 
 CONTROL = frozenset({"while", "conditional"})
+Walk = Iterator["Walk"]  # over a computation; yields the walks over those that it runs
 
 
 def control_callees(computation: Computation) -> list[Computation]:
@@ -66,3 +67,14 @@ def clone(
         instructions=tuple(new.values()),
         root=new[computation.root],
     )
+
+
+def run_walk(walk: Walk) -> None:
+    """Go through a walk, and through each that it yields before it goes on, at any depth."""
+    stack = [walk]
+    while stack:
+        inner = next(stack[-1], None)
+        if inner is None:
+            stack.pop()
+        else:
+            stack.append(inner)

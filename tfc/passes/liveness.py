@@ -15,7 +15,7 @@ A value may be needed in several stretches: a loop's state from where the loop b
 reads it last, and again from where the body ends; what a branch reads, only there.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 from tfc.errors import InternalError
@@ -24,13 +24,12 @@ from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.shape import leaves
 from tfc.hlo.structure import structure
 from tfc.passes.aliases import Leaf, Sources, own_leaves, unchanging_leaves
-from tfc.passes.called import control_computations
+from tfc.passes.called import Walk, control_computations, run_walk
 from tfc.passes.donation import Donation, donation_of
 from tfc.passes.in_place import overwritable
 from tfc.passes.views import views_of
 
 Workspace = Callable[[Instruction], int]
-Walk = Iterator["Walk"]
 _PER_LOOP = 16  # how much more often a loop's body is taken to run than what is around it
 
 
@@ -97,13 +96,7 @@ class Liveness:
         self.arguments = [leaf for p in module.entry.parameters for leaf in own_leaves(p)]
         donated = self.donation.arguments
         self.fixed = {leaf for n, leaf in enumerate(self.arguments) if n not in donated}
-        stack = [self._program()]
-        while stack:  # rather than recursion: any depth works
-            inner = next(stack[-1], None)
-            if inner is None:
-                stack.pop()
-            else:
-                stack.append(inner)
+        run_walk(self._program())
 
     def _program(self) -> Walk:
         self._define(self.arguments)

@@ -25,9 +25,8 @@ from tfc.hlo.control import branches
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.shape import leaves, lies_alike
 from tfc.passes.buffers import BufferAssignment, Slice
+from tfc.passes.called import Walk, run_walk
 from tfc.passes.in_place import overwritable
-
-Walk = Iterator[Any]  # of the walks inside, which come before what follows
 
 _TOGETHER = 6  # kernels in a module, of which further ones are emitted while LLVM is at work
 
@@ -102,13 +101,7 @@ class _ProgramEmitter:
 
     def emit(self) -> None:
         entry = self.hlo.entry
-        stack = [self._computation(entry)]
-        while stack:  # rather than recursion: any depth works
-            inner = next(stack[-1], None)
-            if inner is None:
-                stack.pop()
-            else:
-                stack.append(inner)
+        run_walk(self._computation(entry))
         self._copy_leaves(entry.root, self.assignment.result_slices)
         self.steps.end()
         self._declare(self.passed_on)
