@@ -2,14 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
+from typing import Any
 
+from tfc.backends.cpu.loop_kernels import emit_loop, loop_workspace
 from tfc.backends.mlir.bodies import emit_body
 from tfc.backends.mlir.convolution_kernels import convolution_of, emit_convolution_kernel
 from tfc.backends.mlir.convolution_spec import convolution_spec
 from tfc.backends.mlir.dot_kernels import around_product, emit_dot_kernel
+from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.functions import make_internal, set_noalias
-from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
+from tfc.backends.mlir.kernels import Kernel, buffer_types, byte_types, memref_type
 from tfc.backends.mlir.loops import Chunk, LoopNest, SplitNest
 from tfc.backends.mlir.matmul import MatmulSpec
 from tfc.backends.mlir.matmul_schedule import Strides
@@ -77,7 +81,7 @@ def emit_kernel(name: str, kernel: Kernel, target: Target, chunks: int = 1) -> N
     Raises:
         UnsupportedError: the CPU backend has no code for the kernel's root.
     """
-    types = buffer_types(kernel)
+    types = buffer_types(kernel) if kernel.loop is None else byte_types(kernel)
     scratch = workspace_shape(kernel, target, chunks)
     if scratch is not None:
         types.append(memref_type(scratch))
@@ -87,28 +91,44 @@ def emit_kernel(name: str, kernel: Kernel, target: Target, chunks: int = 1) -> N
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
         memrefs = list(block.arguments)[: len(types)]
+        memory = memrefs.pop() if scratch is not None else None
         chunk = Chunk(block.arguments[-1], chunks) if chunks > 1 else None
-        loops = SplitNest(chunk) if chunk else LoopNest()
-        buffers = kernel.buffers(memrefs)
-        sequential = SEQUENTIAL.get(kernel.root.opcode)
         spec, convolution = matmul_of(kernel), convolution_of(kernel)
-        rows = row_plan(kernel.root) if kernel.product is None else None
-        if rows is not None:
-            emit_rows(rows, kernel, buffers, memrefs[-1] if scratch is not None else None, loops)
+        if kernel.loop is not None:
+            emit_loop(kernel, memrefs, memory, _plain_workspace, partial(_emit_plain, target))
         elif spec is not None:
-            emit_dot_kernel(spec, target, kernel, buffers, memrefs[-1], chunk)
+            emit_dot_kernel(spec, target, kernel, kernel.buffers(memrefs), memory, chunk)
         elif convolution is not None:
-            emit_convolution_kernel(convolution, target, kernel, buffers, memrefs[-1], chunk)
-        elif _is_pooling_gradient(kernel):
-            emit_pooling_gradient(kernel, buffers, target, loops)
-        elif sequential is not None:
-            extra = [memrefs[-1]] if scratch is not None else []
-            if sequential.shared is not None:
-                extra.append(loops)
-            sequential.emit(kernel, buffers, *extra)
+            buffers = kernel.buffers(memrefs)
+            emit_convolution_kernel(convolution, target, kernel, buffers, memory, chunk)
         else:
-            emit_body(kernel, buffers, loops, flat=False)
+            loops = SplitNest(chunk) if chunk else LoopNest()
+            _emit_plain(target, kernel, kernel.buffers(memrefs), memory, loops)
         func.return_([])
+
+
+def _emit_plain(
+    target: Target,
+    kernel: Kernel,
+    buffers: Sequence[Buffer],
+    scratch: Any,
+    loops: LoopNest | None = None,
+) -> None:
+    """The code of any kernel that is not tiled, at the insertion point."""
+    loops = loops or LoopNest()
+    sequential = SEQUENTIAL.get(kernel.root.opcode)
+    rows = row_plan(kernel.root) if kernel.product is None else None
+    if rows is not None:
+        emit_rows(rows, kernel, buffers, scratch, loops)
+    elif _is_pooling_gradient(kernel):
+        emit_pooling_gradient(kernel, buffers, target, loops)
+    elif sequential is not None:
+        extra = [scratch] if scratch is not None else []
+        if sequential.shared is not None:
+            extra.append(loops)
+        sequential.emit(kernel, buffers, *extra)
+    else:
+        emit_body(kernel, buffers, loops, flat=False)
 
 
 def matmul_spec(root: Instruction) -> MatmulSpec | None:
@@ -198,6 +218,8 @@ def chunk_count(kernel: Kernel, target: Target, cores: int, most: int) -> int:
         return product_chunks(spec, target, cores, most)
     if convolution is not None:
         return convolution_chunks(convolution, target, cores, most)
+    if kernel.loop is not None:
+        return 1
     sequential = SEQUENTIAL.get(kernel.root.opcode)
     if _is_pooling_gradient(kernel):
         return most
@@ -215,6 +237,13 @@ def workspace_shape(kernel: Kernel, target: Target, chunks: int = 1) -> Shape | 
     convolution = convolution_of(kernel)
     if convolution is not None:
         return Shape(convolution.out.element_type, (convolution.workspace_size(target),))
+    if kernel.loop is not None:
+        return loop_workspace(kernel, _plain_workspace)
+    return _plain_workspace(kernel)
+
+
+def _plain_workspace(kernel: Kernel) -> Shape | None:
+    """The scratch memory of a kernel that is not tiled."""
     root = kernel.root
     rows = row_plan(root) if kernel.product is None else None
     if rows is not None:
