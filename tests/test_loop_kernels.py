@@ -284,14 +284,25 @@ def test_a_profile_shows_the_loop_as_one_kernel():
     assert [(k.cost.kind, k.runs) for k in profile.kernels] == [("fusion kCustom", 1)]
 
 
+@pytest.mark.parametrize("size", [2, 5, 8, 16])
+def test_products_inside(size: int):
+    """Plain sums, and from some size on tiles, which need scratch memory."""
+    t, v = f"f32[{size},{size}]", f"f32[{size}]"
+    body = f"""
+  z = {t} dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  h = {v} dot(z, v), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  k = {v} tanh(h)"""
+    check(loop_of({"x": t, "y": t, "v": v}, body, "y, z, k"), kind="whole")
+
+
 def refusals(module: Module) -> str:
     return "\n".join(LoopKernels().explain(default_pipeline(kinds=KERNEL_KINDS).run(module)))
 
 
 def test_what_stays_steps_says_why():
-    t = "f32[16,16]"
+    t = "f32[32,32]"
     product = f"  z = {t} dot(x, x), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}"
-    assert "z does 8192 operations, which" in refusals(loop_of({"x": t}, product, "z"))
+    assert "z does 65536 operations, which" in refusals(loop_of({"x": t}, product, "z"))
     large = "f32[5000]"
     assert "moves 40000 bytes, which" in refusals(
         loop_of({"x": large}, f"  z = {large} negate(x)", "z")

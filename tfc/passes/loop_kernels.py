@@ -41,13 +41,11 @@ from tfc.passes.called import CONTROL, control_callees
 from tfc.passes.cost import kernel_cost
 from tfc.passes.in_place import overwritable
 from tfc.passes.loop_state import elements, packed
-from tfc.passes.products import PRODUCTS, product_in
 
 _MOST_KERNELS = 64
-_MOST_BYTES = 16 * 1024  # that a kernel moves: a microsecond, of which being called is a fiftieth
+_MOST_BYTES = 32 * 1024  # that a kernel moves: being called takes a hundredth of that time
 _MOST_OPERATIONS = 16 * 1024
 _MOST_FUNCTIONS = 1024  # exponentials and the like
-_MOST_PRODUCTS = 4096  # of a dot or convolution, beyond which tiles are worth it
 _MOST_CONSTANTS = 512  # elements of arrays, which become code
 _SMALL_CONSTANT = 16  # elements that are made in the kernel rather than read
 
@@ -150,13 +148,9 @@ def _why_not_alike(instruction: Instruction) -> str | None:
 def _why_too_much(instruction: Instruction) -> str | None:
     """Why calling the instruction's kernel costs next to nothing."""
     cost = kernel_cost(instruction, bool(overwritable(instruction)))
-    is_product = instruction.opcode in PRODUCTS or (
-        instruction.opcode == "fusion" and product_in(instruction["calls"]) is not None
-    )
-    most = _MOST_PRODUCTS if is_product else _MOST_OPERATIONS
     for done, limit, what in (
         (cost.bytes_accessed, _MOST_BYTES, "moves {} bytes"),
-        (cost.flops, most, "does {} operations"),
+        (cost.flops, _MOST_OPERATIONS, "does {} operations"),
         (cost.transcendentals, _MOST_FUNCTIONS, "computes {} functions"),
     ):
         if done > limit:

@@ -38,10 +38,13 @@ from tfc.backends.mlir.windows import emit_reduce_window, is_one_walk
 from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
+from tfc.passes.cost import kernel_cost
 from tfc.passes.dots import DotGroups, dot_groups, group_stride
 from tfc.passes.row_plan import row_plan
 from tfc.passes.sum_types import tiled_type
 from tfc.passes.window_edges import windows_in
+
+_LEAST_TILED = 512  # operations of a product in a loop, below which preparing tiles takes longer
 
 
 @dataclass(frozen=True)
@@ -92,19 +95,45 @@ def emit_kernel(name: str, kernel: Kernel, target: Target, chunks: int = 1) -> N
     with ir.InsertionPoint(block):
         memrefs = list(block.arguments)[: len(types)]
         memory = memrefs.pop() if scratch is not None else None
-        chunk = Chunk(block.arguments[-1], chunks) if chunks > 1 else None
-        spec, convolution = matmul_of(kernel), convolution_of(kernel)
         if kernel.loop is not None:
-            emit_loop(kernel, memrefs, memory, _plain_workspace, partial(_emit_plain, target))
-        elif spec is not None:
-            emit_dot_kernel(spec, target, kernel, kernel.buffers(memrefs), memory, chunk)
-        elif convolution is not None:
-            buffers = kernel.buffers(memrefs)
-            emit_convolution_kernel(convolution, target, kernel, buffers, memory, chunk)
+            workspace = partial(_workspace_inside, target)
+            emit_loop(kernel, memrefs, memory, workspace, partial(_emit_inside, target))
         else:
-            loops = SplitNest(chunk) if chunk else LoopNest()
-            _emit_plain(target, kernel, kernel.buffers(memrefs), memory, loops)
+            chunk = Chunk(block.arguments[-1], chunks) if chunks > 1 else None
+            _emit_code(target, kernel, kernel.buffers(memrefs), memory, chunk)
         func.return_([])
+
+
+def _emit_inside(target: Target, kernel: Kernel, buffers: Sequence[Buffer], scratch: Any) -> None:
+    """The code of a kernel that a loop's kernel runs, at the insertion point."""
+    if _is_plain(kernel):
+        _emit_plain(target, kernel, buffers, scratch, LoopNest())
+    else:
+        _emit_code(target, kernel, buffers, scratch, None)
+
+
+def _workspace_inside(target: Target, kernel: Kernel) -> Shape | None:
+    """The scratch memory of a kernel that a loop's kernel runs."""
+    return _plain_workspace(kernel) if _is_plain(kernel) else workspace_shape(kernel, target)
+
+
+def _is_plain(kernel: Kernel) -> bool:
+    """True for what is no product, or so small a one that a sum for each element is better."""
+    return kernel.product is None or kernel_cost(kernel.product).flops <= _LEAST_TILED
+
+
+def _emit_code(
+    target: Target, kernel: Kernel, buffers: Sequence[Buffer], scratch: Any, chunk: Chunk | None
+) -> None:
+    """The code of a kernel, at the insertion point."""
+    spec, convolution = matmul_of(kernel), convolution_of(kernel)
+    if spec is not None:
+        emit_dot_kernel(spec, target, kernel, buffers, scratch, chunk)
+    elif convolution is not None:
+        emit_convolution_kernel(convolution, target, kernel, buffers, scratch, chunk)
+    else:
+        loops = SplitNest(chunk) if chunk else LoopNest()
+        _emit_plain(target, kernel, buffers, scratch, loops)
 
 
 def _emit_plain(
@@ -112,10 +141,9 @@ def _emit_plain(
     kernel: Kernel,
     buffers: Sequence[Buffer],
     scratch: Any,
-    loops: LoopNest | None = None,
+    loops: LoopNest,
 ) -> None:
     """The code of any kernel that is not tiled, at the insertion point."""
-    loops = loops or LoopNest()
     sequential = SEQUENTIAL.get(kernel.root.opcode)
     rows = row_plan(kernel.root) if kernel.product is None else None
     if rows is not None:
@@ -238,7 +266,7 @@ def workspace_shape(kernel: Kernel, target: Target, chunks: int = 1) -> Shape | 
     if convolution is not None:
         return Shape(convolution.out.element_type, (convolution.workspace_size(target),))
     if kernel.loop is not None:
-        return loop_workspace(kernel, _plain_workspace)
+        return loop_workspace(kernel, partial(_workspace_inside, target))
     return _plain_workspace(kernel)
 
 

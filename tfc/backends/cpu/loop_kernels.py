@@ -62,8 +62,7 @@ def emit_loop(
         workspace: what a kernel inside needs of it.
         emit: emits the code of a kernel inside.
     """
-    emitter = _LoopEmitter(kernel, memrefs, scratch, _plan_of(kernel, workspace), emit)
-    emitter.emit()
+    _LoopEmitter(kernel, memrefs, scratch, workspace, emit).emit()
 
 
 def _plan_of(kernel: Kernel, workspace: Workspace) -> BufferAssignment:
@@ -114,10 +113,12 @@ class _LoopEmitter:
         kernel: Kernel,
         memrefs: Sequence[Any],
         scratch: Any,
-        plan: BufferAssignment,
+        workspace: Workspace,
         emit: Emit,
     ):
-        self.kernel, self.plan, self.scratch, self.emit_inside = kernel, plan, scratch, emit
+        self.kernel, self.scratch = kernel, scratch
+        self.workspace, self.emit_inside = workspace, emit
+        self.plan = plan = _plan_of(kernel, workspace)
         self.kept = _Kept(plan)
         self.results = list(memrefs[len(kernel.arguments) :])
         self.arguments = dict(zip(kernel.arguments, memrefs))
@@ -213,8 +214,11 @@ class _LoopEmitter:
         kernel = Kernel(kernel.computation, kernel.operands, kernel.results, in_place)
         passed = [self._buffer(operands[n], kernel.operand_shapes[n]) for n in kernel.arguments]
         made = [self._buffer(place, shape) for place, shape in zip(places, kernel.results)]
-        wanted = self.plan.workspace.get(instruction)
-        scratch = wanted and _view(self.scratch, wanted.offset, Shape(U8, (wanted.size,))).memref
+        scratch, wanted = None, self.workspace(kernel)
+        if wanted is not None:
+            # What is empty may lie anywhere.
+            place = self.plan.workspace.get(instruction, Slice("result"))
+            scratch = self._buffer(place, wanted).memref
         self.emit_inside(kernel, kernel.buffers([b.memref for b in (*passed, *made)]), scratch)
 
     def _move(self, source: Instruction, targets: Sequence[Slice]) -> None:
