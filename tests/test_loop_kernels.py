@@ -49,14 +49,19 @@ ENTRY main {{
   ROOT w = {state} while(t), condition=test, body=body }}"""
 
 
-def loop_of(types: dict[str, str], body: str, results: str) -> Module:
-    """A loop of n iterations, n being the first argument and the state's elements the others."""
+def loop_of(types: dict[str, str], body: str, results: str, before: str = "") -> Module:
+    """A loop of n iterations, n being the first argument and the state's elements the others.
+
+    Args:
+        before: further computations.
+    """
     state = ", ".join(("s32[]", "s32[]", *types.values()))
     numbered = list(enumerate(types.items(), 2))
     elements = [f"  {x} = {t} get-tuple-element(s), index={k}" for k, (x, t) in numbered]
     parameters = [f"  {x} = {t} parameter({k - 1})" for k, (x, t) in numbered]
     return parse(
-        LOOP.format(
+        before
+        + LOOP.format(
             state=f"({state})", body=body, results=results, names=", ".join(types),
             elements="\n".join(elements), parameters="\n".join(parameters),
         )
@@ -296,6 +301,27 @@ def test_products_inside(size: int):
   h = {v} dot(z, v), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
   k = {v} tanh(h)"""
     check(loop_of({"x": t, "y": t, "v": v}, body, "y, z, k"), kind="whole")
+
+
+def test_what_is_repeated_is_called():
+    """Arrays and products that are made several times in the same way share a function."""
+    lines, last, before = [], "x", "v"
+    contracting = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    for k in range(4):
+        lines += [
+            f"  s{k} = f32[40] sort({last}), dimensions={{0}}, to_apply=less",
+            f"  x{k} = f32[40] reverse(s{k}), dimensions={{0}}",
+            f"  v{k} = f32[3] dot(m, {before}), {contracting}",
+        ]
+        last, before = f"x{k}", f"v{k}"
+    types = {"x": "f32[40]", "m": "f32[3,3]", "v": "f32[3]"}
+    less = "less { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+    less += "  ROOT c = pred[] compare(a, b), direction=LT }\n"
+    module = loop_of(types, "\n".join(lines), f"{last}, m, {before}", before=less)
+    check(module, kind="whole")
+    functions = re.findall(r"call @(\S+while\.\S+)\(", tfc.compiler.emit_text(module, "mlir"))
+    assert len(functions) >= 8
+    assert len(set(functions)) < len(functions) / 3
 
 
 def refusals(module: Module) -> str:

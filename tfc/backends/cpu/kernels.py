@@ -1,8 +1,7 @@
 """The CPU's choice of code for each kernel."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -12,7 +11,7 @@ from tfc.backends.mlir.convolution_kernels import convolution_of, emit_convoluti
 from tfc.backends.mlir.convolution_spec import convolution_spec
 from tfc.backends.mlir.dot_kernels import around_product, emit_dot_kernel
 from tfc.backends.mlir.elements import Buffer
-from tfc.backends.mlir.functions import make_internal, set_noalias
+from tfc.backends.mlir.functions import enclosing_function, make_internal, set_noalias
 from tfc.backends.mlir.kernels import Kernel, buffer_types, byte_types, memref_type
 from tfc.backends.mlir.loops import Chunk, LoopNest, SplitNest
 from tfc.backends.mlir.matmul import MatmulSpec
@@ -34,6 +33,7 @@ from tfc.backends.mlir.triangular import (
     solve_workspace,
 )
 from tfc.backends.mlir.updates import emit_update
+from tfc.backends.mlir.vectors import index_value
 from tfc.backends.mlir.windows import emit_reduce_window, is_one_walk
 from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
@@ -44,6 +44,7 @@ from tfc.passes.row_plan import row_plan
 from tfc.passes.sum_types import tiled_type
 from tfc.passes.window_edges import windows_in
 
+_LEAST_CALLED = 16  # elements that are made in a loop
 _LEAST_TILED = 512  # operations of a product in a loop, below which preparing tiles takes longer
 
 
@@ -96,30 +97,53 @@ def emit_kernel(name: str, kernel: Kernel, target: Target, chunks: int = 1) -> N
         memrefs = list(block.arguments)[: len(types)]
         memory = memrefs.pop() if scratch is not None else None
         if kernel.loop is not None:
-            workspace = partial(_workspace_inside, target)
-            emit_loop(kernel, memrefs, memory, workspace, partial(_emit_inside, target))
+            inside = _Inside(name, target)
+            emit_loop(kernel, memrefs, memory, inside.workspace, inside.emit)
         else:
             chunk = Chunk(block.arguments[-1], chunks) if chunks > 1 else None
             _emit_code(target, kernel, kernel.buffers(memrefs), memory, chunk)
         func.return_([])
 
 
-def _emit_inside(target: Target, kernel: Kernel, buffers: Sequence[Buffer], scratch: Any) -> None:
-    """The code of a kernel that a loop's kernel runs, at the insertion point."""
-    if _is_plain(kernel):
-        _emit_plain(target, kernel, buffers, scratch, LoopNest())
-    else:
-        _emit_code(target, kernel, buffers, scratch, None)
+@dataclass
+class _Inside:
+    """The kernels that a loop's kernel runs: emitted in place, or as functions that it calls.
 
+    functions: the names of those so far.
+    """
 
-def _workspace_inside(target: Target, kernel: Kernel) -> Shape | None:
-    """The scratch memory of a kernel that a loop's kernel runs."""
-    return _plain_workspace(kernel) if _is_plain(kernel) else workspace_shape(kernel, target)
+    name: str
+    target: Target
+    functions: dict[Hashable, str] = field(default_factory=dict)
 
+    def workspace(self, kernel: Kernel, repeated: bool) -> Shape | None:
+        """The scratch memory of one of them."""
+        in_place = self._is_in_place(kernel, repeated)
+        return _plain_workspace(kernel) if in_place else workspace_shape(kernel, self.target)
 
-def _is_plain(kernel: Kernel) -> bool:
-    """True for what is no product, or so small a one that a sum for each element is better."""
-    return kernel.product is None or kernel_cost(kernel.product).flops <= _LEAST_TILED
+    def _is_in_place(self, kernel: Kernel, repeated: bool) -> bool:
+        """False for tiled products, and for arrays that are made several times in the same way.
+
+        These take longer than a call, and much longer to compile in each place.
+        """
+        if kernel.product is not None:
+            return not repeated and kernel_cost(kernel.product).flops <= _LEAST_TILED
+        return not repeated or all(s.size <= _LEAST_CALLED for s in kernel.results)
+
+    def emit(self, kernel: Kernel, buffers: Sequence[Buffer], scratch: Any, repeated: bool) -> None:
+        """The code of one of them, at the insertion point."""
+        if self._is_in_place(kernel, repeated):
+            _emit_plain(self.target, kernel, buffers, scratch, LoopNest())
+            return
+        if kernel.key not in self.functions:
+            made = f"{self.name}.{len(self.functions)}.{kernel.opcode}".replace("-", "_")
+            self.functions[kernel.key] = made
+            with ir.InsertionPoint(enclosing_function()):
+                emit_kernel(made, kernel, self.target)
+        passed = [buffers[n].memref for n in kernel.arguments]
+        passed += [b.memref for b in buffers[len(kernel.operands) :]]
+        passed += [] if scratch is None else [scratch]
+        func.CallOp([], self.functions[kernel.key], [*passed, index_value(0)])
 
 
 def _emit_code(
@@ -266,7 +290,7 @@ def workspace_shape(kernel: Kernel, target: Target, chunks: int = 1) -> Shape | 
     if convolution is not None:
         return Shape(convolution.out.element_type, (convolution.workspace_size(target),))
     if kernel.loop is not None:
-        return loop_workspace(kernel, partial(_workspace_inside, target))
+        return loop_workspace(kernel, _Inside("", target).workspace)
     return _plain_workspace(kernel)
 
 

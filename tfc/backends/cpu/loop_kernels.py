@@ -12,7 +12,8 @@ arrays are updated in place in any number of iterations. Values of few bytes hav
 own on the stack instead, which LLVM makes registers of.
 """
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer, memref_type
@@ -27,13 +28,16 @@ from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.literal import Literal
 from tfc.hlo.shape import PRED, S32, U8, Shape, leaves
 from tfc.passes.buffers import BufferAssignment, Slice, assign_buffers
+from tfc.passes.called import CONTROL, control_computations
 from tfc.passes.in_place import overwritable_in
 
-Emit = Callable[[Kernel, Sequence[Buffer], Any], None]  # (kernel, buffers, scratch memory or None)
-Workspace = Callable[[Kernel], Shape | None]
+# (kernel, buffers, scratch memory or None, whether the loop has several like it)
+Emit = Callable[[Kernel, Sequence[Buffer], Any, bool], None]
+Workspace = Callable[[Kernel, bool], Shape | None]  # (kernel, whether the loop has several like it)
 
 _ON_STACK = 256  # bytes of a value
 _STRAIGHT = 16  # elements that are copied one by one
+_MOST_ALIKE = 2  # kernels that are emitted in place each
 _ALIGNMENT = 64
 
 
@@ -70,11 +74,13 @@ def _plan_of(kernel: Kernel, workspace: Workspace) -> BufferAssignment:
     computation = kernel.computation
     known = computation.__dict__.get("_loop_plan")
     if known is None:
+        alike = _alike(computation)
 
         def needed(instruction: Instruction) -> int:
-            if is_silent(instruction):
+            if not _has_kernel(instruction):
                 return 0
-            shape = workspace(kernel_of(instruction))
+            inside = kernel_of(instruction)
+            shape = workspace(inside, alike[inside.key] > _MOST_ALIKE)
             return 0 if shape is None else shape.byte_size
 
         pairs = overwritable_in(computation)
@@ -83,6 +89,17 @@ def _plan_of(kernel: Kernel, workspace: Workspace) -> BufferAssignment:
         plan = assign_buffers(Module("loop", computation, attributes), needed)
         known = computation.__dict__["_loop_plan"] = plan
     return known
+
+
+def _has_kernel(instruction: Instruction) -> bool:
+    return not is_silent(instruction) and instruction.opcode not in CONTROL
+
+
+def _alike(computation: Computation) -> Counter[Hashable]:
+    """How many kernels that run in a loop's kernel are the same, by key."""
+    inside = control_computations(Module("loop", computation))
+    runs = (i for c in inside for i in c.instructions if _has_kernel(i))
+    return Counter(kernel_of(i).key for i in runs)
 
 
 class _Kept:
@@ -106,6 +123,7 @@ class _LoopEmitter:
 
     given: the bytes of each argument; donated ones are where their results are.
     stack: the bytes of values on the stack, by where the plan has them.
+    alike: how many kernels inside are the same, by key.
     """
 
     def __init__(
@@ -125,6 +143,7 @@ class _LoopEmitter:
         self.donated = dict(overwritable_in(kernel.computation))
         self.stack: dict[Slice, Any] = {}
         self.constants = dict(plan.constants)
+        self.alike = _alike(kernel.computation)
         assert set(kernel.in_place) <= set(self.donated.items())
 
     def emit(self) -> None:
@@ -211,15 +230,18 @@ class _LoopEmitter:
         in_place = tuple((n, held[s]) for n, s in enumerate(operands) if s in held)
         if in_place and instruction.opcode == "copy":
             return  # it is there already
+        key = kernel.key
         kernel = Kernel(kernel.computation, kernel.operands, kernel.results, in_place)
         passed = [self._buffer(operands[n], kernel.operand_shapes[n]) for n in kernel.arguments]
         made = [self._buffer(place, shape) for place, shape in zip(places, kernel.results)]
-        scratch, wanted = None, self.workspace(kernel)
+        repeated = self.alike[key] > _MOST_ALIKE
+        scratch, wanted = None, self.workspace(kernel, repeated)
         if wanted is not None:
             # What is empty may lie anywhere.
             place = self.plan.workspace.get(instruction, Slice("result"))
             scratch = self._buffer(place, wanted).memref
-        self.emit_inside(kernel, kernel.buffers([b.memref for b in (*passed, *made)]), scratch)
+        buffers = kernel.buffers([b.memref for b in (*passed, *made)])
+        self.emit_inside(kernel, buffers, scratch, repeated)
 
     def _move(self, source: Instruction, targets: Sequence[Slice]) -> None:
         """Copy each leaf of a value to its target, unless it is there already."""
