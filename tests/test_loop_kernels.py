@@ -336,6 +336,11 @@ def test_what_stays_steps_says_why():
     assert "moves 40000 bytes, which" in refusals(
         loop_of({"x": large}, f"  z = {large} negate(x)", "z")
     )
+    same = "same { x = f32[] parameter(0)\n  ROOT y = f32[] negate(x) }\n"
+    listed = ", ".join(["x"] * 70), ", ".join(["same"] * 70)
+    many = f"  z = f32[] conditional(i, {listed[0]}), branch_computations={{{listed[1]}}}"
+    (reason,) = LoopKernels().explain(loop_of({"x": "f32[]"}, many, "z", before=same))
+    assert "more than 64 kernels and branches" in reason
     outside = '  z = f32[] custom-call(x), custom_call_target="f"'
     assert "is run by a function outside" in refusals(loop_of({"x": "f32[]"}, outside, "z"))
 

@@ -42,7 +42,7 @@ from tfc.passes.cost import kernel_cost
 from tfc.passes.in_place import overwritable
 from tfc.passes.loop_state import elements, packed
 
-_MOST_KERNELS = 64
+_MOST_KERNELS = 64  # the parts of loops and conditionals inside counted, too
 _MOST_BYTES = 32 * 1024  # that a kernel moves: being called takes a hundredth of that time
 _MOST_OPERATIONS = 16 * 1024
 _MOST_FUNCTIONS = 1024  # exponentials and the like
@@ -101,10 +101,12 @@ def why_no_kernel(loop: Instruction) -> str | None:
             return f"{instruction.name or instruction.opcode} {reason}"
         if instruction.opcode == "constant":
             constants += instruction.array_shape.size if instruction.array_shape.rank else 0
-        elif not is_alias(instruction) and instruction.opcode not in ("parameter", *CONTROL):
+        elif instruction.opcode in CONTROL:
+            kernels += len(instruction.called_computations)
+        elif not is_alias(instruction) and instruction.opcode != "parameter":
             kernels += 1
         if kernels > _MOST_KERNELS:
-            return f"an iteration has more than {_MOST_KERNELS} kernels"
+            return f"it has more than {_MOST_KERNELS} kernels and branches"
         if constants > _MOST_CONSTANTS:
             return f"it has constants of more than {_MOST_CONSTANTS} elements"
     return None
