@@ -228,7 +228,7 @@ def test_the_steps_of_a_program_can_be_read():
         step = lambda i, a: tfc.cond(a[0] > 3, tnp.sort, lambda a: a + 1, a)  # noqa: E731
         return tfc.fori_loop(0, 30, step, x)
 
-    text = tfc.jit(program).lower(np.ones(64, np.float32)).compile().as_text("mlir")
+    text = tfc.jit(program).lower(np.ones(8192, np.float32)).compile().as_text("mlir")
     steps = dict(re.findall(r"^// +(\d+)  (.*)$", text, re.MULTILINE))
     places = re.findall(r"go to (\d+)", "\n".join(steps.values()))
     assert len(places) >= 3  # out of the loop, to a branch, back

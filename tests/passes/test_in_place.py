@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from counting import copies_in_loops
+from counting import AS_STEPS, copies_in_loops
 from hypothesis import given, settings
 from jax import lax
 
@@ -189,7 +189,7 @@ def test_updating_rows_writes_rows() -> None:
     shapes = jnp.zeros((700, 50)), jnp.zeros((1, 50))
     function = tfc.from_stablehlo(jax.jit(update_rows).lower(*shapes).as_text())
     assert copies_in_loops(function.hlo) == 0
-    text = emit_text(function.hlo, "mlir")
+    text = emit_text(function.hlo, "mlir", options=AS_STEPS)
     written = re.findall(r"memref\.store [^:]*: memref<35000xf32>", text)
     assert written
     for kernel in re.findall(r"func\.func private.*?\n  }\n", text, re.DOTALL):

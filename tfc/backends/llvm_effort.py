@@ -14,12 +14,14 @@ import llvmlite.binding as llvmlite
 class Effort(Enum):
     """What LLVM does for code; the most first."""
 
+    UNROLLED = "as in full, and unrolls short loops, so that what is in memory goes to registers"
     FULL = "makes vectors of loops, and all that prepares and follows it"
     VECTORS = "puts operations together, and allocates registers: it is made of vectors already"
     STEERING = "puts operations together: it calls what does the work"
     NONE = "makes code of it as it is"
 
 
+_LOOP_KERNEL = re.compile(r'define [^@]*@"?[-\w.$]+\.while"?\(')
 _CALL = re.compile(r"call \S+ @(?!llvm\.)")
 _STORED = re.compile(r"^  store (.)", re.MULTILINE)
 _MEMORY = re.compile(r" = load |^  store |@llvm\.(?![su](?:min|max)\.)", re.MULTILINE)
@@ -29,8 +31,11 @@ def effort_for(function: str) -> Effort:
     """The effort that a function's LLVM IR is worth.
 
     A function that only calls others, on indices that it computes, is steering. One that stores
-    nothing but whole vectors has no loop that LLVM could make vectors of.
+    nothing but whole vectors has no loop that LLVM could make vectors of. A kernel that is a whole
+    loop runs many times what it is made of.
     """
+    if _LOOP_KERNEL.match(function):
+        return Effort.UNROLLED
     if _CALL.search(function) and not _MEMORY.search(function):
         return Effort.STEERING
     return Effort.VECTORS if set(_STORED.findall(function)) == {"<"} else Effort.FULL
@@ -38,18 +43,19 @@ def effort_for(function: str) -> Effort:
 
 def codegen_level(effort: Effort) -> int:
     """The level for making machine code; with 0, registers hold nothing from block to block."""
-    return 3 if effort in (Effort.FULL, Effort.VECTORS) else 0
+    return 0 if effort in (Effort.STEERING, Effort.NONE) else 3
 
 
 def pass_manager(effort: Effort, machine: Any, is_gpu: bool) -> tuple[Any, Any]:
     """The passes over a module, for an effort that has any, and the builder to run them with."""
     # The CPU's kernels come with their tiles unrolled. What LLVM adds to that beyond making vectors
     # of loops doubles the time of compiling, and no kernel is measurably faster for it.
-    options = llvmlite.create_pipeline_tuning_options(speed_level=3 if is_gpu else 1)
+    unrolls = is_gpu or effort is Effort.UNROLLED
+    options = llvmlite.create_pipeline_tuning_options(speed_level=3 if unrolls else 1)
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
-    options.loop_unrolling = is_gpu
+    options.loop_unrolling = unrolls
     builder = llvmlite.create_pass_builder(machine, options)
-    if effort is Effort.FULL:
+    if effort in (Effort.UNROLLED, Effort.FULL):
         return builder.getModulePassManager(), builder
     passes = llvmlite.create_new_module_pass_manager()
     passes.add_always_inliner_pass()

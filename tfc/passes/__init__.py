@@ -23,6 +23,7 @@ from tfc.passes.input_projections import InputProjections
 from tfc.passes.kernel_kinds import LOOPS_ONLY, KernelKinds
 from tfc.passes.layout import Layouts
 from tfc.passes.loop_invariants import Invariants
+from tfc.passes.loop_kernels import LoopKernels
 from tfc.passes.loop_simplify import Loops
 from tfc.passes.motion import Motion
 from tfc.passes.multi_output import MultiOutput
@@ -85,6 +86,7 @@ _MADE = (
     Flatten,
     Copies,
     Schedule,
+    LoopKernels,
     Remat,
 )
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
@@ -133,6 +135,12 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("copies", "schedule", "copies makes computations anew, in an order of its own"),
     ("schedule", "remat", "what is needed at one time depends on the order"),
     ("flatten", "schedule", "flatten makes computations anew, in an order of its own"),
+    ("schedule", "loop-kernels", "what runs in a kernel is ordered as steps are, which it was"),
+    ("copies", "loop-kernels", "values that change places are copied while they are steps"),
+    ("flatten", "loop-kernels", "each loop's computations are its kernel's own"),
+    ("multi-output", "loop-kernels", "an iteration runs kernels, which must be formed"),
+    ("fusion", "loop-kernels", "an iteration runs kernels, which must be formed"),
+    ("loop-kernels", "remat", "what an iteration needs is scratch memory of its kernel"),
     ("fusion", "multi-output", "only kernels are merged, not their parts"),
     ("multi-output", "horizontal", "what shares elements is merged first"),
     ("horizontal", "copies", "a copy must stay the last thing that happens to a loop's state"),
@@ -185,6 +193,7 @@ def default_pipeline(
             Flatten(),
             Copies(),
             Schedule(),
+            *((LoopKernels(),) if kinds.whole_loops else ()),
             *([Remat(memory_limit)] if memory_limit else []),
         ),
         ORDERINGS,

@@ -35,6 +35,14 @@ def control_computations(module: Module) -> set[Computation]:
     return found
 
 
+def kernel_loop(computation: Computation) -> Instruction | None:
+    """The while that a kernel's computation runs as a whole (loop_kernels.py); None if it has none.
+
+    Its operand is a tuple of parameters and constants, and the root a tuple of its elements.
+    """
+    return next((i for i in computation.instructions if i.opcode == "while"), None)
+
+
 def refused(module: Module, refusals: Callable[[Computation], Iterable[object]]) -> tuple[str, ...]:
     """The refusals met in the computations that run as steps, as the lines that a pass explains."""
     control = control_computations(module)

@@ -102,9 +102,13 @@ def cost_analysis(module: Module, in_place: Container[Instruction] = ()) -> Cost
     )
 
 
-def kernel_cost(instruction: Instruction) -> KernelCost:
-    """The cost of one run of the kernel that an instruction becomes."""
-    return _kernel_cost(instruction, "", "", 1, False)
+def kernel_cost(instruction: Instruction, in_place: bool = False) -> KernelCost:
+    """The cost of one run of the kernel that an instruction becomes.
+
+    Args:
+        in_place: its result lies where the array does that it updates.
+    """
+    return _kernel_cost(instruction, "", "", 1, in_place)
 
 
 def _runs(module: Module) -> list[tuple[Computation, str, int]]:
@@ -178,6 +182,11 @@ def _arithmetic(instruction: Instruction) -> _Work:
             return _Work(flops=_window_work(instruction))
         case "map":
             return _repeated(instruction["to_apply"], size)
+        case "while":
+            return _repeated(instruction["body"], trip_count(instruction) or 1)
+        case "conditional":
+            once = (_repeated(c, 1) for c in instruction.called_computations)
+            return sum(once, _Work())
         case "scan":
             length = instruction.operands[0].array_shape.dims[instruction["dimensions"][0]]
             return _repeated(instruction["to_apply"], length)

@@ -3,6 +3,7 @@
     a = f32[8] add(x, y)                                    x or y
     f = f32[9] fusion(x, u, i): dynamic-update-slice(x, …)  x: only the updated part is written
     s = f32[4,8] sort(x)                                    x: a row is read before it is written
+    f = (f32[9]) fusion(x): while(x, …)                     x: what the loop begins with
 
 A loop writes each element of the arrays that it makes once, those of one place together. An operand
 may be overwritten if every element of it is read where that same place is written, whatever index
@@ -23,6 +24,7 @@ from tfc.hlo.indexing import Index, constant, variable
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import AnyShape, Shape, leaves
+from tfc.passes.called import kernel_loop
 from tfc.passes.fusible import is_elementwise, is_loop
 from tfc.passes.loop_spaces import nests
 from tfc.passes.row_plan import row_plan
@@ -43,7 +45,7 @@ def overwritable(instruction: Instruction) -> list[tuple[int, int]]:
         case "sort":
             return _lying_alike(instruction, len(instruction.operands))
         case "fusion":
-            return _of_fusion(instruction["calls"])
+            return overwritable_in(instruction["calls"])
         case _:
             return _of_loop(instruction, instruction.operands)
 
@@ -54,7 +56,11 @@ def _lying_alike(x: Instruction, count: int) -> list[tuple[int, int]]:
     return [(n, n) for n in range(count) if x.operands[n].shape == results[n]]
 
 
-def _of_fusion(called: Computation) -> list[tuple[int, int]]:
+def overwritable_in(called: Computation) -> list[tuple[int, int]]:
+    """The same for the kernel of a fusion."""
+    loop = kernel_loop(called)
+    if loop is not None:
+        return _of_kernel_loop(called, loop)
     root, plan = called.root, row_plan(called.root)
     results = root.operands if root.opcode == "tuple" else (root,)
     if plan is not None:
@@ -66,6 +72,20 @@ def _of_fusion(called: Computation) -> list[tuple[int, int]]:
     ends = list(accumulate((sum(1 for _ in leaves(r.shape)) for r in results), initial=0))
     number = {p: n for n, p in enumerate(called.parameters)}
     return sorted((number[p], ends[results.index(r)]) for p, r in pairs)
+
+
+def _of_kernel_loop(called: Computation, loop: Instruction) -> list[tuple[int, int]]:
+    """The state that a loop begins with may become what it ends with, unless it is wanted twice."""
+    inits = loop.operands[0].operands or loop.operands
+    number = {p: n for n, p in enumerate(called.parameters) if inits.count(p) == 1}
+    ended = [e.attributes.get("index", 0) for e in called.root.operands]
+    return [
+        (number[inits[k]], result)
+        for result, k in enumerate(ended)
+        if inits[k] in number
+        and inits[k].shape == called.root.operands[result].shape
+        and ended.count(k) == 1
+    ]
 
 
 def _are_loops(instructions: Iterable[Instruction]) -> bool:

@@ -1,9 +1,12 @@
 """Generators: tuples, calls, fusions, conditionals and loops."""
 
+import numpy as np
+
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import PRED, S32, Shape
 from tfc.testing.grower import ANY, Grower, generates
+from tfc.testing.values import random_array
 
 
 @generates("tuple")
@@ -55,18 +58,58 @@ def _conditional(g: Grower) -> Instruction:
     )  # fmt: skip
 
 
+_MOST_NESTED = 2
+
+
+class _Body(Grower):
+    """Makes the instructions of a loop's computation: its leaves are constants."""
+
+    def __init__(self, g: Grower, state: Instruction, depth: int):
+        super().__init__(g.draw, g.element_types, g.max_rank, g.zero, g.opcodes)
+        self.depth = depth
+        count = len(state.shape.elements)  # type: ignore[union-attr]
+        for number in range(count):
+            self.add(builder.instruction("get-tuple-element", [state], index=number))
+
+    def leaf(self, shape: Shape) -> Instruction:
+        """A constant of that shape."""
+        rng = np.random.default_rng(self.integer(0, 99))
+        return self.add(builder.constant(random_array(shape, rng, "whole")))
+
+    def grow(self, most: int) -> None:
+        """Make some instructions."""
+        usable = [o for o in self.opcodes if o != "while" or self.depth < _MOST_NESTED]
+        for _ in range(self.integer(0, most) if usable else 0):
+            self.make(self.pick(usable))
+
+
+def _goes_on(g: Grower, state: Instruction, depth: int) -> Computation:
+    """A condition that is false after a few iterations, or earlier."""
+    inside = _Body(g, state, depth)
+    count, limit, *_ = inside.pool
+    few = builder.binary("minimum", limit, builder.constant(g.integer(0, 5), S32))
+    test = builder.compare("LT", count, few)
+    if g.integer(0, 1):
+        inside.grow(2)
+        test = builder.binary("and", test, inside.scalar(PRED))
+    return Computation.make("condition", [state], test)
+
+
 @generates("while")
 def _while(g: Grower) -> Instruction:
-    x = g.operand(ANY)
-    zero = builder.constant(0, S32)
-    init = builder.instruction("tuple", [zero, x])
+    """A loop over a counter, a limit and some values, each of which becomes any of its shape."""
+    depth = g.depth + 1 if isinstance(g, _Body) else 0
+    values = [g.scalar(S32), *(g.operand(ANY) for _ in range(g.integer(1, 4)))]
+    init = builder.instruction("tuple", [builder.constant(0, S32), *values])
     state = builder.parameter(0, init.shape, "state")
-    count, value = (builder.instruction("get-tuple-element", [state], index=i) for i in range(2))
-    test = builder.compare("LT", count, builder.constant(g.integer(0, 3), S32))
+    inside = _Body(g, state, depth)
+    count, *_ = inside.pool
+    inside.grow(5)
     step = builder.binary("add", count, builder.constant(1, S32))
-    called = builder.instruction("call", [value], to_apply=_function(g, x.array_shape))
-    body = Computation.make("body", [state], builder.instruction("tuple", [step, called]))
-    loop = builder.instruction(
-        "while", [init], condition=Computation.make("condition", [state], test), body=body
-    )
-    return builder.instruction("get-tuple-element", [loop], index=1)
+    results = [step, *(inside.like(v.array_shape) for v in values)]
+    body = Computation.make("body", [state], builder.instruction("tuple", results))
+    test = _goes_on(g, builder.parameter(0, init.shape, "state"), depth)
+    loop = g.add(builder.instruction("while", [init], condition=test, body=body))
+    for number in range(1, len(values)):
+        g.add(builder.instruction("get-tuple-element", [loop], index=number))
+    return builder.instruction("get-tuple-element", [loop], index=len(values))

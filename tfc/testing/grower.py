@@ -20,10 +20,22 @@ ANY = frozenset({"pred", "signed", "unsigned", "float", "complex"})
 
 
 class Grower:
-    """Makes instructions over a pool of those made before."""
+    """Makes instructions over a pool of those made before.
 
-    def __init__(self, draw: Draw, element_types: Sequence[ElementType], max_rank: int, zero: bool):
+    Args:
+        opcodes: what the bodies of loops are grown from.
+    """
+
+    def __init__(
+        self,
+        draw: Draw,
+        element_types: Sequence[ElementType],
+        max_rank: int,
+        zero: bool,
+        opcodes: Sequence[str] = ("add", "compare", "conditional", "copy", "reverse"),
+    ):
         self.draw, self.element_types = draw, tuple(element_types)
+        self.opcodes = tuple(opcodes)
         self.max_rank, self.zero = max_rank, zero
         self.pool: list[Instruction] = []
         self.parameters: list[Instruction] = []

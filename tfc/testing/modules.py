@@ -66,7 +66,7 @@ def modules(
         opcodes: the ops to draw from; those without a meaning for `element_types` are left out.
         zero: whether dimensions of size zero occur.
     """
-    grower = Grower(draw, element_types, max_rank, zero)
+    grower = Grower(draw, element_types, max_rank, zero, available(opcodes, element_types))
     # Movement, contractions and control come as often as the many elementwise ops.
     usable = [o for o in available(opcodes, element_types)
               for _ in range(1 if OPS[o].elementwise else 3)]  # fmt: skip

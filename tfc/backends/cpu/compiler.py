@@ -40,6 +40,7 @@ KERNEL_KINDS = KernelKinds(
     rows=True,
     epilogues=True,
     several_results=True,
+    whole_loops=True,
     reducing_stores=True,
     selections=True,
     takes_layouts=has_tiled_code,

@@ -1,15 +1,18 @@
 """The CPU's choice of code for each kernel."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
+from tfc.backends.cpu.loop_kernels import emit_loop, loop_workspace
 from tfc.backends.mlir.bodies import emit_body
 from tfc.backends.mlir.convolution_kernels import convolution_of, emit_convolution_kernel
 from tfc.backends.mlir.convolution_spec import convolution_spec
 from tfc.backends.mlir.dot_kernels import around_product, emit_dot_kernel
-from tfc.backends.mlir.functions import make_internal, set_noalias
-from tfc.backends.mlir.kernels import Kernel, buffer_types, memref_type
+from tfc.backends.mlir.elements import Buffer
+from tfc.backends.mlir.functions import enclosing_function, make_internal, set_noalias
+from tfc.backends.mlir.kernels import Kernel, buffer_types, byte_types, memref_type
 from tfc.backends.mlir.loops import Chunk, LoopNest, SplitNest
 from tfc.backends.mlir.matmul import MatmulSpec
 from tfc.backends.mlir.matmul_schedule import Strides
@@ -30,14 +33,19 @@ from tfc.backends.mlir.triangular import (
     solve_workspace,
 )
 from tfc.backends.mlir.updates import emit_update
+from tfc.backends.mlir.vectors import index_value
 from tfc.backends.mlir.windows import emit_reduce_window, is_one_walk
 from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
+from tfc.passes.cost import kernel_cost
 from tfc.passes.dots import DotGroups, dot_groups, group_stride
 from tfc.passes.row_plan import row_plan
 from tfc.passes.sum_types import tiled_type
 from tfc.passes.window_edges import windows_in
+
+_LEAST_CALLED = 16  # elements that are made in a loop
+_LEAST_TILED = 512  # operations of a product in a loop, below which preparing tiles takes longer
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,7 @@ def emit_kernel(name: str, kernel: Kernel, target: Target, chunks: int = 1) -> N
     Raises:
         UnsupportedError: the CPU backend has no code for the kernel's root.
     """
-    types = buffer_types(kernel)
+    types = buffer_types(kernel) if kernel.loop is None else byte_types(kernel)
     scratch = workspace_shape(kernel, target, chunks)
     if scratch is not None:
         types.append(memref_type(scratch))
@@ -87,28 +95,92 @@ def emit_kernel(name: str, kernel: Kernel, target: Target, chunks: int = 1) -> N
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
         memrefs = list(block.arguments)[: len(types)]
-        chunk = Chunk(block.arguments[-1], chunks) if chunks > 1 else None
-        loops = SplitNest(chunk) if chunk else LoopNest()
-        buffers = kernel.buffers(memrefs)
-        sequential = SEQUENTIAL.get(kernel.root.opcode)
-        spec, convolution = matmul_of(kernel), convolution_of(kernel)
-        rows = row_plan(kernel.root) if kernel.product is None else None
-        if rows is not None:
-            emit_rows(rows, kernel, buffers, memrefs[-1] if scratch is not None else None, loops)
-        elif spec is not None:
-            emit_dot_kernel(spec, target, kernel, buffers, memrefs[-1], chunk)
-        elif convolution is not None:
-            emit_convolution_kernel(convolution, target, kernel, buffers, memrefs[-1], chunk)
-        elif _is_pooling_gradient(kernel):
-            emit_pooling_gradient(kernel, buffers, target, loops)
-        elif sequential is not None:
-            extra = [memrefs[-1]] if scratch is not None else []
-            if sequential.shared is not None:
-                extra.append(loops)
-            sequential.emit(kernel, buffers, *extra)
+        memory = memrefs.pop() if scratch is not None else None
+        if kernel.loop is not None:
+            inside = _Inside(name, target)
+            emit_loop(kernel, memrefs, memory, inside.workspace, inside.emit)
         else:
-            emit_body(kernel, buffers, loops, flat=False)
+            chunk = Chunk(block.arguments[-1], chunks) if chunks > 1 else None
+            _emit_code(target, kernel, kernel.buffers(memrefs), memory, chunk)
         func.return_([])
+
+
+@dataclass
+class _Inside:
+    """The kernels that a loop's kernel runs: emitted in place, or as functions that it calls.
+
+    functions: the names of those so far.
+    """
+
+    name: str
+    target: Target
+    functions: dict[Hashable, str] = field(default_factory=dict)
+
+    def workspace(self, kernel: Kernel, repeated: bool) -> Shape | None:
+        """The scratch memory of one of them."""
+        in_place = self._is_in_place(kernel, repeated)
+        return _plain_workspace(kernel) if in_place else workspace_shape(kernel, self.target)
+
+    def _is_in_place(self, kernel: Kernel, repeated: bool) -> bool:
+        """False for tiled products, and for arrays that are made several times in the same way.
+
+        These take longer than a call, and much longer to compile in each place.
+        """
+        if kernel.product is not None:
+            return not repeated and kernel_cost(kernel.product).flops <= _LEAST_TILED
+        return not repeated or all(s.size <= _LEAST_CALLED for s in kernel.results)
+
+    def emit(self, kernel: Kernel, buffers: Sequence[Buffer], scratch: Any, repeated: bool) -> None:
+        """The code of one of them, at the insertion point."""
+        if self._is_in_place(kernel, repeated):
+            _emit_plain(self.target, kernel, buffers, scratch, LoopNest())
+            return
+        if kernel.key not in self.functions:
+            made = f"{self.name}.{len(self.functions)}.{kernel.opcode}".replace("-", "_")
+            self.functions[kernel.key] = made
+            with ir.InsertionPoint(enclosing_function()):
+                emit_kernel(made, kernel, self.target)
+        passed = [buffers[n].memref for n in kernel.arguments]
+        passed += [b.memref for b in buffers[len(kernel.operands) :]]
+        passed += [] if scratch is None else [scratch]
+        func.CallOp([], self.functions[kernel.key], [*passed, index_value(0)])
+
+
+def _emit_code(
+    target: Target, kernel: Kernel, buffers: Sequence[Buffer], scratch: Any, chunk: Chunk | None
+) -> None:
+    """The code of a kernel, at the insertion point."""
+    spec, convolution = matmul_of(kernel), convolution_of(kernel)
+    if spec is not None:
+        emit_dot_kernel(spec, target, kernel, buffers, scratch, chunk)
+    elif convolution is not None:
+        emit_convolution_kernel(convolution, target, kernel, buffers, scratch, chunk)
+    else:
+        loops = SplitNest(chunk) if chunk else LoopNest()
+        _emit_plain(target, kernel, buffers, scratch, loops)
+
+
+def _emit_plain(
+    target: Target,
+    kernel: Kernel,
+    buffers: Sequence[Buffer],
+    scratch: Any,
+    loops: LoopNest,
+) -> None:
+    """The code of any kernel that is not tiled, at the insertion point."""
+    sequential = SEQUENTIAL.get(kernel.root.opcode)
+    rows = row_plan(kernel.root) if kernel.product is None else None
+    if rows is not None:
+        emit_rows(rows, kernel, buffers, scratch, loops)
+    elif _is_pooling_gradient(kernel):
+        emit_pooling_gradient(kernel, buffers, target, loops)
+    elif sequential is not None:
+        extra = [scratch] if scratch is not None else []
+        if sequential.shared is not None:
+            extra.append(loops)
+        sequential.emit(kernel, buffers, *extra)
+    else:
+        emit_body(kernel, buffers, loops, flat=False)
 
 
 def matmul_spec(root: Instruction) -> MatmulSpec | None:
@@ -198,6 +270,8 @@ def chunk_count(kernel: Kernel, target: Target, cores: int, most: int) -> int:
         return product_chunks(spec, target, cores, most)
     if convolution is not None:
         return convolution_chunks(convolution, target, cores, most)
+    if kernel.loop is not None:
+        return 1
     sequential = SEQUENTIAL.get(kernel.root.opcode)
     if _is_pooling_gradient(kernel):
         return most
@@ -215,6 +289,13 @@ def workspace_shape(kernel: Kernel, target: Target, chunks: int = 1) -> Shape | 
     convolution = convolution_of(kernel)
     if convolution is not None:
         return Shape(convolution.out.element_type, (convolution.workspace_size(target),))
+    if kernel.loop is not None:
+        return loop_workspace(kernel, _Inside("", target).workspace)
+    return _plain_workspace(kernel)
+
+
+def _plain_workspace(kernel: Kernel) -> Shape | None:
+    """The scratch memory of a kernel that is not tiled."""
     root = kernel.root
     rows = row_plan(root) if kernel.product is None else None
     if rows is not None:

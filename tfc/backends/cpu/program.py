@@ -188,7 +188,7 @@ class _ProgramEmitter:
 
     def _emit_kernel(self, instruction: Instruction, kernel: Kernel) -> Shared:
         """Emit the function of a kernel."""
-        name = f"{self.name}.{len(self.kernels)}.{kernel.root.opcode}".replace("-", "_")
+        name = f"{self.name}.{len(self.kernels)}.{kernel.opcode}".replace("-", "_")
         chunks = chunks_of(instruction, self.target, self.cores)
         if self.take is not None and self.kernels and len(self.kernels) % _TOGETHER == 0:
             self._pass_on(self.take)

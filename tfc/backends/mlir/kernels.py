@@ -31,10 +31,11 @@ from tfc.backends.mlir.vectors import Position, index_value
 from tfc.hlo.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.indexing import Index, variable
 from tfc.hlo.ir import Attributes, Computation, Instruction
-from tfc.hlo.shape import PRED, Shape, TupleShape, leaves
+from tfc.hlo.shape import PRED, U8, Shape, TupleShape, leaves
 from tfc.hlo.structure import structure
 from tfc.hlo.sums import kernel_sum_type
 from tfc.passes.aliases import is_alias
+from tfc.passes.called import kernel_loop
 from tfc.passes.products import product_in, root_index
 
 Body = Callable[[Sequence[Any]], None]
@@ -72,6 +73,16 @@ class Kernel:
     def product(self) -> Instruction | None:
         """The dot or convolution that is part of the kernel, or all of it."""
         return product_in(self.computation)
+
+    @cached_property
+    def loop(self) -> Instruction | None:
+        """The while that the kernel runs as a whole, if it does."""
+        return kernel_loop(self.computation)
+
+    @property
+    def opcode(self) -> str:
+        """What its function is called after."""
+        return self.root.opcode if self.loop is None else "while"
 
     @property
     def operand_shapes(self) -> tuple[Shape, ...]:
@@ -139,6 +150,12 @@ def buffer_types(kernel: Kernel) -> list[Any]:
     """The memref types of a kernel's arguments and results: flat, with static sizes."""
     shapes = [kernel.operands[n].array_shape for n in kernel.arguments]
     return [memref_type(s) for s in (*shapes, *kernel.results)]
+
+
+def byte_types(kernel: Kernel) -> list[Any]:
+    """The same as memory of bytes, for code that puts arrays of several types there."""
+    shapes = [kernel.operands[n].array_shape for n in kernel.arguments]
+    return [memref_type(Shape(U8, (s.byte_size,))) for s in (*shapes, *kernel.results)]
 
 
 def emit_elementwise(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:
