@@ -7,8 +7,9 @@ from rich.console import Console
 
 from tfc.errors import TfcError
 from tfc.hlo.op import OPS
-from tfc.testing.fuzz import Report, fuzz
+from tfc.testing.fuzz import fuzz
 from tfc.testing.modules import OPCODES
+from tfc.testing.report import Report
 
 
 def run(
@@ -39,7 +40,7 @@ def run(
         )
     for failure in report.failures:
         print(f"{failure.path}: {failure.reason}")
-    drawn = sum(1 for o in chosen if report.opcodes[o])
+    drawn = sum(1 for o in chosen if report.drawn[o])
     print(
         f"{report.programs} programs of {drawn} operations in {time.monotonic() - start:.0f} s: "
         + (f"{len(report.failures)} mismatches" if report.failures else "no mismatch")

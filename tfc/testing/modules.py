@@ -56,6 +56,7 @@ def modules(
     opcodes: Sequence[str] = OPCODES,
     max_rank: int = 3,
     zero: bool = True,
+    turned: bool = False,
 ) -> Module:
     """A well-typed module of about `max_instructions` at most.
 
@@ -65,8 +66,10 @@ def modules(
     Args:
         opcodes: the ops to draw from; those without a meaning for `element_types` are left out.
         zero: whether dimensions of size zero occur.
+        turned: whether operands are at times transposed temporaries (see Grower).
     """
-    grower = Grower(draw, element_types, max_rank, zero, available(opcodes, element_types))
+    usable = available(opcodes, element_types)
+    grower = Grower(draw, element_types, max_rank, zero, usable, turned)
     # Movement, contractions and control come as often as the many elementwise ops.
     usable = [o for o in available(opcodes, element_types)
               for _ in range(1 if OPS[o].elementwise else 3)]  # fmt: skip
