@@ -40,6 +40,12 @@ STATEFUL = frozenset(op.name for op in OPS.values() if op.side_effect is not nev
 ELEMENTWISE = tuple(op.name for op in OPS.values() if op.elementwise)
 OPCODES = tuple(dict.fromkeys(o for o in (*GENERATORS, *ELEMENTWISE) if o not in STATEFUL))
 
+# What reads and writes its operands in an order of its own: transposed ones matter most to these.
+ORDERED = frozenset({
+    "concatenate", "convolution", "dot", "dynamic-slice", "dynamic-update-slice", "gather", "pad",
+    "reduce", "reduce-window", "scatter", "sort", "topk",
+})  # fmt: skip
+
 
 def available(opcodes: Sequence[str], element_types: Sequence[ElementType]) -> list[str]:
     """The opcodes that have a meaning for at least one of the element types."""
@@ -72,7 +78,8 @@ def modules(
     grower = Grower(draw, element_types, max_rank, zero, usable, turned)
     # Movement, contractions and control come as often as the many elementwise ops.
     usable = [o for o in available(opcodes, element_types)
-              for _ in range(1 if OPS[o].elementwise else 3)]  # fmt: skip
+              for _ in range(1 if OPS[o].elementwise else 12 if turned and o in ORDERED else 3)
+              ]  # fmt: skip
     for opcode in draw(st.lists(st.sampled_from(usable), min_size=1, max_size=max_instructions)):
         grower.make(opcode)
     root = grower.pool[-1]
