@@ -26,7 +26,7 @@ from tfc.hlo.printer import print_module
 from tfc.hlo.shape import ELEMENT_TYPES, ElementType
 from tfc.hlo.verifier import verify
 from tfc.testing.compare import flat, mismatch
-from tfc.testing.layouts import program_text, with_layouts
+from tfc.testing.layouts import with_entry_layout, with_layouts
 from tfc.testing.modules import OPCODES, modules
 from tfc.testing.report import Failure, Outcome, Report, described, outcome_of, reason_of
 from tfc.testing.shrinking import shrink
@@ -52,9 +52,11 @@ def programs(
     opcodes: Sequence[str] = OPCODES,
 ) -> str:
     """The text of a random module with transposed temporaries and layouts stated at random."""
-    turned = draw(st.booleans())
+    turned, of_values, of_entry = (draw(st.booleans()) for _ in range(3))
     module = draw(modules(size, element_types, opcodes, turned=turned))
-    return program_text(draw, with_layouts(draw, module))
+    if of_values:
+        module = with_layouts(draw, module)
+    return with_entry_layout(draw, module) if of_entry else print_module(module)
 
 
 class _Ended(KeyboardInterrupt):
@@ -76,6 +78,24 @@ class _Program:
 
     def described(self, reason: str) -> str:
         return described(self.text, self.module, self.arguments, reason)
+
+
+def drawing(count: int) -> settings:
+    """The settings of a search that only draws, so many examples."""
+    return settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        phases=(Phase.generate,),
+        suppress_health_check=[
+            HealthCheck.too_slow,
+            HealthCheck.data_too_large,
+            HealthCheck.filter_too_much,
+            HealthCheck.large_base_example,
+        ],
+        verbosity=Verbosity.quiet,
+        print_blob=False,
+    )
 
 
 def fuzz(
@@ -122,22 +142,8 @@ class _Search:
     failed: _Program | None = None
 
     def run(self, strategy: st.SearchStrategy[str], number: int) -> None:
-        quiet = settings(
-            max_examples=ROUND,
-            deadline=None,
-            database=None,
-            phases=(Phase.generate,),
-            suppress_health_check=[
-                HealthCheck.too_slow,
-                HealthCheck.data_too_large,
-                HealthCheck.filter_too_much,
-                HealthCheck.large_base_example,
-            ],
-            verbosity=Verbosity.quiet,
-            print_blob=False,
-        )
         kinds = st.sampled_from(["normal", "whole", "special"])
-        test = seed(number)(quiet(given(strategy, st.integers(0, 1000), kinds)(self._one)))
+        test = seed(number)(drawing(ROUND)(given(strategy, st.integers(0, 1000), kinds)(self._one)))
         with suppress(_Ended):
             test()
         if self.failed is not None:

@@ -78,7 +78,7 @@ def modules(
     grower = Grower(draw, element_types, max_rank, zero, usable, turned)
     # Movement, contractions and control come as often as the many elementwise ops.
     usable = [o for o in available(opcodes, element_types)
-              for _ in range(1 if OPS[o].elementwise else 12 if turned and o in ORDERED else 3)
+              for _ in range(1 if OPS[o].elementwise else 20 if turned and o in ORDERED else 3)
               ]  # fmt: skip
     for opcode in draw(st.lists(st.sampled_from(usable), min_size=1, max_size=max_instructions)):
         grower.make(opcode)

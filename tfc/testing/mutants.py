@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis import given, seed
 from hypothesis import strategies as st
 
 from tfc.compiler import compile as compile_module
@@ -24,7 +24,7 @@ from tfc.hlo.printer import print_module
 from tfc.hlo.shape import ELEMENT_TYPES, AnyShape, leaves
 from tfc.testing.apart import Apart, Gone, Say
 from tfc.testing.compare import flat, mismatch
-from tfc.testing.fuzz import TYPE_SETS, programs
+from tfc.testing.fuzz import TYPE_SETS, drawing, programs
 from tfc.testing.modules import STATEFUL
 from tfc.testing.mutations import mutated, plain_text
 from tfc.testing.one_meaning import order_matters
@@ -57,11 +57,9 @@ def corpus(folder: Path | None, number: int) -> list[str]:
     texts = list(_cases(folder)) if folder else []
     if folder and not texts:
         raise TfcError(f"{folder} has no .hlo file with a program in it")
-    quiet = settings(max_examples=GROWN, deadline=None, database=None, phases=(Phase.generate,),
-                     suppress_health_check=list(HealthCheck), verbosity=Verbosity.quiet)  # fmt: skip
     types = [[ELEMENT_TYPES[n] for n in names] for names in TYPE_SETS]
     grown = st.one_of([programs(8, chosen) for chosen in types])
-    seed(number)(quiet(given(grown)(lambda text: texts.append(plain_text(parse(text))))))()
+    seed(number)(drawing(GROWN)(given(grown)(lambda text: texts.append(plain_text(parse(text))))))()
     return texts
 
 

@@ -291,7 +291,9 @@ def _temporary(lines: list[str], rng: random.Random) -> None:
         for suffix, dimensions in (("a", order), ("b", back)):
             listed = ",".join(map(str, dimensions))
             shape = made.shape  # set right when the text is repaired
-            added.append(f"  {name}{suffix} = {shape} transpose({operand}), dimensions={{{listed}}}")
+            added.append(
+                f"  {name}{suffix} = {shape} transpose({operand}), dimensions={{{listed}}}"
+            )
             operand = name + suffix
     added.append(f"  {name} = {made.shape} {rng.choice(('negate', 'copy', 'not'))}({operand})")
     inside = f"{line.inside[: match.start()]}{name}{line.inside[match.end() :]}"

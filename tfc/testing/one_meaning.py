@@ -65,9 +65,7 @@ def _samples(parameters: Sequence[Instruction]) -> list[Sample]:
         values = [random_array(s, rng, "special" if n % 2 else "whole") for s in shapes]
         made.append(tuple(values))
     floats = [s.element_type.is_float for p in parameters for s in leaves(p.shape)]
-    nan = tuple(
-        np.full_like(v, np.nan) if is_float else v for v, is_float in zip(made[0], floats)
-    )
+    nan = tuple(np.full_like(v, np.nan) if is_float else v for v, is_float in zip(made[0], floats))
     return [*made, nan]
 
 
@@ -121,10 +119,7 @@ def _is_order(before: Computation) -> bool:
         pairs = [value for pair in zip(a, b) for value in pair]
         return bool(evaluate_computation(before, pairs))
 
-    less = {
-        (i, j): comes_before(a, b)
-        for (i, a), (j, b) in product(enumerate(samples), repeat=2)
-    }
+    less = {(i, j): comes_before(a, b) for (i, a), (j, b) in product(enumerate(samples), repeat=2)}
     for i, j, k in product(range(len(samples)), repeat=3):
         if less[i, j] and less[j, i]:
             return False

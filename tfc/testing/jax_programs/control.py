@@ -1,14 +1,15 @@
 """Calls: branches, loops, transformations of functions, and random numbers."""
 
-from tfc.testing.jax_programs.program import Name, Ref, Type
-from tfc.testing.jax_programs.writer import ANY, FLOAT, INT, NUMBER, REAL, Writer, calls
+from tfc.testing.jax_programs.program import Ref, Type
+from tfc.testing.jax_programs.writer import ANY, FLOAT, INT, NUMBER, REAL, Writer, calls, listed
 
 # What has a derivative everywhere, or nearly.
-SMOOTH = """jnp.sin jnp.cos jnp.tanh jnp.multiply jnp.add jnp.subtract jax.nn.sigmoid jax.nn.softmax
-    jnp.transpose jnp.sum jnp.cumsum jnp.sort jnp.matmul jnp.flip jnp.roll jnp.take jnp.where
+SMOOTH = listed("""jnp.sin jnp.cos jnp.tanh jnp.multiply jnp.add jnp.subtract jax.nn.sigmoid
+    jax.nn.softmax jnp.transpose jnp.sum jnp.cumsum jnp.sort jnp.matmul jnp.flip jnp.roll jnp.take
+    jnp.where
     jnp.concatenate jnp.pad jnp.reshape jnp.exp2 jnp.square jnp.einsum jax.nn.softplus jnp.max
     lax.dynamic_slice jnp.mean helpers.rows jnp.tril jnp.expand_dims lax.dynamic_update_slice
-    helpers.at_last lax.slice jnp.broadcast_to jnp.swapaxes""".split()
+    helpers.at_last lax.slice jnp.broadcast_to jnp.swapaxes""")
 
 
 @calls("lax.cond")

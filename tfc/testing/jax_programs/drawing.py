@@ -9,7 +9,7 @@ import numpy as np
 from tfc.hlo.shape import Shape, element_type_of
 from tfc.testing.jax_programs import control, elementwise, movement, reductions
 from tfc.testing.jax_programs.program import Function, Type, operands
-from tfc.testing.jax_programs.writer import FUNCTIONS, NAMES, Writer
+from tfc.testing.jax_programs.writer import FUNCTIONS, NAMES, Writer, listed
 from tfc.testing.values import random_array
 
 FAMILIES = (elementwise, movement, reductions, control)
@@ -22,9 +22,16 @@ DTYPE_SETS = (
     ("float32", "complex64", "int32", "bool"),
     ("int8", "uint8", "int16", "int32", "float16", "float32"),
 )
+# What reads its operands in an order of its own, where those that are transposed matter most.
+ORDERED = frozenset(
+    listed("""jnp.argsort lax.sort lax.top_k jnp.lexsort jax.random.permutation jnp.median
+    jnp.take_along_axis helpers.at helpers.at_last lax.cond lax.scan lax.fori_loop jax.vmap jax.grad
+    jnp.argmax jnp.argmin""")
+)
 # Elementwise functions are many, and each is drawn less often than the others.
 NAMES += [n for n, make in FUNCTIONS.items()
-          for _ in range(1 if make.__module__ == elementwise.__name__ else 3)]  # fmt: skip
+          for _ in range(1 if make.__module__ == elementwise.__name__
+                         else 8 if n in ORDERED else 2)]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class Program:
         return [random_array(s, rng, self.kind) for s in shapes]
 
 
-def draw(rng: random.Random, size: int = 10) -> Program:
+def draw(rng: random.Random, size: int = 8) -> Program:
     """A program of about `size` calls at most."""
     dtypes = rng.choice(DTYPE_SETS)
     wide = any("64" in d and "complex" not in d for d in dtypes)
@@ -63,9 +70,7 @@ def draw(rng: random.Random, size: int = 10) -> Program:
     return Program(function, rng.randrange(1000), kind, wide)
 
 
-def _parameters(
-    rng: random.Random, dtypes: tuple[str, ...], sizes: tuple[int, ...]
-) -> list[Type]:
+def _parameters(rng: random.Random, dtypes: tuple[str, ...], sizes: tuple[int, ...]) -> list[Type]:
     """A square matrix, whole numbers, and something else."""
     side = rng.choice(sizes)
     dims = [rng.choice(sizes) for _ in range(rng.randint(0, 3))]

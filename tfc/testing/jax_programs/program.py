@@ -59,7 +59,7 @@ class Step:
     type: Type
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # JAX hashes what it traces, and lists have no hash
 class Function:
     """Steps over parameters; several results are a tuple."""
 

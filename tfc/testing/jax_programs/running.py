@@ -35,7 +35,7 @@ def fuzz_jax(
     out_dir: Path,
     *,
     backend: str = "cpu",
-    size: int = 10,
+    size: int = 8,
     progress: Callable[[Report], None] = lambda report: None,
 ) -> Report:
     """Run random JAX programs until the time is over, and write those that go wrong, made small.
@@ -152,5 +152,3 @@ def _script(program: Program, reason: str) -> str:
         "for a, b in zip(got if isinstance(got, tuple) else (got,), wanted):",
         "    print(np.array_equal(a, b), a, b, sep='\\n')", "",
     ])  # fmt: skip
-
-

@@ -34,9 +34,9 @@ def simpler(function: Function) -> Iterator[Function]:
     for number in range(count, total):
         if (number,) != function.results:
             yield trimmed(replace(function, results=(number,)))
-    trimmed_as_is = trimmed(function)
-    if trimmed_as_is != function:
-        yield trimmed_as_is
+    without = trimmed(function)
+    if len(without.types) < len(function.types):
+        yield without
     yield from with_parameters(function)
     yield from with_operands(function)
     yield from with_simpler_arguments(function)
@@ -135,5 +135,3 @@ def _substituted(argument: object, old: Function, new: Function):
     if isinstance(argument, (tuple, list)):
         return type(argument)(_substituted(a, old, new) for a in argument)
     return argument
-
-

@@ -2,6 +2,8 @@
 
 import random
 from collections.abc import Callable, Sequence
+from itertools import permutations
+from math import prod
 from typing import Any
 
 import jax
@@ -30,11 +32,16 @@ class Refused(Exception):
     """No call can be drawn here, or JAX does not take the one that was."""
 
 
-def calls(names: str, times: int = 1) -> Callable[[Make], Make]:
+def listed(names: str) -> list[str]:
+    """Names with blanks between them."""
+    return names.split()
+
+
+def calls(names: str) -> Callable[[Make], Make]:
     """Add functions, named with blanks between them, that are drawn in one way."""
 
     def add(make: Make) -> Make:
-        for name in names.split():
+        for name in listed(names):
             assert name not in FUNCTIONS, name
             FUNCTIONS[name] = make
         return make
@@ -128,14 +135,16 @@ class Writer:
     def _turned(self, ref: Ref, dims: Any) -> Ref:
         """The value, or at times a transpose of it after or before something elementwise."""
         type_ = self.type_of(ref)
-        if len(type_.dims) < 2 or not self.chance(0.3):
+        if len(type_.dims) < 2 or not self.chance(0.4):
             return ref
-        order = self.rng.sample(range(len(type_.dims)), len(type_.dims))
-        if dims is not None and tuple(type_.dims[d] for d in order) != dims:
+        orders = [o for o in permutations(range(len(type_.dims))) if list(o) != sorted(o)]
+        if dims is not None:
+            orders = [o for o in orders if tuple(type_.dims[d] for d in o) == dims]
+        if not orders:
             return ref
         made = self._changed(ref) if self.chance(0.5) else ref
-        made = self.call("jnp.transpose", made, tuple(order))
-        return self._changed(made) if self.chance(0.5) else made
+        made = self.call("jnp.transpose", made, self.pick(orders))
+        return self._changed(made) if self.chance(0.7) else made
 
     def _changed(self, ref: Ref) -> Ref:
         kind = KINDS[self.type_of(ref).dtype]
@@ -158,16 +167,17 @@ class Writer:
         types = self.types
         operands = [t.spec for t in types]
         try:
-            made = jax.eval_shape(lambda *values: call(step, values), *operands)
+            made: Any = jax.eval_shape(lambda *values: call(step, values), *operands)
         except Exception as error:  # of JAX, which checks what is drawn at random
             raise Refused(f"{function}: {error}") from None
         if isinstance(made, (tuple, list)) and made and element is None:
             return self.call(
                 function, *arguments, element=self.rng.randrange(len(made)), **keywords
             )
-        if not hasattr(made, "dtype") or made.dtype.name not in KINDS or made.size > LARGEST:
+        shape, dtype = tuple(getattr(made, "shape", ())), getattr(made, "dtype", None)
+        if dtype is None or dtype.name not in KINDS or prod(shape) > LARGEST:
             raise Refused(f"{function} gives {made}")
-        type_ = Type(tuple(made.shape), made.dtype.name)
+        type_ = Type(shape, dtype.name)
         self.steps.append(Step(function, arguments, named, element, type_))
         return Ref(len(types))
 
