@@ -37,6 +37,8 @@ def _order_matters(instruction: Instruction) -> str:
         combine = instruction["to_apply"]
         if not (_is_associative(combine) and _is_commutative(combine)):
             return "its reduction depends on the order of the elements"
+        if _rounds_a_lot(combine):
+            return "its sum of 8-bit floats rounds as the order of the elements has it"
     if instruction.opcode == "scatter" and not _is_associative(instruction["to_apply"]):
         return "its scatter depends on the order of the updates"
     if instruction.opcode == "select-and-scatter":
@@ -88,6 +90,13 @@ def _alike(left: Sample, right: Sample) -> bool:
         if not np.all(near | ~np.isfinite(x) | ~np.isfinite(y)):
             return False
     return True
+
+
+def _rounds_a_lot(combine: Computation) -> bool:
+    """Whether so few bits are kept that another order may give a result of another size."""
+    types = [s.element_type for p in combine.parameters for s in leaves(p.shape)]
+    narrow = any(t.is_float and t.bits <= 8 for t in types)
+    return narrow and combine.root.opcode not in ("maximum", "minimum")
 
 
 def _halves(combine: Computation) -> list[Sample]:

@@ -11,7 +11,7 @@ from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Module, retarget
 from tfc.hlo.shape import AnyShape, Shape, TupleShape, row_major
 
-SECONDS = 20.0  # for making one program small
+SECONDS = 60.0  # for making one program small
 
 
 def shrink(module: Module, fails: Callable[[Module], bool], seconds: float = SECONDS) -> Module:
