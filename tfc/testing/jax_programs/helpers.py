@@ -103,9 +103,24 @@ def segments(reduce: Callable[..., Any], x: Array, places: Array, count: int) ->
     return reduce(x, places, num_segments=count)
 
 
-def window(x: Array, combine: Callable[..., Any], start: Any, *shape: Any) -> Array:
-    """A reduction over windows: their dimensions, strides and padding."""
-    return lax.reduce_window(x, jnp.asarray(start, x.dtype), combine, *shape)
+def _identity(method: str, x: Array) -> Array:
+    """What changes nothing when it is combined: with another start, any result is right."""
+    if method == "add":
+        return jnp.zeros((), x.dtype)
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        return jnp.asarray(-jnp.inf if method == "max" else jnp.inf, x.dtype)
+    limits = jnp.iinfo(x.dtype)
+    return jnp.asarray(limits.min if method == "max" else limits.max, x.dtype)
+
+
+def reduced(x: Array, method: str, axes: Sequence[int]) -> Array:
+    """A reduction by add, max or min."""
+    return lax.reduce(x, _identity(method, x), getattr(lax, method), axes)
+
+
+def window(x: Array, method: str, *shape: Any) -> Array:
+    """A reduction by add, max or min over windows: their dimensions, strides and padding."""
+    return lax.reduce_window(x, _identity(method, x), getattr(lax, method), *shape)
 
 
 def convolved(x: Array, kernel: Array, strides: Any, padding: Any, dilation: Any) -> Array:

@@ -56,10 +56,7 @@ def _softmax(w: Writer, name: str) -> None:
 @calls("lax.reduce")
 def _reduce(w: Writer, name: str) -> None:
     x = w.value(REAL, low=1)
-    dtype = w.type_of(x).dtype
-    zero = w.call("jnp.zeros", (), Name(f"jnp.{dtype}"))
-    combine = Name(w.pick(("lax.add", "lax.max", "lax.min")))
-    w.call(name, x, zero, combine, (w.axis(x),))
+    w.call("helpers.reduced", x, w.pick(("add", "max", "min")), (w.axis(x),))
 
 
 @calls("jnp.cumsum jnp.cumprod jnp.nancumsum")
@@ -221,9 +218,8 @@ def _window(w: Writer, name: str) -> None:
     x = w.value(REAL, low=1, high=3)
     rank = len(w.type_of(x).dims)
     size, strides = (tuple(w.rng.randint(1, 2) for _ in range(rank)) for _ in range(2))
-    combine = Name(w.pick(("lax.add", "lax.max", "lax.min")))
-    w.call("helpers.window", x, combine, w.rng.randint(0, 1), size, strides,
-           w.pick(("SAME", "VALID")))  # fmt: skip
+    method, padding = w.pick(("add", "max", "min")), w.pick(("SAME", "VALID"))
+    w.call("helpers.window", x, method, size, strides, padding)
 
 
 @calls("""jnp.fft.fft jnp.fft.ifft jnp.fft.rfft jnp.fft.irfft jnp.fft.fft2 jnp.fft.fftshift""")
