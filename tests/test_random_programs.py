@@ -25,7 +25,7 @@ from tfc.testing.modules import ORDERED
 from tfc.testing.mutants import Mutant, corpus, draw_mutant, run_mutant
 from tfc.testing.one_meaning import order_matters
 from tfc.testing.report import Outcome, outcome_of
-from tfc.testing.shrinking import shrink
+from tfc.testing.shrinking import shrink, shrink_lines
 from tfc.testing.values import Draw
 
 FILES = Path(__file__).parent / "files"
@@ -151,6 +151,11 @@ def test_a_program_is_made_as_small_as_what_fails_in_it(opcode: str, most: int):
 def test_a_layout_that_matters_stays_when_a_program_is_made_small():
     small = shrink(parse(BUSY), lambda m: "tuple" in str(m) and is_laid_out(m.entry.root))
     assert [i.opcode for i in small.entry.instructions] == ["parameter", "tuple"]
+
+
+def test_a_text_that_is_no_program_is_made_small_by_lines():
+    text = shrink_lines(BUSY, lambda text: "negate(x)" in text and "ENTRY" in text)
+    assert text.count("\n") == 1
 
 
 def test_mutants_are_the_same_for_a_seed_and_most_changes_leave_a_program():

@@ -29,7 +29,7 @@ from tfc.testing.modules import STATEFUL
 from tfc.testing.mutations import mutated, plain_text
 from tfc.testing.one_meaning import order_matters
 from tfc.testing.report import Failure, Outcome, Report, described, outcome_of, reason_of
-from tfc.testing.shrinking import shrink
+from tfc.testing.shrinking import shrink, shrink_lines
 from tfc.testing.values import arguments_for
 
 GROWN = 60  # programs of the grower in the corpus
@@ -176,17 +176,18 @@ def _elements(shape: AnyShape) -> int:
 
 def _write(path: Path, process: Apart, mutant: Mutant, reason: str) -> None:
     """Make a mutant that went wrong small, and write it."""
-    try:
-        module = parse(mutant.text)
-    except Exception:  # the text is all there is
-        write_files((path, f"// {reason}\n{mutant.text}".encode()))
-        return
+
+    def text_fails(text: str) -> bool:
+        return bool(ask(process, replace(mutant, text=text))[0].wrong)
 
     def fails(module: Module) -> bool:
-        smaller = replace(mutant, text=print_module(module))
-        return bool(ask(process, smaller)[0].wrong)
+        return text_fails(print_module(module))
 
-    small = shrink(module, fails)
+    if reason.startswith("parsing"):  # the text is all there is
+        text = shrink_lines(mutant.text, text_fails)
+        write_files((path, f"// {reason}\n{text}\n".encode()))
+        return
+    small = shrink(parse(mutant.text), fails)
     reason = ask(process, replace(mutant, text=print_module(small)))[0].wrong or reason
     arguments = arguments_for(small, np.random.default_rng(mutant.number), mutant.kind)
     write_files((path, described(print_module(small), small, arguments, reason).encode()))

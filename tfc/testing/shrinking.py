@@ -32,6 +32,17 @@ def shrink(module: Module, fails: Callable[[Module], bool], seconds: float = SEC
             return module
 
 
+def shrink_lines(text: str, fails: Callable[[str], bool], seconds: float = SECONDS) -> str:
+    """A text that is no module, without the lines that its failure does not need."""
+    end = time.monotonic() + seconds
+    lines = text.split("\n")
+    for at in reversed(range(len(lines))):
+        rest = lines[:at] + lines[at + 1 :]
+        if time.monotonic() < end and fails("\n".join(rest)):
+            lines = rest
+    return "\n".join(lines)
+
+
 def _simpler(module: Module) -> Iterator[Module]:
     entry = module.entry
     for changed in (
