@@ -23,7 +23,7 @@ from tfc.testing.fuzz import drawing, programs
 from tfc.testing.layouts import with_layouts
 from tfc.testing.modules import ORDERED
 from tfc.testing.mutants import Mutant, corpus, draw_mutant, run_mutant
-from tfc.testing.one_meaning import order_matters
+from tfc.testing.one_meaning import order_matters, starts_anew
 from tfc.testing.report import Outcome, outcome_of
 from tfc.testing.shrinking import shrink, shrink_lines
 from tfc.testing.values import Draw
@@ -189,7 +189,8 @@ def test_every_change_changes_programs(change: Callable[..., None]):
 
 def test_shapes_are_set_right_after_a_change():
     text = mutations.plain_text(parse(BUSY)).replace("dimensions={1,0}", "dimensions={0,1}")
-    assert parse(mutations.repaired(text)).entry.root.shape.elements[0].dims == (4, 3)
+    shape, *_ = leaves(parse(mutations.repaired(text)).entry.root.shape)
+    assert shape.dims == (4, 3)
 
 
 def test_the_corpus_must_have_a_program(tmp_path: Path):
@@ -252,6 +253,20 @@ ENTRY e { x = s32[4] parameter(0)
 ])  # fmt: skip
 def test_programs_without_a_single_meaning_are_told(text: str, matters: bool):
     assert bool(order_matters(parse(text))) is matters
+
+
+@pytest.mark.parametrize(("start", "anew"), [("0", False), ("1", True)])
+def test_reductions_that_begin_with_something_are_told(start: str, anew: bool):
+    text = (REDUCES % "add(a, b)").replace("constant(0)", f"constant({start})")
+    assert starts_anew(parse(text)) is anew
+
+
+def test_xla_is_asked_of_mutants_that_are_right():
+    text = "ENTRY e { a = f32[2] parameter(0)\n ROOT b = f32[2] negate(a) }"
+    xla = mutants.Xla()
+    assert xla.outcome(Mutant(text, 1, "normal"), ["negate"]) == Outcome()
+    assert "refuses" in xla.outcome(Mutant(text.replace("negate", "acosh"), 1, "normal"), []).oracle
+    xla.process.end()
 
 
 def work(request: str, say: Callable[[str], None]) -> str:

@@ -6,9 +6,12 @@ typed error. All is done in another process, since a defect may end it or never 
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from hypothesis import given, seed
@@ -27,7 +30,7 @@ from tfc.testing.compare import flat, mismatch
 from tfc.testing.fuzz import TYPE_SETS, drawing, programs
 from tfc.testing.modules import STATEFUL
 from tfc.testing.mutations import mutated, plain_text
-from tfc.testing.one_meaning import order_matters
+from tfc.testing.one_meaning import order_matters, starts_anew
 from tfc.testing.report import Failure, Outcome, Report, described, outcome_of, reason_of
 from tfc.testing.shrinking import shrink, shrink_lines
 from tfc.testing.values import arguments_for
@@ -35,6 +38,7 @@ from tfc.testing.values import arguments_for
 GROWN = 60  # programs of the grower in the corpus
 LARGEST = 1 << 16  # elements of a value of a mutant that is run
 EVALUATION = 10.0  # seconds; a mutant may loop without end
+ASKED = 0.3  # of the mutants that are right, those that XLA is asked of
 STAGE = 60.0  # seconds for each other stage, on a machine that does much else
 
 
@@ -90,10 +94,12 @@ def fuzz_mutants(
     report, end = Report(), time.monotonic() + seconds
     out_dir.mkdir(parents=True, exist_ok=True)
     rng, texts, process = random.Random(number), corpus(folder, number), Apart(run_mutant)
+    xla = Xla() if find_spec("jaxlib") and find_spec("jax") else None
     try:
         while time.monotonic() < end:
             mutant = draw_mutant(texts, rng, backend)
-            outcome, opcodes = ask(process, mutant)
+            with_xla = xla if rng.random() < ASKED else None
+            outcome, opcodes = _outcome(process, with_xla, mutant)
             report.programs += 1
             report.drawn.update(opcodes)
             if outcome.refused:
@@ -102,12 +108,49 @@ def fuzz_mutants(
                 report.oracle[reason_of(outcome.oracle)] += 1
             if outcome.wrong:
                 path = out_dir / f"mutant-{len(report.failures) + 1}.hlo"
-                _write(path, process, mutant, outcome.wrong)
+                _write(path, lambda m: _outcome(process, xla, m)[0].wrong, mutant, outcome.wrong)
                 report.failures.append(Failure(outcome.wrong, path))
             progress(report)
     finally:
         process.end()
+        if xla is not None:
+            xla.process.end()
     return report
+
+
+class Xla:
+    """XLA, in a process of its own: it ends its process on some programs."""
+
+    def __init__(self):
+        # Loading jax takes a while, which those who have none are spared.
+        self.module: Any = import_module("tfc.testing.xla")
+        self.process = Apart(self.module.run_text)
+
+    def outcome(self, mutant: Mutant, opcodes: Sequence[str]) -> Outcome:
+        """Whether XLA computes what the reference says, where it takes a program."""
+        # It takes numbers near zero for zero.
+        if mutant.kind == "special" or self.module.DIFFERS.intersection(opcodes):
+            return Outcome()
+        module = parse(mutant.text)
+        if starts_anew(module):
+            return Outcome()
+        arguments = arguments_for(module, np.random.default_rng(mutant.number), mutant.kind)
+        try:
+            results = self.process.ask((mutant.text, list(flat(tuple(arguments)))), STAGE)
+        except Gone as gone:
+            return Outcome(oracle=f"{gone.stage} {gone.how}")
+        if isinstance(results, str):
+            return Outcome(oracle=f"xla refuses: {results}")
+        differs = mismatch(module, arguments, results)
+        return Outcome(wrong=f"XLA, beside the evaluator: {differs}" if differs else "")
+
+
+def _outcome(process: Apart, xla: Xla | None, mutant: Mutant) -> tuple[Outcome, tuple[str, ...]]:
+    """What becomes of a mutant, and its opcodes; XLA is asked of one that is right."""
+    outcome, opcodes = ask(process, mutant)
+    if xla is not None and opcodes and outcome == Outcome():
+        outcome = xla.outcome(mutant, opcodes)
+    return outcome, opcodes
 
 
 def draw_mutant(texts: list[str], rng: random.Random, backend: str = "cpu") -> Mutant:
@@ -174,11 +217,11 @@ def _elements(shape: AnyShape) -> int:
     return sum(leaf.size for leaf in leaves(shape))
 
 
-def _write(path: Path, process: Apart, mutant: Mutant, reason: str) -> None:
-    """Make a mutant that went wrong small, and write it."""
+def _write(path: Path, wrong: Callable[[Mutant], str], mutant: Mutant, reason: str) -> None:
+    """Make a mutant small that is wrong for a reason, and write it."""
 
     def text_fails(text: str) -> bool:
-        return bool(ask(process, replace(mutant, text=text))[0].wrong)
+        return bool(wrong(replace(mutant, text=text)))
 
     def fails(module: Module) -> bool:
         return text_fails(print_module(module))
@@ -188,6 +231,6 @@ def _write(path: Path, process: Apart, mutant: Mutant, reason: str) -> None:
         write_files((path, f"// {reason}\n{text}\n".encode()))
         return
     small = shrink(parse(mutant.text), fails)
-    reason = ask(process, replace(mutant, text=print_module(small)))[0].wrong or reason
+    reason = wrong(replace(mutant, text=print_module(small))) or reason
     arguments = arguments_for(small, np.random.default_rng(mutant.number), mutant.kind)
     write_files((path, described(print_module(small), small, arguments, reason).encode()))

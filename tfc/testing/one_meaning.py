@@ -19,6 +19,7 @@ from tfc.testing.values import random_array
 
 _REDUCING = frozenset({"all-reduce", "all-reduce-start", "reduce", "reduce-scatter",
                        "reduce-window"})  # fmt: skip
+_STARTING = frozenset({"reduce", "reduce-window"})
 SAMPLES = 5
 
 
@@ -53,6 +54,24 @@ def _order_matters(instruction: Instruction) -> str:
         if not _is_order(instruction["to_apply"]):
             return "its sort is by no strict weak order"
     return ""
+
+
+def starts_anew(module: Module) -> bool:
+    """Whether a reduction begins with what is no constant that changes nothing.
+
+    Where parts are reduced apart, as XLA does, it then counts as often as there are parts.
+    """
+    found = [i for c in module.computations for i in c.instructions if i.opcode in _STARTING]
+    return not all(map(_begins_with_nothing, found))
+
+
+def _begins_with_nothing(reduction: Instruction) -> bool:
+    starts = reduction.operands[len(reduction.operands) // 2 :]
+    if any(start.opcode != "constant" for start in starts):
+        return False
+    combine, start = reduction["to_apply"], tuple(s["literal"].array for s in starts)
+    samples = _halves(combine)[:SAMPLES]
+    return all(_alike(_combined(combine, start, sample), sample) for sample in samples)
 
 
 Sample = tuple[Any, ...]
