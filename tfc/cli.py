@@ -394,11 +394,8 @@ def _duration(_: click.Context, __: click.Parameter, seconds: float) -> float:
 @click.option("--out-dir", default="tfc-fuzz", show_default=True, metavar="DIR")
 @click.option("--ops", "opcodes", metavar="OP,OP,…", help="Only these operations (hlo).")
 @click.option("--size", type=click.IntRange(1), help="Of a program, about (hlo, jax).")
-@click.option(
-    "--corpus",
-    type=click.Path(exists=True, file_okay=False),
-    help="Folder of .hlo files to change (mutants); tests/files where there is one.",
-)
+@click.option("--corpus", type=click.Path(exists=True, file_okay=False),
+              help="Folder of .hlo files to change (mutants); tests/files by default.")  # fmt: skip
 @_backend_option
 def fuzz(
     source: str,

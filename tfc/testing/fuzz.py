@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from tfc.compiler import compile as compile_module
 from tfc.errors import TfcError
-from tfc.files import write_files
+from tfc.files import unfinished, write_files
 from tfc.hlo.ir import Module
 from tfc.hlo.parser import parse
 from tfc.hlo.printer import print_module
@@ -167,9 +167,10 @@ class _Search:
     def _outcome(self, program: _Program) -> Outcome:
         """What becomes of a program, which a file holds while it runs."""
         running = self.out_dir / f"running.{os.getpid()}.hlo"
-        running.write_text(program.described("the program that was running"))
-        outcome = outcome_of_program(program.module, program.arguments, self.backend)
-        running.unlink()
+        with unfinished(running):
+            running.write_text(program.described("the program that was running"))
+            outcome = outcome_of_program(program.module, program.arguments, self.backend)
+            running.unlink()
         return outcome
 
     def _write(self, program: _Program) -> None:
