@@ -54,6 +54,15 @@ def available(opcodes: Sequence[str], element_types: Sequence[ElementType]) -> l
     return [o for o in usable if o != "complex" or "complex" in kinds]
 
 
+def _share(opcode: str, turned: bool) -> int:
+    """How often an op is drawn, beside the others."""
+    if turned and opcode == "sort":  # its operands must all be in one order
+        return 60
+    if turned and opcode in ORDERED:
+        return 20
+    return 1 if OPS[opcode].elementwise else 3
+
+
 @st.composite
 def modules(
     draw: Draw,
@@ -77,9 +86,7 @@ def modules(
     usable = available(opcodes, element_types)
     grower = Grower(draw, element_types, max_rank, zero, usable, turned)
     # Movement, contractions and control come as often as the many elementwise ops.
-    usable = [o for o in available(opcodes, element_types)
-              for _ in range(1 if OPS[o].elementwise else 20 if turned and o in ORDERED else 3)
-              ]  # fmt: skip
+    usable = [o for o in available(opcodes, element_types) for _ in range(_share(o, turned))]
     for opcode in draw(st.lists(st.sampled_from(usable), min_size=1, max_size=max_instructions)):
         grower.make(opcode)
     root = grower.pool[-1]
