@@ -91,6 +91,19 @@ def test_rounding_is_not_found():
     assert run_program(inexact, nothing).wrong == ""
 
 
+def test_what_xla_folds_wrongly_is_not_found():
+    place, wide = Type((1,), "int64"), Type((1,), "float64")
+    steps = (
+        Step("jnp.nonzero", (Ref(0),), (("size", 1), ("fill_value", 0)), 0, place),
+        Step("helpers.fitted", (Ref(1), (1,), "float64"), (), None, wide),
+        step("jnp.arctan2", 2, 2, type_=wide),
+    )
+    function = Function((Type((1, 1), "int32"),), steps, (3,), True)
+    outcome = run_program(Program(function, 1, wide=True), nothing)
+    assert outcome.wrong == ""
+    assert "folds constants" in outcome.oracle
+
+
 def test_a_failing_program_is_made_small():
     rng = random.Random(2)
     large = next(
