@@ -1,6 +1,5 @@
 """The command `tfc`: run, optimise, show, compile and measure tensor programs."""
 
-import math
 import statistics
 import sys
 import time
@@ -23,7 +22,7 @@ from tfc.backends.registry import backend_names, get_backend
 from tfc.backends.target import Target
 from tfc.compiler import compile as compile_module
 from tfc.compiler import emit_text
-from tfc.console import Commands, arguments_for, run_command, show, write_text
+from tfc.console import Commands, arguments_for, duration, run_command, show, write_text
 from tfc.errors import UnsupportedError
 from tfc.files import STANDARD_OUTPUT
 from tfc.options import Options
@@ -379,17 +378,11 @@ def ops(markdown: bool, output: str | None) -> None:
 # --- fuzz ---------------------------------------------------------------------------------------
 
 
-def _duration(_: click.Context, __: click.Parameter, seconds: float) -> float:
-    if not 0 < seconds < math.inf:  # not a number is neither
-        raise click.BadParameter(f"{seconds} is no time: give a number of seconds above 0")
-    return seconds
-
-
 @tfc.command()
 @click.option(
     "--source", default="hlo", show_default=True, type=click.Choice(["hlo", "mutants", "jax"])
 )
-@click.option("--seconds", default=60.0, show_default=True, callback=_duration)
+@click.option("--seconds", default=60.0, show_default=True, callback=duration)
 @click.option("--seed", default=0, show_default=True, help="Of the random programs.")
 @click.option("--out-dir", default="tfc-fuzz", show_default=True, metavar="DIR")
 @click.option("--ops", "opcodes", metavar="OP,OP,…", help="Only these operations (hlo).")
