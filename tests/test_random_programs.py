@@ -82,7 +82,7 @@ def test_layouts_are_stated_on_operations_of_every_kind():
 def test_layouts_differ_across_every_boundary():
     missing = {"tuple", "get-tuple-element", "call", "fusion", "while", "conditional", "header"}
     strategy = programs(8, TYPES, ("tuple", "call", "fusion", "while", "conditional"))
-    for text in drawn(1, 60, strategy):
+    for text in [t for n in range(6) for t in drawn(n, 40, strategy)]:
         module = parse(text)
         for x in instructions(module):
             roots = [c.root.shape for c in x.called_computations]
