@@ -32,7 +32,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "compiler": (*LOW, "passes", "backends", "stablehlo"),
     "compiled": (*LOW, "frontend", "passes", "backends", "compiler"),
     "jit": (*LOW, "frontend", "passes", "backends", "compiler", "compiled"),
-    "testing": (*LOW, "passes", "backends", "compiler"),
+    "testing": (*LOW, "passes", "backends", "compiler", "imported"),
     "imported": (*LOW, "frontend", "passes", "backends", "compiler"),
     "console": LOW,  # what the command lines share
     "aot": (*LOW, "frontend", "passes", "backends", "compiler", "imported", "console"),

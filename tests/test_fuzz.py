@@ -1,5 +1,6 @@
 """The fuzzer finds a defect, makes it small and writes it down; the comparison knows rounding."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from tfc.backends.mlir import elemental
 from tfc.cli import tfc as command
 from tfc.hlo import evaluate
 from tfc.testing.compare import mismatch
+from tfc.testing.report import Report
 
 
 def test_a_run_without_defects_says_how_many_programs_ran(tmp_path: Path):
@@ -40,6 +42,35 @@ def test_unknown_operations_are_refused(ops: str, reason: str):
     made = CliRunner().invoke(command, ["fuzz", "--ops", ops])
     assert made.exit_code == 1
     assert reason in made.output
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-1", "0"])
+def test_durations_that_are_none_are_refused(seconds: str):
+    made = CliRunner().invoke(command, ["fuzz", "--seconds", seconds])
+    assert made.exit_code == 2
+    assert "give a number of seconds above 0" in made.output
+
+
+@pytest.mark.parametrize(("source", "option"), [
+    ("mutants", ["--ops", "add"]), ("jax", ["--ops", "add"]), ("hlo", ["--corpus", "."]),
+])  # fmt: skip
+def test_options_for_another_source_are_refused(source: str, option: list[str]):
+    made = CliRunner().invoke(command, ["fuzz", "--source", source, *option])
+    assert made.exit_code == 1
+    assert f"{option[0]} is not for --source {source}: leave it out" in made.output
+
+
+def test_refusals_and_silent_oracles_are_shown_by_reason(tmp_path: Path, monkeypatch):
+    def fake(*_: object, **__: object) -> Report:
+        refused = Counter({"UnsupportedError: no code for …": 3})
+        return Report(programs=5, refused=refused, oracle=Counter({"the evaluator is late": 1}))
+
+    monkeypatch.setattr("tfc.testing.command.fuzz_mutants", fake)
+    made = CliRunner().invoke(command, ["fuzz", "--source", "mutants", "--out-dir", str(tmp_path)])
+    assert made.exit_code == 0, made.output
+    assert "3 programs not taken by tfc:\n  3 x UnsupportedError: no code for …\n" in made.output
+    assert "1 programs without an answer of the oracle:\n  1 x the evaluator is" in made.output
+    assert "5 programs of 0 operations" in made.output
 
 
 ILL_CONDITIONED = """ENTRY e {

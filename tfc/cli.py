@@ -22,7 +22,7 @@ from tfc.backends.registry import backend_names, get_backend
 from tfc.backends.target import Target
 from tfc.compiler import compile as compile_module
 from tfc.compiler import emit_text
-from tfc.console import Commands, arguments_for, run_command, show, write_text
+from tfc.console import Commands, arguments_for, duration, run_command, show, write_text
 from tfc.errors import UnsupportedError
 from tfc.files import STANDARD_OUTPUT
 from tfc.options import Options
@@ -379,19 +379,32 @@ def ops(markdown: bool, output: str | None) -> None:
 
 
 @tfc.command()
-@click.option("--seconds", default=60.0, show_default=True, type=click.FloatRange(0, min_open=True))
+@click.option(
+    "--source", default="hlo", show_default=True, type=click.Choice(["hlo", "mutants", "jax"])
+)
+@click.option("--seconds", default=60.0, show_default=True, callback=duration)
 @click.option("--seed", default=0, show_default=True, help="Of the random programs.")
 @click.option("--out-dir", default="tfc-fuzz", show_default=True, metavar="DIR")
-@click.option("--ops", "opcodes", metavar="OP,OP,…", help="Only these operations.")
-@click.option("--size", default=16, show_default=True, type=click.IntRange(1))
+@click.option("--ops", "opcodes", metavar="OP,OP,…", help="Only these operations (hlo).")
+@click.option("--size", type=click.IntRange(1), help="Of a program, about (hlo, jax).")
+@click.option("--corpus", type=click.Path(exists=True, file_okay=False),
+              help="Folder of .hlo files to change (mutants); tests/files by default.")  # fmt: skip
 @_backend_option
 def fuzz(
-    seconds: float, seed: int, out_dir: str, opcodes: str | None, size: int, backend: str
+    source: str,
+    seconds: float,
+    seed: int,
+    out_dir: str,
+    opcodes: str | None,
+    size: int | None,
+    corpus: str | None,
+    backend: str,
 ) -> None:
-    """Compile random programs and compare them with the reference evaluator.
+    """Compile random programs and compare them with a reference.
 
-    A program that goes wrong is made small and written to DIR as HLO text. The exit code is 1 if
-    there is one.
+    Programs are HLO grown at random (hlo), HLO that is there, changed at random (mutants), or JAX
+    programs as StableHLO (jax). One that goes wrong is made small and written to DIR. The exit code
+    is 1 if there is one.
     """
     try:
         command = import_module("tfc.testing.command")
@@ -401,7 +414,11 @@ def fuzz(
         raise UnsupportedError(
             "random testing needs hypothesis, which is not installed: run `pip install hypothesis`"
         ) from error
-    if not command.run(seconds, seed, Path(out_dir), opcodes, size, backend):
+    folder = None if corpus is None else Path(corpus)
+    settings = command.Settings(
+        source, seconds, seed, Path(out_dir), backend, opcodes, size, folder
+    )
+    if not command.run(settings):
         raise click.exceptions.Exit(1)
 
 

@@ -1,5 +1,6 @@
 """What the commands share: errors as one sentence, whole files or none, arguments, results."""
 
+import math
 import os
 import signal
 import sys
@@ -34,6 +35,17 @@ class Failure(click.ClickException):
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the sentence."""
         click.echo(f"error: {self.message}", file=file, err=True)
+
+
+def duration(_: click.Context, __: click.Parameter, seconds: float) -> float:
+    """Check an option that is a number of seconds.
+
+    Raises:
+        click.BadParameter: it is not above 0, infinite, or not a number.
+    """
+    if not 0 < seconds < math.inf:
+        raise click.BadParameter(f"{seconds} is no time: give a number of seconds above 0")
+    return seconds
 
 
 class Command(click.Command):

@@ -70,6 +70,11 @@ def mismatch(module: Module, arguments: Sequence[Value], results: Sequence[Any])
     return None
 
 
+def is_close(got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether all values are equal, up to a few units in the last place."""
+    return bool(np.all(_close(got, want)))
+
+
 def _is_inexact(array: np.ndarray) -> bool:
     return array.dtype.kind in "fcV" and array.dtype.name not in ("int4", "uint4")
 

@@ -13,6 +13,8 @@ from tfc.testing.values import random_array
 def _tuple(g: Grower) -> Instruction:
     elements = [g.operand(ANY) for _ in range(g.integer(1, 3))]
     made = g.add(builder.instruction("tuple", elements))
+    if g.turned and g.integer(0, 1):
+        made = g.add(builder.instruction("copy", [made]))
     return builder.instruction("get-tuple-element", [made], index=g.integer(0, len(elements) - 1))
 
 

@@ -1,15 +1,15 @@
 """Random testing by the clock: programs grown at random, compiled and compared with the reference.
 
-A program that fails is made as small as it gets and written as HLO text, with its arguments and
-what was wrong in comments at the top, and the command that runs it again.
+Their text states layouts at random. It is parsed and compiled, and must print as it was. A program
+that fails is made as small as it gets and written as HLO text, with its arguments and what was
+wrong in comments at the top, and the command that runs it again.
 """
 
 import os
-import shlex
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,16 @@ from tfc.compiler import compile as compile_module
 from tfc.errors import TfcError
 from tfc.files import unfinished, write_files
 from tfc.hlo.ir import Module
-from tfc.hlo.literal import Literal
-from tfc.hlo.literal_text import print_literal
+from tfc.hlo.parser import parse
 from tfc.hlo.printer import print_module
-from tfc.hlo.shape import ELEMENT_TYPES, leaves
+from tfc.hlo.shape import ELEMENT_TYPES, ElementType
+from tfc.hlo.verifier import verify
 from tfc.testing.compare import flat, mismatch
+from tfc.testing.layouts import with_entry_layout, with_layouts
 from tfc.testing.modules import OPCODES, modules
-from tfc.testing.values import arguments_for
+from tfc.testing.report import Failure, Outcome, Report, described, outcome_of, reason_of
+from tfc.testing.shrinking import shrink
+from tfc.testing.values import Draw, arguments_for
 
 ROUND = 250  # programs of one search, which has one set of element types
 # The element types of one program: few, so that values of one type meet.
@@ -41,27 +44,58 @@ TYPE_SETS = (
 )
 
 
-class _TimeUp(KeyboardInterrupt):
+@st.composite
+def programs(
+    draw: Draw,
+    size: int,
+    element_types: Sequence[ElementType],
+    opcodes: Sequence[str] = OPCODES,
+) -> str:
+    """The text of a random module with transposed temporaries and layouts stated at random."""
+    turned, of_values, of_entry = (draw(st.booleans()) for _ in range(3))
+    module = draw(modules(size, element_types, opcodes, turned=turned))
+    if of_values:
+        module = with_layouts(draw, module)
+    return with_entry_layout(draw, module) if of_entry else print_module(module)
+
+
+class _Ended(KeyboardInterrupt):
     """Ends a search; derived from what hypothesis lets through at once."""
 
 
 @dataclass(frozen=True)
-class Failure:
-    """A program that went wrong: its text, what was wrong, and where it was written."""
+class _Program:
+    """A program with the seed and the kind of its arguments."""
 
     module: Module
-    arguments: tuple[Any, ...]
-    reason: str
-    path: Path
+    text: str
+    number: int
+    kind: str
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        return tuple(arguments_for(self.module, np.random.default_rng(self.number), self.kind))
+
+    def described(self, reason: str) -> str:
+        return described(self.text, self.module, self.arguments, reason)
 
 
-@dataclass
-class Report:
-    """What a run of the fuzzer did."""
-
-    programs: int = 0
-    opcodes: Counter[str] = field(default_factory=Counter)
-    failures: list[Failure] = field(default_factory=list)
+def drawing(count: int) -> settings:
+    """The settings of a search that only draws, so many examples."""
+    return settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        phases=(Phase.generate,),
+        suppress_health_check=[
+            HealthCheck.too_slow,
+            HealthCheck.data_too_large,
+            HealthCheck.filter_too_much,
+            HealthCheck.large_base_example,
+        ],
+        verbosity=Verbosity.quiet,
+        print_blob=False,
+    )
 
 
 def fuzz(
@@ -89,7 +123,7 @@ def fuzz(
     number = 0
     while time.monotonic() < end:
         types = [ELEMENT_TYPES[n] for n in TYPE_SETS[number % len(TYPE_SETS)]]
-        strategy = modules(size, types, opcodes)
+        strategy = programs(size, types, opcodes)
         search = _Search(report, end, backend, out_dir, progress)
         search.run(strategy, first_seed * 1_000_003 + number)
         number += 1
@@ -98,66 +132,82 @@ def fuzz(
 
 @dataclass
 class _Search:
-    """One search of hypothesis, which ends at the first failure, made small."""
+    """One search of hypothesis, which ends at the first failure."""
 
     report: Report
     end: float
     backend: str
     out_dir: Path
     progress: Callable[[Report], None]
-    failed: Failure | None = None
+    failed: _Program | None = None
 
-    def run(self, strategy: st.SearchStrategy[Module], number: int) -> None:
-        quiet = settings(
-            max_examples=ROUND,
-            deadline=None,
-            database=None,
-            phases=(Phase.generate, Phase.shrink),
-            suppress_health_check=[
-                HealthCheck.too_slow,
-                HealthCheck.data_too_large,
-                HealthCheck.filter_too_much,
-                HealthCheck.large_base_example,
-            ],
-            verbosity=Verbosity.quiet,
-            print_blob=False,
-        )
+    def run(self, strategy: st.SearchStrategy[str], number: int) -> None:
         kinds = st.sampled_from(["normal", "whole", "special"])
-        test = seed(number)(quiet(given(strategy, st.integers(0, 1000), kinds)(self._one)))
-        try:
+        test = seed(number)(drawing(ROUND)(given(strategy, st.integers(0, 1000), kinds)(self._one)))
+        with suppress(_Ended):
             test()
-        except _TimeUp:
-            return
-        except Exception:
-            if self.failed is None:
-                raise
         if self.failed is not None:
             self._write(self.failed)
 
-    def _one(self, module: Module, number: int, kind: str) -> None:
-        if self.failed is None and time.monotonic() > self.end:
-            raise _TimeUp
-        arguments = tuple(arguments_for(module, np.random.default_rng(number), kind))
+    def _one(self, text: str, number: int, kind: str) -> None:
+        if time.monotonic() > self.end:
+            raise _Ended
+        program = _Program(parse(text), text, number, kind)
+        outcome = self._outcome(program)
+        self.report.programs += 1
+        module = program.module
+        self.report.drawn.update(i.opcode for c in module.computations for i in c.instructions)
+        if outcome.refused:
+            self.report.refused[reason_of(outcome.refused)] += 1
+        self.progress(self.report)
+        if outcome.wrong:
+            self.failed = program
+            raise _Ended
+
+    def _outcome(self, program: _Program) -> Outcome:
+        """What becomes of a program, which a file holds while it runs."""
         running = self.out_dir / f"running.{os.getpid()}.hlo"
         with unfinished(running):
-            running.write_text(_text(module, arguments, "the program that was running"))
-            reason = problem(module, arguments, self.backend)
+            running.write_text(program.described("the program that was running"))
+            outcome = outcome_of_program(program.module, program.arguments, self.backend)
             running.unlink()
-        if self.failed is None:
-            self.report.programs += 1
-            self.report.opcodes.update(
-                i.opcode for c in module.computations for i in c.instructions
-            )
-            self.progress(self.report)
-        if reason is not None:
-            path = self.out_dir / f"fuzz-{len(self.report.failures) + 1}.hlo"
-            self.failed = Failure(module, arguments, reason, path)
-            raise AssertionError(reason)
+        return outcome
 
-    def _write(self, failure: Failure) -> None:
-        text = _text(failure.module, failure.arguments, failure.reason)
-        write_files((failure.path, text.encode()))
-        self.report.failures.append(failure)
+    def _write(self, program: _Program) -> None:
+        """Make a program small, and write it."""
+
+        def fails(module: Module) -> bool:
+            return is_valid(module) and bool(self._outcome(replace(program, module=module)).wrong)
+
+        small = replace(program, module=shrink(program.module, fails))
+        small = replace(small, text=print_module(small.module))
+        # What is parsed anew might be right, where the text is what went wrong.
+        reason = self._outcome(small).wrong
+        if not reason:
+            small, reason = program, self._outcome(program).wrong
+        path = self.out_dir / f"fuzz-{len(self.report.failures) + 1}.hlo"
+        write_files((path, small.described(reason).encode()))
+        self.report.failures.append(Failure(reason, path))
+
+
+def is_valid(module: Module) -> bool:
+    """Whether a module meets the invariants, which one made small at random may not."""
+    try:
+        verify(module)
+    except TfcError:
+        return False
+    return True
+
+
+def outcome_of_program(module: Module, arguments: Sequence[Any], backend: str) -> Outcome:
+    """What becomes of a verified program: a backend computes what the reference says, or not."""
+    if print_module(parse(print_module(module))) != print_module(module):
+        return Outcome(wrong="its text, parsed and printed, is another")
+    try:
+        results = compile_module(module, backend)(*flat(tuple(arguments)))
+    except Exception as error:  # whatever it is, it is of the program at hand
+        return outcome_of(error)
+    return Outcome(wrong=mismatch(module, arguments, results) or "")
 
 
 def problem(module: Module, arguments: Sequence[Any], backend: str) -> str | None:
@@ -167,13 +217,3 @@ def problem(module: Module, arguments: Sequence[Any], backend: str) -> str | Non
     except TfcError as error:
         return f"{type(error).__name__}: {error}".partition("\n")[0]
     return mismatch(module, arguments, results)
-
-
-def _text(module: Module, arguments: Sequence[Any], reason: str) -> str:
-    """A program with its arguments and what is wrong with it in comments."""
-    shapes = [s for p in module.entry.parameters for s in leaves(p.shape)]
-    literals = [print_literal(Literal(a)) for a in flat(tuple(arguments))]
-    command = ["tfc", "run", "FILE", *(f"--arg={text}" for text in literals)]
-    lines = [f"// {reason}", f"// {shlex.join(command)}"]
-    lines += [f"// argument {n}: {s.without_layout()}" for n, s in enumerate(shapes)]
-    return "\n".join([*lines, "", print_module(module), ""])

@@ -5,6 +5,7 @@ Elementwise ops without a row take operands of one shape.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ ANY = frozenset({"pred", "signed", "unsigned", "float", "complex"})
 class Grower:
     """Makes instructions over a pool of those made before.
 
+    With `turned`, operands are at times temporaries that are transposed, with elementwise
+    operations before and after: an op then finds its operands in orders that passes chose.
+
     Args:
         opcodes: what the bodies of loops are grown from.
     """
@@ -33,10 +37,11 @@ class Grower:
         max_rank: int,
         zero: bool,
         opcodes: Sequence[str] = ("add", "compare", "conditional", "copy", "reverse"),
+        turned: bool = False,
     ):
         self.draw, self.element_types = draw, tuple(element_types)
         self.opcodes = tuple(opcodes)
-        self.max_rank, self.zero = max_rank, zero
+        self.max_rank, self.zero, self.turned = max_rank, zero, turned
         self.pool: list[Instruction] = []
         self.parameters: list[Instruction] = []
 
@@ -74,12 +79,30 @@ class Grower:
                  and i.shape.element_type.kind in kinds and i.shape.rank >= min_rank
                  and i.shape.size <= 256]  # fmt: skip
         if found and self.integer(0, 3):
-            return self.pick(found)
+            made = self.pick(found)
+            return self._transposed(made.shape) if self._turns(made.shape) else made
         dims = st.lists(sizes(self.zero), min_size=min_rank, max_size=self.max_rank)
-        return self.leaf(Shape(self.type_of(kinds), tuple(self.draw(dims))))
+        shape = Shape(self.type_of(kinds), tuple(self.draw(dims)))
+        return self._transposed(shape) if self._turns(shape) else self.leaf(shape)
 
     def like(self, shape: Shape) -> Instruction:
         """A value of that shape: from the pool if there is one, or new."""
+        return self._transposed(shape) if self._turns(shape) else self._stored(shape)
+
+    def _turns(self, shape: Shape) -> bool:
+        return self.turned and shape.rank > 1 and self.integer(0, 1) == 1
+
+    def _transposed(self, shape: Shape) -> Instruction:
+        """A value of that shape that is the transpose of another; a temporary, most often."""
+        order = self.pick(list(permutations(range(shape.rank)))[1:])
+        dims = tuple(shape.dims[order.index(d)] for d in range(shape.rank))
+        value = self._stored(Shape(shape.element_type, dims))
+        if self.integer(0, 1):
+            value = self.add(_opposite(value))
+        value = self.add(builder.instruction("transpose", [value], dimensions=tuple(order)))
+        return self.add(_opposite(value)) if self.integer(0, 2) else value
+
+    def _stored(self, shape: Shape) -> Instruction:
         found = [i for i in self.pool if i.shape == shape]
         return self.pick(found) if found and self.integer(0, 3) else self.leaf(shape)
 
@@ -100,6 +123,12 @@ class Grower:
         first = self.operand(op.domain or ANY)
         rest = [self.like(first.array_shape) for _ in range((op.arity or 1) - 1)]
         return self.add(builder.instruction(opcode, [first, *rest]))
+
+
+def _opposite(value: Instruction) -> Instruction:
+    """The negative of numbers, the complement of truth values."""
+    is_pred = value.array_shape.element_type.kind == "pred"
+    return builder.unary("not" if is_pred else "negate", value)
 
 
 Generator = Callable[[Grower], Instruction]

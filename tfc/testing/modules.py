@@ -40,12 +40,27 @@ STATEFUL = frozenset(op.name for op in OPS.values() if op.side_effect is not nev
 ELEMENTWISE = tuple(op.name for op in OPS.values() if op.elementwise)
 OPCODES = tuple(dict.fromkeys(o for o in (*GENERATORS, *ELEMENTWISE) if o not in STATEFUL))
 
+# What reads and writes its operands in an order of its own: transposed ones matter most to these.
+ORDERED = frozenset({
+    "concatenate", "convolution", "dot", "dynamic-slice", "dynamic-update-slice", "gather", "pad",
+    "reduce", "reduce-window", "scatter", "sort", "topk",
+})  # fmt: skip
+
 
 def available(opcodes: Sequence[str], element_types: Sequence[ElementType]) -> list[str]:
     """The opcodes that have a meaning for at least one of the element types."""
     kinds = {t.kind for t in element_types}
     usable = [o for o in opcodes if not OPS[o].domain or OPS[o].domain & kinds]
     return [o for o in usable if o != "complex" or "complex" in kinds]
+
+
+def _share(opcode: str, turned: bool) -> int:
+    """How often an op is drawn, beside the others."""
+    if turned and opcode == "sort":  # its operands must all be in one order
+        return 60
+    if turned and opcode in ORDERED:
+        return 20
+    return 1 if OPS[opcode].elementwise else 3
 
 
 @st.composite
@@ -56,6 +71,7 @@ def modules(
     opcodes: Sequence[str] = OPCODES,
     max_rank: int = 3,
     zero: bool = True,
+    turned: bool = False,
 ) -> Module:
     """A well-typed module of about `max_instructions` at most.
 
@@ -65,11 +81,12 @@ def modules(
     Args:
         opcodes: the ops to draw from; those without a meaning for `element_types` are left out.
         zero: whether dimensions of size zero occur.
+        turned: whether operands are at times transposed temporaries (see Grower).
     """
-    grower = Grower(draw, element_types, max_rank, zero, available(opcodes, element_types))
+    usable = available(opcodes, element_types)
+    grower = Grower(draw, element_types, max_rank, zero, usable, turned)
     # Movement, contractions and control come as often as the many elementwise ops.
-    usable = [o for o in available(opcodes, element_types)
-              for _ in range(1 if OPS[o].elementwise else 3)]  # fmt: skip
+    usable = [o for o in available(opcodes, element_types) for _ in range(_share(o, turned))]
     for opcode in draw(st.lists(st.sampled_from(usable), min_size=1, max_size=max_instructions)):
         grower.make(opcode)
     root = grower.pool[-1]

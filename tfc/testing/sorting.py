@@ -21,10 +21,12 @@ def _comes_before(g: Grower, left: Instruction, right: Instruction) -> Instructi
 
 @generates("sort")
 def _sort(g: Grower) -> Instruction:
-    key = g.operand(_ORDERED, min_rank=1)
+    key = g.operand(_ORDERED, min_rank=2 if g.turned else 1)
     dims = key.array_shape.dims
     operands = [key]
-    for _ in range(g.integer(0, 2)):  # what is sorted with the key, which may be the key again
+    for _ in range(
+        g.integer(1 if g.turned else 0, 2)
+    ):  # what is sorted with the key, which may be the key again
         operands.append(g.like(Shape(g.type_of(ANY), dims)))
     if g.integer(0, 1):
         operands.reverse()

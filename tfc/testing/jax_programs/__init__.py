@@ -1,0 +1,1 @@
+"""Random JAX programs: what they are, how they are drawn, run and made small. This needs jax."""
