@@ -255,7 +255,11 @@ def test_executables_run_for_several_groups_of_replicas_at_once():
         ("f32[4] all-reduce(p), to_apply=add, replica_groups=[2,2]<=[3]", "no rearrangement"),
         ("f32[4] all-reduce(p), to_apply=add, replica_groups=[9999999,999]<=[9999999,999]",
          "from 1 to"),
-        ("f32[4] all-reduce(p), to_apply=add, replica_groups=mesh['x'=2]", "must be written"),
+        ("f32[4] all-reduce(p), to_apply=add, replica_groups=mesh['x'=2]", "expected '{'"),
+        ("f32[4] all-reduce(p), to_apply=add, replica_groups=mesh['x'=2] {'y'}", "whole axes"),
+        ("f32[4] all-reduce(p), to_apply=add, replica_groups=mesh['x'=2,'x'=2] {'x'}", "twice"),
+        ("f32[4] all-reduce(p), to_apply=add, replica_groups=mesh['x'=0] {'x'}", "from 1 to"),
+        ("f32[4] all-reduce(p), to_apply=add, replica_groups=x", "must be written"),
     ],
 )  # fmt: skip
 def test_shape_rules(operation: str, message: str):

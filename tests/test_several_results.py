@@ -59,7 +59,10 @@ def test_rows_of_every_type(element_type: str) -> None:
 
 @pytest.mark.parametrize("element_type", TYPES)
 def test_columns_of_every_type(element_type: str) -> None:
-    assert run(REDUCTIONS, t=element_type, m=7, n=3, k=3, d=0) == 1
+    # Narrow floats are summed in f32; what rounds the sums in the end are kernels of their own.
+    kind = ELEMENT_TYPES[element_type]
+    kernels = 3 if kind.is_float and kind.bits < 32 else 1
+    assert run(REDUCTIONS, t=element_type, m=7, n=3, k=3, d=0) == kernels
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 9), (9, 1), (0, 4), (4, 0), (3, 5000), (600, 700)])

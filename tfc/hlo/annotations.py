@@ -59,8 +59,6 @@ ANNOTATIONS: dict[str, Annotation] = {
     "parameter_replication": _row(rf"{_BOOL}|{_list(_BOOL)}", "{true,false}"),
     "sharding":              _row(rf"{_SHARDING}|{_list(_SHARDING)}", "{devices=[2,1]<=[2]}"),
     "frontend_attributes":   _row(_ANY, '{name="value"}', "{}"),
-    "output_to_operand_aliasing": _row(_list(rf"{_INDEX}\s*:\s*{_PLACE}\)"), "{ {}: (0, {}) }",
-                                       "{}", "{ }"),
     "statistics":            _row(_list(rf"[\w.\-]+\s*=\s*{_NUMBER}"),
                                   "{visualizing_index=0,share=0.5}", "{}"),
     "result_accuracy":       _row(rf"\{{mode=(?:default|highest)\}}|\{{tolerance={_FLAT}\}}",
@@ -148,8 +146,6 @@ def check_place(
     """
     if name == "result_accuracy" and opcode not in APPROXIMATE:
         lexer.error(f"{opcode} has no {name}, which is for functions such as tanh", start)
-    if name == "output_to_operand_aliasing" and opcode != "fusion":
-        lexer.error(f"{opcode} has no {name}, which is for fusions", start)
     if name == "parameter_replication":
         arrays = len(list(leaves(shape))) if shape and opcode == "parameter" else 0
         if text.count("e") != arrays:  # there is one in true and in false

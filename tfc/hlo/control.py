@@ -201,6 +201,7 @@ register(Op("call", None, _infer_call("to_apply", "call"), _evaluate_call("to_ap
              Attribute("is_composite", "bool", required=False))))
 register(Op("fusion", None, _infer_call("calls", "fusion"), _evaluate_call("calls"),
             (Attribute("kind", "name", choices=("kLoop", "kInput", "kOutput", "kCustom")),
+             Attribute("output_to_operand_aliasing", "raw", required=False),
              Attribute("calls", "computation")), needs_shape=True))
 register(Op("while", 1, _infer_while, _evaluate_while,
             (Attribute("condition", "computation"), Attribute("body", "computation"))))

@@ -32,6 +32,8 @@ def read_plain(source: str, start: int, shape: Shape) -> tuple[np.ndarray, int] 
     found = _PLAIN.match(source, start)
     end = source.rfind("}", start, found.end() if found else start) + 1
     text = source[start:end]
+    if len(text) < shape.size:  # a short text may state any shape
+        return None
     if "/" in text:
         text = _COMMENT.sub(" ", text)
     # NumPy takes nothing between two commas for a number, and a sign before one.

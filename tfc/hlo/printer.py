@@ -28,9 +28,8 @@ _NOT_NAME = re.compile(r"[^A-Za-z0-9_.\-]")
 _FEW = 16  # elements of a constant that a short text shows
 _NUMBERED = re.compile(r"\.\d+$")
 # XLA's order of what may follow an op's own attributes.
-_ORDER = ("output_to_operand_aliasing", "parameter_replication", "sharding",
-          "frontend_attributes", "control-predecessors", "statistics", "result_accuracy",
-          "origin", "metadata", "backend_config")  # fmt: skip
+_ORDER = ("parameter_replication", "sharding", "frontend_attributes", "control-predecessors",
+          "statistics", "result_accuracy", "origin", "metadata", "backend_config")  # fmt: skip
 
 
 @text_of.register

@@ -1,5 +1,6 @@
 """Reading a StableHLO program as an HLO module."""
 
+from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Module
 from tfc.hlo.verifier import verify
 from tfc.stablehlo.importer import import_module
@@ -12,6 +13,13 @@ def read(source: Source, name: str = "") -> Module:
     Raises:
         TfcError: it cannot be read, is malformed, or has no counterpart in HLO.
     """
-    module = import_module(read_module(source, name))
+    try:
+        module = import_module(read_module(source, name))
+    except TypeError as error:
+        # MLIR's bindings raise it wherever they meet an attribute that is a location.
+        if "ir.Location" not in str(error):
+            raise
+        reason = "has a location where another attribute is meant"
+        raise UnsupportedError(f"{name or 'the program'} {reason}") from None
     verify(module)
     return module
