@@ -14,8 +14,8 @@
 A sine is a hundred instructions in vectors, and hundreds of them with their own frequencies in one
 expression took LLVM ten seconds. Only numbers that differ become part of a table, and only those
 that f32 or f64 arrays are multiplied by, that are added to them or subtracted: what else is done
-with a number may be done in fewer instructions if it is known. A kernel reads its numbers once, so
-its loop is as it was.
+with a number may be done in fewer instructions if it is known. A kernel reads its numbers once,
+before its loop.
 
 Nothing is done where it saves less code than `min_code`: kernels then hold their numbers.
 """
