@@ -75,7 +75,7 @@ def _apart(library: str, name: str, size: int, seconds: int) -> dict:
     try:
         return json.loads(done.stdout.strip().split("\n")[-1])
     except json.JSONDecodeError:
-        return {"note": f"ended with {done.returncode}: {done.stderr.strip()[-160:]}"}
+        return {"note": f"ended with {done.returncode}: {' '.join(done.stderr.split())[-160:]}"}
 
 
 def measure(library: str, name: str, size: int) -> dict:
@@ -92,7 +92,7 @@ def measure(library: str, name: str, size: int) -> dict:
     try:
         found["parse"] = compile_text(text)
     except BaseException as error:
-        found["note"] = f"{type(error).__name__}: {str(error)[:300]}"
+        found["note"] = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
     found["seconds"], found["cpu"] = time.perf_counter() - started, time.process_time() - used
     found["mib"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     return found
