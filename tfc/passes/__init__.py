@@ -27,6 +27,7 @@ from tfc.passes.loop_kernels import LoopKernels
 from tfc.passes.loop_simplify import Loops
 from tfc.passes.motion import Motion
 from tfc.passes.multi_output import MultiOutput
+from tfc.passes.number_tables import NumberTables
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
 from tfc.passes.ranges import Ranges
 from tfc.passes.remat import Remat
@@ -83,6 +84,7 @@ _MADE = (
     Fusion,
     MultiOutput,
     Horizontal,
+    NumberTables,
     Flatten,
     Copies,
     Schedule,
@@ -141,6 +143,13 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("multi-output", "loop-kernels", "an iteration runs kernels, which must be formed"),
     ("fusion", "loop-kernels", "an iteration runs kernels, which must be formed"),
     ("loop-kernels", "remat", "what an iteration needs is scratch memory of its kernel"),
+    ("multi-output", "number-tables", "kernels are compared as they are to be"),
+    ("horizontal", "number-tables", "kernels are compared as they are to be"),
+    (
+        "number-tables",
+        "flatten",
+        "a loop that is copied for each caller has its kernels compared once",
+    ),
     ("fusion", "multi-output", "only kernels are merged, not their parts"),
     ("multi-output", "horizontal", "what shares elements is merged first"),
     ("horizontal", "copies", "a copy must stay the last thing that happens to a loop's state"),
@@ -190,6 +199,7 @@ def default_pipeline(
             Fusion(max_instructions),
             *((several,) if kinds.several_results else ()),
             *((Horizontal(),) if kinds.dear_calls else ()),
+            *((NumberTables(),) if kinds.equal_once else ()),
             Flatten(),
             Copies(),
             Schedule(),

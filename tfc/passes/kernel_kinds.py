@@ -21,6 +21,7 @@ class KernelKinds:
     whole_loops: a while with all its iterations, where these are short.
     dear_calls: loops in sequence; starting a kernel takes so long that small ones are merged.
     selections: topk of few elements of long rows, without sorting the rows.
+    equal_once: equal kernels as one function, so that few different ones are compiled sooner.
     takes_layouts: whether the kernel of a dot or convolution that is fast reads its operands and
         writes its result in the layouts that these have; without an answer all stay row-major.
     takes_edges: whether the kernel of a select-and-scatter, or of a slice of one, pads its operand
@@ -34,6 +35,7 @@ class KernelKinds:
     whole_loops: bool = False
     dear_calls: bool = False
     selections: bool = False
+    equal_once: bool = False
     takes_layouts: Callable[[Instruction], bool] | None = None
     takes_edges: Callable[[Instruction], bool] | None = None
 

@@ -43,6 +43,7 @@ KERNEL_KINDS = KernelKinds(
     whole_loops=True,
     reducing_stores=True,
     selections=True,
+    equal_once=True,
     takes_layouts=has_tiled_code,
     takes_edges=is_pooling_gradient,
 )
