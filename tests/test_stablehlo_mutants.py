@@ -126,8 +126,8 @@ def bytecodes() -> list[bytes]:
 def test_a_location_in_the_place_of_an_attribute_is_refused():
     with pytest.raises(TfcError, match="location"):
         read_stablehlo(
-            "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> attributes "
-            '{arg_attrs = [loc("here")]} { return %x : tensor<2xf32> }'
+            'module attributes {mhlo.num_replicas = loc("here")} { '
+            "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> } }"
         )
 
 
