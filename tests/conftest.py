@@ -14,3 +14,13 @@ settings.load_profile("tfc")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--bless` rewrites the expectations of file tests to what is got."""
     parser.addoption("--bless", action="store_true", help="rewrite expectations in tests/files")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What became of mutants, in the tests that count them."""
+    for report in terminalreporter.getreports("passed"):
+        for name, found in getattr(report, "user_properties", ()):
+            if name == "mutants" and report.when == "call":
+                counts = ", ".join(f"{count} {outcome}" for outcome, count in found.items())
+                total = sum(found.values())
+                terminalreporter.write_line(f"{report.nodeid}: {total} mutants: {counts}")
