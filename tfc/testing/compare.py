@@ -197,8 +197,10 @@ def _overflowed(
         terms = [_magnitudes(np.asarray(o), keep_infinite=is_fft) for o in operands]
         if is_fft:
             # Each element is a sum of all, before the inverse transforms divide it by their count.
+            # Of a transform to real numbers half is given; the rest has the same magnitudes.
             axes = tuple(range(-len(instruction["fft_length"]), 0))
-            largest = np.sum(np.abs(_wide(terms[0])), axes, keepdims=True)
+            times = 2 if instruction["fft_type"] == "IRFFT" else 1
+            largest = times * np.sum(np.abs(_wide(terms[0])), axes, keepdims=True)
             bound = np.broadcast_to(largest, value.shape).astype(value.dtype)
         else:
             bound = np.asarray(op.evaluate(instruction, terms, call))
