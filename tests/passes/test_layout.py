@@ -88,7 +88,7 @@ def test_orders_put_every_element_at_its_place(module: Module, generator: random
         shape = layout.shape_in(x.operands[0].array_shape, order)
         laid = Instruction("parameter", (), shape, Attributes(number=0))
         made = x.with_(operands=(laid,), shape=layout.shape_in(x.array_shape, there))
-        numbers = np.arange(x.array_shape.size, dtype=x.array_shape.element_type.dtype)
+        numbers = np.arange(x.array_shape.size).astype(x.array_shape.element_type.dtype)
         array = numbers.reshape(dims)
         moved = evaluate(Module("m", Computation.make("e", [laid], made)), array)
         before = to_memory(array, laid.array_shape)
