@@ -246,7 +246,10 @@ def _linear(w: Writer, name: str) -> None:
         w.call(name, a, w.rng.randint(0, 3))
         return
     eye = w.call("jnp.eye", size, dtype=Name(f"jnp.{w.type_of(a).dtype}"))
-    a = w.call("jnp.add", w.call("jnp.sin", a), w.call("jnp.multiply", eye, 4.0))
+    # XLA multiplies by inverses of blocks, zeros included: what is infinite becomes NaN elsewhere.
+    a = w.call("jnp.nan_to_num", w.call("jnp.sin", a))
+    a = w.call("jnp.add", a, w.call("jnp.multiply", eye, 4.0))
     b = w.value(FLOAT, dims=(size, *w.dims(0, 1)))
+    b = w.call("jnp.nan_to_num", w.call("jnp.sin", b))
     b = w.call("lax.convert_element_type", b, Name(f"jnp.{w.type_of(a).dtype}"))
     w.call(name, a, b, lower=w.chance(0.5))
