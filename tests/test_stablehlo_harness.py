@@ -20,7 +20,6 @@ def test_one_in_eighty():
     assert good >= 0.97 * total, report(outcomes)
 
 
-@pytest.mark.slow
 @pytest.mark.sweep
 def test_all():
     outcomes = sweep(range(count()), jobs=2)
