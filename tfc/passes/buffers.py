@@ -97,6 +97,14 @@ class BufferAssignment:
     placements: tuple[Placement, ...] = ()
     views: frozenset[Instruction] = frozenset()
 
+    def in_place(
+        self, instruction: Instruction, operands: Sequence[Instruction]
+    ) -> tuple[tuple[int, int], ...]:
+        """(operand, result) by number, for each operand in whose memory a result lies."""
+        results = {piece: n for n, piece in enumerate(self.slices[instruction]) if piece.size}
+        places = (self.slices[operand][0] for operand in operands)
+        return tuple((n, results[s]) for n, s in enumerate(places) if s in results)
+
     def moves(self, source: Instruction, targets: Sequence[Slice]) -> list[int]:
         """The leaves of a value that must be copied to be at their targets, in a safe order.
 

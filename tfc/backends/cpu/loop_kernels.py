@@ -225,9 +225,8 @@ class _LoopEmitter:
         places = self.plan.slices[instruction]
         if all(place.size == 0 for place in places):
             return
-        held = {place: n for n, place in enumerate(places) if place.size}
         operands = [self.plan.slices[o][0] for o in kernel.operands]
-        in_place = tuple((n, held[s]) for n, s in enumerate(operands) if s in held)
+        in_place = self.plan.in_place(instruction, kernel.operands)
         if in_place and instruction.opcode == "copy":
             return  # it is there already
         key = kernel.key

@@ -146,9 +146,8 @@ class _ProgramEmitter:
         kernel = kernel_of(instruction)
         if all(s.size == 0 for s in kernel.results):
             return
-        places = {piece: n for n, piece in enumerate(results) if piece.size}
         operands = [self.assignment.slices[o][0] for o in kernel.operands]
-        in_place = tuple((n, places[s]) for n, s in enumerate(operands) if s in places)
+        in_place = self.assignment.in_place(instruction, kernel.operands)
         if in_place and instruction.opcode == "copy":
             return  # it is there already
         if kernel.root.opcode in ("scatter", "dynamic-update-slice") and not in_place:
