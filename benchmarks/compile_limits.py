@@ -101,7 +101,7 @@ def measure(library: str, name: str, size: int) -> dict:
 def _compile_with_tfc(text: str) -> float:
     """The seconds of parsing."""
     from tfc.compiler import compile
-    from tfc.hlo.parser import parse
+    from tfc.hlo.text.parser import parse
 
     started = time.perf_counter()
     module = parse(text)

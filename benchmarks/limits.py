@@ -17,9 +17,9 @@ from threading import Barrier, Thread
 
 import numpy as np
 
-from tfc.backends.llvm import compile_ir
+from tfc.backends.llvm.compilation import compile_ir
 from tfc.backends.target import Target
-from tfc.profiling.probe import CHAINS, multiply_adds
+from tfc.tools.profiling.probe import CHAINS, multiply_adds
 
 _ATTEMPTS = 10
 _ROUNDS = 2_000_000  # of multiply-adds; some hundredths of a second

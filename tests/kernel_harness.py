@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from tfc.backends.llvm import compile_ir, lower_to_llvm, to_llvm_ir
+from tfc.backends.llvm.compilation import compile_ir, lower_to_llvm, to_llvm_ir
+from tfc.backends.mlir.arithmetic.value import Scalar, from_memory, memory_type, to_memory
 from tfc.backends.mlir.provider import arith, func, ir, memref, new_context, scf
-from tfc.backends.mlir.value import Scalar, from_memory, memory_type, to_memory
 from tfc.backends.target import Target
 from tfc.hlo.shape import ElementType
 

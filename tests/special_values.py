@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from tfc.hlo.complex_meaning import join
+from tfc.hlo.evaluation.complex_values import join
 from tfc.hlo.shape import PRED, ElementType
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import tfc
-from tfc.hlo.parser import parse
-from tfc.passes.cost import cost_analysis
-from tfc.pictures.arena import LiveBuffer, alive, arena_svg
-from tfc.pictures.svg import bytes_text, element, quantity, ticks
+from tfc.hlo.text.parser import parse
+from tfc.passes.analysis.cost import cost_analysis
+from tfc.tools.pictures.arena import LiveBuffer, alive, arena_svg
+from tfc.tools.pictures.svg import bytes_text, element, quantity, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 LAYER = """HloModule layer

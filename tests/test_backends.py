@@ -9,8 +9,8 @@ import pytest
 
 import tfc
 import tfc.numpy as tnp
-from tfc.backends.cpu.runner import common_runner
-from tfc.backends.llvm import compile_ir
+from tfc.backends.cpu.runtime.bytecode_interpreter import common_runner
+from tfc.backends.llvm.compilation import compile_ir
 from tfc.backends.registry import backend_names, get_backend
 from tfc.backends.target import Target
 from tfc.errors import ShapeError, UnsupportedError

@@ -24,7 +24,7 @@ from benchmarks.report import duration, print_run, sheets, summary
 from benchmarks.results import Measured, Row, Run, load
 from benchmarks.worker import Worker
 from benchmarks.workers import RemoteWorker, pinned
-from tfc.backends.llvm import compile_ir
+from tfc.backends.llvm.compilation import compile_ir
 from tfc.backends.target import Target
 
 ROOT = Path(__file__).parents[1]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tfc
-from tfc.backends.cpu import entry_table
+from tfc.backends.cpu.runtime import entry_table
 from tfc.errors import OutOfMemoryError, ShapeError, TraceError
 from tfc.hlo import parse
 

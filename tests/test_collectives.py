@@ -11,7 +11,7 @@ import pytest
 import tfc
 from tfc.errors import ParseError, ShapeError, TfcError
 from tfc.hlo import evaluate, parse
-from tfc.hlo.evaluator import evaluate_replicas
+from tfc.hlo.evaluation.evaluator import evaluate_replicas
 
 ADD = "add { x = f32[] parameter(0)\ny = f32[] parameter(1)\nROOT a = f32[] add(x, y) }\n"
 RNG = np.random.default_rng(0)

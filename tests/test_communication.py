@@ -9,7 +9,7 @@ import pytest
 import tfc
 from tfc.errors import ParseError, ShapeError, TfcError, UnsupportedError
 from tfc.hlo import evaluate, parse
-from tfc.hlo.evaluator import evaluate_replicas
+from tfc.hlo.evaluation.evaluator import evaluate_replicas
 
 # Doubles what it reads, as often as the first argument says; section 1.25's loops.
 DOUBLE = """

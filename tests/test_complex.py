@@ -15,7 +15,7 @@ import tfc.numpy as tnp
 from tfc.frontend import operations as ops
 from tfc.frontend.operations import operation
 from tfc.hlo import evaluate, parse
-from tfc.hlo.complex_meaning import join
+from tfc.hlo.evaluation.complex_values import join
 from tfc.hlo.shape import C64, C128, F32, ElementType, Shape
 
 RNG = np.random.default_rng(0)

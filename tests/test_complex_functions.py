@@ -13,10 +13,10 @@ from kernel_harness import compile_kernel
 from special_values import ulps
 from xla_bridge import run_hlo_text_apart
 
-from tfc.backends.mlir.complex_functions import COMPLEX_FUNCTIONS
+from tfc.backends.mlir.arithmetic.complex_functions import COMPLEX_FUNCTIONS
 from tfc.errors import ShapeError
 from tfc.hlo import builder, evaluate
-from tfc.hlo.complex_meaning import join
+from tfc.hlo.evaluation.complex_values import join
 from tfc.hlo.ir import Computation, Module
 from tfc.hlo.shape import C64, C128, ElementType, Shape
 

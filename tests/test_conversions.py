@@ -7,7 +7,7 @@ from kernel_harness import compile_kernel
 from xla_bridge import run_hlo_text
 
 import tfc
-from tfc.backends.mlir.value import convert
+from tfc.backends.mlir.arithmetic.value import convert
 from tfc.hlo import evaluate, parse
 from tfc.hlo.shape import ELEMENT_TYPES, F32, F64, S64, ElementType
 

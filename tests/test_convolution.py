@@ -13,15 +13,15 @@ from test_differential import assert_same
 from xla_bridge import run_hlo_text, xla_parse, xla_print
 
 import tfc
-from tfc.backends.mlir.convolution_spec import convolution_spec
+from tfc.backends.cpu.convolutions.spec import convolution_spec
 from tfc.backends.target import Target
 from tfc.errors import ParseError
-from tfc.frontend.window_arguments import same_padding
+from tfc.frontend.numpy.window_arguments import same_padding
 from tfc.hlo import builder, evaluate, parse
-from tfc.hlo.convolution_dimensions import ConvolutionDimensionNumbers
+from tfc.hlo.attributes.convolution_dimensions import ConvolutionDimensionNumbers
+from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.shape import BF16, F16, F32, F64, PRED, S8, S16, S32, S64, U8, U32, Shape
-from tfc.hlo.window import Window, WindowDimension
 from tfc.options import Options
 from tfc.passes import parse_passes
 from tfc.testing import arguments_for, instructions_of, random_array

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from test_wide_windows import TARGETS, check, convolution, with_epilogue
 
-from tfc.backends.mlir.convolution_spec import convolution_spec
+from tfc.backends.cpu.convolutions.spec import convolution_spec
+from tfc.hlo.attributes.window import WindowDimension
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import F32, F64, S32
-from tfc.hlo.window import WindowDimension
 
 ALL_TARGETS = {**TARGETS, "small caches": replace(TARGETS["host"], l2_bytes=0)}
 

@@ -8,7 +8,7 @@ import pytest
 import tfc
 from tfc.errors import UnsupportedError
 from tfc.hlo import parse
-from tfc.passes.donation import Donation, donation_of
+from tfc.passes.analysis.donation import Donation, donation_of
 
 X = np.arange(6, dtype=np.float32)
 ONES = np.ones(6, np.float32)

@@ -5,11 +5,11 @@ import pytest
 from special_values import same_sign_of_zero, special_values, ulps
 
 import tfc
-from tfc.backends.mlir.complex_arithmetic import COMPLEX_ARITHMETIC
-from tfc.backends.mlir.complex_functions import COMPLEX_FUNCTIONS
-from tfc.backends.mlir.elemental import EMISSION
+from tfc.backends.mlir.arithmetic.complex_arithmetic import COMPLEX_ARITHMETIC
+from tfc.backends.mlir.arithmetic.complex_functions import COMPLEX_FUNCTIONS
+from tfc.backends.mlir.arithmetic.elemental import EMISSION
 from tfc.hlo import builder
-from tfc.hlo.evaluator import evaluate
+from tfc.hlo.evaluation.evaluator import evaluate
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import OPS, Op
 from tfc.hlo.shape import ELEMENT_TYPES, PRED, ElementType, Shape

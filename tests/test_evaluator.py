@@ -9,7 +9,7 @@ import pytest
 import tfc
 from tfc.errors import ShapeError
 from tfc.hlo import evaluate, parse
-from tfc.hlo.conversions import convert_array
+from tfc.hlo.ops.elementwise.conversions import convert_array
 from tfc.hlo.shape import ELEMENT_TYPES, F16, S8, S32, U8, U32
 
 LOWEST = np.iinfo(np.int32).min

@@ -10,7 +10,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from xla_bridge import RUNNABLE, OracleCrash, run_hlo_text_apart
 
-from tfc import catalogue
 from tfc.cli import tfc as command
 from tfc.hlo import evaluate, verify
 from tfc.hlo.absent import ABSENT
@@ -18,6 +17,7 @@ from tfc.hlo.op import OPS
 from tfc.testing import ELEMENT_TYPES, OPCODES, arguments_for, instructions_of
 from tfc.testing.compare import flat, mismatch
 from tfc.testing.fuzz import problem
+from tfc.tools import catalogue
 
 XLA_TYPES = [t for t in ELEMENT_TYPES if t.name in RUNNABLE]
 COMPARED = [o for o in OPCODES if o not in catalogue.NOT_COMPARED]

@@ -15,15 +15,15 @@ import tfc
 from tfc.aot.load import load
 from tfc.cli import tfc as command
 from tfc.errors import TfcError
-from tfc.explore.code import kernel_code
-from tfc.explore.diff import diff_html
-from tfc.explore.page import Page
-from tfc.explore.roofline import BODY, Point, Roofline
-from tfc.hlo.parser import parse
-from tfc.hlo.printer import print_module
+from tfc.hlo.text.parser import parse
+from tfc.hlo.text.printer import print_module
 from tfc.passes import PipelineReport
 from tfc.passes.report import Step
-from tfc.profiling import Level, Peaks
+from tfc.tools.explore.code import kernel_code
+from tfc.tools.explore.diff import diff_html
+from tfc.tools.explore.page import Page
+from tfc.tools.explore.roofline import BODY, Point, Roofline
+from tfc.tools.profiling import Level, Peaks
 
 ROOT = Path(__file__).parents[1]
 LAYER = f"{ROOT}/examples/transformer.py:layer"

@@ -8,19 +8,20 @@ import pytest
 from tfc.backends.cpu.compiler import KERNEL_KINDS
 from tfc.compiler import compile
 from tfc.errors import ParseError, UnsupportedError
-from tfc.hlo import evaluate, literal_text, parse
+from tfc.hlo import evaluate, parse
 from tfc.hlo.lexer import Lexer
 from tfc.hlo.literal import Literal
-from tfc.hlo.literal_text import parse_literal, print_literal
-from tfc.hlo.plain_literal import read_plain
 from tfc.hlo.shape import ELEMENT_TYPES, Shape
+from tfc.hlo.text import literal_text
+from tfc.hlo.text.literal_text import parse_literal, print_literal
+from tfc.hlo.text.plain_literal import read_plain
 from tfc.options import Options
 from tfc.passes import default_pipeline
-from tfc.passes.fusion import Fusion
-from tfc.passes.inline import Flatten, Inline
-from tfc.passes.motion import Motion
-from tfc.passes.replacing import MOST_PARTS
-from tfc.passes.split_operands import SplitOperands
+from tfc.passes.expand.inline import Flatten, Inline
+from tfc.passes.expand.split_operands import SplitOperands
+from tfc.passes.fusion.fusion import Fusion
+from tfc.passes.rewriting.replacing import MOST_PARTS
+from tfc.passes.simplify.sinking import Motion
 
 F = "f32[8]{0}"
 X = np.linspace(-2, 3, 8, dtype=np.float32)

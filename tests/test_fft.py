@@ -13,15 +13,15 @@ from xla_bridge import run_hlo_text
 import tfc
 import tfc.numpy as tnp
 from tfc.errors import ShapeError
-from tfc.frontend import reverse
+from tfc.frontend.differentiation import reverse
 from tfc.frontend.operations import operation
 from tfc.hlo import evaluate, parse
 from tfc.hlo.builder import instruction, parameter
-from tfc.hlo.fft import FFT_TYPES, half
 from tfc.hlo.ir import Computation, Module
+from tfc.hlo.ops.fft import FFT_TYPES, half
 from tfc.hlo.shape import C64, C128, F32, F64, S32, ElementType, Shape
-from tfc.passes.expand import Expand
-from tfc.passes.expand_fft import radices, roots, smooth_size
+from tfc.passes.expand.expand import Expand
+from tfc.passes.expand.fft import radices, roots, smooth_size
 
 RNG = np.random.default_rng(0)
 # Powers, odd ones, mixed radices; a prime that is one stage, one that is a convolution, both mixed.

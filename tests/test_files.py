@@ -26,7 +26,7 @@ from tfc.errors import ParseError
 from tfc.hlo import evaluate, parse
 from tfc.hlo.ir import Module
 from tfc.passes import Pipeline, parse_passes
-from tfc.passes.called import control_computations
+from tfc.passes.analysis.called import control_computations
 from tfc.testing import arguments_for
 
 FILES = Path(__file__).parent / "files"

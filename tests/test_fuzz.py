@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import tfc
-from tfc.backends.mlir import elemental
+from tfc.backends.mlir.arithmetic import elemental
 from tfc.cli import tfc as command
 from tfc.hlo import evaluate
 from tfc.testing.compare import mismatch

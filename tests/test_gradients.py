@@ -13,7 +13,8 @@ import tfc.numpy as tnp
 from tfc import nn
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
-from tfc.frontend import reverse, sorting
+from tfc.frontend.differentiation import reverse
+from tfc.frontend.numpy import sorting
 from tfc.frontend.operations import operation
 from tfc.frontend.promotion import as_tensor
 from tfc.hlo.op import OPS

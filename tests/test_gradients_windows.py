@@ -11,13 +11,13 @@ import tfc.numpy as tnp
 from tfc import nn
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
+from tfc.frontend.numpy.windows import cumulative, reduce_window
 from tfc.frontend.operations import operation
-from tfc.frontend.windows import cumulative, reduce_window
 from tfc.hlo import builder
+from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.builder import binary, parameter, scalar_computation
 from tfc.hlo.ir import Computation
 from tfc.hlo.shape import F64, Shape
-from tfc.hlo.window import Window, WindowDimension
 
 RNG = np.random.default_rng(5)
 SCALARS = [parameter(n, Shape(F64)) for n in range(2)]

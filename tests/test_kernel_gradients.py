@@ -7,12 +7,12 @@ import pytest
 from test_wide_windows import TARGETS, check, convolution, with_epilogue
 
 import tfc
-from tfc.backends.mlir.convolution_spec import convolution_spec
+from tfc.backends.cpu.convolutions.spec import convolution_spec
 from tfc.hlo import Module, builder
-from tfc.hlo.convolution_dimensions import ConvolutionDimensionNumbers
+from tfc.hlo.attributes.convolution_dimensions import ConvolutionDimensionNumbers
+from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import F32, F64, S32, Shape
-from tfc.hlo.window import Window, WindowDimension
 
 
 def random_dimension(choose: random.Random, size: int) -> WindowDimension:

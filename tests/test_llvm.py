@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tfc.backends.llvm import (
+from tfc.backends.llvm.compilation import (
     compile_ir,
     compile_ptx,
     hand_over,

@@ -4,10 +4,10 @@ import ctypes
 
 import pytest
 
-from tfc.backends import llvm_parts
-from tfc.backends.llvm import ObjectMaker, load_objects
-from tfc.backends.llvm_effort import Effort, effort_for
-from tfc.backends.llvm_parts import Part, split_ir
+from tfc.backends.llvm import parts
+from tfc.backends.llvm.compilation import ObjectMaker, load_objects
+from tfc.backends.llvm.effort import Effort, effort_for
+from tfc.backends.llvm.parts import Part, split_ir
 from tfc.backends.target import Target
 from tfc.errors import InternalError
 
@@ -93,7 +93,7 @@ def test_functions_that_only_call_and_those_made_of_vectors_need_little(
 def test_every_effort_makes_code_that_does_the_same(
     effort: Effort, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(llvm_parts, "effort_for", lambda function: effort)
+    monkeypatch.setattr(parts, "effort_for", lambda function: effort)
     code = load_objects(objects_of(TEXT), Target.host())
     assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(code.address("entry"))(10) == 54
 

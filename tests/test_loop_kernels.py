@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import tfc
 import tfc.numpy as tnp
 from tfc.backends.cpu.compiler import KERNEL_KINDS
-from tfc.backends.llvm import load_objects
+from tfc.backends.llvm.compilation import load_objects
 from tfc.backends.target import Target
 from tfc.compiler import compile as compile_module
 from tfc.compiler import compile_object
@@ -20,11 +20,11 @@ from tfc.hlo import evaluate, parse
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import ELEMENT_TYPES
 from tfc.passes import default_pipeline
-from tfc.passes.loop_kernels import LoopKernels
-from tfc.profiling.peaks import Level, Peaks
+from tfc.passes.fusion.loop_kernels import LoopKernels
 from tfc.testing import arguments_for, modules
 from tfc.testing.compare import mismatch
 from tfc.testing.fuzz import problem
+from tfc.tools.profiling.peaks import Level, Peaks
 
 TYPES = [t for t in ELEMENT_TYPES if t not in ("pred", "token")]
 QUICK = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))

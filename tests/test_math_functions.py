@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from kernel_harness import Kernel, compile_kernel, loop_ir
 
-from tfc.backends.llvm import compile_ptx
-from tfc.backends.mlir import math_functions as functions
+from tfc.backends.llvm.compilation import compile_ptx
+from tfc.backends.mlir.arithmetic import math_functions as functions
 from tfc.backends.target import Target
 from tfc.hlo.shape import F32, F64, ElementType
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tfc.backends.llvm import LoadedCode, compile_ir, lower_to_llvm, to_llvm_ir
-from tfc.backends.mlir.matmul import emit_matmul
-from tfc.backends.mlir.matmul_schedule import MatmulSpec
+from tfc.backends.cpu.products.matmul import emit_matmul
+from tfc.backends.cpu.products.schedule import MatmulSpec
+from tfc.backends.llvm.compilation import LoadedCode, compile_ir, lower_to_llvm, to_llvm_ir
 from tfc.backends.mlir.provider import ir
 from tfc.backends.target import Target
 from tfc.errors import InternalError

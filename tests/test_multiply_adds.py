@@ -9,9 +9,9 @@ import pytest
 
 from tfc.aot.export import generate
 from tfc.aot.signature import CppClass
-from tfc.backends.llvm import compile_ir
+from tfc.backends.llvm.compilation import compile_ir
 from tfc.backends.target import Target
-from tfc.hlo.parser import parse
+from tfc.hlo.text.parser import parse
 
 FUNCTIONS = (
     "atan2", "cbrt", "cosine", "erf", "exponential", "exponential-minus-one", "log",

@@ -18,7 +18,7 @@ from tfc.hlo import evaluate, parse
 from tfc.hlo.builder import instruction, parameter
 from tfc.hlo.ir import Computation, Module
 from tfc.hlo.shape import BF16, F16, F32, F64, S32, ElementType, Shape
-from tfc.passes.expand import Expand
+from tfc.passes.expand.expand import Expand
 
 RNG = np.random.default_rng(0)
 VECTORS = {"training": 2, "inference": 4, "grad": 3}

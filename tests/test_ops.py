@@ -11,11 +11,11 @@ from strategies import CONTROL, MOVEMENT, OUTSIDE
 
 from tfc.errors import ShapeError, UnsupportedError
 from tfc.hlo import builder, evaluate
-from tfc.hlo.control import branches
-from tfc.hlo.evaluator import evaluate_computation
-from tfc.hlo.indexing import Index, evaluate_index, variable
+from tfc.hlo.evaluation.evaluator import evaluate_computation
+from tfc.hlo.index_maps import Index, evaluate_index, variable
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.op import OPS, op_named
+from tfc.hlo.ops.control import branches
 from tfc.hlo.shape import F32, S32, AnyShape, Shape
 from tfc.testing import ELEMENT_TYPES, arguments_for, instructions_of, modules
 

@@ -15,15 +15,15 @@ from markup import Markup, external_references
 
 from tfc.cli import tfc as command
 from tfc.errors import TfcError
-from tfc.hlo.parser import parse
+from tfc.hlo.text.parser import parse
 from tfc.options import Options
 from tfc.passes import default_pipeline
 from tfc.passes.pipeline import dump
-from tfc.pictures.dot import graph_dot
-from tfc.pictures.graph import module_graph
-from tfc.pictures.graph_svg import MOST_NODES, graph_svg
-from tfc.pictures.layered import layered
-from tfc.pictures.page import module_page
+from tfc.tools.pictures.dot import graph_dot
+from tfc.tools.pictures.graph import module_graph
+from tfc.tools.pictures.graph_svg import MOST_NODES, graph_svg
+from tfc.tools.pictures.layered import layered
+from tfc.tools.pictures.page import module_page
 
 SOFTMAX = str(Path(__file__).parents[1] / "examples" / "softmax.hlo")
 FUSED = """HloModule fused

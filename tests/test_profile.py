@@ -11,13 +11,13 @@ from click.testing import CliRunner
 
 import tfc
 import tfc.numpy as tnp
-from tfc.backends.cpu.timing import MOST_EVENTS
+from tfc.backends.cpu.runtime.timing import MOST_EVENTS
 from tfc.cli import tfc as command
 from tfc.errors import ShapeError, TfcError, UnsupportedError
-from tfc.hlo.parser import parse
-from tfc.passes.cost import KernelCost
-from tfc.profiling import KernelProfile, Level, Peaks, Profile
-from tfc.profiling.probe import measure_peaks
+from tfc.hlo.text.parser import parse
+from tfc.passes.analysis.cost import KernelCost
+from tfc.tools.profiling import KernelProfile, Level, Peaks, Profile
+from tfc.tools.profiling.probe import measure_peaks
 
 ROOT = Path(__file__).parents[1]
 SOFTMAX = str(ROOT / "examples" / "softmax.hlo")

@@ -8,11 +8,11 @@ import pytest
 import tfc
 import tfc.numpy as tnp
 from tfc import nn
-from tfc.backends.mlir.sorts import RowSort
+from tfc.backends.cpu.sorting.sorts import RowSort
 from tfc.hlo import builder, evaluate, parse
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.shape import ELEMENT_TYPES, F32, PRED, S32, ElementType, Shape
-from tfc.passes.sort_keys import sort_keys
+from tfc.passes.analysis.sort_keys import sort_keys
 
 RNG = np.random.default_rng(8)
 REAL = [t for t in ELEMENT_TYPES.values() if not t.is_complex]

@@ -18,7 +18,7 @@ from tfc.frontend.promotion import as_tensor
 from tfc.hlo import evaluate, parse
 from tfc.hlo.builder import constant, instruction, parameter
 from tfc.hlo.ir import Computation, Instruction, Module
-from tfc.hlo.random import INITIAL_STATE, STATE
+from tfc.hlo.ops.random import INITIAL_STATE, STATE
 from tfc.hlo.shape import (
     BF16,
     F16,
@@ -36,7 +36,7 @@ from tfc.hlo.shape import (
     Shape,
     TupleShape,
 )  # fmt: skip
-from tfc.passes.expand import Expand
+from tfc.passes.expand.expand import Expand
 
 ALGORITHMS = [("rng_three_fry", 2), ("rng_philox", 2), ("rng_philox", 3), ("rng_default", 3)]
 DIMS = [(), (1,), (5,), (16,), (0,), (3, 2), (3, 5), (2, 0, 3), (7, 4, 3), (5, 5, 3)]

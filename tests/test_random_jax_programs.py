@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from tfc.backends.mlir import elemental
+from tfc.backends.mlir.arithmetic import elemental
 from tfc.cli import tfc as command
 from tfc.testing.apart import Apart
 from tfc.testing.jax_programs.drawing import DTYPE_SETS, Program, draw

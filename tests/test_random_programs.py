@@ -20,13 +20,13 @@ from tfc.hlo.shape import F32, PRED, S32, Shape, TupleShape, leaves
 from tfc.testing import instructions_of, mutants, mutations
 from tfc.testing.apart import Apart, Gone
 from tfc.testing.fuzz import drawing, programs
-from tfc.testing.layouts import with_layouts
-from tfc.testing.modules import ORDERED
+from tfc.testing.generators.layouts import with_layouts
+from tfc.testing.generators.modules import ORDERED
+from tfc.testing.generators.values import Draw
 from tfc.testing.mutants import Mutant, corpus, draw_mutant, run_mutant
 from tfc.testing.one_meaning import order_matters, starts_anew
 from tfc.testing.report import Outcome, outcome_of
 from tfc.testing.shrinking import shrink, shrink_lines
-from tfc.testing.values import Draw
 
 FILES = Path(__file__).parent / "files"
 TYPES = (F32, S32, PRED)

@@ -13,8 +13,8 @@ from tfc import numpy as tnp
 from tfc.hlo import Module, parse
 from tfc.hlo.ir import Computation
 from tfc.hlo.shape import BF16, F16, F32, F64, ElementType
-from tfc.passes.row_fusion import RowFusion
-from tfc.passes.row_plan import RowPlan, row_plan
+from tfc.passes.analysis.row_plan import RowPlan, row_plan
+from tfc.passes.fusion.rows import RowFusion
 from tfc.testing import arguments_for
 from tfc.testing.fuzz import problem
 

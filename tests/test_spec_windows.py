@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from spec_helpers import floats, gives, ints, refused
 
+from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.builder import (
     binary,
     broadcast,
@@ -17,7 +18,6 @@ from tfc.hlo.builder import (
 )
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import F32, PRED, S32, ElementType, Shape
-from tfc.hlo.window import Window, WindowDimension
 
 FIGURE = [[7, 2, 5, 3, 10, 2], [3, 8, 9, 3, 4, 2], [1, 5, 7, 5, 6, 1], [0, 6, 2, 7, 2, 8]]
 OVERLAP = [[7, 2, 5, 3, 8], [3, 8, 9, 3, 4], [1, 5, 7, 5, 6], [0, 6, 2, 10, 2]]

@@ -18,7 +18,7 @@ import tfc
 from tfc.hlo import builder, evaluate, parse
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import OPS
-from tfc.hlo.selection import COMPARISONS
+from tfc.hlo.ops.elementwise.selection import COMPARISONS
 from tfc.hlo.shape import ELEMENT_TYPES, ElementType, Shape
 
 TYPES = list(ELEMENT_TYPES.values())

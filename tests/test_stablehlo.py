@@ -14,8 +14,8 @@ from jax import lax
 import tfc
 from tfc import cli
 from tfc.errors import ParseError, TfcError, UnsupportedError
-from tfc.hlo.evaluator import evaluate
-from tfc.hlo.verifier import verify
+from tfc.hlo.evaluation.evaluator import evaluate
+from tfc.hlo.verification.verifier import verify
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 

@@ -11,11 +11,11 @@ from xla_bridge import RUNNABLE, OracleCrash, run_stablehlo_text_apart
 
 import tfc
 from tfc.compiler import module_text
-from tfc.hlo.evaluator import evaluate
+from tfc.hlo.evaluation.evaluator import evaluate
 from tfc.hlo.ir import Module
 from tfc.hlo.op import OPS
 from tfc.hlo.shape import F32, F64, S64, U8, leaves
-from tfc.passes.expand import EXPANSIONS
+from tfc.passes.expand.expand import EXPANSIONS
 from tfc.stablehlo.exporter.emission import ROWS
 from tfc.testing import ELEMENTWISE, OPCODES, arguments_for, instructions_of, modules
 

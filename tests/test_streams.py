@@ -7,11 +7,11 @@ stored plainly all the same.
 import numpy as np
 import pytest
 
-from tfc.backends.mlir import rows, streams
+from tfc.backends.cpu.rows import rows, streams
 from tfc.compiler import compile as compile_module
 from tfc.hlo import parse
-from tfc.hlo.evaluator import evaluate
-from tfc.passes import row_plan
+from tfc.hlo.evaluation.evaluator import evaluate
+from tfc.passes.analysis import row_plan
 from tfc.testing import arguments_for
 from tfc.testing.compare import flat
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import tfc
+from tfc.backends.cpu.convolutions.spec import convolution_spec
 from tfc.backends.cpu.sharing import chunks_of
-from tfc.backends.mlir.convolution_spec import convolution_spec
 from tfc.backends.target import Target
 from tfc.hlo import Module, builder, evaluate, parse
+from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import F32, F64, S32, Shape
-from tfc.hlo.window import Window, WindowDimension
-from tfc.passes.convolutions import canonical_labels
+from tfc.passes.expand.convolutions import canonical_labels
 
 HOST = Target.host()
 TARGETS = {

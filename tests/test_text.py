@@ -13,9 +13,9 @@ from tfc.hlo import builder, evaluate, parse
 from tfc.hlo.ir import Computation, Instruction, Metadata, Module, rebuild, remake
 from tfc.hlo.lexer import quote, unquote
 from tfc.hlo.literal import Literal
-from tfc.hlo.printer import clean_name, unique_names
 from tfc.hlo.shape import ELEMENT_TYPES as ALL_TYPES
 from tfc.hlo.shape import F32, AnyShape, Layout, Shape, TupleShape
+from tfc.hlo.text.printer import clean_name, unique_names
 from tfc.passes import Pipeline, parse_passes
 from tfc.testing import ELEMENT_TYPES, OPCODES, modules
 

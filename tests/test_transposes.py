@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from tfc.backends.cpu.compiler import CpuCompiler
-from tfc.backends.mlir import tiled_movement
+from tfc.backends.cpu.rows import tiled_movement
 from tfc.compiler import compile as compile_module
 from tfc.hlo import parse
-from tfc.hlo.evaluator import evaluate
+from tfc.hlo.evaluation.evaluator import evaluate
 from tfc.hlo.shape import ELEMENT_TYPES
 from tfc.options import Options
 from tfc.testing import arguments_for

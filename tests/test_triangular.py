@@ -13,8 +13,8 @@ import tfc
 import tfc.numpy as tnp
 from tfc.hlo import builder, evaluate
 from tfc.hlo.ir import Computation, Module
+from tfc.hlo.ops.triangular import TRANSPOSES
 from tfc.hlo.shape import BF16, C64, C128, F16, F32, F64, ElementType, Layout, Shape
-from tfc.hlo.triangular import TRANSPOSES
 
 RNG = np.random.default_rng(5)
 TYPES = [F32, F64, F16, BF16, C64, C128]

@@ -17,10 +17,10 @@ import tfc.numpy as tnp
 from tfc import nn
 from tfc.errors import ParseError, UnsupportedError
 from tfc.hlo import Module, builder, evaluate, parse
+from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.builder import binary, instruction, parameter
 from tfc.hlo.ir import Computation
 from tfc.hlo.shape import BF16, F32, F64, PRED, S32, U8, Shape
-from tfc.hlo.window import Window, WindowDimension
 from tfc.passes import PASSES
 from tfc.testing import arguments_for, instructions_of, modules
 

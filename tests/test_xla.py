@@ -18,7 +18,7 @@ from xla_bridge import OracleCrash, run_hlo_text, run_hlo_text_apart, xla_parse,
 from tfc.hlo import builder, evaluate, parse
 from tfc.hlo.ir import Computation, Module
 from tfc.hlo.op import OPS
-from tfc.hlo.selection import COMPARISONS
+from tfc.hlo.ops.elementwise.selection import COMPARISONS
 from tfc.hlo.shape import BF16, F16, F32, F64, PRED, S8, S32, S64, U8, U32, ElementType, Shape
 from tfc.testing import ELEMENT_TYPES, OPCODES, arguments_for, instructions_of, modules
 

@@ -12,14 +12,14 @@ from tfc import errors, hlo, nn, numpy, random
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
 from tfc.frontend.control_flow import cond, fori_loop, while_loop
-from tfc.frontend.gradient import grad, stop_gradient, value_and_grad, vjp
+from tfc.frontend.differentiation.gradient import grad, stop_gradient, value_and_grad, vjp
 from tfc.frontend.tensor import Tensor
 from tfc.imported import ImportedFunction, from_stablehlo
 from tfc.jit import JitFunction, jit
 from tfc.options import Options
-from tfc.profiling import Profile, profile
 from tfc.runtime.functions import register_custom_call
 from tfc.runtime.threads import get_threads, set_threads
+from tfc.tools.profiling import Profile, profile
 from tfc.transfers import (
     transfer_from_channel,
     transfer_from_outfeed,

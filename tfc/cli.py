@@ -27,8 +27,8 @@ from tfc.errors import UnsupportedError
 from tfc.files import STANDARD_OUTPUT
 from tfc.options import Options
 from tfc.passes import PASSES, Pipeline, PipelineReport, parse_passes
-from tfc.profiling import COLUMNS
-from tfc.profiling import profile as measure
+from tfc.tools.profiling import COLUMNS
+from tfc.tools.profiling import profile as measure
 
 _STAGES = ("hlo", "stablehlo", "optimized", "mlir", "llvm", "asm", "ptx")
 
@@ -327,7 +327,7 @@ def explore(
     or file.py:function. It runs on random arguments, on the CPU.
     """
     module = load(program, shapes, fill_constants)
-    write_text(import_module("tfc.explore").explore(module, runs), output)
+    write_text(import_module("tfc.tools.explore").explore(module, runs), output)
 
 
 # --- compile ------------------------------------------------------------------------------------
@@ -371,7 +371,7 @@ def compile_command(
 @_output_option
 def ops(markdown: bool, output: str | None) -> None:
     """Show what tfc has of each operation: text, evaluator, code, gradient, comparison with XLA."""
-    catalogue = import_module("tfc.catalogue")
+    catalogue = import_module("tfc.tools.catalogue")
     write_text(catalogue.reference_page() if markdown else catalogue.coverage(), output)
 
 
@@ -433,7 +433,7 @@ _cxx_option = click.option(
 @_cxx_option
 def doctor(cxx: str) -> None:
     """Show what this machine offers, and test that compiled code runs on it."""
-    if not import_module("tfc.doctor").examine(Console(), cxx):
+    if not import_module("tfc.tools.doctor").examine(Console(), cxx):
         raise click.exceptions.Exit(1)
 
 
@@ -443,5 +443,5 @@ def doctor(cxx: str) -> None:
 @_cxx_option
 def demo(out_dir: str, epochs: int, cxx: str) -> None:
     """Train a classifier of handwritten digits, and compile it into a C++ program."""
-    if not import_module("tfc.demo").demonstrate(Path(out_dir), epochs, cxx, Console()):
+    if not import_module("tfc.tools.demo").demonstrate(Path(out_dir), epochs, cxx, Console()):
         raise click.exceptions.Exit(1)

@@ -16,7 +16,7 @@ from tfc.frontend.trace import leak
 from tfc.frontend.tree import Structure
 from tfc.hlo.ir import Module
 from tfc.options import Options
-from tfc.passes.cost import CostAnalysis
+from tfc.passes.analysis.cost import CostAnalysis
 from tfc.tracebacks import api_boundary, hide_frames
 
 Leaf = tuple[np.dtype, tuple[int, ...], bool]  # of an argument: dtype, dimensions, weak

@@ -14,7 +14,7 @@ from tfc.backends.target import Target
 from tfc.errors import KindError, UnsupportedError
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import leaves
-from tfc.hlo.verifier import verify
+from tfc.hlo.verification.verifier import verify
 from tfc.options import Options
 from tfc.runtime.collection import paused_collection
 from tfc.tracebacks import api_boundary

@@ -18,11 +18,11 @@ import numpy as np
 
 from tfc.errors import InternalError, TfcError
 from tfc.files import STANDARD_OUTPUT, abandon, write_files
-from tfc.hlo.fill import random_array
 from tfc.hlo.ir import Module
 from tfc.hlo.lexer import Lexer
-from tfc.hlo.literal_text import parse_literal
 from tfc.hlo.shape import Shape, leaves
+from tfc.hlo.text.fill import random_array
+from tfc.hlo.text.literal_text import parse_literal
 from tfc.tracebacks import full_tracebacks
 
 INTERRUPTED = 130  # the exit code after Ctrl-C, as shells have it

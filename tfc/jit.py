@@ -34,7 +34,7 @@ from tfc.frontend.trace import current_trace, for_user, open_traces
 from tfc.hlo.ir import Computation, Module
 from tfc.hlo.shape import Shape, element_type_of
 from tfc.options import Options
-from tfc.passes.donation import donation_attributes
+from tfc.passes.analysis.donation import donation_attributes
 from tfc.tracebacks import api_boundary
 
 _MOST_QUICK = 4  # entries that a call tries before it takes the arguments apart itself

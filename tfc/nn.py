@@ -10,18 +10,18 @@ import numpy as np
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
-from tfc.frontend.arithmetic import where
-from tfc.frontend.convolutions import conv, conv_transpose
-from tfc.frontend.functions import as_float, exp, isfinite, log, logaddexp, sigmoid
-from tfc.frontend.gradient import stop_gradient
-from tfc.frontend.manipulation import Axes, normalize_axis, squeeze
-from tfc.frontend.parts import require_real
+from tfc.frontend.differentiation.gradient import stop_gradient
+from tfc.frontend.numpy.arithmetic import where
+from tfc.frontend.numpy.convolutions import conv, conv_transpose
+from tfc.frontend.numpy.functions import as_float, exp, isfinite, log, logaddexp, sigmoid
+from tfc.frontend.numpy.manipulation import Axes, normalize_axis, squeeze
+from tfc.frontend.numpy.parts import require_real
+from tfc.frontend.numpy.reductions import max, sum
+from tfc.frontend.numpy.window_arguments import data_format_of
+from tfc.frontend.numpy.windows import avg_pool, cummax, cummin, max_pool
 from tfc.frontend.promotion import as_tensor, cast
 from tfc.frontend.python_numbers import real_number, whole
-from tfc.frontend.reductions import max, sum
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
-from tfc.frontend.window_arguments import data_format_of
-from tfc.frontend.windows import avg_pool, cummax, cummin, max_pool
 from tfc.hlo.shape import S64
 
 __all__ = [

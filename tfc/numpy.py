@@ -6,8 +6,8 @@ given arrays, they are evaluated at once and give NumPy arrays. Arrays are never
 
 from math import e, inf, nan, pi
 
-from tfc.frontend import fft, linalg
-from tfc.frontend.arithmetic import (
+from tfc.frontend.numpy import fft, linalg
+from tfc.frontend.numpy.arithmetic import (
     absolute,
     add,
     astype,
@@ -36,31 +36,15 @@ from tfc.frontend.arithmetic import (
     subtract,
     where,
 )
-from tfc.frontend.arithmetic import (
-    absolute as abs,
-)
-from tfc.frontend.arithmetic import (
-    divide as true_divide,
-)
-from tfc.frontend.arithmetic import (
-    invert as bitwise_invert,
-)
-from tfc.frontend.arithmetic import (
-    invert as bitwise_not,
-)
-from tfc.frontend.arithmetic import (
-    left_shift as bitwise_left_shift,
-)
-from tfc.frontend.arithmetic import (
-    power as pow,
-)
-from tfc.frontend.arithmetic import (
-    remainder as mod,
-)
-from tfc.frontend.arithmetic import (
-    right_shift as bitwise_right_shift,
-)
-from tfc.frontend.comparisons import (
+from tfc.frontend.numpy.arithmetic import absolute as abs
+from tfc.frontend.numpy.arithmetic import divide as true_divide
+from tfc.frontend.numpy.arithmetic import invert as bitwise_invert
+from tfc.frontend.numpy.arithmetic import invert as bitwise_not
+from tfc.frontend.numpy.arithmetic import left_shift as bitwise_left_shift
+from tfc.frontend.numpy.arithmetic import power as pow
+from tfc.frontend.numpy.arithmetic import remainder as mod
+from tfc.frontend.numpy.arithmetic import right_shift as bitwise_right_shift
+from tfc.frontend.numpy.comparisons import (
     clip,
     equal,
     fmax,
@@ -73,9 +57,9 @@ from tfc.frontend.comparisons import (
     minimum,
     not_equal,
 )
-from tfc.frontend.complex_numbers import angle, conj, imag, iscomplexobj, real
-from tfc.frontend.complex_numbers import conj as conjugate
-from tfc.frontend.creation import (
+from tfc.frontend.numpy.complex_numbers import angle, conj, imag, iscomplexobj, real
+from tfc.frontend.numpy.complex_numbers import conj as conjugate
+from tfc.frontend.numpy.creation import (
     arange,
     diag,
     diagonal,
@@ -92,10 +76,8 @@ from tfc.frontend.creation import (
     zeros,
     zeros_like,
 )
-from tfc.frontend.creation import (
-    zeros_like as empty_like,
-)
-from tfc.frontend.functions import (
+from tfc.frontend.numpy.creation import zeros_like as empty_like
+from tfc.frontend.numpy.functions import (
     arccos,
     arccosh,
     arcsin,
@@ -136,38 +118,18 @@ from tfc.frontend.functions import (
     tanh,
     trunc,
 )
-from tfc.frontend.functions import (
-    arccos as acos,
-)
-from tfc.frontend.functions import (
-    arccosh as acosh,
-)
-from tfc.frontend.functions import (
-    arcsin as asin,
-)
-from tfc.frontend.functions import (
-    arcsinh as asinh,
-)
-from tfc.frontend.functions import (
-    arctan as atan,
-)
-from tfc.frontend.functions import (
-    arctan2 as atan2,
-)
-from tfc.frontend.functions import (
-    arctanh as atanh,
-)
-from tfc.frontend.functions import (
-    round as around,
-)
-from tfc.frontend.functions import (
-    sigmoid as logistic,
-)
-from tfc.frontend.functions import (
-    trunc as fix,
-)
-from tfc.frontend.indexing import take
-from tfc.frontend.manipulation import (
+from tfc.frontend.numpy.functions import arccos as acos
+from tfc.frontend.numpy.functions import arccosh as acosh
+from tfc.frontend.numpy.functions import arcsin as asin
+from tfc.frontend.numpy.functions import arcsinh as asinh
+from tfc.frontend.numpy.functions import arctan as atan
+from tfc.frontend.numpy.functions import arctan2 as atan2
+from tfc.frontend.numpy.functions import arctanh as atanh
+from tfc.frontend.numpy.functions import round as around
+from tfc.frontend.numpy.functions import sigmoid as logistic
+from tfc.frontend.numpy.functions import trunc as fix
+from tfc.frontend.numpy.indexing import take
+from tfc.frontend.numpy.manipulation import (
     array,
     atleast_1d,
     atleast_2d,
@@ -195,24 +157,10 @@ from tfc.frontend.manipulation import (
     transpose,
     vstack,
 )
-from tfc.frontend.manipulation import (
-    array as asarray,
-)
-from tfc.frontend.manipulation import (
-    transpose as permute_dims,
-)
-from tfc.frontend.products import (
-    dot,
-    einsum,
-    inner,
-    matmul,
-    outer,
-    tensordot,
-    trace,
-    vdot,
-)
-from tfc.frontend.promotion import result_type
-from tfc.frontend.reductions import (
+from tfc.frontend.numpy.manipulation import array as asarray
+from tfc.frontend.numpy.manipulation import transpose as permute_dims
+from tfc.frontend.numpy.products import dot, einsum, inner, matmul, outer, tensordot, trace, vdot
+from tfc.frontend.numpy.reductions import (
     all,
     any,
     argmax,
@@ -227,21 +175,11 @@ from tfc.frontend.reductions import (
     sum,
     var,
 )
-from tfc.frontend.reductions import (
-    max as amax,
-)
-from tfc.frontend.reductions import (
-    min as amin,
-)
-from tfc.frontend.sorting import (
-    argsort,
-    median,
-    percentile,
-    quantile,
-    searchsorted,
-    sort,
-)
-from tfc.frontend.windows import cumprod, cumsum
+from tfc.frontend.numpy.reductions import max as amax
+from tfc.frontend.numpy.reductions import min as amin
+from tfc.frontend.numpy.sorting import argsort, median, percentile, quantile, searchsorted, sort
+from tfc.frontend.numpy.windows import cumprod, cumsum
+from tfc.frontend.promotion import result_type
 
 newaxis = None
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
-from tfc.frontend.arithmetic import where
-from tfc.frontend.functions import cos, log, sqrt
+from tfc.frontend.numpy.arithmetic import where
+from tfc.frontend.numpy.functions import cos, log, sqrt
 from tfc.frontend.promotion import as_tensor, cast
 from tfc.frontend.python_numbers import sizes
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable

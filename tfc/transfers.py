@@ -14,7 +14,7 @@ from typing import Any
 from tfc.hlo.lexer import Lexer
 from tfc.hlo.shape import AnyShape
 from tfc.hlo.specs import spec_of
-from tfc.hlo.value_text import parse_shape
+from tfc.hlo.text.value_text import parse_shape
 from tfc.runtime.arrays import Spec, copied
 from tfc.runtime.functions import as_value
 from tfc.runtime.transfers import FROM_PROGRAM, INFEED, OUTFEED, TO_PROGRAM, put, receive

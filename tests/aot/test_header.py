@@ -5,7 +5,7 @@ from cpp_programs import SANITIZED, STRICT
 
 from tfc.aot.header import header_text
 from tfc.aot.signature import ALIGNMENT, CppClass, signature_of
-from tfc.backends.cpu import abi
+from tfc.backends.cpu.runtime import abi
 from tfc.errors import TfcError, UnsupportedError
 from tfc.hlo import parse
 

@@ -12,7 +12,7 @@ import tfc.aot
 from tfc.backends.target import Target
 from tfc.compiler import emit_text
 from tfc.errors import UnsupportedError
-from tfc.hlo.parser import parse
+from tfc.hlo.text.parser import parse
 
 NARROW = ["armv7-linux-gnueabihf", "i386-linux-gnu", "wasm32-unknown-unknown"]
 

@@ -7,10 +7,10 @@ import sys
 import pytest
 
 import tfc.aot
-from tfc.backends.cpu.processor_check import needed_features
+from tfc.backends.cpu.runtime.processor_check import needed_features
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
-from tfc.hlo.parser import parse
+from tfc.hlo.text.parser import parse
 
 X86_ONLY = pytest.mark.skipif(
     Target.host().architecture != "x86_64", reason="objects for x86-64 are run"
@@ -107,7 +107,7 @@ def test_two_processes_make_the_same_object(tmp_path, matmul_text):
     made = tfc.aot.compile(parse(matmul_text), cpp_class="C", out_dir=tmp_path / "here")
     (tmp_path / "matmul.hlo").write_text(matmul_text)
     program = (
-        "import pathlib, tfc.aot; from tfc.hlo.parser import parse; "
+        "import pathlib, tfc.aot; from tfc.hlo.text.parser import parse; "
         "module = parse(pathlib.Path('matmul.hlo').read_text()); "
         "tfc.aot.compile(module, cpp_class='C', out_dir='there')"
     )

@@ -11,20 +11,20 @@ from hypothesis import strategies as st
 
 from tfc.errors import InternalError
 from tfc.hlo import Module, builder, evaluate, parse, verify
-from tfc.hlo.control import branches
-from tfc.hlo.evaluator import evaluate_computation
+from tfc.hlo.evaluation.evaluator import evaluate_computation
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.op import op_named
+from tfc.hlo.ops.control import branches
 from tfc.hlo.shape import F32, PRED, S32, AnyShape, Layout, Shape, from_memory, leaves, to_memory
 from tfc.passes import default_pipeline
-from tfc.passes.aliases import is_alias
-from tfc.passes.buffers import BufferAssignment, Slice, assign_buffers
-from tfc.passes.copies import Copies
-from tfc.passes.in_place import overwritable
-from tfc.passes.inline import Flatten, Inline
-from tfc.passes.packing import Block, aligned, pack
-from tfc.passes.packing import _pack_by_time as pack_by_time
-from tfc.passes.packing import _pack_in_order as pack_in_order
+from tfc.passes.analysis.aliases import is_alias
+from tfc.passes.analysis.in_place import overwritable
+from tfc.passes.expand.inline import Flatten, Inline
+from tfc.passes.memory.buffers import BufferAssignment, Slice, assign_buffers
+from tfc.passes.memory.copies import Copies
+from tfc.passes.memory.packing import Block, aligned, pack
+from tfc.passes.memory.packing import _pack_by_time as pack_by_time
+from tfc.passes.memory.packing import _pack_in_order as pack_in_order
 from tfc.runtime.arrays import copied
 from tfc.testing import arguments_for, modules
 

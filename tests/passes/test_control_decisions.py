@@ -11,14 +11,14 @@ from benchmarks.models import lstm
 from tfc.hlo import Module, evaluate, parse
 from tfc.hlo.ir import Instruction
 from tfc.passes import default_pipeline
-from tfc.passes.conditionals import Conditionals
-from tfc.passes.input_projections import InputProjections
-from tfc.passes.loop_config import stated_trip_count
-from tfc.passes.loop_invariants import Invariants
-from tfc.passes.loop_simplify import Loops
+from tfc.passes.analysis.loop_config import stated_trip_count
+from tfc.passes.analysis.trip_counts import whiles
+from tfc.passes.loops.conditionals import Conditionals
+from tfc.passes.loops.input_projections import InputProjections
+from tfc.passes.loops.licm import Invariants
+from tfc.passes.loops.loop_simplify import Loops
+from tfc.passes.loops.unroll import Unroll
 from tfc.passes.pipeline import Pipeline
-from tfc.passes.trip_counts import whiles
-from tfc.passes.unroll import Unroll
 
 STATE = "(s32[], f32[8,8], f32[8,8], f32[8])"
 

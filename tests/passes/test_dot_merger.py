@@ -6,7 +6,7 @@ from tfc.hlo import Module, builder, evaluate, parse, verify
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import F32, Shape
 from tfc.passes import default_pipeline
-from tfc.passes.dot_merger import DotMerger
+from tfc.passes.layout.dot_merger import DotMerger
 from tfc.testing import arguments_for
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 
 from tfc.hlo import Module, evaluate, parse, verify
 from tfc.hlo.shape import BF16, F32, F64, S32
-from tfc.passes.epilogue_fusion import EpilogueFusion
+from tfc.passes.fusion.epilogues import EpilogueFusion
 from tfc.testing import arguments_for, modules
 
 DENSE = """x = f32[8,5] parameter(0); w = f32[5,7] parameter(1)

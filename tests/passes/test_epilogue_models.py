@@ -8,7 +8,7 @@ from benchmarks.models import MODELS
 from tfc.hlo.ir import Module
 from tfc.imported import read_stablehlo
 from tfc.passes import KernelKinds, default_pipeline
-from tfc.passes.products import PRODUCTS, product_in
+from tfc.passes.analysis.products import PRODUCTS, product_in
 
 # The model in a small size, how many products it has, and how many have an epilogue or prologue.
 # fmt: off

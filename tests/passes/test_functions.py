@@ -16,10 +16,10 @@ import pytest
 from comparing import same
 
 from tfc.hlo import Module, evaluate, parse, verify
+from tfc.hlo.attributes.window import Window, print_window
 from tfc.hlo.ir import Computation, Instruction
-from tfc.hlo.window import Window, print_window
-from tfc.passes.rewrite import Function
-from tfc.passes.simplify import FUNCTIONS, INEXACT, REORDERED
+from tfc.passes.rewriting.patterns import Function
+from tfc.passes.simplify.simplify import FUNCTIONS, INEXACT, REORDERED
 from tfc.testing import arguments_for
 from tfc.testing.compare import flat, mismatch
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tfc.hlo import Module, builder, evaluate, parse, verify
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import F32, PRED, S32, Shape
-from tfc.passes.called import control_computations
-from tfc.passes.dce import Dce
-from tfc.passes.fusible import can_fuse
-from tfc.passes.fusion import Fusion, loop_index
+from tfc.passes.analysis.called import control_computations
+from tfc.passes.analysis.fusible import can_fuse
+from tfc.passes.fusion.fusion import Fusion, loop_index
+from tfc.passes.simplify.dce import Dce
 from tfc.testing import arguments_for, modules
 
 HELPERS = """

@@ -7,9 +7,9 @@ from tfc.hlo import Module, builder, evaluate, verify
 from tfc.hlo.ir import Computation
 from tfc.hlo.shape import F32, S32, Shape
 from tfc.passes import Pipeline
-from tfc.passes.fusion import Fusion
-from tfc.passes.horizontal import Horizontal
-from tfc.passes.multi_output import MultiOutput
+from tfc.passes.fusion.fusion import Fusion
+from tfc.passes.fusion.horizontal import Horizontal
+from tfc.passes.fusion.multi_output import MultiOutput
 from tfc.testing import arguments_for, modules
 from tfc.testing.compare import flat
 

@@ -15,8 +15,8 @@ import tfc.numpy as tnp
 from tfc.compiler import emit_text
 from tfc.hlo import Module, evaluate, parse
 from tfc.hlo.shape import F32, PRED, S32
-from tfc.passes.fusion import Fusion
-from tfc.passes.in_place import overwritable
+from tfc.passes.analysis.in_place import overwritable
+from tfc.passes.fusion.fusion import Fusion
 from tfc.testing import arguments_for, modules
 
 HELPERS = """

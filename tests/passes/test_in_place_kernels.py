@@ -8,11 +8,11 @@ from tfc.compiler import compile as compile_module
 from tfc.hlo import Module, builder, parse
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import F32, Shape
-from tfc.passes.fusion import Fusion
-from tfc.passes.in_place import overwritable
-from tfc.passes.multi_output import MultiOutput
-from tfc.passes.row_fusion import RowFusion
-from tfc.passes.row_plan import row_plan
+from tfc.passes.analysis.in_place import overwritable
+from tfc.passes.analysis.row_plan import row_plan
+from tfc.passes.fusion.fusion import Fusion
+from tfc.passes.fusion.multi_output import MultiOutput
+from tfc.passes.fusion.rows import RowFusion
 from tfc.testing import arguments_for
 from tfc.testing.compare import mismatch
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tfc.hlo import Module, evaluate, parse, verify
 from tfc.hlo.ir import Attributes, Computation, Instruction
 from tfc.hlo.shape import BF16, F32, F64, PRED, S32, U8, Shape, to_memory
-from tfc.passes import layout
-from tfc.passes.aliases import is_bitcast
-from tfc.passes.called import control_computations
-from tfc.passes.layout import Layouts
-from tfc.passes.layout_choice import Choice, Takes, is_free
-from tfc.passes.orders import backward, forward, order_of, row_major, settled
+from tfc.passes.analysis.aliases import is_bitcast
+from tfc.passes.analysis.called import control_computations
+from tfc.passes.analysis.dimension_orders import backward, forward, order_of, row_major, settled
+from tfc.passes.layout import layout
+from tfc.passes.layout.layout import Layouts
+from tfc.passes.layout.layout_choice import Choice, Takes, is_free
 from tfc.testing import arguments_for, modules
 from tfc.testing.compare import flat
 from tfc.testing.fuzz import problem

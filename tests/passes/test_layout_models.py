@@ -12,7 +12,7 @@ from benchmarks.models import MODELS
 from tfc.backends.cpu.compiler import KERNEL_KINDS
 from tfc.imported import from_stablehlo, read_stablehlo
 from tfc.passes import default_pipeline
-from tfc.passes.aliases import is_bitcast
+from tfc.passes.analysis.aliases import is_bitcast
 
 
 def moves(text: str) -> list[str]:

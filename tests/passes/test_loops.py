@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tfc.hlo import Module, builder, evaluate
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import F32, PRED, S8, S32, U8, AnyShape, ElementType, Shape, TupleShape
-from tfc.hlo.verifier import verify
+from tfc.hlo.verification.verifier import verify
 from tfc.passes import default_pipeline, parse_passes
 from tfc.passes.pipeline import Pipeline
 from tfc.testing import arguments_for
-from tfc.testing.values import Draw
+from tfc.testing.generators.values import Draw
 
 VECTOR, MATRIX, STACK = Shape(F32, (3,)), Shape(F32, (3, 3)), Shape(F32, (5, 2, 3))
 COUNTERS = (S32, S8, U8)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tfc.hlo import Module, builder, evaluate, parse, verify
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import F32, PRED, S32, Shape
-from tfc.passes.fusion import Fusion
-from tfc.passes.levels import Levels
-from tfc.passes.multi_output import MultiOutput
+from tfc.passes.analysis.topological_levels import Levels
+from tfc.passes.fusion.fusion import Fusion
+from tfc.passes.fusion.multi_output import MultiOutput
 from tfc.testing import arguments_for, modules
 
 HELPERS = """

@@ -11,9 +11,9 @@ from tfc.hlo import Module, evaluate, parse, verify
 from tfc.hlo.shape import F32, F64
 from tfc.options import Options
 from tfc.passes import Pipeline, default_pipeline
-from tfc.passes.fusion import Fusion
-from tfc.passes.multi_output import MultiOutput
-from tfc.passes.number_tables import NumberTables
+from tfc.passes.fusion.fusion import Fusion
+from tfc.passes.fusion.multi_output import MultiOutput
+from tfc.passes.fusion.number_tables import NumberTables
 from tfc.testing import arguments_for, modules
 from tfc.testing.compare import flat
 

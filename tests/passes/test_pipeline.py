@@ -22,12 +22,12 @@ from tfc.passes import (
     default_pipeline,
     parse_passes,
 )
-from tfc.passes.cse import Cse
-from tfc.passes.dce import Dce
-from tfc.passes.fusion import Fusion
+from tfc.passes.fusion.fusion import Fusion
 from tfc.passes.pipeline import pass_text
 from tfc.passes.report import Step
-from tfc.passes.simplify import Simplify
+from tfc.passes.simplify.cse import Cse
+from tfc.passes.simplify.dce import Dce
+from tfc.passes.simplify.simplify import Simplify
 from tfc.testing import modules
 
 TEXT = """

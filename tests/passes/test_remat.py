@@ -10,10 +10,10 @@ from tfc.errors import TfcError
 from tfc.hlo import Module, evaluate, parse, verify
 from tfc.hlo.shape import F32, S32
 from tfc.options import Options
-from tfc.passes.buffers import assign_buffers
-from tfc.passes.copies import Copies
-from tfc.passes.inline import Flatten, Inline
-from tfc.passes.remat import Remat
+from tfc.passes.expand.inline import Flatten, Inline
+from tfc.passes.memory.buffers import assign_buffers
+from tfc.passes.memory.copies import Copies
+from tfc.passes.memory.remat import Remat
 from tfc.testing import arguments_for, modules
 
 LATE = """

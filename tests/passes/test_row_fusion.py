@@ -8,9 +8,9 @@ from tfc.hlo import Module, builder, evaluate, parse, verify
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import F32, Shape
 from tfc.passes import KernelKinds, default_pipeline
+from tfc.passes.analysis.row_region import row_region
+from tfc.passes.fusion.rows import RowFusion
 from tfc.passes.pipeline import names
-from tfc.passes.row_fusion import RowFusion
-from tfc.passes.row_region import row_region
 from tfc.testing import arguments_for
 
 HELPERS = """

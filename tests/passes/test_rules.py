@@ -13,13 +13,13 @@ from comparing import same
 
 from tfc.errors import InternalError, ShapeError
 from tfc.hlo import builder
-from tfc.hlo.evaluator import evaluate_computation
+from tfc.hlo.evaluation.evaluator import evaluate_computation
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import ELEMENT_TYPES, F32, PRED, S32, ElementType, Shape
-from tfc.passes.arithmetic import ARITHMETIC
-from tfc.passes.rewrite import Pattern, Rule, op, substitute, variable
-from tfc.passes.rewriter import Rewriter, RuleTable
+from tfc.passes.rewriting.patterns import Pattern, Rule, op, substitute, variable
+from tfc.passes.rewriting.rewriter import Rewriter, RuleTable
+from tfc.passes.simplify.arithmetic import ARITHMETIC
 
 # NumPy has no bitwise operations on 4-bit integers.
 TYPES = [t for t in ELEMENT_TYPES.values() if not t.is_complex and t.bits >= 8]

@@ -8,11 +8,16 @@ from tfc.hlo import Module, builder, evaluate, parse, verify
 from tfc.hlo.ir import Computation, has_side_effect
 from tfc.hlo.shape import F32, S32, Shape
 from tfc.passes import default_pipeline
-from tfc.passes.buffers import assign_buffers
-from tfc.passes.copies import Copies
-from tfc.passes.inline import Flatten, Inline
-from tfc.passes.schedule import Schedule
-from tfc.passes.steps import Steps, earliest_first, most_freed_first, most_needed_first
+from tfc.passes.expand.inline import Flatten, Inline
+from tfc.passes.memory.buffers import assign_buffers
+from tfc.passes.memory.copies import Copies
+from tfc.passes.memory.execution_graph import (
+    Steps,
+    earliest_first,
+    most_freed_first,
+    most_needed_first,
+)
+from tfc.passes.memory.schedule import Schedule
 from tfc.testing import arguments_for, modules
 
 FAN = """

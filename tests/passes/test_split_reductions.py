@@ -5,7 +5,7 @@ import pytest
 
 from tfc.compiler import compile as compile_module
 from tfc.hlo import Module, evaluate, parse, verify
-from tfc.passes.split_reductions import SplitReductions
+from tfc.passes.layout.split_reductions import SplitReductions
 from tfc.testing import arguments_for
 
 PROGRAM = """

@@ -14,7 +14,7 @@ from jax import lax
 
 import tfc
 from tfc.hlo.ir import Instruction
-from tfc.passes.aliases import is_bitcast
+from tfc.passes.analysis.aliases import is_bitcast
 
 NO_KERNELS = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
 

@@ -16,10 +16,10 @@ from benchmarks.models import MODELS, Model, lstm
 from tfc.backends.cpu.compiler import CpuCompiler
 from tfc.backends.cpu.executable import Compilation
 from tfc.backends.cpu.kernels import matmul_spec
-from tfc.backends.mlir.matmul_schedule import make_schedule
+from tfc.backends.cpu.products.schedule import make_schedule
 from tfc.backends.target import Target
 from tfc.options import Options
-from tfc.passes.aliases import is_bitcast
+from tfc.passes.analysis.aliases import is_bitcast
 
 
 def planned(model: Model, *disabled: str) -> Compilation:

@@ -9,13 +9,13 @@ from tfc.hlo import Module, builder, evaluate, parse, verify
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import BF16, F32, F64, PRED, S8, S32, U8, Shape
 from tfc.passes import Pipeline, Repeat, default_pipeline, parse_passes
-from tfc.passes.called import control_computations
-from tfc.passes.cse import Cse
-from tfc.passes.dce import Dce
-from tfc.passes.expand import EXPANSIONS
-from tfc.passes.fold import Fold
-from tfc.passes.inline import Flatten, Inline
-from tfc.passes.simplify import Simplify
+from tfc.passes.analysis.called import control_computations
+from tfc.passes.expand.expand import EXPANSIONS
+from tfc.passes.expand.inline import Flatten, Inline
+from tfc.passes.simplify.cse import Cse
+from tfc.passes.simplify.dce import Dce
+from tfc.passes.simplify.fold import Fold
+from tfc.passes.simplify.simplify import Simplify
 from tfc.testing import OPCODES, arguments_for, modules
 from tfc.testing.compare import flat, mismatch
 

@@ -5,9 +5,9 @@ from test_buffers import check
 
 from tfc.compiler import compile as compile_module
 from tfc.hlo import Module, parse
-from tfc.passes.buffers import BufferAssignment
-from tfc.passes.copies import Copies
-from tfc.passes.inline import Flatten
+from tfc.passes.expand.inline import Flatten
+from tfc.passes.memory.buffers import BufferAssignment
+from tfc.passes.memory.copies import Copies
 
 HELPERS = """
 twice { a = f32[2,5] parameter(0)

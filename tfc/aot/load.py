@@ -14,7 +14,7 @@ from typing import Any
 from tfc.aot.source import described_arguments, module_of
 from tfc.errors import TfcError
 from tfc.hlo.ir import Module
-from tfc.hlo.parser import parse
+from tfc.hlo.text.parser import parse
 from tfc.imported import read_stablehlo
 
 ACCEPTED = (

@@ -11,7 +11,7 @@ from tfc.aot.taken_names import why_not_global, why_not_in_cpp, why_not_linked
 from tfc.errors import TfcError
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import AnyShape, Shape
-from tfc.passes.donation import donation_of
+from tfc.passes.analysis.donation import donation_of
 
 # Where every buffer begins that a generated class allocates. The arena relies on it: it is the
 # ALIGNMENT of backends/cpu/abi.py, repeated because that package loads MLIR.

@@ -19,11 +19,11 @@ from tfc.frontend import tree
 from tfc.frontend.program import Abstract, trace_function
 from tfc.frontend.tensor import is_weak
 from tfc.frontend.trace import locate
-from tfc.hlo.entry_layout import apply_entry_layout
+from tfc.hlo.attributes.entry_layout import apply_entry_layout
 from tfc.hlo.ir import Module
 from tfc.hlo.lexer import Lexer
 from tfc.hlo.shape import Shape, element_type_of, leaves, row_major
-from tfc.hlo.value_text import parse_shape
+from tfc.hlo.text.value_text import parse_shape
 
 
 @dataclass(frozen=True)

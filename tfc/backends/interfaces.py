@@ -14,14 +14,14 @@ import numpy as np
 
 from tfc.backends.target import Target
 from tfc.errors import ShapeError, UnsupportedError
-from tfc.hlo.devices import device_counts, require_devices
+from tfc.hlo.attributes.devices import device_counts, require_devices
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.shape import Shape, from_memory, leaves, to_memory
 from tfc.options import Options
-from tfc.passes.cost import CostAnalysis, cost_analysis
+from tfc.passes.analysis.cost import CostAnalysis, cost_analysis
 from tfc.passes.report import PipelineReport
-from tfc.pictures.arena import LiveBuffer, arena_svg
 from tfc.runtime.replicas import run_devices
+from tfc.tools.pictures.arena import LiveBuffer, arena_svg
 from tfc.tracebacks import api_boundary
 
 

@@ -15,7 +15,7 @@ from tfc.backends.interfaces import (
 )
 from tfc.backends.target import Target
 from tfc.errors import OutOfMemoryError
-from tfc.hlo.evaluator import evaluate
+from tfc.hlo.evaluation.evaluator import evaluate
 from tfc.hlo.ir import Module
 from tfc.hlo.op import Value
 from tfc.hlo.shape import AnyShape, Shape

@@ -13,12 +13,12 @@ import numpy as np
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import current_trace, emit
 from tfc.hlo import builder
-from tfc.hlo.contraction import free_dimensions
-from tfc.hlo.convolution_dimensions import ConvolutionDimensionNumbers
+from tfc.hlo.attributes.convolution_dimensions import ConvolutionDimensionNumbers
+from tfc.hlo.attributes.window import Window
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.literal import Literal
+from tfc.hlo.ops.contraction import free_dimensions
 from tfc.hlo.shape import PRED, AnyShape, ElementType, Shape, TupleShape
-from tfc.hlo.window import Window
 
 
 def adopt(tensor: Tensor) -> Tensor:

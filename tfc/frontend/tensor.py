@@ -23,7 +23,7 @@ from tfc.frontend.trace import (
     refusal,
 )
 from tfc.hlo import builder
-from tfc.hlo.evaluator import evaluate_computation
+from tfc.hlo.evaluation.evaluator import evaluate_computation
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
 from tfc.tracebacks import api_boundary

@@ -11,7 +11,7 @@ from typing import Any
 
 from tfc.errors import ShapeError, UnsupportedError
 from tfc.hlo.absent import ABSENT
-from tfc.hlo.indexing import Index, Piece
+from tfc.hlo.index_maps import Index, Piece
 from tfc.hlo.ir import SIDE_EFFECTS, Attributes, Computation, Instruction
 from tfc.hlo.shape import AnyShape, Shape, TokenShape, TupleShape
 

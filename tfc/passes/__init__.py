@@ -5,42 +5,42 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from tfc.errors import TfcError
-from tfc.passes.conditionals import Conditionals
-from tfc.passes.convolutions import Convolutions
-from tfc.passes.copies import Copies
-from tfc.passes.cse import Cse
-from tfc.passes.dce import Dce
-from tfc.passes.devices import Devices
-from tfc.passes.dot_merger import DotMerger
-from tfc.passes.dots import Dots
-from tfc.passes.epilogue_fusion import EpilogueFusion
-from tfc.passes.expand import Expand
-from tfc.passes.fold import Fold
-from tfc.passes.fusion import Fusion
-from tfc.passes.horizontal import Horizontal
-from tfc.passes.inline import Flatten, Inline
-from tfc.passes.input_projections import InputProjections
-from tfc.passes.kernel_kinds import LOOPS_ONLY, KernelKinds
-from tfc.passes.layout import Layouts
-from tfc.passes.loop_invariants import Invariants
-from tfc.passes.loop_kernels import LoopKernels
-from tfc.passes.loop_simplify import Loops
-from tfc.passes.motion import Motion
-from tfc.passes.multi_output import MultiOutput
-from tfc.passes.number_tables import NumberTables
+from tfc.passes.analysis.trip_counts import TripCounts
+from tfc.passes.expand.convolutions import Convolutions
+from tfc.passes.expand.devices import Devices
+from tfc.passes.expand.dots import Dots
+from tfc.passes.expand.expand import Expand
+from tfc.passes.expand.inline import Flatten, Inline
+from tfc.passes.expand.split_operands import SplitOperands
+from tfc.passes.fusion.epilogues import EpilogueFusion
+from tfc.passes.fusion.fusion import Fusion
+from tfc.passes.fusion.horizontal import Horizontal
+from tfc.passes.fusion.kernel_kinds import LOOPS_ONLY, KernelKinds
+from tfc.passes.fusion.loop_kernels import LoopKernels
+from tfc.passes.fusion.multi_output import MultiOutput
+from tfc.passes.fusion.number_tables import NumberTables
+from tfc.passes.fusion.rows import RowFusion
+from tfc.passes.fusion.window_edges import WindowEdges
+from tfc.passes.layout.dot_merger import DotMerger
+from tfc.passes.layout.layout import Layouts
+from tfc.passes.layout.split_reductions import SplitReductions
+from tfc.passes.layout.stated_layouts import StatedLayouts
+from tfc.passes.loops.conditionals import Conditionals
+from tfc.passes.loops.input_projections import InputProjections
+from tfc.passes.loops.licm import Invariants
+from tfc.passes.loops.loop_simplify import Loops
+from tfc.passes.loops.ranges import Ranges
+from tfc.passes.loops.unroll import Unroll
+from tfc.passes.memory.copies import Copies
+from tfc.passes.memory.remat import Remat
+from tfc.passes.memory.schedule import Schedule
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
-from tfc.passes.ranges import Ranges
-from tfc.passes.remat import Remat
-from tfc.passes.row_fusion import RowFusion
-from tfc.passes.schedule import Schedule
-from tfc.passes.simplify import Simplify
-from tfc.passes.split_operands import SplitOperands
-from tfc.passes.split_reductions import SplitReductions
-from tfc.passes.stated_layouts import StatedLayouts
-from tfc.passes.trip_counts import TripCounts
-from tfc.passes.unroll import Unroll
-from tfc.passes.unused import Unused
-from tfc.passes.window_edges import WindowEdges
+from tfc.passes.simplify.cse import Cse
+from tfc.passes.simplify.dce import Dce
+from tfc.passes.simplify.dead_results import Unused
+from tfc.passes.simplify.fold import Fold
+from tfc.passes.simplify.simplify import Simplify
+from tfc.passes.simplify.sinking import Motion
 
 __all__ = [
     "ORDERINGS",

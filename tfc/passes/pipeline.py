@@ -16,15 +16,15 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from tfc.errors import InternalError, TfcError
 from tfc.files import write_files
-from tfc.hlo.boundaries import verify_boundaries
 from tfc.hlo.ir import Computation, Module
 from tfc.hlo.shape import TupleShape, lies_alike
-from tfc.hlo.verifier import verify
+from tfc.hlo.verification.boundaries import verify_boundaries
+from tfc.hlo.verification.verifier import verify
 from tfc.options import Options
 from tfc.passes.report import PipelineReport, Step
-from tfc.pictures.dot import graph_dot
-from tfc.pictures.graph import module_graph
-from tfc.pictures.page import module_page
+from tfc.tools.pictures.dot import graph_dot
+from tfc.tools.pictures.graph import module_graph
+from tfc.tools.pictures.page import module_page
 
 Ordering = tuple[str, str, str]  # (earlier, later, why)
 

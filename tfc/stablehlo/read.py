@@ -2,7 +2,7 @@
 
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Module
-from tfc.hlo.verifier import verify
+from tfc.hlo.verification.verifier import verify
 from tfc.stablehlo.importer import import_module
 from tfc.stablehlo.source import Source, read_module
 

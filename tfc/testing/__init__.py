@@ -1,25 +1,18 @@
-"""Random programs and what to run them on: the generators behind the tests.
+"""Random testing: programs grown, mutated or drawn, what runs them, and comparing.
 
-Needs hypothesis, which the extra `test` brings.
+The generators live in `generators`; random JAX programs in `jax_programs`. Needs hypothesis, which
+the extra `test` brings.
 """
 
-# Importing a family adds its generators to the table.
-import tfc.testing.contraction
-import tfc.testing.control
-import tfc.testing.convolution
-import tfc.testing.elementwise
-import tfc.testing.fourier
-import tfc.testing.indexed
-import tfc.testing.movement
-import tfc.testing.normalization
-import tfc.testing.random
-import tfc.testing.runtime
-import tfc.testing.sorting
-import tfc.testing.triangular
-import tfc.testing.windows  # noqa: F401
-from tfc.testing.grower import GENERATORS, Grower, generates
-from tfc.testing.modules import ELEMENT_TYPES, ELEMENTWISE, OPCODES, instructions_of, modules
-from tfc.testing.values import arguments_for, random_array, shapes, sizes
+from tfc.testing.generators.grower import GENERATORS, Grower, generates
+from tfc.testing.generators.modules import (
+    ELEMENT_TYPES,
+    ELEMENTWISE,
+    OPCODES,
+    instructions_of,
+    modules,
+)
+from tfc.testing.generators.values import arguments_for, random_array, shapes, sizes
 
 __all__ = [
     "ELEMENTWISE",

@@ -12,7 +12,7 @@ from rich.console import Console
 from tfc.errors import TfcError, UnsupportedError
 from tfc.hlo.op import OPS
 from tfc.testing.fuzz import fuzz
-from tfc.testing.modules import OPCODES
+from tfc.testing.generators.modules import OPCODES
 from tfc.testing.mutants import fuzz_mutants
 from tfc.testing.report import Report
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfc.hlo.evaluator import evaluate, walk
+from tfc.hlo.evaluation.evaluator import evaluate, walk
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.op import Call, Value, op_named
 

@@ -21,16 +21,16 @@ from tfc.compiler import compile as compile_module
 from tfc.errors import TfcError
 from tfc.files import unfinished, write_files
 from tfc.hlo.ir import Module
-from tfc.hlo.parser import parse
-from tfc.hlo.printer import print_module
 from tfc.hlo.shape import ELEMENT_TYPES, ElementType
-from tfc.hlo.verifier import verify
+from tfc.hlo.text.parser import parse
+from tfc.hlo.text.printer import print_module
+from tfc.hlo.verification.verifier import verify
 from tfc.testing.compare import flat, mismatch
-from tfc.testing.layouts import with_entry_layout, with_layouts
-from tfc.testing.modules import OPCODES, modules
+from tfc.testing.generators.layouts import with_entry_layout, with_layouts
+from tfc.testing.generators.modules import OPCODES, modules
+from tfc.testing.generators.values import Draw, arguments_for
 from tfc.testing.report import Failure, Outcome, Report, described, outcome_of, reason_of
 from tfc.testing.shrinking import shrink
-from tfc.testing.values import Draw, arguments_for
 
 ROUND = 250  # programs of one search, which has one set of element types
 # The element types of one program: few, so that values of one type meet.

@@ -20,20 +20,20 @@ from hypothesis import strategies as st
 from tfc.compiler import compile as compile_module
 from tfc.errors import TfcError
 from tfc.files import write_files
-from tfc.hlo.evaluator import evaluate
+from tfc.hlo.evaluation.evaluator import evaluate
 from tfc.hlo.ir import Module
-from tfc.hlo.parser import parse
-from tfc.hlo.printer import print_module
 from tfc.hlo.shape import ELEMENT_TYPES, AnyShape, leaves
+from tfc.hlo.text.parser import parse
+from tfc.hlo.text.printer import print_module
 from tfc.testing.apart import Apart, Gone, Say
 from tfc.testing.compare import flat, mismatch
 from tfc.testing.fuzz import TYPE_SETS, drawing, programs
-from tfc.testing.modules import STATEFUL
+from tfc.testing.generators.modules import STATEFUL
+from tfc.testing.generators.values import arguments_for
 from tfc.testing.mutations import mutated, plain_text
 from tfc.testing.one_meaning import order_matters, starts_anew
 from tfc.testing.report import Failure, Outcome, Report, described, outcome_of, reason_of
 from tfc.testing.shrinking import shrink, shrink_lines
-from tfc.testing.values import arguments_for
 
 GROWN = 60  # programs of the grower in the corpus
 LARGEST = 1 << 16  # elements of a value of a mutant that is run

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from tfc.errors import ParseError
 from tfc.hlo.ir import Module
 from tfc.hlo.op import OPS
-from tfc.hlo.parser import parse
-from tfc.hlo.printer import print_module
 from tfc.hlo.shape import ELEMENT_TYPES
+from tfc.hlo.text.parser import parse
+from tfc.hlo.text.printer import print_module
 
 MOST = 4  # changes to one program
 REPAIRS = 24  # shapes set anew in one program

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from tfc.hlo.evaluator import evaluate_computation
+from tfc.hlo.evaluation.evaluator import evaluate_computation
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.shape import Shape, leaves
 from tfc.testing.compare import flat
-from tfc.testing.values import random_array
+from tfc.testing.generators.values import random_array
 
 _REDUCING = frozenset({"all-reduce", "all-reduce-start", "reduce", "reduce-scatter",
                        "reduce-window"})  # fmt: skip

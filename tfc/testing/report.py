@@ -11,8 +11,8 @@ from typing import Any
 from tfc.errors import InternalError, TfcError, VerificationError
 from tfc.hlo.ir import Module
 from tfc.hlo.literal import Literal
-from tfc.hlo.literal_text import print_literal
 from tfc.hlo.shape import leaves
+from tfc.hlo.text.literal_text import print_literal
 from tfc.testing.compare import flat
 
 # What differs between two refusals for one reason: names with numbers, shapes, numbers, quotations.

@@ -21,12 +21,12 @@ from typing import Literal as OneOf
 from tfc.backends.mlir.kernels import memref_type
 from tfc.backends.mlir.provider import arith, func, ir, llvm, memref
 from tfc.errors import UnsupportedError
-from tfc.hlo.evaluator import evaluate_computation
+from tfc.hlo.evaluation.evaluator import evaluate_computation
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import AnyShape, Shape, leaves
 from tfc.hlo.specs import spec_of
-from tfc.passes.called import control_computations
+from tfc.passes.analysis.called import control_computations
 from tfc.runtime.functions import address_of_callback, callback, custom_call_target
 
 # Where the code will be: in this process, in an object file, or nowhere but on the screen.

@@ -24,7 +24,7 @@ import llvmlite.binding as llvmlite
 from tfc.backends.cpu.private_folder import NotPrivateError, PrivateFolder
 from tfc.backends.mlir.provider import ir
 from tfc.hlo.ir import Module
-from tfc.hlo.printer import print_module
+from tfc.hlo.text.printer import print_module
 
 _CHECK_BYTES = hashlib.sha256().digest_size
 _SUFFIX = ".code"

@@ -12,28 +12,28 @@ from tfc.backends.cpu.calls import Callee, Place, callees
 from tfc.backends.cpu.code_cache import CodeCache, code_key
 from tfc.backends.cpu.executable import CpuExecutable, MachineCode
 from tfc.backends.cpu.kernels import has_tiled_code
-from tfc.backends.cpu.processor_check import checked_entry, checked_processor
 from tfc.backends.cpu.program import Program, emit_program
-from tfc.backends.cpu.runner import common_runner, program_data, whole_runner
+from tfc.backends.cpu.runtime.bytecode_interpreter import common_runner, program_data, whole_runner
+from tfc.backends.cpu.runtime.processor_check import checked_entry, checked_processor
+from tfc.backends.cpu.runtime.threads import sharing_cores
+from tfc.backends.cpu.runtime.timing import Clock
 from tfc.backends.cpu.sharing import scratch_bytes
-from tfc.backends.cpu.threads import sharing_cores
-from tfc.backends.cpu.timing import Clock
+from tfc.backends.cpu.windows.pooling_gradients import is_pooling_gradient
 from tfc.backends.interfaces import Compiler, ObjectCode
-from tfc.backends.llvm import (
+from tfc.backends.llvm.compilation import (
     CompiledModule,
     ObjectMaker,
     compile_ir,
     lower_to_llvm,
     to_llvm_ir,
 )
-from tfc.backends.mlir.pooling_gradients import is_pooling_gradient
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.shape import leaves
 from tfc.options import Options
 from tfc.passes import KernelKinds, PipelineReport, default_pipeline
-from tfc.passes.buffers import BufferAssignment, assign_buffers
+from tfc.passes.memory.buffers import BufferAssignment, assign_buffers
 
 JIT_NAME = "tfc_entry"
 KERNEL_KINDS = KernelKinds(

@@ -12,15 +12,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tfc.backends.cpu.abi import ALIGNMENT
-from tfc.backends.cpu.blocks import block_size
 from tfc.backends.cpu.calls import Callee, symbols
 from tfc.backends.cpu.donated import address, make_writable
-from tfc.backends.cpu.entry_table import Flat, python_entry
-from tfc.backends.cpu.entry_table import Program as EntryProgram
 from tfc.backends.cpu.program import Program
-from tfc.backends.cpu.threads import pool_symbols
-from tfc.backends.cpu.timing import Site, read_times, times_size
+from tfc.backends.cpu.runtime.abi import ALIGNMENT
+from tfc.backends.cpu.runtime.blocks import block_size
+from tfc.backends.cpu.runtime.entry_table import Flat, python_entry
+from tfc.backends.cpu.runtime.entry_table import Program as EntryProgram
+from tfc.backends.cpu.runtime.threads import pool_symbols
+from tfc.backends.cpu.runtime.timing import Site, read_times, times_size
 from tfc.backends.interfaces import (
     Executable,
     Fixed,
@@ -29,20 +29,20 @@ from tfc.backends.interfaces import (
     MemoryAnalysis,
     Nest,
 )
-from tfc.backends.llvm import CompiledModule, load_objects
+from tfc.backends.llvm.compilation import CompiledModule, load_objects
 from tfc.backends.target import Target
 from tfc.errors import OutOfMemoryError
 from tfc.hlo.ir import Instruction, Module
-from tfc.hlo.printer import instruction_names
 from tfc.hlo.shape import Shape
-from tfc.passes.buffers import BufferAssignment
-from tfc.passes.cost import CostAnalysis, cost_analysis
-from tfc.passes.donation import donation_of
-from tfc.pictures.arena import LiveBuffer
-from tfc.pictures.categories import category
-from tfc.pictures.svg import bytes_text
+from tfc.hlo.text.printer import instruction_names
+from tfc.passes.analysis.cost import CostAnalysis, cost_analysis
+from tfc.passes.analysis.donation import donation_of
+from tfc.passes.memory.buffers import BufferAssignment
 from tfc.runtime.functions import reraise
 from tfc.runtime.replicas import running_one_of
+from tfc.tools.pictures.arena import LiveBuffer
+from tfc.tools.pictures.categories import category
+from tfc.tools.pictures.svg import bytes_text
 from tfc.tracebacks import hide_frames
 
 _TRANSFERS = HostTransferManager()

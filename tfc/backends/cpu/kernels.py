@@ -5,44 +5,44 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+from tfc.backends.cpu.convolutions.kernels import convolution_of, emit_convolution_kernel
+from tfc.backends.cpu.convolutions.spec import convolution_spec
+from tfc.backends.cpu.convolutions.splits import convolution_chunks, product_chunks, split_product
 from tfc.backends.cpu.loop_kernels import emit_loop, loop_workspace
-from tfc.backends.mlir.bodies import emit_body
-from tfc.backends.mlir.convolution_kernels import convolution_of, emit_convolution_kernel
-from tfc.backends.mlir.convolution_spec import convolution_spec
-from tfc.backends.mlir.dot_kernels import around_product, emit_dot_kernel
-from tfc.backends.mlir.elements import Buffer
-from tfc.backends.mlir.functions import enclosing_function, make_internal, set_noalias
-from tfc.backends.mlir.kernels import Kernel, buffer_types, byte_types, memref_type
-from tfc.backends.mlir.loops import Chunk, LoopNest, SplitNest
-from tfc.backends.mlir.matmul import MatmulSpec
-from tfc.backends.mlir.matmul_schedule import Strides
-from tfc.backends.mlir.pooling_gradients import emit_pooling_gradient, is_pooling_gradient
-from tfc.backends.mlir.program_state import emit_state_update
-from tfc.backends.mlir.provider import func, ir
-from tfc.backends.mlir.rows import emit_rows, row_workspace
-from tfc.backends.mlir.scans import emit_scan, has_loops_around
-from tfc.backends.mlir.scatters import emit_scatter
-from tfc.backends.mlir.select_and_scatter import emit_select_and_scatter
-from tfc.backends.mlir.selections import emit_selection, selection_workspace
-from tfc.backends.mlir.sorts import emit_sort, sort_workspace
-from tfc.backends.mlir.splits import convolution_chunks, product_chunks, split_product
-from tfc.backends.mlir.triangular import (
+from tfc.backends.cpu.ordered.program_state import emit_state_update
+from tfc.backends.cpu.ordered.scans import emit_scan, has_loops_around
+from tfc.backends.cpu.ordered.scatters import emit_scatter
+from tfc.backends.cpu.ordered.triangular import (
     cholesky_workspace,
     emit_cholesky,
     emit_solve,
     solve_workspace,
 )
-from tfc.backends.mlir.updates import emit_update
+from tfc.backends.cpu.ordered.updates import emit_update
+from tfc.backends.cpu.products.dot_kernels import around_product, emit_dot_kernel
+from tfc.backends.cpu.products.functions import enclosing_function, make_internal, set_noalias
+from tfc.backends.cpu.products.matmul import MatmulSpec
+from tfc.backends.cpu.products.schedule import Strides
+from tfc.backends.cpu.rows.rows import emit_rows, row_workspace
+from tfc.backends.cpu.sorting.selections import emit_selection, selection_workspace
+from tfc.backends.cpu.sorting.sorts import emit_sort, sort_workspace
+from tfc.backends.cpu.windows.pooling_gradients import emit_pooling_gradient, is_pooling_gradient
+from tfc.backends.cpu.windows.reduce_window import emit_reduce_window, is_one_walk
+from tfc.backends.cpu.windows.select_and_scatter import emit_select_and_scatter
+from tfc.backends.mlir.bodies import emit_body
+from tfc.backends.mlir.elements import Buffer
+from tfc.backends.mlir.kernels import Kernel, buffer_types, byte_types, memref_type
+from tfc.backends.mlir.loops import Chunk, LoopNest, SplitNest
+from tfc.backends.mlir.provider import func, ir
 from tfc.backends.mlir.vectors import index_value
-from tfc.backends.mlir.windows import emit_reduce_window, is_one_walk
 from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
-from tfc.passes.cost import kernel_cost
-from tfc.passes.dots import DotGroups, dot_groups, group_stride
-from tfc.passes.row_plan import row_plan
-from tfc.passes.sum_types import tiled_type
-from tfc.passes.window_edges import windows_in
+from tfc.passes.analysis.cost import kernel_cost
+from tfc.passes.analysis.row_plan import row_plan
+from tfc.passes.expand.dots import DotGroups, dot_groups, group_stride
+from tfc.passes.expand.sum_types import tiled_type
+from tfc.passes.fusion.window_edges import windows_in
 
 _LEAST_CALLED = 16  # elements that are made in a loop
 _LEAST_TILED = 512  # operations of a product in a loop, below which preparing tiles takes longer

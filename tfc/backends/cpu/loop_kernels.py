@@ -6,30 +6,30 @@
     func @whole(%x: memref<4xi8>, …, %result.0: memref<4xi8>, …, %scratch: memref<4096xi8>)
       scf.while { code of c's kernels; load of its result } do { code of b's kernels }
 
-Memory is planned as that of a program is (tfc.passes.buffers), whose arena is the kernel's scratch
-memory. What the loop begins with is donated: it lies where the loop ends, or is copied there. So
-arrays are updated in place in any number of iterations. Values of few bytes have memory of their
-own on the stack instead, which LLVM makes registers of.
+Memory is planned as that of a program is (tfc.passes.memory.buffers), whose arena is the kernel's
+scratch memory. What the loop begins with is donated: it lies where the loop ends, or is copied
+there. So arrays are updated in place in any number of iterations. Values of few bytes have memory
+of their own on the stack instead, which LLVM makes registers of.
 """
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from tfc.backends.mlir.arithmetic.value import Scalar, constant
 from tfc.backends.mlir.elements import Buffer, memref_type
 from tfc.backends.mlir.kernels import Kernel, is_silent, kernel_of
 from tfc.backends.mlir.loops import for_each, while_loop
 from tfc.backends.mlir.provider import ir, memref, scf
 from tfc.backends.mlir.scratch import load_at, store_at
-from tfc.backends.mlir.value import Scalar, constant
 from tfc.backends.mlir.vectors import index_value
-from tfc.hlo.control import branches
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.literal import Literal
+from tfc.hlo.ops.control import branches
 from tfc.hlo.shape import PRED, S32, U8, Shape, leaves
-from tfc.passes.buffers import BufferAssignment, Slice, assign_buffers
-from tfc.passes.called import CONTROL, control_computations
-from tfc.passes.in_place import overwritable_in
+from tfc.passes.analysis.called import CONTROL, control_computations
+from tfc.passes.analysis.in_place import overwritable_in
+from tfc.passes.memory.buffers import BufferAssignment, Slice, assign_buffers
 
 # (kernel, buffers, scratch memory or None, whether the loop has several like it)
 Emit = Callable[[Kernel, Sequence[Buffer], Any, bool], None]

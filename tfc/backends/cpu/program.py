@@ -12,21 +12,21 @@ from typing import Any
 
 from tfc.backends.cpu.calls import Callee, call_shapes, declare, emit_call
 from tfc.backends.cpu.kernels import emit_kernel, workspace_shape
+from tfc.backends.cpu.products.functions import make_internal
+from tfc.backends.cpu.runtime.bytecode import Steps
+from tfc.backends.cpu.runtime.timing import Site
 from tfc.backends.cpu.sharing import Shared, chunk_bytes, chunks_of
-from tfc.backends.cpu.steps import Steps
-from tfc.backends.cpu.timing import Site
-from tfc.backends.mlir.functions import make_internal
 from tfc.backends.mlir.kernels import Kernel, is_silent, kernel_of
 from tfc.backends.mlir.provider import func, ir, new_context
 from tfc.backends.target import Target
 from tfc.errors import InternalError
 from tfc.hlo import builder
-from tfc.hlo.control import branches
 from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.ops.control import branches
 from tfc.hlo.shape import leaves, lies_alike
-from tfc.passes.buffers import BufferAssignment, Slice
-from tfc.passes.called import Walk, run_walk
-from tfc.passes.in_place import overwritable
+from tfc.passes.analysis.called import Walk, run_walk
+from tfc.passes.analysis.in_place import overwritable
+from tfc.passes.memory.buffers import BufferAssignment, Slice
 
 _TOGETHER = 6  # kernels in a module, of which further ones are emitted while LLVM is at work
 

@@ -13,7 +13,7 @@ from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
 from tfc.hlo.structure import structure
-from tfc.passes.cost import kernel_cost
+from tfc.passes.analysis.cost import kernel_cost
 
 _ALIGNMENT = 64
 # What a nanosecond of one core is worth, about: bytes moved, arithmetic in a matrix product, other

@@ -4,14 +4,14 @@ import numpy as np
 
 from tfc.backends.gpu.program import GpuProgram, emit_gpu_program
 from tfc.backends.interfaces import Compiler, Executable, MemoryAnalysis
-from tfc.backends.llvm import compile_ir, compile_ptx, lower_gpu_to_llvm
+from tfc.backends.llvm.compilation import compile_ir, compile_ptx, lower_gpu_to_llvm
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import leaves
 from tfc.options import Options
 from tfc.passes import KernelKinds, PipelineReport, default_pipeline
-from tfc.passes.aliases import Sources, own_leaves
+from tfc.passes.analysis.aliases import Sources, own_leaves
 from tfc.tracebacks import api_boundary
 
 KERNEL_KINDS = KernelKinds(several_results=True, dear_calls=True)

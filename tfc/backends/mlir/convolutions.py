@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from tfc.backends.mlir.arithmetic.value import Scalar, constant, convert
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import (
     Kernel,
@@ -14,12 +15,11 @@ from tfc.backends.mlir.kernels import (
     sources,
 )
 from tfc.backends.mlir.provider import ir, scf
-from tfc.backends.mlir.value import Scalar, constant, convert
-from tfc.hlo.convolution import convolution_window, group_counts
-from tfc.hlo.convolution_dimensions import ConvolutionDimensionNumbers
-from tfc.hlo.indexing import Condition, Index, variable
-from tfc.hlo.sums import kernel_sum_type
-from tfc.passes.products import root_index
+from tfc.hlo.attributes.convolution_dimensions import ConvolutionDimensionNumbers
+from tfc.hlo.index_maps import Condition, Index, variable
+from tfc.hlo.ops.convolution import convolution_window, group_counts
+from tfc.hlo.ops.sum_types import kernel_sum_type
+from tfc.passes.analysis.products import root_index
 
 
 def emit_convolution(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:

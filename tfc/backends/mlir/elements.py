@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.mlir.conversions import limits
-from tfc.backends.mlir.elemental import emit_element
-from tfc.backends.mlir.provider import arith, ir, scf
-from tfc.backends.mlir.value import (
+from tfc.backends.mlir.arithmetic.conversions import limits
+from tfc.backends.mlir.arithmetic.elemental import emit_element
+from tfc.backends.mlir.arithmetic.value import (
     Scalar,
     constant,
     convert,
@@ -25,10 +24,11 @@ from tfc.backends.mlir.value import (
     mlir_type,
     to_memory,
 )
+from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.vectors import index_operation, index_value
 from tfc.errors import InternalError, UnsupportedError
-from tfc.hlo.indexing import Condition, Index, Piece, possible
-from tfc.hlo.indexing import constant as constant_index
+from tfc.hlo.index_maps import Condition, Index, Piece, possible
+from tfc.hlo.index_maps import constant as constant_index
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import S64, Shape

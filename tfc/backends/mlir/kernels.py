@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self, TypeVar
 
+from tfc.backends.cpu.rows.streams import Stage, staged, wait_for_stores
+from tfc.backends.cpu.rows.tiled_movement import Tiling, tiling
+from tfc.backends.mlir.arithmetic.value import Scalar, constant, convert
 from tfc.backends.mlir.elements import Buffer, Elements, Indices, memref_type
 from tfc.backends.mlir.loops import LoopBody, for_loop
 from tfc.backends.mlir.provider import ir
@@ -24,19 +27,16 @@ from tfc.backends.mlir.spaces import (
     merge_loops,
     pieces,
 )
-from tfc.backends.mlir.streams import Stage, staged, wait_for_stores
-from tfc.backends.mlir.tiled_movement import Tiling, tiling
-from tfc.backends.mlir.value import Scalar, constant, convert
 from tfc.backends.mlir.vectors import Position, index_value
-from tfc.hlo.contraction import dot_dimensions, free_dimensions
-from tfc.hlo.indexing import Index, variable
+from tfc.hlo.index_maps import Index, variable
 from tfc.hlo.ir import Attributes, Computation, Instruction
+from tfc.hlo.ops.contraction import dot_dimensions, free_dimensions
+from tfc.hlo.ops.sum_types import kernel_sum_type
 from tfc.hlo.shape import PRED, U8, Shape, TupleShape, leaves
 from tfc.hlo.structure import structure
-from tfc.hlo.sums import kernel_sum_type
-from tfc.passes.aliases import is_alias
-from tfc.passes.called import kernel_loop
-from tfc.passes.products import product_in, root_index
+from tfc.passes.analysis.aliases import is_alias
+from tfc.passes.analysis.called import kernel_loop
+from tfc.passes.analysis.products import product_in, root_index
 
 Body = Callable[[Sequence[Any]], None]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tfc.backends.mlir.arithmetic.value import Scalar, bitcast
 from tfc.backends.mlir.provider import arith, ir, scf
-from tfc.backends.mlir.value import Scalar, bitcast
 from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.shape import BF16, F16, U16, ElementType
 

@@ -12,6 +12,7 @@ from itertools import accumulate
 from math import prod
 from typing import Any, TypeVar
 
+from tfc.backends.mlir.arithmetic.value import Scalar, constant, convert, maximum, minimum
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import (
     Kernel,
@@ -35,13 +36,12 @@ from tfc.backends.mlir.spaces import (
     make_space,
     merge_loops,
 )
-from tfc.backends.mlir.value import Scalar, constant, convert, maximum, minimum
 from tfc.backends.mlir.vectors import index_value
-from tfc.hlo.contraction import free_dimensions
-from tfc.hlo.indexing import Index
+from tfc.hlo.index_maps import Index
 from tfc.hlo.ir import Computation, Instruction
+from tfc.hlo.ops.contraction import free_dimensions
 from tfc.hlo.shape import F32, ElementType, Shape
-from tfc.passes.loop_spaces import visits
+from tfc.passes.analysis.loop_spaces import visits
 
 # Sums longer than this are taken in pieces: the error then grows with the root of the length.
 CHUNK = 4096

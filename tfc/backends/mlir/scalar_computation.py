@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
+from tfc.backends.mlir.arithmetic.value import Scalar, mlir_type, select
 from tfc.backends.mlir.elements import Elements, Indices
 from tfc.backends.mlir.loops import while_loop
 from tfc.backends.mlir.provider import ir, scf
-from tfc.backends.mlir.value import Scalar, mlir_type, select
-from tfc.hlo.control import branches
 from tfc.hlo.ir import Computation, Instruction, postorder
+from tfc.hlo.ops.control import branches
 from tfc.hlo.shape import PRED, ElementType, Shape, TupleShape, leaves
 
 

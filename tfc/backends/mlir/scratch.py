@@ -5,9 +5,9 @@ elements on the stack.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tfc.backends.mlir.arithmetic.value import Scalar, emit, from_memory, to_memory
 from tfc.backends.mlir.elements import Buffer, memref_type
 from tfc.backends.mlir.provider import ir, memref
-from tfc.backends.mlir.value import Scalar, emit, from_memory, to_memory
 from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.shape import U8, Shape
 

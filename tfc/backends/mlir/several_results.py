@@ -1,8 +1,8 @@
 """Kernels with several results: a tuple root, each element of which is stored.
 
-What runs over one space (tfc.passes.loop_spaces) shares its loops: loops store an element of each
-array at a time, and reductions of arrays of one shape over the same dimensions are one pass, which
-stores arrays of that shape on the way. Different spaces are loops in sequence.
+What runs over one space (tfc.passes.analysis.loop_spaces) shares its loops: loops store an element
+of each array at a time, and reductions of arrays of one shape over the same dimensions are one
+pass, which stores arrays of that shape on the way. Different spaces are loops in sequence.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, Loops, store_together
 from tfc.backends.mlir.reductions import Reductions, emit_reductions
 from tfc.hlo.shape import leaves
-from tfc.passes.loop_spaces import nests
+from tfc.passes.analysis.loop_spaces import nests
 
 
 def emit_several(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:

@@ -12,10 +12,10 @@ from math import prod
 from typing import Any
 
 from tfc.backends.mlir.elements import Buffer
-from tfc.hlo.indexing import Index, constant, delinearize, variable
+from tfc.hlo.index_maps import Index, constant, delinearize, variable
 from tfc.hlo.ir import Computation, Instruction
-from tfc.passes.fusible import price
-from tfc.passes.loop_spaces import visits
+from tfc.passes.analysis.fusible import price
+from tfc.passes.analysis.loop_spaces import visits
 
 Indices = tuple[Index, ...]
 Box = Sequence[tuple[int, int]]  # for each dimension the range of a part of an array

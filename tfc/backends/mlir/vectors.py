@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from tfc.backends.mlir.arithmetic.scalar import emit
+from tfc.backends.mlir.arithmetic.value import mlir_type
 from tfc.backends.mlir.provider import arith, ir, memref, scf, vector
-from tfc.backends.mlir.scalar import emit
-from tfc.backends.mlir.value import mlir_type
 from tfc.hlo.shape import ElementType
 
 Position: TypeAlias = Any

@@ -8,9 +8,9 @@ import numpy as np
 from tfc.backends.mlir import provider
 from tfc.backends.mlir.provider import ir
 from tfc.errors import UnsupportedError
-from tfc.hlo.contraction import dot_dimensions
+from tfc.hlo.attributes.window import Window
+from tfc.hlo.ops.contraction import dot_dimensions
 from tfc.hlo.shape import S64, Shape
-from tfc.hlo.window import Window
 from tfc.stablehlo.constants import dense_attribute
 from tfc.stablehlo.exporter.emission import Emission, enumeration, row
 from tfc.stablehlo.exporter.reductions import padding

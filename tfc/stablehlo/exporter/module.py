@@ -6,9 +6,9 @@ from typing import Any
 from tfc.backends.mlir.provider import ir
 from tfc.errors import InternalError, TfcError, UnsupportedError
 from tfc.hlo.ir import Computation, Instruction, Module, map_computations, rebuild
-from tfc.hlo.printer import clean_name, unique_names
-from tfc.passes.expand import expand
-from tfc.passes.expand_mapped import scan_loop
+from tfc.hlo.text.printer import clean_name, unique_names
+from tfc.passes.expand.expand import expand
+from tfc.passes.expand.mapped import scan_loop
 from tfc.stablehlo.exporter.emission import ROWS, Emission, flat, i32, nested, parts
 from tfc.stablehlo.exporter.operand_types import with_operands_alike
 from tfc.stablehlo.importer.module import DEVICES

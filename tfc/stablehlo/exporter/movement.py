@@ -3,7 +3,7 @@
 from typing import Any
 
 from tfc.backends.mlir import provider
-from tfc.hlo.indexed import GATHER, SCATTER
+from tfc.hlo.ops.indexed import GATHER, SCATTER
 from tfc.hlo.shape import Shape
 from tfc.stablehlo.exporter.emission import Emission, row
 

@@ -8,8 +8,8 @@ Instructions whose operands are of one type already stay as they are.
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
+from tfc.hlo.ops.sum_types import kernel_sum_type
 from tfc.hlo.shape import S64, U64
-from tfc.hlo.sums import kernel_sum_type
 
 # From which operand on the indices are that must be alike.
 _INDICES = {"dynamic-slice": 1, "dynamic-update-slice": 2}

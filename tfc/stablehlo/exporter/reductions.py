@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tfc.hlo.window import Window
+from tfc.hlo.attributes.window import Window
 from tfc.stablehlo.exporter.emission import Emission, matrix, row
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from tfc.backends.mlir import provider
 from tfc.errors import UnsupportedError
+from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.ir import Instruction
-from tfc.hlo.window import Window, WindowDimension
 from tfc.stablehlo.importer.operation import Operation, row, text_of
 
 # (operands, accumulation, products) of StableHLO's dot algorithms that are not of one type each.

@@ -8,9 +8,9 @@ import numpy as np
 from tfc.backends.mlir import provider
 from tfc.errors import UnsupportedError
 from tfc.hlo import builder
-from tfc.hlo.custom_call import ANNOTATIONS
 from tfc.hlo.ir import Instruction
 from tfc.hlo.lexer import quote
+from tfc.hlo.ops.outside.custom_call import ANNOTATIONS
 from tfc.hlo.shape import U32, AnyShape, Shape, TupleShape
 from tfc.stablehlo.importer.module import as_one, elements
 from tfc.stablehlo.importer.operation import Operation, flag_of, integer_in, row

@@ -6,8 +6,8 @@ from typing import Any
 from tfc.backends.mlir import provider
 from tfc.errors import UnsupportedError
 from tfc.hlo import builder
-from tfc.hlo.indexed import GATHER, SCATTER
 from tfc.hlo.ir import Instruction
+from tfc.hlo.ops.indexed import GATHER, SCATTER
 from tfc.stablehlo.importer.operation import Operation, row
 
 

@@ -14,7 +14,7 @@ from tfc.hlo.ir import Computation, Instruction, Metadata
 from tfc.hlo.lexer import Lexer
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import AnyShape, Shape
-from tfc.hlo.value_text import FORMS
+from tfc.hlo.text.value_text import FORMS
 from tfc.stablehlo.types import result_shape, shape_from
 
 

@@ -1,7 +1,7 @@
 """Operations that apply a computation to elements: reductions, windows, map and sort."""
 
+from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.ir import Instruction
-from tfc.hlo.window import Window, WindowDimension
 from tfc.stablehlo.importer.operation import Operation, row
 
 

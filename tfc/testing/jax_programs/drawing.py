@@ -7,10 +7,10 @@ import jax
 import numpy as np
 
 from tfc.hlo.shape import Shape, element_type_of
+from tfc.testing.generators.values import random_array
 from tfc.testing.jax_programs import control, elementwise, movement, reductions
 from tfc.testing.jax_programs.program import Function, Type, operands
 from tfc.testing.jax_programs.writer import FUNCTIONS, NAMES, Writer, listed
-from tfc.testing.values import random_array
 
 FAMILIES = (elementwise, movement, reductions, control)
 # The dtypes of one program: few, so that values of one dtype meet. With 64 bits if one has them.

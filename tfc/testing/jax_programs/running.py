@@ -17,7 +17,7 @@ import numpy as np
 
 from tfc.files import write_files
 from tfc.hlo.literal import Literal
-from tfc.hlo.literal_text import print_literal
+from tfc.hlo.text.literal_text import print_literal
 from tfc.imported import ImportedFunction, read_stablehlo
 from tfc.testing.apart import Apart, Gone, Say
 from tfc.testing.compare import flat, is_close, mismatch

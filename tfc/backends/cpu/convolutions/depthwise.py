@@ -1,0 +1,214 @@
+"""Depthwise convolutions: each feature of the result from its own of the array, features as lanes.
+
+    for each line of the result:
+        for each tile of neighbours whose whole window is inside, and each other place:
+            for a few vectors of features:
+                for each place of the window that is inside:
+                    tile += elements of the array × those of the kernel     (in registers)
+
+There is so little arithmetic that reading the array is what takes the time. So features are the
+inner loop, in the order in which they lie, and of a large array the line that the next one needs is
+asked for in advance. The kernel is used as it lies.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfc.backends.cpu.convolutions.direct import Block, Finish
+from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
+from tfc.backends.cpu.convolutions.taps import Taps, interior, taps_of
+from tfc.backends.mlir.loops import Chunk
+from tfc.backends.mlir.provider import arith
+from tfc.backends.mlir.vectors import (
+    Position,
+    Vectors,
+    add,
+    for_range,
+    index_value,
+    maximum,
+    minimum,
+    multiply,
+    prefetch,
+)
+from tfc.backends.target import Target
+
+_LINE = 64  # bytes that are in a cache together
+
+
+def emit_depthwise(
+    spec: ConvolutionSpec,
+    target: Target,
+    memories: Sequence[Any],
+    finish: Finish | None = None,
+    chunk: Chunk | None = None,
+) -> None:
+    """Emit a depthwise convolution into memory of its result.
+
+    Args:
+        memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
+            the result's memory is left to `finish`.
+        chunk: emit only that share of the first spatial dimension, or of the batches if there
+            is but one; the workspace is its own.
+    """
+    lhs, rhs, out, workspace = memories
+    vectors = Vectors(spec.lhs.element_type, target.lanes(spec.lhs.element_type.bits))
+    registers = 24 if target.vector_registers >= 32 else 12
+    memory = workspace if spec.apart else out
+    far = spec.lhs.byte_size > target.l2_bytes
+    _Depthwise(spec, vectors, registers, lhs, rhs, memory, finish, chunk, far).emit()
+
+
+@dataclass(frozen=True)
+class _Depthwise:
+    """The loops; `out` is where the sums go, `far` says whether the array is in no near cache."""
+
+    spec: ConvolutionSpec
+    vectors: Vectors
+    registers: int
+    lhs: Any
+    rhs: Any
+    out: Any
+    finish: Finish | None
+    chunk: Chunk | None
+    far: bool
+
+    def emit(self) -> None:
+        """Emit all batches."""
+        count, lines = self.spec.out.dims[0], len(self.spec.window.dimensions) > 1
+        lhs, out = self.spec.lhs.strides[0], self.spec.out.strides[0]
+        for_range(
+            *(self.chunk.part(count) if self.chunk and not lines else (0, count)), 1,
+            lambda b, _: self._lines(b, (), [], multiply(b, lhs), multiply(b, out)),
+        )  # fmt: skip
+
+    def _lines(
+        self, batch: Position, at: tuple[Position, ...], taps: list[Taps], lhs: Position,
+        out: Position,
+    ) -> None:  # fmt: skip
+        """The lines at some places along the first spatial dimensions."""
+        spec, n = self.spec, len(at)
+        window, size, count = spec.window.dimensions[n], spec.lhs.dims[n + 1], spec.out.dims[n + 1]
+        if n == len(spec.window.dimensions) - 1:
+            start, step = (0, spec.columns) if spec.apart else (out, spec.out.strides[-2])
+            self._line(taps, lhs, start, step)
+            if self.finish is not None:
+                self.finish(Block(count, True, 0, batch, (*at, 0)), (self.out, start))
+            return
+
+        def place(p: Position, _: Any) -> None:
+            after = add(out, multiply(p, spec.out.strides[n + 1]))
+            self._lines(batch, (*at, p), [*taps, taps_of(window, size, count, p)], lhs, after)
+
+        for_range(*(self.chunk.part(count) if self.chunk and n == 0 else (0, count)), 1, place)
+
+    def _line(self, taps: list[Taps], lhs: Position, out: Position, step: int) -> None:
+        """The results along the last spatial dimension, `step` apart."""
+        spec = self.spec
+        window, size, count = spec.window.dimensions[-1], spec.lhs.dims[-2], spec.out.dims[-2]
+        low, high = interior(window, size, count)
+        most = max(self.registers // 2, 1)
+        tiles = -(-(high - low) // most)
+        height = -(-(high - low) // max(tiles, 1))
+        end = low + (high - low) // max(height, 1) * height
+
+        def edge(p: Position, _: Any) -> None:
+            if low < high:
+                after = arith.cmpi(arith.CmpIPredicate.sge, index_value(p), index_value(low))
+                p = arith.select(after, index_value(add(p, high - low)), index_value(p))
+            inside = [*taps, taps_of(window, size, count, p)]
+            self._tile(1, inside, lhs, add(out, multiply(p, step)), step)
+
+        def tile(p: Position, height: int) -> None:
+            start = add(multiply(p, window.stride), -window.low)
+            inside = [*taps, Taps(window.size, 0, 1, start, window.window_dilation)]
+            later = self._next_line(taps, p) if self.far and taps else None
+            after = None if later is None else add(lhs, later)
+            self._tile(height, inside, lhs, add(out, multiply(p, step)), step, after)
+
+        for_range(0, count - (high - low), 1, edge)
+        if low < high:
+            for_range(low, end, height, lambda p, _: tile(p, height))
+        if end < high:
+            tile(end, high - end)
+
+    def _tile(
+        self, height: int, taps: Sequence[Taps], lhs: Position, out: Position, step: int,
+        later: Position | None = None,
+    ) -> None:  # fmt: skip
+        """Neighbours with the same taps, all features; `later` is where the next line reads."""
+
+        def panel(c: Position, insides: Sequence[int]) -> None:
+            if later is not None:
+                self._ask_for(height, add(later, c), len(insides))
+            sums = self._sums(height, taps, add(lhs, c), c, insides)
+            for i in range(height):
+                for j, inside in enumerate(insides):
+                    at = add(out, c, i * step + j * self.vectors.lanes)
+                    self.vectors.store(sums[i * len(insides) + j], self.out, at, inside)
+
+        self._panels(min(max(self.registers // height, 1), 8), panel)
+
+    def _next_line(self, taps: Sequence[Taps], place: Position) -> Position:
+        """Where the part of the array that the line after this one is the first to read begins."""
+        spec, row = self.spec, taps[-1]
+        stride, size = spec.window.dimensions[-2].stride, spec.lhs.dims[-3]
+        last = add(row.at, multiply(add(row.count, -1), row.move))
+        at = maximum(minimum(add(last, stride), size - 1), 0)
+        along = multiply(place, spec.window.dimensions[-1].stride * spec.lhs.strides[-2])
+        before = (multiply(t.at, s) for t, s in zip(taps[:-1], spec.lhs.strides[1:]))
+        return add(*before, multiply(at, spec.lhs.strides[-3]), along)
+
+    def _ask_for(self, height: int, at: Position, vectors: int) -> None:
+        """Bring the elements of a tile nearer that is read a line later."""
+        spec, lanes = self.spec, self.vectors.lanes
+        lines = max(_LINE // (lanes * spec.lhs.element_type.bytes), 1)
+        for i in range(height * spec.window.dimensions[-1].stride):
+            for j in range(0, vectors, lines):
+                prefetch(self.lhs, add(at, i * spec.lhs.strides[-2] + j * lanes))
+
+    def _panels(self, vectors: int, body: Callable[[Position, Sequence[int]], None]) -> None:
+        """Loops over panels of features: the first of them, and how many each vector has."""
+        features, lanes = self.spec.columns, self.vectors.lanes
+        width = min(vectors, -(-features // lanes)) * lanes
+        whole = features - features % width
+        for_range(0, whole, width, lambda c, _: body(c, [lanes] * (width // lanes)))
+        if whole < features:
+            rest = features - whole
+            body(whole, [min(rest - c, lanes) for c in range(0, rest, lanes)])
+
+    def _sums(
+        self, height: int, taps: Sequence[Taps], lhs: Position, rhs: Position,
+        insides: Sequence[int],
+    ) -> Sequence[Any]:  # fmt: skip
+        """The sums of a tile: `height` rows of vectors."""
+        spec, lanes = self.spec, self.vectors.lanes
+        along = spec.window.dimensions[-1].stride * spec.lhs.strides[-2]
+
+        def load(memory: Any, at: Position) -> list[Any]:
+            return [
+                self.vectors.load(memory, add(at, j * lanes), inside)
+                for j, inside in enumerate(insides)
+            ]
+
+        def walk(n: int, lhs: Position, rhs: Position, sums: Sequence[Any]) -> Sequence[Any]:
+            if n == len(taps):
+                factors = load(self.rhs, rhs)
+                values = [v for i in range(height) for v in load(self.lhs, add(lhs, i * along))]
+                return [
+                    self.vectors.multiply_add(x, factors[k % len(factors)], total)
+                    for k, (x, total) in enumerate(zip(values, sums))
+                ]
+            here = taps[n]
+
+            def tap(t: Position, sums: Sequence[Any]) -> Sequence[Any]:
+                at = add(here.at, multiply(t, here.move))
+                place = add(here.first, multiply(t, here.step))
+                return walk(
+                    n + 1, add(lhs, multiply(at, spec.lhs.strides[n + 1])),
+                    add(rhs, multiply(place, spec.rhs.strides[n])), sums,
+                )  # fmt: skip
+
+            return for_range(0, here.count, 1, tap, sums)
+
+        return walk(0, lhs, rhs, [self.vectors.zero()] * (height * len(insides)))

@@ -1,0 +1,240 @@
+"""Depthwise convolutions whose window is larger than their result, as the gradient of a kernel is.
+
+    for each place of the window but along the last dimension, and each place of the result that
+    has an element of the array there:
+        for each panel of features, and a few neighbours along the last dimension:
+            sums += elements of the array × that of the kernel     (in registers, along a line)
+
+Both operands are read once, in the order in which they lie; the sums stay in the first cache.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from tfc.backends.cpu.convolutions.direct import Block, Finish
+from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
+from tfc.backends.mlir.loops import Chunk
+from tfc.backends.mlir.vectors import (
+    Position,
+    Vectors,
+    add,
+    divide_up,
+    for_range,
+    maximum,
+    minimum,
+    multiply,
+    subtract,
+)
+from tfc.backends.target import Target
+from tfc.hlo.attributes.window import WindowDimension
+
+_MOST_PLACES = 4  # whose sums are in registers together
+
+
+def widest_place(spec: ConvolutionSpec) -> int:
+    """The dimension of the result, but the last spatial one, along which chunks share the work."""
+    sizes = spec.out.dims[1:-2]
+    return sizes.index(max(sizes)) + 1 if sizes else 0
+
+
+def emit_wide_window(
+    spec: ConvolutionSpec,
+    target: Target,
+    memories: Sequence[Any],
+    finish: Finish | None = None,
+    chunk: Chunk | None = None,
+) -> None:
+    """Emit a convolution with a spec that has a wide window into memory of its result.
+
+    Args:
+        memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
+            the result's memory is left to `finish`.
+        chunk: emit only that share of the places along `widest_place`; the workspace is its own.
+    """
+    lhs, rhs, out, workspace = memories
+    element_type, inner = spec.lhs.element_type, spec.out.dims[1:]
+    vectors = Vectors(element_type, target.lanes(element_type.bits))
+    steps = tuple(prod(inner[n + 1 :]) for n in range(len(inner)))
+    sums = workspace if spec.apart else out
+    registers = 24 if target.vector_registers >= 32 else 12
+    emitter = _Wide(
+        spec, vectors, registers, lhs, rhs, sums,
+        steps if spec.apart else spec.out.strides[1:],
+        [chunk.part(count) if chunk and n == widest_place(spec) else (0, count)
+         for n, count in enumerate(spec.out.dims)][1:],
+    )  # fmt: skip
+
+    def batch(b: Position, _: Any) -> None:
+        at = 0 if spec.apart else multiply(b, spec.out.strides[0])
+        emitter.clear(at)
+        emitter.walk(0, multiply(b, spec.lhs.strides[0]), 0, at)
+        if finish is None:
+            return
+        done = finish
+        emitter.each_line(
+            at, lambda places, at: done(Block(inner[-2], True, 0, b, (*places, 0)), (sums, at))
+        )
+
+    for_range(0, spec.out.dims[0], 1, batch)
+
+
+@dataclass(frozen=True)
+class _Wide:
+    """The loops for one batch.
+
+    steps: how far neighbours along each dimension of the result but the batch are in `sums`.
+    parts: the first place along each of them that is wanted, and the end.
+    """
+
+    spec: ConvolutionSpec
+    vectors: Vectors
+    registers: int
+    lhs: Any
+    rhs: Any
+    sums: Any
+    steps: Sequence[int]
+    parts: Sequence[tuple[Position, Position]]
+
+    def each_line(
+        self, at: Position, body: Callable[[tuple[Position, ...], Position], None],
+        places: tuple[Position, ...] = (),
+    ) -> None:  # fmt: skip
+        """Loops over the places of the result but along the last spatial dimension."""
+        n = len(places)
+        if n == len(self.spec.window.dimensions) - 1:
+            body(places, at)
+            return
+
+        def place(p: Position, _: Any) -> None:
+            self.each_line(add(at, multiply(p, self.steps[n])), body, (*places, p))
+
+        for_range(*self.parts[n], 1, place)
+
+    def clear(self, at: Position) -> None:
+        """Make all sums of a batch zero."""
+
+        def line(_: Any, at: Position) -> None:
+            def zeros(place: Position, column: Position, vectors: int, inside: int) -> None:
+                self._store([self.vectors.zero()] * vectors, add(at, place, column), inside)
+
+            def place(p: Position, _: Any) -> None:
+                step = multiply(p, self.steps[-2])
+                self._panels(4, lambda c, count, inside: zeros(step, c, count, inside))
+
+            for_range(0, self.spec.out.dims[-2], 1, place)
+
+        self.each_line(at, line)
+
+    def walk(self, n: int, lhs: Position, rhs: Position, sums: Position) -> None:
+        """The products of a line of the window, and of all lines along dimensions from n on."""
+        spec = self.spec
+        d, size, count = spec.window.dimensions[n], spec.lhs.dims[n + 1], spec.out.dims[n + 1]
+        if n == len(spec.window.dimensions) - 1:
+            self._line(d, size, count, lhs, rhs, sums)
+            return
+
+        def tap(q: Position, _: Any) -> None:
+            before = add(multiply(q, d.window_dilation), -d.low)
+
+            def place(p: Position, _: Any) -> None:
+                at = add(multiply(p, d.stride), before)
+                self.walk(
+                    n + 1,
+                    add(lhs, multiply(at, spec.lhs.strides[n + 1])),
+                    add(rhs, multiply(q, spec.rhs.strides[n])),
+                    add(sums, multiply(p, self.steps[n])),
+                )
+
+            for_range(*places_meeting(d, size, before, self.parts[n]), 1, place)
+
+        for_range(0, d.size, 1, tap)
+
+    def _line(
+        self, d: WindowDimension, size: int, count: int, lhs: Position, rhs: Position,
+        sums: Position,
+    ) -> None:  # fmt: skip
+        """The products along a line of the window."""
+        ranges = [inside_of(d, size, p) for p in range(count)]
+        groups = -(-count // _MOST_PLACES)
+        together = -(-count // groups)
+
+        def panel(first: int, c: Position, vectors: int, inside: int) -> None:
+            places = range(first, min(first + together, count))
+            at = [add(sums, p * self.steps[-2], c) for p in places]
+            totals = [v for a in at for v in self._load(self.sums, a, vectors, inside)]
+
+            def products(
+                some: Sequence[int], first: int, end: int, totals: Sequence[Any]
+            ) -> Sequence[Any]:
+                def tap(q: Position, totals: Sequence[Any]) -> Sequence[Any]:
+                    totals = list(totals)
+                    from_rhs = add(rhs, multiply(q, self.spec.rhs.strides[-3]), c)
+                    factors = self._load(self.rhs, from_rhs, vectors, inside)
+                    along = add(multiply(q, d.window_dilation), -d.low)
+                    for p in some:
+                        step = multiply(add(along, p * d.stride), self.spec.lhs.strides[-2])
+                        values = self._load(self.lhs, add(lhs, step, c), vectors, inside)
+                        for j, (x, y) in enumerate(zip(values, factors)):
+                            k = (p - places[0]) * vectors + j
+                            totals[k] = self.vectors.multiply_add(x, y, totals[k])
+                    return totals
+
+                return for_range(first, end, 1, tap, totals)
+
+            # Taps that are inside for all places, and around them those that are for some.
+            low, high = (f(ranges[p][n] for p in places) for n, f in enumerate((max, min)))
+            low, high = (low, high) if low < high else (d.size, d.size)
+            for p in places:
+                totals = products([p], ranges[p][0], min(ranges[p][1], low), totals)
+            totals = products(places, low, high, totals)
+            for p in places:
+                totals = products([p], max(ranges[p][0], high), ranges[p][1], totals)
+            for n, a in enumerate(at):
+                self._store(totals[n * vectors : (n + 1) * vectors], a, inside)
+
+        for first in range(0, count, together):
+            self._panels(
+                max(self.registers // together, 1),
+                lambda c, v, inside, f=first: panel(f, c, v, inside),
+            )
+
+    def _panels(self, vectors: int, body: Callable[[Position, int, int], None]) -> None:
+        """Loops over panels of features: the first of them, its vectors, and its features."""
+        features, width = self.spec.columns, vectors * self.vectors.lanes
+        whole = features - features % width
+        for_range(0, whole, width, lambda c, _: body(c, vectors, width))
+        if whole < features:
+            rest = features - whole
+            body(whole, -(-rest // self.vectors.lanes), rest)
+
+    def _load(self, memory: Any, at: Position, vectors: int, inside: int) -> list[Any]:
+        lanes = self.vectors.lanes
+        return [
+            self.vectors.load(memory, add(at, j * lanes), inside - j * lanes)
+            for j in range(vectors)
+        ]
+
+    def _store(self, values: Sequence[Any], at: Position, inside: int) -> None:
+        lanes = self.vectors.lanes
+        for j, value in enumerate(values):
+            self.vectors.store(value, self.sums, add(at, j * lanes), inside - j * lanes)
+
+
+def places_meeting(
+    d: WindowDimension, size: int, before: Position, part: tuple[Position, Position]
+) -> tuple[Position, Position]:
+    """The places p of a part, from the first to the end, with 0 ≤ p·stride + before < size."""
+    first = maximum(divide_up(maximum(subtract(0, before), 0), d.stride), part[0])
+    end = minimum(divide_up(maximum(subtract(size, before), 0), d.stride), part[1])
+    return first, end
+
+
+def inside_of(d: WindowDimension, size: int, place: int) -> tuple[int, int]:
+    """The taps first … end-1 of a place that are not on padding."""
+    before = place * d.stride - d.low
+    first = -(min(before, 0) // d.window_dilation)
+    end = -((before - size) // d.window_dilation)
+    first = min(first, d.size)
+    return first, max(min(end, d.size), first)

@@ -1,0 +1,250 @@
+"""Convolutions on CPUs: tiles of the result in registers, straight from the array and the kernel.
+
+    for each group, pack its part of the kernel into panels as wide as a tile
+    for each place of the result, and each panel:
+        for each tile of results that use the panel at the same places of the window:
+            for each place of the window that is not on padding or in a gap:
+                for each input feature:
+                    tile += column of the array's elements × row of the panel   (in registers)
+
+The results of a tile are neighbours along the last spatial dimension where every place of the
+window is inside, and of different batches elsewhere. Which places are inside is bounds of loops.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Protocol
+
+from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
+from tfc.backends.cpu.convolutions.taps import Taps, interior, taps_of
+from tfc.backends.cpu.convolutions.tiles import Tiles, Walk
+from tfc.backends.cpu.products.packing import Panels, in_place, pack
+from tfc.backends.cpu.products.schedule import tile_shape
+from tfc.backends.mlir.loops import Chunk
+from tfc.backends.mlir.vectors import (
+    Position,
+    Vectors,
+    add,
+    for_range,
+    multiply,
+)
+from tfc.backends.target import Target
+
+_SMALL = 32**3  # multiplications of a block: code for just these sizes is then worth it
+
+
+class Finish(Protocol):
+    """Emits what makes results of a block of sums: all features of a group, for some members."""
+
+    def __call__(self, block: "Block", sums: tuple[Any, Position]) -> None:
+        """Emit it; `sums` is where those of the first member begin, if they are made apart."""
+        ...
+
+
+def emit_direct_convolution(
+    spec: ConvolutionSpec,
+    target: Target,
+    memories: Sequence[Any],
+    finish: Finish | None = None,
+    chunk: Chunk | None = None,
+) -> None:
+    """Emit a convolution into memory of its result.
+
+    Args:
+        memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
+            the result's memory is left to `finish`.
+        chunk: emit only that share of the first spatial dimension; the workspace is its own.
+    """
+    lhs, rhs, out, workspace = memories
+    _Direct(spec, target, lhs, rhs, out, workspace, finish, chunk).emit()
+
+
+@dataclass(frozen=True)
+class _Members:
+    """The results that tiles are made of: `count` of them, apart by steps in lhs and out.
+
+    along: they are neighbours along the last spatial dimension; else they are of all batches.
+    """
+
+    count: int
+    lhs_step: int
+    out_step: int
+    along: bool
+
+
+@dataclass(frozen=True)
+class Block:
+    """Results that are made together: those of members, for all features of a group.
+
+    count: how many members; along: they are neighbours along the last spatial dimension from
+        `places[-1]` on, else of all batches.
+    features: the first of the group's features, and how many; None for all.
+    """
+
+    count: int
+    along: bool
+    group: Position
+    batch: Position
+    places: tuple[Position, ...]
+    features: tuple[Position, int] | None = None
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """`count` features of the result from `first` on, and the panels of `width` made of them."""
+
+    first: int
+    count: int
+    width: int
+    panels: Panels
+
+
+class _Direct:
+    def __init__(
+        self, spec: ConvolutionSpec, target: Target, lhs: Any, rhs: Any, out: Any, workspace: Any,
+        finish: Finish | None, chunk: Chunk | None,
+    ):  # fmt: skip
+        self.spec, self.target, self.finish, self.chunk = spec, target, finish, chunk
+        self.lhs, self.rhs, self.out, self.workspace = lhs, rhs, out, workspace
+        self.vectors = Vectors(spec.lhs.element_type, target.lanes(spec.lhs.element_type.bits))
+        self.features = spec.rhs.dims[-2]
+        self.columns: list[_Columns] = []
+
+    def emit(self) -> None:
+        """Emit all groups."""
+        spec = self.spec
+
+        def group(g: Position, _: Any) -> None:
+            column = multiply(g, spec.columns)
+            features = multiply(g, self.features * spec.lhs.strides[-1])
+            self.columns = self._pack(column)
+            for members, first, end in self._regions():
+                self._region(members, first, end, features, column, g)
+
+        for_range(0, spec.groups, 1, group)
+
+    def _regions(self) -> Iterator[tuple[_Members, int, int]]:
+        """The places first … end-1 of the last spatial dimension, and what tiles are made of."""
+        lhs, out, last = self.spec.lhs, self.spec.out, self.spec.window.dimensions[-1]
+        batch, count = out.dims[0], out.dims[-2]
+        low, high = interior(last, lhs.dims[-2], count)
+        if high - low < min(batch, self._tile(batch)[0]):
+            low = high = count
+        across = _Members(batch, lhs.strides[0], out.strides[0], along=False)
+        along = _Members(high - low, last.stride * lhs.strides[-2], out.strides[-2], along=True)
+        for members, first, end in ((across, 0, low), (along, low, high), (across, high, count)):
+            if first < end:
+                yield members, first, end
+
+    def _tile(self, members: int) -> tuple[int, int]:
+        """The number of members and of vectors in a tile."""
+        return tile_shape(members, self.spec.columns, self.target, self.vectors.lanes)
+
+    def _pack(self, column: Position) -> list[_Columns]:
+        """The group's part of the kernel, packed; what does not fill a panel has one of its own."""
+        spec, lanes = self.spec, self.vectors.lanes
+        full = self._tile(1)[1] * lanes
+        whole = spec.columns - spec.columns % full
+        found = []
+        for first, count, width in ((0, whole, full), (whole, spec.columns - whole, None)):
+            if count:
+                width = width or count
+                source = in_place(self.rhs, add(column, first), 1, spec.rhs.dims[-1])
+                panels = pack(
+                    self.vectors, source, count, spec.depth, width, self.workspace,
+                    first * spec.depth, stored_width=-(-width // lanes) * lanes,
+                )  # fmt: skip
+                found.append(_Columns(first, count, width, panels))
+        return found
+
+    def _region(
+        self, members: _Members, first: int, end: int, lhs: Position, out: Position, group: Position
+    ) -> None:
+        """The results at some places of the last spatial dimension.
+
+        Args:
+            lhs, out: the positions of the group's first features.
+        """
+        spec = self.spec
+
+        def places(
+            batch: Position, at: tuple[Position, ...], taps: Sequence[Taps], out: Position,
+            lhs: Position,
+        ) -> None:  # fmt: skip
+            n = len(at)
+            if n == len(spec.window.dimensions):
+                block = Block(members.count, members.along, group, batch, at)
+                self._block(members, taps, lhs, out, block)
+                return
+            d, size, count = spec.window.dimensions[n], spec.lhs.dims[n + 1], spec.out.dims[n + 1]
+            is_last = n == len(spec.window.dimensions) - 1
+
+            def place(here_at: Position, _: Any) -> None:
+                after = add(out, multiply(here_at, spec.out.strides[n + 1]))
+                here = taps_of(d, size, count, here_at)
+                if is_last and members.along:
+                    here = Taps(d.size, 0, 1, first * d.stride - d.low, d.window_dilation)
+                places(batch, (*at, here_at), [*taps, here], after, lhs)
+
+            if is_last and members.along:
+                place(first, None)
+            elif is_last:
+                for_range(first, end, 1, place)
+            else:
+                low, high = self.chunk.part(count) if self.chunk and n == 0 else (0, count)
+                for_range(low, high, 1, place)
+
+        def batch(b: Position, _: Any) -> None:
+            after = add(out, multiply(b, spec.out.strides[0]))
+            places(b, (), [], after, add(lhs, multiply(b, spec.lhs.strides[0])))
+
+        for_range(0, spec.lhs.dims[0] if members.along else 1, 1, batch)
+
+    def _block(
+        self, members: _Members, taps: Sequence[Taps], lhs: Position, out: Position, block: Block
+    ) -> None:
+        """All features of all members, which have the same taps."""
+        memory, step = self.out, members.out_step
+        if self.spec.apart:
+            memory, step = self.workspace, self.spec.columns
+            out = self.spec.packed_size(self.target)
+        rows = self._tile(members.count)[0]
+        whole = members.count - members.count % rows
+        for columns in self.columns:
+            end = add(out, columns.first)
+            for first, count, height in (0, whole, rows), (whole, None, members.count - whole):
+                if height:
+                    starts = add(lhs, first * members.lhs_step), add(end, first * step)
+                    steps = members.lhs_step, step
+                    self._call_tiles(columns, taps, memory, starts, steps, count or height, height)
+        if self.finish is not None:
+            self.finish(block, (memory, out))
+
+    def _call_tiles(
+        self, columns: _Columns, taps: Sequence[Taps], memory: Any,
+        starts: tuple[Position, Position], steps: tuple[int, int], count: int, height: int,
+    ) -> None:  # fmt: skip
+        """The tiles of some columns.
+
+        Args:
+            memory: where to.
+            starts: where in the array and in `memory` to begin.
+            steps: those from one member to the next, in the array and in `memory`.
+            count: how many members, `height` in a tile.
+        """
+        spec, panels = self.spec, columns.panels
+        (lhs, out), right = starts, panels.position
+        walks: list[Walk] = []
+        for n, t in enumerate(taps):
+            stride = spec.lhs.strides[n + 1]
+            inner = prod(spec.rhs.dims[n + 1 : -1]) * panels.depth_step
+            lhs = add(lhs, multiply(t.at, stride))
+            right = add(right, multiply(t.first, inner))
+            walks.append(Walk(t.count, t.move * stride, t.step * inner))
+        tiles = Tiles(
+            self.vectors, height, columns.width, columns.count, panels.panel_step,
+            count, self.features, spec.lhs.strides[-1], *steps, walks,
+        )  # fmt: skip
+        special = prod((count, spec.columns, spec.depth)) <= _SMALL
+        tiles.call([self.lhs, self.workspace, memory], [lhs, right, out], special=special)

@@ -1,0 +1,98 @@
+"""A kernel of a convolution in its tiled form, with what comes after it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tfc.backends.cpu.convolutions.depthwise import emit_depthwise
+from tfc.backends.cpu.convolutions.depthwise_weight_gradient import emit_wide_window
+from tfc.backends.cpu.convolutions.direct import Block, Finish, emit_direct_convolution
+from tfc.backends.cpu.convolutions.small_channels import emit_few_features
+from tfc.backends.cpu.convolutions.spec import ConvolutionSpec, Form, convolution_spec
+from tfc.backends.cpu.convolutions.tap_by_tap import emit_by_taps
+from tfc.backends.cpu.convolutions.weight_gradient import emit_kernel_gradient
+from tfc.backends.cpu.products.epilogues import Epilogue, is_apart
+from tfc.backends.cpu.products.functions import Part
+from tfc.backends.mlir.elements import Buffer
+from tfc.backends.mlir.kernels import Kernel
+from tfc.backends.mlir.loops import Chunk
+from tfc.backends.mlir.vectors import Position, add, index_value, multiply, subtract
+from tfc.backends.target import Target
+from tfc.hlo.index_maps import variable
+
+
+def convolution_of(kernel: Kernel) -> ConvolutionSpec | None:
+    """The tiled convolution that a kernel is, or None."""
+    product = kernel.product
+    if product is None or any(o.opcode != "parameter" for o in product.operands):
+        return None
+    spec = convolution_spec(product)
+    return spec and replace(spec, apart=is_apart(kernel), alone=product is kernel.root)
+
+
+def emit_convolution_kernel(
+    spec: ConvolutionSpec, target: Target, kernel: Kernel, buffers: Sequence[Buffer],
+    workspace: Any, chunk: Chunk | None = None,
+) -> None:  # fmt: skip
+    """Emit a kernel whose product is a convolution with a spec.
+
+    Args:
+        workspace: memory of the spec's `workspace_size`.
+        chunk: the share of the convolution to emit, all of it by default.
+    """
+    product = kernel.product
+    assert product is not None
+    memory = {p: b.memref for p, b in zip(kernel.computation.parameters, buffers)}
+    memories = [*(memory[o] for o in product.operands), buffers[-1].memref, workspace]
+    finish = None
+    if product is not kernel.root:
+        finish = _finish(spec, kernel, buffers, workspace)
+    _EMIT[spec.form(target)](spec, target, memories, finish, chunk)
+
+
+_EMIT: dict[Form, Callable[..., None]] = {
+    "wide window": emit_wide_window,
+    "kernel gradient": emit_kernel_gradient,
+    "few features": emit_few_features,
+    "depthwise": emit_depthwise,
+    "taps": emit_by_taps,
+    "direct": emit_direct_convolution,
+}
+
+
+def _finish(
+    spec: ConvolutionSpec, kernel: Kernel, buffers: Sequence[Buffer], workspace: Any
+) -> Finish:
+    """What finishes a block, in one function for blocks of all forms."""
+    batch, *places, features = spec.out.dims
+    names = [f"p{n}" for n in range(len(places))]
+    last = names[-1]
+    feature = variable("g", features // spec.columns) * spec.columns + variable("c", spec.columns)
+    index = (variable("b", batch), *map(variable, names, places), feature)
+    memories = [*(b.memref for b in buffers), *([workspace] if spec.apart else [])]
+
+    def finish(block: Block, sums: tuple[Any, Position]) -> None:
+        across, along = (1, block.count) if block.along else (block.count, 1)
+        values = list(map(index_value, (block.group, *block.places, along)))
+        values += map(index_value, (block.batch, across)) if batch > 1 else (0, 1)
+        values.append(index_value(sums[1]) if spec.apart else 0)
+        values += block.features or (0, spec.columns)
+        part.call(memories, values)
+
+    def emit(memories: list[Any], values: list[Position]) -> None:
+        group, *at, along, first, across, start, feature, features = values
+
+        def place(point: Mapping[str, Position]) -> tuple[Any, Position]:
+            member = add(subtract(point["b"], first), subtract(point[last], at[-1]))
+            return memories[-1], add(start, multiply(member, spec.columns), point["c"])
+
+        outer = {"g": group, **dict(zip(names[:-1], at))}
+        loops = [
+            ("b", first, add(first, across)), (last, at[-1], add(at[-1], along)),
+            ("c", feature, add(feature, features)),
+        ]  # fmt: skip
+        epilogue = Epilogue(kernel, [Buffer(m, b.shape) for m, b in zip(memories, buffers)])
+        epilogue.finish(index, outer, loops, place if spec.apart else None)
+
+    part = Part("epilogue", emit)
+    return finish

@@ -1,0 +1,299 @@
+"""Convolutions with large kernels and few places: one place of the window, a tap, after the other.
+
+    for each block of features of the result:                         (chunks are of these)
+        for each tap, and each block of features of the array:
+            pack that part of the kernel                              (stays in L2)
+            for each panel of it (stays in L1), for each tile of places at which the tap is inside:
+                sums += features of the places × panel                (in registers)
+
+So the kernel is read once, in order. The places of a tile follow each other in a rectangle of the
+last two spatial dimensions, over the ends of its lines; taps on padding take no part.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfc.backends.cpu.convolutions.direct import Block, Finish
+from tfc.backends.cpu.convolutions.spec import ConvolutionSpec, TapPlan
+from tfc.backends.cpu.products.functions import call_part
+from tfc.backends.cpu.products.packing import Panels, in_place, pack
+from tfc.backends.mlir.loops import Chunk
+from tfc.backends.mlir.provider import arith, ir, scf
+from tfc.backends.mlir.vectors import (
+    Position,
+    Vectors,
+    add,
+    divide_up,
+    for_range,
+    index_value,
+    load,
+    maximum,
+    minimum,
+    multiply,
+    subtract,
+)
+from tfc.backends.target import Target
+from tfc.hlo.attributes.window import WindowDimension
+
+_UNROLL = 4  # features in one turn of a loop
+
+
+def emit_by_taps(
+    spec: ConvolutionSpec,
+    target: Target,
+    memories: Sequence[Any],
+    finish: Finish | None = None,
+    chunk: Chunk | None = None,
+) -> None:
+    """Emit a convolution that has a `tap_plan`; see `emit_direct_convolution`.
+
+    Args:
+        chunk: emit only that share of the blocks of the result's features.
+    """
+    plan = spec.tap_plan(target)
+    assert plan is not None
+    lhs, rhs, out, workspace = memories
+    vectors = Vectors(spec.lhs.element_type, target.lanes(spec.lhs.element_type.bits))
+    _ByTaps(spec, plan, vectors, lhs, rhs, out, workspace, finish).emit(chunk)
+
+
+@dataclass(frozen=True)
+class _Along:
+    """The places of a result's dimension at which a tap is inside, of an array of one batch.
+
+    lhs, out: where the first is, in elements of the arrays; *_step: how far the next.
+    """
+
+    count: Position
+    lhs: Position
+    lhs_step: int
+    out: Position
+    out_step: int
+
+
+@dataclass(frozen=True)
+class _ByTaps:
+    spec: ConvolutionSpec
+    plan: TapPlan
+    vectors: Vectors
+    lhs: Any
+    rhs: Any
+    out: Any
+    workspace: Any
+    finish: Finish | None
+
+    def emit(self, chunk: Chunk | None) -> None:
+        """Emit the blocks of a chunk."""
+        blocks = self.spec.columns // self.plan.columns
+        first, end = chunk.part(blocks) if chunk else (0, blocks)
+        for_range(first, end, 1, lambda b, _: self._block(multiply(b, self.plan.columns)))
+
+    @property
+    def _sums(self) -> tuple[Any, int, list[int]]:
+        """The memory of sums, where they begin, and their strides along batch and places."""
+        spec = self.spec
+        if not spec.apart:
+            return self.out, 0, list(spec.out.strides[:-1])
+        strides = [spec.columns]
+        for size in reversed(spec.out.dims[1:-1]):
+            strides.insert(0, strides[0] * size)
+        return self.workspace, self.plan.packed_size, strides
+
+    def _block(self, column: Position) -> None:
+        """A block of the result's features, from `column` on."""
+        memory, start, strides = self._sums
+        dims, columns = self.spec.out.dims[:-1], self.plan.columns
+
+        def zeros(memories: Sequence[Any], values: Sequence[Position]) -> None:
+            start, columns, *rest = values
+
+            def store(at: Position) -> None:
+                self.vectors.store(self.vectors.zero(), memories[0], at)
+
+            def place(at: Position, _: Any) -> None:
+                for_range(0, columns, self.vectors.lanes, lambda c, _: store(add(at, c)))
+
+            _each(rest[: len(dims)], rest[len(dims) :], start, place)
+
+        def line(at: Position, batch: Position, places: tuple[Position, ...]) -> None:
+            if self.finish is not None:
+                block = Block(dims[-1], True, 0, batch, (*places, 0), (column, columns))
+                self.finish(block, (memory, at))
+
+        values = map(index_value, (add(start, column), columns, *dims, *strides))
+        call_part("zeros", (self.vectors, len(dims)), [memory], list(values), zeros, any_size=True)
+        self._taps(column, (), 0)
+        _each(dims[:-1], strides, start, lambda at, places: line(at, places[0], places[1:]))
+
+    def _taps(self, column: Position, found: tuple[_Along, ...], depth: Position) -> None:
+        """The taps whose first places in the window are known; `depth` is their number."""
+        n, spec = len(found), self.spec
+        if n == len(spec.window.dimensions):
+            inputs = self.plan.inputs
+            for_range(0, spec.rhs.dims[-2], inputs, lambda i, _: self._tap(column, found, depth, i))
+            return
+
+        def tap(k: Position, _: Any) -> None:
+            number = add(multiply(depth, spec.rhs.dims[n]), k)
+            self._taps(column, (*found, self._along(n, k)), number)
+
+        for_range(0, spec.rhs.dims[n], 1, tap)
+
+    def _along(self, n: int, k: Position) -> _Along:
+        """Where tap k along a spatial dimension is inside."""
+        d: WindowDimension = self.spec.window.dimensions[n]
+        lhs, out = self.spec.lhs, self.spec.out
+        at = add(multiply(k, d.window_dilation), -d.low)
+        first = divide_up(maximum(subtract(0, at), 0), d.stride)
+        end = divide_up(maximum(subtract(lhs.dims[n + 1], at), 0), d.stride)
+        count = maximum(subtract(minimum(end, out.dims[n + 1]), first), 0)
+        from_lhs = multiply(add(at, multiply(first, d.stride)), lhs.strides[n + 1])
+        step = self._sums[2][n + 1]
+        return _Along(count, from_lhs, d.stride * lhs.strides[n + 1], multiply(first, step), step)
+
+    def _tap(
+        self, column: Position, along: Sequence[_Along], depth: Position, first: Position
+    ) -> None:
+        """One tap's share of the sums from some features of the array."""
+        spec, plan, width = self.spec, self.plan, self.plan.tile_columns
+        line = add(multiply(depth, spec.rhs.dims[-2]), first)
+        start = add(multiply(line, spec.rhs.dims[-1]), column)
+        source = in_place(self.rhs, start, 1, spec.rhs.dims[-1])
+        panels = pack(
+            self.vectors, source, plan.columns, plan.inputs, width, self.workspace, 0,
+            stored_width=width,
+        )  # fmt: skip
+        memory, sums, strides = self._sums
+        outer = [_Along(spec.out.dims[0], 0, spec.lhs.strides[0], 0, strides[0]), *along[:-2]]
+        inner = along[-2:] if len(along) > 1 else [_Along(1, 0, 0, 0, 0), *along]
+
+        def rectangle(n: int, lhs: Position, out: Position) -> None:
+            if n < len(outer):
+                here = outer[n]
+                for_range(0, here.count, 1, lambda p, _: rectangle(
+                    n + 1, add(lhs, multiply(p, here.lhs_step)),
+                    add(out, multiply(p, here.out_step))))  # fmt: skip
+                return
+            high, wide = inner
+            values = [lhs, out, high.count, wide.count, high.lhs_step, wide.lhs_step]
+            values += [high.out_step, wide.out_step, plan.columns, panels.panel_step, plan.inputs]
+            call_part(
+                "taps", (self.vectors, plan.tile_rows, width, plan.inputs % _UNROLL == 0),
+                [self.lhs, self.workspace, memory], list(map(index_value, values)), self._tiles,
+                any_size=True,
+            )  # fmt: skip
+
+        lhs = add(first, *(a.lhs for a in along))
+        rectangle(0, lhs, add(sums, column, *(a.out for a in along)))
+
+    def _tiles(self, memories: Sequence[Any], values: Sequence[Position]) -> None:
+        """All tiles of a rectangle of places, in a function that convolutions of all sizes share.
+
+        Args:
+            memories: of the array, the packed kernel, and the sums.
+            values: where in lhs and sums the rectangle begins, its sizes, the steps from a line and
+                from a place to the next in lhs and in the sums, the columns, the distance of panels
+                of one column in the packed kernel, and their depth.
+        """
+        lhs, out, lines, places, lhs_line, lhs_place, out_line, out_place, *rest = values
+        columns, panel_step, depth = rest
+        total = multiply(lines, places)
+        # From the last place of a line to the first of the next.
+        back = subtract(places, 1)
+        wraps = [
+            subtract(line, multiply(back, place))
+            for line, place in ((lhs_line, lhs_place), (out_line, out_place))
+        ]
+        packed = Panels(memories[1], 0, panel_step, 1, self.plan.tile_columns)
+
+        def tile(first: Position, right: Panels, out: Position) -> None:
+            y = arith.divui(index_value(first), index_value(places))
+            x = subtract(first, multiply(y, places))
+            at = [
+                add(start, multiply(y, line), multiply(x, place))
+                for start, line, place in ((lhs, lhs_line, lhs_place), (out, out_line, out_place))
+            ]
+            rows = [(at, None)]
+            for i in range(1, self.plan.tile_rows):
+                is_there = _compare("slt", add(first, i), total)
+                is_last = _compare("eq", x, back)
+                moved = [
+                    add(a, _select(is_last, wrap, step))
+                    for a, wrap, step in zip(at, wraps, (lhs_place, out_place))
+                ]
+                x = _select(is_last, 0, add(x, 1))
+                # Past the end the row before is read once more, and not stored.
+                at = [_select(is_there, m, a) for m, a in zip(moved, at)]
+                rows.append((at, is_there))
+            sums = self._sum(memories[0], [at[0] for at, _ in rows], right, depth)
+            for (place, is_there), row in zip(rows, sums):
+                _when(is_there, lambda p=place[1], r=row: self._add(memories[2], p, r))
+
+        def panel(j: Position, _: Any) -> None:
+            right, to = packed.panel(j), add(out, j)
+            for_range(0, total, self.plan.tile_rows, lambda i, _: tile(i, right, to))
+
+        for_range(0, columns, self.plan.tile_columns, panel)
+
+    def _sum(
+        self, memory: Any, rows: Sequence[Position], right: Panels, depth: Position
+    ) -> list[list[Any]]:
+        """The sums of a tile whose rows' features begin at positions: vectors of each row."""
+        vectors, count = self.vectors, self.plan.tile_columns // self.vectors.lanes
+
+        def step(p: Position, sums: Sequence[Any], unroll: int) -> Sequence[Any]:
+            sums = list(sums)
+            for u in range(unroll):
+                down = add(right.position, multiply(add(p, u), right.depth_step))
+                row = [
+                    vectors.load(right.memory, add(down, j * vectors.lanes)) for j in range(count)
+                ]
+                for i, start in enumerate(rows):
+                    factor = vectors.broadcast(load(memory, add(start, p, u)))
+                    for j in range(count):
+                        at = i * count + j
+                        sums[at] = vectors.multiply_add(factor, row[j], sums[at])
+            return sums
+
+        sums: Sequence[Any] = [vectors.zero()] * (len(rows) * count)
+        unroll = _UNROLL if self.plan.inputs % _UNROLL == 0 else 1
+        sums = for_range(0, depth, unroll, lambda p, s: step(p, s, unroll), sums)
+        return [list(sums[i : i + count]) for i in range(0, len(sums), count)]
+
+    def _add(self, memory: Any, position: Position, row: Sequence[Any]) -> None:
+        """Add a row of a tile to the sums in memory."""
+        vectors = self.vectors
+        for j, value in enumerate(row):
+            at = add(position, j * vectors.lanes)
+            vectors.store(vectors.add(vectors.load(memory, at), value), memory, at)
+
+
+def _each(
+    dims: Sequence[Position], strides: Sequence[Position], start: Position,
+    body: Callable[[Position, tuple[Position, ...]], None], index: tuple[Position, ...] = (),
+) -> None:  # fmt: skip
+    """Loops over an array's elements: `body` gets where each is, and its index."""
+    if not dims:
+        body(start, index)
+        return
+    for_range(0, dims[0], 1, lambda i, _: _each(
+        dims[1:], strides[1:], add(start, multiply(i, strides[0])), body, (*index, i)))  # fmt: skip
+
+
+def _compare(relation: str, x: Position, y: Position) -> Any:
+    return arith.cmpi(arith.CmpIPredicate[relation], index_value(x), index_value(y))
+
+
+def _select(condition: Any, x: Position, y: Position) -> Any:
+    return arith.select(condition, index_value(x), index_value(y))
+
+
+def _when(condition: Any, body: Callable[[], None]) -> None:
+    """Emit code that runs under a condition, always if it is None."""
+    if condition is None:
+        body()
+        return
+    with ir.InsertionPoint(scf.IfOp(condition).then_block):
+        body()
+        scf.yield_([])

@@ -1,0 +1,285 @@
+"""Convolutions whose window is larger than their result, as the gradient of a kernel is.
+
+    for each feature of the array, each line of the window, and each of the result that meets it:
+        results of the line += elements of the array × a line of the kernel
+
+The last step is a matrix product in tiles: its rows are the results' places along the line, and
+batches, its depth is the line of the window, its columns are the features of the result. Nothing is
+packed, and both operands are read once for each line that meets them; the sums stay in a cache.
+Which elements are on padding differs from row to row at the ends of a line: there rows take part
+under a condition.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from tfc.backends.cpu.convolutions.depthwise_weight_gradient import (
+    inside_of,
+    places_meeting,
+    widest_place,
+)
+from tfc.backends.cpu.convolutions.direct import Block, Finish
+from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
+from tfc.backends.cpu.products.schedule import tile_shape
+from tfc.backends.mlir.loops import Chunk
+from tfc.backends.mlir.provider import arith
+from tfc.backends.mlir.vectors import (
+    Position,
+    Vectors,
+    add,
+    divide,
+    for_range,
+    index_value,
+    load,
+    maximum,
+    minimum,
+    multiply,
+    subtract,
+)
+from tfc.backends.target import Target
+
+
+def panel_features(spec: ConvolutionSpec, target: Target) -> int:
+    """How many features of the result a tile has."""
+    lanes = target.lanes(spec.lhs.element_type.bits)
+    return tile_shape(1, spec.columns, target, lanes)[1] * lanes
+
+
+def feature_chunks(spec: ConvolutionSpec, target: Target) -> int:
+    """How many chunks can share the features of the result; 0 if places are shared instead."""
+    panels = spec.columns // panel_features(spec, target)
+    return panels if spec.alone and panels > 1 else 0
+
+
+def emit_kernel_gradient(
+    spec: ConvolutionSpec,
+    target: Target,
+    memories: Sequence[Any],
+    finish: Finish | None = None,
+    chunk: Chunk | None = None,
+) -> None:
+    """Emit a convolution with a spec that `is_kernel_gradient` into memory of its result.
+
+    Args:
+        memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
+            the result's memory is left to `finish`.
+        chunk: emit only that share of the features, if there are `feature_chunks`, else of the
+            places along `widest_place`; the workspace is its own.
+    """
+    lhs, rhs, out, workspace = memories
+    dims = spec.out.dims
+    parts = [(0, n) for n in dims]
+    if chunk is not None:
+        along, step = len(dims) - 1, panel_features(spec, target)
+        if not feature_chunks(spec, target):
+            along, step = widest_place(spec), 1
+        parts[along] = chunk.part(dims[along], step)
+    steps = tuple(prod(dims[n + 1 :]) for n in range(len(dims)))
+    emitter = _KernelGradient(
+        spec, target, Vectors(spec.lhs.element_type, target.lanes(spec.lhs.element_type.bits)),
+        lhs, rhs, workspace if spec.apart else out, steps if spec.apart else spec.out.strides,
+        parts,
+    )  # fmt: skip
+    emitter.emit(finish)
+
+
+@dataclass(frozen=True)
+class _KernelGradient:
+    """The loops.
+
+    sums: the memory of the sums, in which neighbours along each dimension are `steps` apart.
+    parts: the first place along each dimension of the result that is wanted, and the end.
+    """
+
+    spec: ConvolutionSpec
+    target: Target
+    vectors: Vectors
+    lhs: Any
+    rhs: Any
+    sums: Any
+    steps: Sequence[int]
+    parts: Sequence[tuple[Position, Position]]
+
+    def emit(self, finish: Finish | None) -> None:
+        """Emit all of it."""
+        lhs, rhs = self.spec.lhs, self.spec.rhs
+        self._each_line(lambda places, at: self._clear(at))
+        for_range(
+            0, rhs.dims[-2], 1,
+            lambda f, _: self._walk(
+                0, multiply(f, lhs.strides[-1]), multiply(f, rhs.strides[-2]), 0
+            ),
+        )  # fmt: skip
+        if finish is None:
+            return
+        done, count = finish, self.spec.out.dims[-2]
+        self._each_line(
+            lambda places, at: done(
+                Block(count, True, 0, places[0], (*places[1:], 0)), (self.sums, at)
+            )
+        )
+
+    def _each_line(
+        self, body: Callable[[tuple[Position, ...], Position], None],
+        places: tuple[Position, ...] = (), at: Position = 0,
+    ) -> None:  # fmt: skip
+        """Loops over batches and the places of the result but along the last spatial dimension."""
+        n = len(places)
+        if n == len(self.steps) - 2:
+            body(places, at)
+            return
+        for_range(
+            *self.parts[n], 1,
+            lambda p, _: self._each_line(body, (*places, p), add(at, multiply(p, self.steps[n]))),
+        )  # fmt: skip
+
+    def _clear(self, at: Position) -> None:
+        """Make the sums of a line zero."""
+
+        def zeros(c: Position, insides: Sequence[int]) -> None:
+            for_range(
+                0, self.spec.out.dims[-2], 1,
+                lambda p, _: self._store(
+                    [self.vectors.zero()] * len(insides),
+                    add(at, multiply(p, self.steps[-2]), c), insides,
+                ),
+            )  # fmt: skip
+
+        self._columns(1, zeros)
+
+    def _walk(self, n: int, lhs: Position, rhs: Position, sums: Position) -> None:
+        """The products of all lines of the window and of the result along dimensions from n on."""
+        spec = self.spec
+        d, size = spec.window.dimensions[n], spec.lhs.dims[n + 1]
+        if n == len(spec.window.dimensions) - 1:
+            self._line(lhs, rhs, sums)
+            return
+
+        def tap(q: Position, _: Any) -> None:
+            before = add(multiply(q, d.window_dilation), -d.low)
+
+            def place(p: Position, _: Any) -> None:
+                at = add(multiply(p, d.stride), before)
+                self._walk(
+                    n + 1,
+                    add(lhs, multiply(at, spec.lhs.strides[n + 1])),
+                    add(rhs, multiply(q, spec.rhs.strides[n])),
+                    add(sums, multiply(p, self.steps[n + 1])),
+                )
+
+            for_range(*places_meeting(d, size, before, self.parts[n + 1]), 1, place)
+
+        for_range(0, d.size, 1, tap)
+
+    def _line(self, lhs: Position, rhs: Position, sums: Position) -> None:
+        """The products along a line of the window: rows are places and batches, if these lie as one
+        dimension, else those of each place are batches."""
+        spec, d = self.spec, self.spec.window.dimensions[-1]
+        batch, count = spec.out.dims[0], spec.out.dims[-2]
+        along = d.stride * spec.lhs.strides[-2]
+        step, out_step = spec.lhs.strides[0], self.steps[0]
+        if along == batch * step and self.steps[-2] == batch * out_step:
+            self._rows(batch * count, step, out_step, lhs, rhs, sums, lambda m: divide(m, batch))
+            return
+
+        def place(p: Position, _: Any) -> None:
+            start, end = add(lhs, multiply(p, along)), add(sums, multiply(p, self.steps[-2]))
+            self._rows(batch, step, out_step, start, rhs, end, lambda m: p)
+
+        for_range(0, count, 1, place)
+
+    def _rows(
+        self, rows: int, step: int, out_step: int, lhs: Position, rhs: Position, sums: Position,
+        place_of: Callable[[Position], Position],
+    ) -> None:  # fmt: skip
+        """The products of rows, `step` apart in the array and `out_step` in the sums."""
+        lanes = self.vectors.lanes
+        height, vectors = tile_shape(rows, self.spec.columns, self.target, lanes)
+        whole = rows - rows % height
+
+        def panel(c: Position, insides: Sequence[int]) -> None:
+            def tile(m: Position, height: int) -> None:
+                at = [add(sums, multiply(m, out_step), i * out_step, c) for i in range(height)]
+                totals = [v for a in at for v in self._load(self.sums, a, insides)]
+                start = add(lhs, multiply(m, step))
+                places = [place_of(add(m, i)) for i in range(height)]
+                totals = self._products(start, step, add(rhs, c), insides, places, totals)
+                for i, a in enumerate(at):
+                    self._store(totals[i * len(insides) : (i + 1) * len(insides)], a, insides)
+
+            for_range(0, whole, height, lambda m, _: tile(m, height))
+            if whole < rows:
+                tile(whole, rows - whole)
+
+        self._columns(vectors, panel)
+
+    def _products(
+        self, lhs: Position, step: int, rhs: Position, insides: Sequence[int],
+        places: Sequence[Position], totals: Sequence[Any],
+    ) -> Sequence[Any]:  # fmt: skip
+        """The sums of a tile with the products along the line."""
+        spec, d, size = self.spec, self.spec.window.dimensions[-1], self.spec.lhs.dims[-2]
+        ranges = [inside_of(d, size, p) for p in range(spec.out.dims[-2])]
+        (first, low), (high, end) = ((min(some), max(some)) for some in zip(*ranges))
+        if low >= high:
+            low = high = end
+        along = spec.lhs.strides[-2]
+
+        def products(q: Position, totals: Sequence[Any], *, guarded: bool) -> Sequence[Any]:
+            totals = list(totals)
+            factors = self._load(self.rhs, add(rhs, multiply(q, spec.rhs.strides[-3])), insides)
+            start = add(multiply(q, d.window_dilation), -d.low)
+            for i, place in enumerate(places):
+                shift, inside = multiply(start, along), None
+                if guarded:
+                    # Rows that are outside read an element that they have, and leave it out.
+                    before = multiply(place, d.stride)
+                    at = add(start, before)
+                    there = minimum(maximum(at, 0), size - 1)
+                    inside = arith.cmpi(arith.CmpIPredicate.eq, index_value(at), index_value(there))
+                    shift = multiply(subtract(there, before), along)
+                x = self.vectors.broadcast(load(self.lhs, add(lhs, shift, i * step)))
+                for j, y in enumerate(factors):
+                    n = i * len(factors) + j
+                    total = self.vectors.multiply_add(x, y, totals[n])
+                    totals[n] = total if inside is None else arith.select(inside, total, totals[n])
+            return totals
+
+        def edge(t: Position, totals: Sequence[Any]) -> Sequence[Any]:
+            if first < low:
+                is_first = arith.cmpi(
+                    arith.CmpIPredicate.slt, index_value(t), index_value(low - first)
+                )
+                shift = arith.select(is_first, index_value(first), index_value(high - low + first))
+                t = add(t, shift)
+            else:
+                t = add(t, high)
+            return products(t, totals, guarded=True)
+
+        totals = for_range(low, high, 1, lambda q, t: products(q, t, guarded=False), totals)
+        return for_range(0, low - first + end - high, 1, edge, totals)
+
+    def _columns(self, vectors: int, body: Callable[[Position, Sequence[int]], None]) -> None:
+        """Loops over panels of features: the first of them, and how many each vector has."""
+        features, lanes = self.spec.columns, self.vectors.lanes
+        low, high = self.parts[-1]
+        width = vectors * lanes
+        whole = features - features % width
+        for_range(low, minimum(high, whole), width, lambda c, _: body(c, [lanes] * vectors))
+        if whole < features:
+            rest = features - whole
+            insides = [min(rest - c, lanes) for c in range(0, rest, lanes)]
+            for_range(maximum(low, whole), high, rest, lambda c, _: body(whole, insides))
+
+    def _load(self, memory: Any, at: Position, insides: Sequence[int]) -> list[Any]:
+        lanes = self.vectors.lanes
+        return [
+            self.vectors.load(memory, add(at, j * lanes), inside)
+            for j, inside in enumerate(insides)
+        ]
+
+    def _store(self, values: Sequence[Any], at: Position, insides: Sequence[int]) -> None:
+        for j, (value, inside) in enumerate(zip(values, insides)):
+            self.vectors.store(value, self.sums, add(at, j * self.vectors.lanes), inside)

@@ -1,0 +1,262 @@
+"""Row kernels: reductions along rows with what is computed from them, one row after the other.
+
+    for each row:  for c: m = max(m, x[r,c])
+                   for c: e[c] = exp(x[r,c] - m); s += e[c]
+                   for c: y[r,c] = e[c] / s
+
+row_plan.py says which loops there are. A row is read from memory once and from a cache by the loops
+that follow. What belongs to a row as a whole is computed between the loops.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from tfc.backends.cpu.rows.streams import LINE_BYTES, Stage, staged, wait_for_stores
+from tfc.backends.cpu.rows.tiled_movement import Tiling, step_of
+from tfc.backends.mlir.arithmetic.value import Scalar
+from tfc.backends.mlir.elements import Buffer, Elements
+from tfc.backends.mlir.kernels import Kernel, Loops, nest, sources
+from tfc.backends.mlir.loops import LoopBody, LoopNest
+from tfc.backends.mlir.reductions import accumulation, chunked_loop
+from tfc.backends.mlir.scratch import scratch_arrays, scratch_shape, store_at
+from tfc.backends.mlir.spaces import Indices, Space, access_positions, bind, merge_loops
+from tfc.backends.mlir.vectors import Position, add, index_value, minimum, prefetch
+from tfc.hlo.index_maps import Index, linearize
+from tfc.hlo.ir import Instruction
+from tfc.hlo.shape import Shape, leaves
+from tfc.passes.analysis.row_plan import STREAMED_BYTES, Loop, RowPlan
+from tfc.passes.analysis.row_region import Place
+
+Sources = dict[Instruction, Buffer | Scalar]
+
+
+@dataclass(frozen=True)
+class RowBuffer(Buffer):
+    """An array of which one row is in memory, the one that starts at a position."""
+
+    start: Index
+
+    def position(self, index: Sequence[Index]) -> Index:
+        """The element's place in the row."""
+        return linearize(index, self.shape.dims) - self.start
+
+
+def row_workspace(plan: RowPlan) -> Shape | None:
+    """The scratch memory of a row kernel."""
+    return scratch_shape(plan.scratch) if plan.scratch else None
+
+
+def emit_rows(
+    plan: RowPlan, kernel: Kernel, buffers: Sequence[Buffer], scratch: Any, loops: Loops
+) -> None:
+    """Emit the loops of a row kernel; `scratch` is memory of its `row_workspace`, if any."""
+    _Rows(plan, kernel, buffers, scratch).emit(loops)
+
+
+class _Rows:
+    """The loops around the rows, and where values lie."""
+
+    def __init__(self, plan: RowPlan, kernel: Kernel, buffers: Sequence[Buffer], scratch: Any):
+        self.plan, self.region = plan, plan.region
+        self.in_place = bool(kernel.in_place)
+        self.inputs: Sources = sources(kernel, buffers)
+        self.order = [i for i in self.region.order if i in self.region.roles]
+        reduced = [r.operands[0] for loop in plan.loops for r in loop.reduces]
+        dims = max((o.array_shape.dims for o in reduced), key=len)
+        kept = next(n for n in range(len(dims)) if prod(dims[n:]) == self.region.space.length)
+        self.dims, self.kept_rank = dims, kept
+        self.rows = merge_loops(
+            dims, range(kept), [],
+            lambda index: [p for loop in plan.loops for p in self._positions(loop, index)],
+        )  # fmt: skip
+        self.columns = {
+            loop: merge_loops(
+                dims, range(kept, len(dims)), [],
+                lambda index, loop=loop: self._positions(loop, self._joined(index)), prefix="c",
+            )
+            for loop in plan.loops
+        }  # fmt: skip
+        self.place = self._place(self.rows.index)
+        self.results: dict[Instruction, list[Buffer]] = {}
+        for output, buffer in zip(self.region.outputs, buffers[-len(self.region.outputs) :]):
+            self.results.setdefault(output, []).append(buffer)
+        self.scratch = scratch_arrays(scratch, plan.scratch) if plan.scratch else []
+
+    def _joined(self, index: Indices) -> Indices:
+        """An index with the row of the loops around it."""
+        return (*self.rows.index[: self.kept_rank], *index[self.kept_rank :])
+
+    def _place(self, index: Indices) -> Place:
+        row = linearize(index[: self.kept_rank], self.dims[: self.kept_rank])
+        return Place(row, linearize(index, self.dims))
+
+    def _positions(self, loop: Loop, index: Indices) -> list[Index]:
+        """The positions in memory that a loop along a row touches."""
+        place, known = self._place(index), {i for i in self.order if self._is_of_row(i)}
+        found: list[Index] = []
+        for value in (*(o for r in loop.reduces for o in _reduced(r)), *loop.stored):
+            at = place.index("full", value.array_shape.dims)
+            found += access_positions(self.inputs, value, at, known)
+            found.append(Buffer(None, value.array_shape).position(at))
+        return found
+
+    def _is_of_row(self, instruction: Instruction) -> bool:
+        """True if the value is computed once for each row."""
+        role, moved = self.region.roles[instruction], instruction in self.region.moved
+        return role in ("row", "scalar") and bool(instruction.operands) and not moved
+
+    def emit(self, loops: Loops) -> None:
+        """Emit the kernel's body."""
+        top = Elements(self.inputs, {})
+        for i in self.order:
+            if self.region.roles[i] == "scalar":
+                self.inputs[i] = top.element(i, self.place.index("scalar", i.array_shape.dims))
+        self.staged = {
+            loop: staged
+            for loop in self.plan.loops
+            if not (loop.reduces or self.in_place) and (staged := self._stages(loop))
+        }
+        loops.each(self.rows.sizes, self._row)
+        if self.staged:
+            wait_for_stores()
+
+    def _stages(self, loop: Loop) -> tuple[Tiling, Sequence[Stage | None]] | None:
+        """The tiles of a loop that only stores large results, and a stage for each of them."""
+        columns, buffers = self.columns[loop], self._stored(loop)
+        place = self._place(self._joined(columns.index))
+        index = place.index("full", buffers[0].shape.dims)
+        variables = (*self.rows.variables, *columns.variables)
+        space = Space((), variables, (*self.rows.sizes, *columns.sizes), index)
+        if len(columns.sizes) != 1 or any(b.shape.dims != buffers[0].shape.dims for b in buffers):
+            return None
+        tiles, stages = staged(space, buffers, None)
+        return (tiles, stages) if tiles else None
+
+    def _stored(self, loop: Loop) -> list[Buffer]:
+        """Where a loop stores, one place after the other of each value."""
+        return [buffer for value in loop.stored for buffer in self._buffers(value)]
+
+    def _stream(self, loop: Loop, points: Sequence[Any], inputs: Sources) -> None:
+        """Emit a loop that has stages."""
+        tiles, stages = self.staged[loop]
+        index, buffers = tiles.space.index, self._stored(loop)
+
+        def store(scope: Elements, place: Position) -> None:
+            values = [(scope.element(v, index), b) for v in loop.stored for b in self._buffers(v)]
+            for (value, buffer), stage in zip(values, stages, strict=True):
+                if stage is None:
+                    scope.store(value, buffer, index)
+                else:
+                    store_at(value, stage.memory, index_value(place))
+
+        def flush(scope: Callable[[Position], Elements], first: Position) -> None:
+            self._fetch(loop, tiles.edges, scope)
+            for stage, buffer in zip(stages, buffers, strict=True):
+                if stage is not None:
+                    where = buffer.position(index)
+                    stage.flush(first, lambda p, where=where: scope(p).index_value(where))
+
+        tiles.emit(LoopNest().each, points, inputs, store, flush)
+
+    def _fetch(
+        self, loop: Loop, edges: Mapping[int, int], scope: Callable[[Position], Elements]
+    ) -> None:
+        """Bring what the next row reads in the place of a stretch into the cache.
+
+        Memory would else have nothing to read while a row is computed and stored.
+        """
+        place = self._place(self._joined(self.columns[loop].index))
+        for operand, buffer in self.inputs.items():
+            if self.region.roles.get(operand) != "full" or not isinstance(buffer, Buffer):
+                continue
+            at = buffer.position(place.index("full", buffer.shape.dims))
+            step = step_of(at, self.rows.variables[-1]) if self.rows.variables else None
+            if not step or buffer.shape.byte_size < STREAMED_BYTES:
+                continue
+            line = LINE_BYTES // buffer.shape.element_type.bytes
+            for first in range(0, edges[len(self.rows.sizes)], line):
+                there = add(scope(first).index_value(at), step)
+                prefetch(buffer.memref, minimum(there, buffer.shape.storage_size - 1))
+
+    def _row(self, points: Sequence[Any]) -> None:
+        """Everything that is done for one row."""
+        variables = bind(self.rows.variables, points)
+        known, stored = dict(self.inputs), dict[Instruction, Buffer]()
+        row = Elements(known, variables)
+        for loop in self.plan.loops:
+            self._between(row, known, loop.level - 1)
+            inputs = {**known, **stored}
+            if loop in self.staged:
+                self._stream(loop, points, inputs)
+            else:
+                known |= self._loop(Elements(inputs, variables), loop)
+            stored |= {v: self._buffers(v)[0] for v in loop.stored}
+        self._between(row, known, max(self.plan.levels.values()))
+        for output in self.results:
+            if self.region.roles[output] == "row":
+                at = self.place.index("row", output.array_shape.dims)
+                for buffer in self.results[output]:
+                    row.store(row.element(output, at), buffer, at)
+
+    def _between(self, row: Elements, known: Sources, level: int) -> None:
+        """The values of the whole row that are known after the loops of a level."""
+        for i in self.order:
+            if self.plan.levels[i] <= level and i not in known and self._is_of_row(i):
+                known[i] = row.element(i, self.place.index("row", i.array_shape.dims))
+
+    def _buffers(self, value: Instruction) -> list[Buffer]:
+        """Where a value is stored; its first place is where it is read again."""
+        if value in self.results:
+            return self.results[value]
+        where = self.plan.kept[value]
+        if isinstance(where, int):
+            start = self.place.row * self.region.space.length
+            return [RowBuffer(self.scratch[where].memref, value.array_shape, start)]
+        return [Buffer(self.results[where][0].memref, value.array_shape)]
+
+    def _loop(self, scope: Elements, loop: Loop) -> Mapping[Instruction, Scalar]:
+        """Emit one loop along the row; the totals of what it accumulates."""
+        sums = [(r, _reduced(r), accumulation(r["to_apply"])) for r in loop.reduces]
+        identities = [identity for _, _, a in sums for identity in a.identities]
+        inits: list[Scalar] = []
+        for reduce, reduced, a in sums:
+            inits += a.widen([scope.element(i, ()) for i in reduce.operands[len(reduced) :]])
+
+        space = self.columns[loop]
+        place = self._place(self._joined(space.index))
+
+        def element(inner: Elements, value: Instruction) -> Scalar:
+            return inner.element(value, place.index("full", value.array_shape.dims))
+
+        def step(inner: Elements, totals: Sequence[Scalar]) -> Sequence[Scalar]:
+            left, after = list(totals), list[Scalar]()
+            for _, reduced, a in sums:
+                own, left = left[: len(reduced)], left[len(reduced) :]
+                after += a.combine(own, a.widen([element(inner, o) for o in reduced]))
+            values = [(v, element(inner, v)) for v in loop.stored]
+            for value, scalar in values:
+                at = place.index("full", value.array_shape.dims)
+                for buffer in self._buffers(value):
+                    inner.store(scalar, buffer, at)
+            return after
+
+        def innermost(size: int, body: LoopBody, carried: Sequence[Scalar]) -> Sequence[Scalar]:
+            return chunked_loop(size, body, carried, identities, prod(space.sizes))
+
+        totals = list(nest(scope, space.variables, space.sizes, inits, step, innermost))
+        found: dict[Instruction, Scalar] = {}
+        for reduce, reduced, a in sums:
+            own = a.narrow(totals[: len(reduced)], list(leaves(reduce.shape)))
+            totals = totals[len(reduced) :]
+            found[reduce] = own[0]
+            for i in self.order:
+                if i.opcode == "get-tuple-element" and i.operands[0] is reduce:
+                    found[i] = own[i["index"]]
+        return found
+
+
+def _reduced(reduce: Instruction) -> tuple[Instruction, ...]:
+    """The operands that a reduction goes through."""
+    return reduce.operands[: len(reduce.operands) // 2]

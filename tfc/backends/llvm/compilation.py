@@ -1,0 +1,431 @@
+"""From MLIR to machine code: the one place where modules made by the MLIR bindings meet llvmlite.
+
+    ir.Module ─lower_to_llvm─► LLVM dialect ─to_llvm_ir─► text ─compile_ir─► CompiledModule ─load─►
+              └lower_gpu_to_llvm───────────────────────► text ─compile_ptx─► PTX
+
+The bindings carry a newer LLVM than llvmlite does, so modules travel as text, and `hand_over` puts
+the text in the form that llvmlite's LLVM reads. All functions may be called from several threads.
+"""
+
+import ctypes.util
+import itertools
+import re
+import threading
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache, cached_property
+from typing import Any, Self
+
+import llvmlite.binding as llvmlite
+
+from tfc.backends.llvm.effort import Effort, codegen_level, pass_manager
+from tfc.backends.llvm.multiply_adds import expand_multiply_adds
+from tfc.backends.llvm.parts import Part, emit_object, run_passes, split_ir, visible
+from tfc.backends.llvm.text import hand_over
+from tfc.backends.mlir.provider import ir, llvm, passmanager
+from tfc.backends.target import Target, initialize_llvm
+from tfc.errors import InternalError, UnsupportedError
+from tfc.runtime.threads import available_cores
+
+# --- MLIR passes --------------------------------------------------------------------------------
+
+# arith-expand turns bf16 conversions into integer arithmetic: LLVM would call the compiler's
+# run-time library, which an object file of ours must not need.
+_CPU_PIPELINE = """builtin.module(
+    canonicalize, cse, arith-expand{include-bf16=true}, expand-strided-metadata, lower-affine,
+    convert-vector-to-scf, convert-scf-to-cf,
+    convert-func-to-llvm{use-bare-ptr-memref-call-conv=true}, convert-math-to-llvm,
+    convert-math-to-libm, convert-vector-to-llvm, convert-to-llvm, reconcile-unrealized-casts,
+    canonicalize{region-simplify=disabled})"""
+
+_GPU_PIPELINE = """builtin.module(gpu.module(
+    canonicalize, cse, arith-expand{include-bf16=true}, convert-nvgpu-to-nvvm,
+    expand-strided-metadata, lower-affine, convert-vector-to-scf, convert-scf-to-cf,
+    convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=true}, convert-nvvm-to-llvm,
+    convert-complex-to-llvm, convert-math-to-llvm, convert-arith-to-llvm, convert-vector-to-llvm,
+    convert-index-to-llvm,
+    convert-ub-to-llvm, reconcile-unrealized-casts))"""
+
+# convert-gpu-to-nvvm makes calls of NVIDIA's libdevice, which is not there to be linked. These are
+# the functions of it that are one instruction or a few, by name without "__nv_" and type suffix.
+# fmt: off
+_LIBDEVICE = {
+    **{name: f"%r = call {{type}} @llvm.{name}.{{suffix}}({{arguments}})"
+       for name in ("fabs", "ceil", "copysign", "floor", "fma", "round", "sqrt")},
+    **{f"f{name}": f"%r = call {{type}} @llvm.{name}num.{{suffix}}({{arguments}})"
+       for name in ("min", "max")},
+    "rint":  "%r = call {type} @llvm.roundeven.{suffix}({arguments})",
+    "fmod":  "%r = frem {arguments_untyped}",
+    "rsqrt": "%s = call {type} @llvm.sqrt.{suffix}({arguments}) %r = fdiv {type} 1.0, %s",
+    **{name: f"%c = call i1 @llvm.is.fpclass.{{suffix}}({{arguments}}, i32 {mask}) "
+             "%r = zext i1 %c to i32"
+       for name, mask in (("finite", 0x1F8), ("isfinite", 0x1F8), ("isinf", 0x204), ("isnan", 3))},
+}
+# fmt: on
+
+
+def lower_to_llvm(module: Any) -> Any:
+    """Lower a module of func, scf, memref, vector, arith and math to the LLVM dialect, in place.
+
+    Memrefs become bare pointers in function signatures, so their shapes must be static.
+
+    Raises:
+        InternalError: the module is malformed, or an operation has no lowering.
+    """
+    _verify(module, "before it is lowered to LLVM")
+    _run_passes(module, _CPU_PIPELINE)
+    return module
+
+
+def to_llvm_ir(module: Any) -> str:
+    """The text of a module in the LLVM dialect as LLVM IR that llvmlite reads.
+
+    Raises:
+        InternalError: an operation outside the LLVM dialect is left, or translation fails.
+    """
+    _verify(module, "before it is translated to LLVM IR")
+    for operation in _operations(module):
+        # The translator ends the process at an operation whose dialect has not registered one.
+        if operation.name != "builtin.module" and not operation.name.startswith(("llvm.", "nvvm.")):
+            raise InternalError(
+                f"no LLVM IR for the operation {operation.name} that lowering left: "
+                f"{_excerpt(str(operation))}"
+            )
+    try:
+        text = llvm.translate_module_to_llvmir(module.operation)
+    except Exception as error:
+        raise _with_module(InternalError(f"cannot translate to LLVM IR: {error}"), module) from None
+    return hand_over(text)
+
+
+def lower_gpu_to_llvm(module: Any) -> str:
+    """Lower the one gpu.module in a module, in place, and return it as LLVM IR for `compile_ptx`.
+
+    Kernels take memrefs as bare pointers, so the memrefs' shapes must be static.
+
+    Raises:
+        InternalError: the module is malformed, has not exactly one gpu.module, or uses a function
+            that GPUs have no instruction for (exp, sin …): those are to be expanded before.
+    """
+    _verify(module, "before it is lowered to NVVM")
+    kernels = [o for o in module.body.operations if o.operation.name == "gpu.module"]
+    if len(kernels) != 1:
+        raise _with_module(InternalError(f"expected one gpu.module, got {len(kernels)}"), module)
+    _run_passes(module, _GPU_PIPELINE)
+    with module.context, ir.Location.unknown():
+        result = ir.Module.create()
+        for operation in list(kernels[0].regions[0].blocks[0].operations):
+            operation.operation.detach_from_parent()
+            result.body.append(operation)
+    return re.sub(
+        r"^declare (\S+) @(__nv_\w+)\((.*?)\).*", _libdevice, to_llvm_ir(result), flags=re.M
+    )
+
+
+def _libdevice(declaration: re.Match[str]) -> str:
+    """The definition of a function of libdevice, in place of its declaration."""
+    result, name, types = declaration.groups()
+    kind = types.split(",")[0]
+    stem = name.removeprefix("__nv_")
+    body = _LIBDEVICE.get(stem) or _LIBDEVICE.get(stem[:-1])
+    if body is None or kind not in ("float", "double"):
+        raise InternalError(f"no instruction on GPUs for {name}: expand the math operation before")
+    values = [f"%{i}" for i in range(types.count(",") + 1)]
+    arguments = ", ".join(f"{kind} {value}" for value in values)
+    code = body.format(
+        type=kind,
+        suffix={"float": "f32", "double": "f64"}[kind],
+        arguments=arguments,
+        arguments_untyped=f"{kind} {', '.join(values)}",
+    )
+    return (
+        f"define internal {result} @{name}({arguments}) alwaysinline {{ {code} ret {result} %r }}"
+    )
+
+
+def _operations(module: Any) -> Iterator[Any]:
+    """Every operation in the module, outermost first."""
+    waiting = [module.operation]
+    while waiting:
+        operation = waiting.pop()
+        yield operation
+        for region in operation.regions:
+            for block in region:
+                waiting.extend(o.operation for o in block)
+
+
+def _run_passes(module: Any, pipeline: str) -> None:
+    with module.context:
+        passes = passmanager.PassManager.parse(pipeline)
+        # Verifying after each pass would take longer than the passes do; it is done once, before
+        # the next step.
+        passes.enable_verifier(False)
+        try:
+            passes.run(module.operation)
+        except Exception as error:
+            raise _with_module(InternalError(f"cannot lower to LLVM: {error}"), module) from None
+
+
+def _verify(module: Any, when: str) -> None:
+    try:
+        module.operation.verify()
+    except Exception as error:
+        message = f"the MLIR module is malformed {when}: {error}"
+        raise _with_module(InternalError(message), module) from None
+
+
+def _with_module(error: InternalError, module: Any) -> InternalError:
+    error.add_note(_excerpt(module.operation.get_asm(print_generic_op_form=True), 4000))
+    return error
+
+
+def _excerpt(text: str, length: int = 400) -> str:
+    return text if len(text) <= length else text[:length] + " …"
+
+
+# --- Machine code -------------------------------------------------------------------------------
+
+
+class LoadedCode:
+    """Machine code in this process's memory; it stays there as long as this object lives."""
+
+    def __init__(self, name: str, tracker: Any):
+        self._name, self._tracker = name, tracker
+        self._symbols: dict[str, Any] = {}
+
+    def address(self, symbol: str) -> int:
+        """The address of a function or variable.
+
+        Raises:
+            InternalError: the code does not define the symbol, or one that it uses is nowhere.
+        """
+        if symbol not in self._symbols:
+            try:
+                self._symbols[symbol] = _jit().lookup(self._name, symbol)
+            except RuntimeError as error:
+                raise InternalError(f"cannot find {symbol} in the loaded code: {error}") from None
+        return self._symbols[symbol][symbol]
+
+
+class CompiledModule:
+    """An optimised LLVM module and the code made from it; made by `compile_ir`."""
+
+    def __init__(self, module: llvmlite.ModuleRef, machine: llvmlite.TargetMachine, target: Target):
+        self._module, self._machine, self.target = module, machine, target
+
+    @cached_property
+    def llvm_ir(self) -> str:
+        """The optimised LLVM IR."""
+        return str(self._module)
+
+    # Making code changes a module (into a form nearer to the machine), hence the clones.
+    @cached_property
+    def assembly(self) -> str:
+        """The assembly text; PTX for NVIDIA GPUs."""
+        return self._machine.emit_assembly(self._module.clone())
+
+    @cached_property
+    def object_code(self) -> bytes:
+        """A position-independent object file for the target."""
+        return self._machine.emit_object(self._module.clone())
+
+    def load(self, symbols: Mapping[str, int] | None = None) -> LoadedCode:
+        """Put the code into this process's memory.
+
+        Args:
+            symbols: the addresses of functions that it calls.
+
+        Raises:
+            UnsupportedError: the code is for another architecture than this process.
+        """
+        return load_objects([self.object_code], self.target, symbols)
+
+
+def compile_ir(text: str, target: Target, optimise: bool = True) -> CompiledModule:
+    """Optimise LLVM IR for a target.
+
+    Args:
+        optimise: False makes plain code in a fraction of the time.
+
+    Raises:
+        InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
+    """
+    effort = Effort.FULL if optimise else Effort.NONE
+    return CompiledModule(*_optimized(text, target, effort), target)
+
+
+class ObjectMaker:
+    """Makes object files, which belong together, while the program is still being emitted.
+
+        with ObjectMaker(target) as maker:
+            maker.start(text)               of modules that are there already
+            objects = maker.finish(text)    of the last
+
+    What a module declares is defined in an earlier one, or outside of the program.
+    """
+
+    def __init__(self, target: Target):
+        self._target, self._pool = target, ThreadPoolExecutor(available_cores())
+        self._started: list[Future[bytes]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def start(self, text: str) -> None:
+        """Make object files of LLVM IR, on other threads."""
+        self._start(split_ir(visible(text), 1))
+
+    def finish(self, text: str) -> list[bytes]:
+        """All object files, once those of the last LLVM IR are made, too.
+
+        Raises:
+            InternalError: some text is not LLVM IR that llvmlite's LLVM accepts.
+        """
+        parts = split_ir(visible(text) if self._started else text, available_cores())
+        if len(parts) == 1 and not self._started:
+            return [self._made(parts[0])]
+        self._start(parts)
+        return [future.result() for future in self._started]
+
+    def _start(self, parts: Sequence[Part]) -> None:
+        self._started += [self._pool.submit(self._made, part) for part in parts]
+
+    def _made(self, part: Part) -> bytes:
+        module, machine = _optimized(part.text, self._target, part.effort)
+        return emit_object(machine, module)
+
+
+def _optimized(
+    text: str, target: Target, effort: Effort = Effort.FULL
+) -> tuple[llvmlite.ModuleRef, llvmlite.TargetMachine]:
+    initialize_llvm()
+    machine = llvmlite.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu,
+        features=target.features,
+        opt=codegen_level(effort),
+        reloc="pic",
+        codemodel="small",
+        abiname=target.abi,
+    )
+    module = _parse(_with_attributes(expand_multiply_adds(text, target), target))
+    module.triple, module.data_layout = target.triple, str(machine.target_data)
+    if effort is not Effort.NONE:
+        passes, builder = pass_manager(effort, machine, target.is_gpu)
+        run_passes(passes, module, builder)
+    return module, machine
+
+
+def compile_ptx(text: str, target: Target) -> str:
+    """Optimise the LLVM IR of GPU kernels and write it as PTX.
+
+    Raises:
+        UnsupportedError: the target is not an NVIDIA GPU.
+        InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
+    """
+    if not target.is_gpu:
+        raise UnsupportedError(f"PTX is made for nvptx64 targets only, got {target}")
+    return compile_ir(text, target).assembly
+
+
+def load_objects(
+    codes: Sequence[bytes], target: Target, symbols: Mapping[str, int] | None = None
+) -> LoadedCode:
+    """Put object files that belong together, made for a target, into this process's memory.
+
+    What they leave undefined is at the address that `symbols` gives, or looked for in this process,
+    as the C library's functions are.
+
+    Raises:
+        UnsupportedError: the code is for another architecture than this process.
+        InternalError: the object files cannot be linked.
+    """
+    if target.architecture != Target.host().architecture:
+        raise UnsupportedError(f"this process cannot run code for the target {target}")
+    name = f"tfc.{next(_library_numbers)}"
+    library = llvmlite.JITLibraryBuilder().add_current_process()
+    for code in codes:
+        library.add_object_img(code)
+    for symbol, address in (symbols or {}).items():
+        library.import_symbol(symbol, address)
+    try:
+        return LoadedCode(name, library.link(_jit(), name))
+    except RuntimeError as error:
+        raise InternalError(f"cannot load the object files: {error}") from None
+
+
+_library_numbers = itertools.count()
+_jit_lock = threading.Lock()
+
+
+def _jit() -> llvmlite.LLJIT:
+    with _jit_lock:
+        return _make_jit()
+
+
+@cache
+def _make_jit() -> llvmlite.LLJIT:
+    initialize_llvm()
+    # Python need not be linked with the library of mathematical functions.
+    library = ctypes.util.find_library("m")
+    if library:
+        llvmlite.load_library_permanently(library)
+    return llvmlite.create_lljit_compiler(use_jit_link=True, suppress_errors=False)
+
+
+# LLVM must free a module before its context. Where both are garbage of one reference cycle, Python
+# finalises them in any order; so a context is held here until its module is about to go.
+_contexts: dict[int, llvmlite.ContextRef] = {}
+
+
+def _parse(text: str) -> llvmlite.ModuleRef:
+    context = llvmlite.create_context()
+    try:
+        module = llvmlite.parse_assembly(text, context)
+        _contexts[id(context)] = context
+        weakref.finalize(module, _contexts.pop, id(context)).atexit = False
+        module.verify()
+    except RuntimeError as error:
+        position = re.search(r"<string>:(\d+):\d+", str(error))
+        line = text.split("\n")[int(position[1]) - 1].strip() if position else _excerpt(text)
+        raise InternalError(f"LLVM does not accept the line: {line}\n{error}") from None
+    return module
+
+
+def _with_attributes(text: str, target: Target) -> str:
+    """The text with the target's attributes on every function that it defines without its own.
+
+    They make the text complete in itself, and `prefer-vector-width` has no other place: LLVM uses
+    half of the register width on some AVX-512 CPUs unless told. From how many cases on LLVM makes a
+    table of jumps depends on the targets that the process has made code for before: none are made.
+    """
+    attributes = {
+        "target-cpu": target.cpu,
+        "target-features": target.features,
+        "no-trapping-math": "true",
+        "no-jump-tables": "true",
+        "prefer-vector-width": str(target.vector_bits or ""),
+    }
+    words = " ".join(f'"{name}"="{value}"' for name, value in attributes.items() if value)
+    group = 1 + max((int(n) for n in re.findall(r"^attributes #(\d+)", text, re.M)), default=-1)
+    lines = [
+        _with_group(line, group)
+        if line.startswith("define ") and '"target-cpu"' not in line
+        else line
+        for line in text.split("\n")
+    ]
+    return "\n".join([*lines, f"attributes #{group} = {{ nounwind {words} }}", ""])
+
+
+def _with_group(line: str, group: int) -> str:
+    """A `define` line with an attribute group after its parameters, where the grammar wants it."""
+    depth = 0
+    for match in re.finditer(r'"[^"]*"|[()]', line[line.index("@") :]):
+        depth += {"(": 1, ")": -1}.get(match[0], 0)
+        if match[0] == ")" and depth == 0:
+            end = line.index("@") + match.end()
+            return f"{line[:end]} #{group}{line[end:]}"
+    raise InternalError(f"cannot find the parameters in the line: {line}")

@@ -1,5 +1,0 @@
-"""A program as one page: what each pass did to it, the code of its kernels, and what they take."""
-
-from tfc.explore.report import explore
-
-__all__ = ["explore"]

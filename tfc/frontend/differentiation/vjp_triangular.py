@@ -1,0 +1,54 @@
+"""The gradients of cholesky and triangular-solve, of real matrices.
+
+Each flows into the triangle that the operation reads, and into nothing else.
+"""
+
+from tfc.frontend import operations as ops
+from tfc.frontend.differentiation.reverse import Cotangent, vjp
+from tfc.frontend.numpy.creation import tril, triu
+from tfc.frontend.numpy.manipulation import matrix_transpose
+from tfc.frontend.operations import operation
+from tfc.frontend.tensor import Tensor
+from tfc.hlo.ops.triangular import SOLVE_FLAGS, flags
+
+
+@vjp("cholesky")
+def _cholesky(g: Tensor, y: Tensor, _: Tensor) -> list[Cotangent]:
+    # Of the lower factor l: with p the lower triangle of lᵀ g, its diagonal halved, the gradient
+    # is that of l⁻ᵀ p l⁻¹ and its transpose together. (Iain Murray, arXiv:1602.07527.)
+    (lower,) = flags(y.instruction, "lower")
+    factor, g = (y, g) if lower else (matrix_transpose(y), matrix_transpose(g))
+    product = _halved(_products(factor, tril(g), -2, -2))
+    above = _solve(factor, product, left=True, transpose="TRANSPOSE")
+    both = _solve(factor, above, left=False, transpose="NO_TRANSPOSE")
+    found = _halved(both + matrix_transpose(both))
+    return [found if lower else matrix_transpose(found)]
+
+
+def _halved(x: Tensor) -> Tensor:
+    """The lower triangle with half of the diagonal."""
+    return tril(x) - tril(triu(x)) * 0.5
+
+
+def _solve(a: Tensor, b: Tensor, left: bool, transpose: str) -> Tensor:
+    return operation("triangular-solve", a, b, left_side=left, lower=True, transpose_a=transpose)
+
+
+@vjp("triangular-solve")
+def _triangular_solve(g: Tensor, x: Tensor, a: Tensor, _: Tensor) -> list[Cotangent]:
+    attributes = x.instruction.attributes
+    left, lower, unit = flags(x.instruction, *SOLVE_FLAGS)
+    transposed = attributes["transpose_a"] != "NO_TRANSPOSE"
+    other = "NO_TRANSPOSE" if transposed else "TRANSPOSE"
+    to_b = operation("triangular-solve", a, g, **attributes.with_(transpose_a=other))
+    pair = (to_b, x) if left != transposed else (x, to_b)
+    to_a = -_products(*pair, *((-1, -1) if left else (-2, -2)))
+    diagonal = int(unit)
+    return [tril(to_a, -diagonal) if lower else triu(to_a, diagonal), to_b]
+
+
+def _products(x: Tensor, y: Tensor, x_contracts: int, y_contracts: int) -> Tensor:
+    """The products of matrices of a batch over one dimension of each, counted from the last."""
+    batch = tuple(range(x.ndim - 2))
+    contracting = ([x.ndim + x_contracts], [y.ndim + y_contracts])
+    return ops.dot(x, y, contracting, (batch, batch))

@@ -1,0 +1,1 @@
+"""Operations that touch the world outside: tokens, channels, collectives, custom calls."""

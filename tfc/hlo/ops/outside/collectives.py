@@ -1,0 +1,226 @@
+"""Collectives: operations in which the replicas of a program exchange arrays.
+
+Semantics: section 1.14 of the operation semantics (CrossReplicaSum is all-reduce with add) and, as
+that says no more, StableHLO's. The devices of a group meet through tfc.runtime.replicas; a group of
+one computes by itself.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+
+import numpy as np
+
+from tfc.hlo.attributes.replica_groups import ReplicaGroups, device_groups, require_groups
+from tfc.hlo.ir import Attributes, Instruction
+from tfc.hlo.op import Attribute, Call, Op, Value, always, describe, register, require
+from tfc.hlo.op import require_array as require_one
+from tfc.hlo.shape import AnyShape, Shape, TupleShape
+from tfc.runtime.replicas import current
+
+Array = np.ndarray
+# (instruction, what each of the group gave, own position, number of the group) -> own results
+Combine = Callable[[Instruction, Sequence[Sequence[Array]], int, Call], Sequence[Array]]
+
+
+def _arrays(op: str, shapes: Sequence[AnyShape], a: Attributes) -> list[Shape]:
+    """The operands, known to be arrays, at least one; the groups are checked too."""
+    require(bool(shapes), op, "at least one operand", "none")
+    require_groups(op, a.get("replica_groups", ReplicaGroups()).groups)
+    return [require_one(op, s) for s in shapes]
+
+
+def _packed(shapes: Sequence[AnyShape]) -> AnyShape:
+    """The result of an operation on several arrays: one by itself, or a tuple."""
+    return shapes[0] if len(shapes) == 1 else TupleShape(tuple(shapes))
+
+
+def _require_reducer(op: str, shapes: Sequence[Shape], a: Attributes) -> None:
+    taken = [p.shape for p in a["to_apply"].parameters]
+    scalar = Shape(shapes[0].element_type)
+    require(
+        len(taken) == 2 and all(s.is_compatible(scalar) for s in (*taken, a["to_apply"].root.shape))
+        and all(s.element_type == scalar.element_type for s in shapes),
+        op, f"operands of one element type and a to_apply of two {scalar} to one",
+        f"{describe(shapes)} and {describe(taken)}",
+    )  # fmt: skip
+
+
+def _infer_all_reduce(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None) -> AnyShape:
+    arrays = _arrays("all-reduce", shapes, a)
+    _require_reducer("all-reduce", arrays, a)
+    return _packed(arrays)
+
+
+def _infer_same(op: str):
+    def infer(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None) -> AnyShape:
+        return _packed(_arrays(op, shapes, a))
+
+    return infer
+
+
+def _dimension(op: str, shapes: Sequence[Shape], a: Attributes) -> int:
+    dimensions = a["dimensions"]
+    require(
+        len(dimensions) == 1 and all(0 <= dimensions[0] < s.rank for s in shapes),
+        op,
+        f"one dimension of {describe(shapes)}",
+        list(dimensions),
+    )
+    return dimensions[0]
+
+
+def _stated_arrays(op: str, shapes: Sequence[Shape], stated: AnyShape | None) -> list[Shape]:
+    """The result stated for each operand."""
+    parts = stated.elements if isinstance(stated, TupleShape) else (stated,)
+    require(
+        stated is not None and len(parts) == len(shapes),
+        op, "a stated result for each operand", "none" if stated is None else stated,
+    )  # fmt: skip
+    return [require_one(op, p) for p in parts if p is not None]
+
+
+def _group_size(a: Attributes) -> int | None:
+    """The size that the groups have, if the attributes alone say it."""
+    groups = a.get("replica_groups", ReplicaGroups()).groups
+    plain = not a.get("channel_id") or a.get("use_global_device_ids", False)
+    return len(groups[0]) if groups and plain else None
+
+
+def _require_scaled(op: str, small: Shape, large: Shape, dimension: int, a: Attributes) -> None:
+    """`large` is `small` as often along the dimension as the group has members."""
+    part, whole, size = small.dims[dimension], large.dims[dimension], _group_size(a)
+    rest = [list(s.dims[:dimension] + s.dims[dimension + 1 :]) for s in (small, large)]
+    fits = whole == part * size if size else whole == part or (part > 0 and whole % part == 0)
+    require(
+        rest[0] == rest[1] and small.element_type == large.element_type and fits,
+        op,
+        f"dimension {dimension} to grow or shrink by the size of the groups",
+        describe([small, large]),
+    )
+
+
+def _infer_all_gather(shapes: Sequence[AnyShape], a: Attributes, stated: AnyShape | None):
+    arrays = _arrays("all-gather", shapes, a)
+    dimension = _dimension("all-gather", arrays, a)
+    for given, result in zip(arrays, _stated_arrays("all-gather", arrays, stated)):
+        require(result.rank == given.rank, "all-gather", "the operand's rank", result)
+        _require_scaled("all-gather", given, result, dimension, a)
+    assert stated is not None
+    return stated
+
+
+def _infer_reduce_scatter(shapes: Sequence[AnyShape], a: Attributes, stated: AnyShape | None):
+    arrays = _arrays("reduce-scatter", shapes, a)
+    _require_reducer("reduce-scatter", arrays, a)
+    dimension = _dimension("reduce-scatter", arrays, a)
+    for given, result in zip(arrays, _stated_arrays("reduce-scatter", arrays, stated)):
+        require(result.rank == given.rank, "reduce-scatter", "the operand's rank", result)
+        _require_scaled("reduce-scatter", result, given, dimension, a)
+    assert stated is not None
+    return stated
+
+
+def _infer_all_to_all(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None) -> AnyShape:
+    arrays, size = _arrays("all-to-all", shapes, a), _group_size(a)
+    if "dimensions" in a:
+        require(len(arrays) == 1, "all-to-all", "one operand to split", len(arrays))
+        dimension = _dimension("all-to-all", arrays, a)
+        require(
+            not size or arrays[0].dims[dimension] % size == 0,
+            "all-to-all", f"dimension {dimension} to be a multiple of {size}", arrays[0],
+        )  # fmt: skip
+        return arrays[0]
+    alike = all(s.is_compatible(arrays[0]) for s in arrays) and len(arrays) == (size or len(arrays))
+    require(alike, "all-to-all", "an operand for each of the group, all alike", describe(arrays))
+    # XLA gives a tuple even of one.
+    return TupleShape(tuple(arrays))
+
+
+def _infer_permute(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None) -> AnyShape:
+    pairs = a["source_target_pairs"]
+    once = all(len(set(ends)) == len(pairs) for ends in zip(*pairs))
+    require(
+        all(len(p) == 2 for p in pairs) and once,
+        "collective-permute",
+        "pairs (source, target) in which no source and no target occurs twice",
+        pairs,
+    )
+    return _packed(_arrays("collective-permute", shapes, a))
+
+
+def _all_reduce(x: Instruction, given: Sequence[Sequence[Array]], _: int, call: Call):
+    def combine(left: Array, right: Array) -> Array:
+        return np.broadcast_to(call(x["to_apply"], [left, right]), left.shape)
+
+    return [reduce(combine, column) for column in zip(*given)]
+
+
+def _all_gather(x: Instruction, given: Sequence[Sequence[Array]], _: int, __: Call):
+    return [np.concatenate(column, x["dimensions"][0]) for column in zip(*given)]
+
+
+def _reduce_scatter(x: Instruction, given: Sequence[Sequence[Array]], own: int, call: Call):
+    total = _all_reduce(x, given, own, call)
+    return [np.split(t, len(given), x["dimensions"][0])[own] for t in total]
+
+
+def _all_to_all(x: Instruction, given: Sequence[Sequence[Array]], own: int, _: Call):
+    if "dimensions" not in x.attributes:
+        return [row[own] for row in given]
+    dimension = x["dimensions"][0]
+    parts = [np.split(row[0], len(given), dimension)[own] for row in given]
+    return [np.concatenate(parts, dimension)]
+
+
+def _permute(x: Instruction, given: Sequence[Sequence[Array]], own: int, _: Call):
+    source = next((s for s, target in x["source_target_pairs"] if target == own), None)
+    return [np.zeros_like(v) for v in given[own]] if source is None else given[source]
+
+
+def _broadcast(_: Instruction, given: Sequence[Sequence[Array]], __: int, ___: Call):
+    return given[0]
+
+
+def _evaluate(combine: Combine):
+    def evaluate(x: Instruction, values: Sequence[Value], call: Call) -> Value:
+        here = current()
+        groups = device_groups(x, here.replicas, here.partitions)
+        group = next((g for g in groups if here.device in g), None)
+        if group is None:  # a collective-broadcast gives zeros to whom it does not name
+            results = [np.zeros_like(v) for v in values]
+        else:
+            what = f"{x.opcode} {x['channel_id']}" if "channel_id" in x.attributes else x.opcode
+            own = [np.array(v) for v in values]
+            given = here.exchange(what, group, own)
+            results = combine(x, given, group.index(here.device), call)
+        made = tuple(np.array(r) for r in results)
+        return made if isinstance(x.shape, TupleShape) else made[0]
+
+    return evaluate
+
+
+GROUPS = Attribute("replica_groups", "groups", default=ReplicaGroups())
+CHANNEL = Attribute("channel_id", "int", required=False)
+CONSTRAIN = Attribute("constrain_layout", "bool", required=False, default=False)
+GLOBAL = Attribute("use_global_device_ids", "bool", required=False, default=False)
+DIMENSIONS = Attribute("dimensions", "ints")
+REDUCER = Attribute("to_apply", "computation")
+PAIRS = Attribute("source_target_pairs", "pairs")
+
+# fmt: off
+for _name, _infer, _combine, _attributes, _stated in (
+    ("all-reduce", _infer_all_reduce, _all_reduce,
+     (CHANNEL, GROUPS, CONSTRAIN, GLOBAL, REDUCER), False),
+    ("all-gather", _infer_all_gather, _all_gather,
+     (CHANNEL, GROUPS, CONSTRAIN, DIMENSIONS, GLOBAL), True),
+    ("reduce-scatter", _infer_reduce_scatter, _reduce_scatter,
+     (CHANNEL, GROUPS, CONSTRAIN, GLOBAL, DIMENSIONS, REDUCER), True),
+    ("all-to-all", _infer_all_to_all, _all_to_all,
+     (CHANNEL, GROUPS, CONSTRAIN, Attribute("dimensions", "ints", required=False)), False),
+    ("collective-permute", _infer_permute, _permute, (CHANNEL, PAIRS), False),
+    ("collective-broadcast", _infer_same("collective-broadcast"), _broadcast,
+     (CHANNEL, GROUPS), False),
+):
+    register(Op(_name, None, _infer, _evaluate(_combine), _attributes, needs_shape=_stated,
+                side_effect=always, on_host=True))
+# fmt: on

@@ -1,0 +1,184 @@
+"""Infeed, outfeed, and send and recv over channels.
+
+Semantics: section 1.25, 1.28 and CH-1, CH-2 of section 1.38 of the operation semantics. The host's
+side of the queues is tfc.transfers.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tfc.hlo.ir import Attributes, Instruction
+from tfc.hlo.op import (
+    Attribute,
+    Call,
+    Op,
+    Value,
+    always,
+    describe,
+    register,
+    require,
+    require_array,
+)
+from tfc.hlo.ops.outside.tokens import require_token
+from tfc.hlo.shape import TOKEN, U32, AnyShape, Shape, TokenShape, TupleShape
+from tfc.hlo.specs import spec_of
+from tfc.runtime.arrays import check, copied
+from tfc.runtime.replicas import current
+from tfc.runtime.transfers import (
+    CHANNEL,
+    FROM_PROGRAM,
+    INFEED,
+    OUTFEED,
+    TO_PROGRAM,
+    Key,
+    put,
+    request,
+    take,
+)
+
+
+def require_item(op: str, shape: AnyShape) -> None:
+    """Check that a shape is an array, or a tuple of arrays: tuples do not nest (1.25).
+
+    Raises:
+        ShapeError: it is something else.
+    """
+    parts = shape.elements if isinstance(shape, TupleShape) else (shape,)
+    require(
+        all(isinstance(p, Shape) for p in parts), op, "an array or a tuple of arrays", shape, "1.25"
+    )
+
+
+def _infer_infeed(shapes: Sequence[AnyShape], _: Attributes, stated: AnyShape | None) -> AnyShape:
+    require_token("infeed", shapes[0])
+    require(
+        isinstance(stated, TupleShape)
+        and len(stated.elements) == 2
+        and isinstance(stated.elements[1], TokenShape),
+        "infeed",
+        "a stated result (what is read, token[])",
+        stated,
+    )
+    assert isinstance(stated, TupleShape)
+    require_item("infeed", stated.elements[0])
+    return stated
+
+
+def _evaluate_infeed(x: Instruction, _: Sequence[Value], __: Call) -> Value:
+    assert isinstance(x.shape, TupleShape)
+    item = x.shape.elements[0]
+    if item == TupleShape():
+        return (), ()  # an empty tuple reads nothing (1.25)
+    key = (INFEED, 0, current().device)
+    value = take(key, request(key), x.name)
+    check(value, spec_of(item), f"the infeed of {x.name}")
+    return value, ()
+
+
+def _infer_outfeed(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None) -> AnyShape:
+    require_item("outfeed", shapes[0])
+    require_token("outfeed", shapes[1])
+    stated = a.get("outfeed_shape", shapes[0])
+    require(
+        stated.is_compatible(shapes[0]),
+        "outfeed",
+        "an outfeed_shape that is the operand's",
+        describe([stated, shapes[0]]),
+    )
+    return TOKEN
+
+
+def _evaluate_outfeed(x: Instruction, values: Sequence[Value], _: Call) -> Value:
+    if x.operands[0].shape != TupleShape():  # an empty tuple writes nothing (1.25)
+        put((OUTFEED, 0, current().device), copied(values[0]))
+    return ()
+
+
+def _channel(x: Instruction, host: str) -> Key:
+    number = x.attributes.get("channel_id", 0)
+    if x.attributes.get("is_host_transfer", False):
+        return host, number, current().device
+    return CHANNEL, number, 0
+
+
+def _context(shape: AnyShape) -> TupleShape:
+    """What send and recv give to their -done: the data, the request's number, a token."""
+    return TupleShape((shape, Shape(U32), TOKEN))
+
+
+def _infer_send(shapes: Sequence[AnyShape], _: Attributes, __: AnyShape | None) -> AnyShape:
+    require_array("send", shapes[0])
+    require_token("send", shapes[1])
+    return _context(shapes[0])
+
+
+def _evaluate_send(x: Instruction, values: Sequence[Value], _: Call) -> Value:
+    put(_channel(x, FROM_PROGRAM), copied(values[0]))
+    return values[0], np.uint32(0), ()
+
+
+def _require_context(op: str, shape: AnyShape) -> Shape:
+    fits = isinstance(shape, TupleShape) and len(shape.elements) == 3
+    data = shape.elements[0] if fits and isinstance(shape, TupleShape) else None
+    require(
+        isinstance(data, Shape) and shape.is_compatible(_context(data)),
+        op,
+        "the result (data, u32[], token[]) of what it waits for",
+        shape,
+    )
+    assert isinstance(data, Shape)
+    return data
+
+
+def _infer_send_done(shapes: Sequence[AnyShape], _: Attributes, __: AnyShape | None) -> AnyShape:
+    _require_context("send-done", shapes[0])
+    return TOKEN
+
+
+def _infer_recv(shapes: Sequence[AnyShape], _: Attributes, stated: AnyShape | None) -> AnyShape:
+    require_token("recv", shapes[0])
+    require(stated is not None, "recv", "a stated result (data, u32[], token[])", stated)
+    assert stated is not None
+    _require_context("recv", stated)
+    return stated
+
+
+def _evaluate_recv(x: Instruction, _: Sequence[Value], __: Call) -> Value:
+    assert isinstance(x.shape, TupleShape)
+    data = x.shape.elements[0]
+    assert isinstance(data, Shape)
+    number = request(_channel(x, TO_PROGRAM))
+    return np.zeros(data.dims, data.element_type.dtype), np.uint32(number), ()
+
+
+def _infer_recv_done(shapes: Sequence[AnyShape], _: Attributes, __: AnyShape | None) -> AnyShape:
+    return TupleShape((_require_context("recv-done", shapes[0]), TOKEN))
+
+
+def _evaluate_recv_done(x: Instruction, values: Sequence[Value], _: Call) -> Value:
+    assert isinstance(x.shape, TupleShape)
+    value = take(_channel(x, TO_PROGRAM), int(values[0][1]), x.name)
+    check(value, spec_of(x.shape.elements[0]), f"what {x.name} receives")
+    return value, ()
+
+
+_CHANNEL = (Attribute("channel_id", "int", required=False),
+            Attribute("is_host_transfer", "bool", required=False, default=False))  # fmt: skip
+
+# fmt: off
+register(Op("infeed", 1, _infer_infeed, _evaluate_infeed,
+            (Attribute("infeed_config", "string", required=False, default=""),),
+            needs_shape=True, side_effect=always, on_host=True))
+register(Op("outfeed", 2, _infer_outfeed, _evaluate_outfeed,
+            (Attribute("outfeed_shape", "shape", required=False),
+             Attribute("outfeed_config", "string", required=False, default="")),
+            side_effect=always, on_host=True))
+register(Op("send", 2, _infer_send, _evaluate_send, _CHANNEL, side_effect=always, on_host=True))
+# What is sent lies in the channel already, so nothing is left to wait for.
+register(Op("send-done", 1, _infer_send_done, lambda x, values, call: (), _CHANNEL))
+register(Op("recv", 1, _infer_recv, _evaluate_recv, _CHANNEL, needs_shape=True,
+            side_effect=always, on_host=True))
+register(Op("recv-done", 1, _infer_recv_done, _evaluate_recv_done, _CHANNEL,
+            side_effect=always, on_host=True))
+# fmt: on

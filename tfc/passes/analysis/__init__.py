@@ -1,0 +1,5 @@
+"""Facts about modules: aliases, live ranges, costs, trip counts, what may be overwritten.
+
+An analysis changes nothing, so backends may import it. It imports the IR and `rewriting`, and no
+pass.
+"""

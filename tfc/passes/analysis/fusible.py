@@ -1,0 +1,188 @@
+"""What may be fused into what, and what it costs: the facts about single instructions.
+
+`can_fuse` answers for one producer and consumer with a reason; fusion.py decides about groups.
+"""
+
+from dataclasses import dataclass
+
+from tfc.hlo.ir import Computation, Instruction
+from tfc.hlo.op import op_named
+from tfc.hlo.shape import Shape
+from tfc.passes.analysis.aliases import before_bitcasts, is_bitcast
+
+# Elementwise ops of a few machine instructions, and those of one slow instruction; the others
+# (transcendental functions, remainders) are many.
+# fmt: off
+CHEAP = frozenset({
+    "abs", "add", "and", "bitcast-convert", "ceil", "clamp", "compare", "convert",
+    "count-leading-zeros", "floor", "is-finite", "maximum", "minimum", "multiply", "negate", "not",
+    "or", "popcnt", "round-nearest-afz", "round-nearest-even", "select", "shift-left",
+    "shift-right-arithmetic", "shift-right-logical", "sign", "subtract", "xor",
+})
+MODERATE = frozenset({"divide", "mulhi", "rsqrt", "sqrt"})
+# fmt: on
+# Functions of real numbers that are a hundred machine instructions and more.
+_LONG = frozenset(
+    {
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan2",
+        "atanh",
+        "cbrt",
+        "cosine",
+        "power",
+        "tan",
+        "sine",
+    }
+)  # fmt: skip
+# What goes through elements of its operands in loops of its own.
+REDUCTIONS = frozenset({"reduce", "reduce-window", "scan"})
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a producer is not computed inside a consumer's kernel."""
+
+    producer: Instruction
+    consumer: Instruction
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.producer.name} into {self.consumer.name}: {self.reason}"
+
+
+def is_elementwise(instruction: Instruction) -> bool:
+    """True for elementwise ops on arrays (a select between tuples is not one)."""
+    return isinstance(instruction.shape, Shape) and op_named(instruction.opcode).elementwise
+
+
+def is_movement(instruction: Instruction) -> bool:
+    """True if each element of the array is a copy of an operand's."""
+    return isinstance(instruction.shape, Shape) and op_named(instruction.opcode).is_movement
+
+
+def is_scalar_constant(instruction: Instruction) -> bool:
+    """True for constants that are written into the code rather than loaded."""
+    return instruction.opcode == "constant" and instruction.array_shape.rank == 0
+
+
+def is_loop(instruction: Instruction) -> bool:
+    """True if code can make any one element of the result from elements of the operands."""
+    return is_elementwise(instruction) or is_movement(instruction) or instruction.opcode == "iota"
+
+
+def is_producer(instruction: Instruction) -> bool:
+    """True if the instruction can be computed inside another kernel."""
+    return is_loop(instruction) or is_scalar_constant(instruction)
+
+
+def is_consumer(instruction: Instruction) -> bool:
+    """True if the instruction can be the root of a fusion."""
+    if is_bitcast(instruction):
+        return False  # no code at all is better
+    return is_loop(instruction) or instruction.opcode in REDUCTIONS
+
+
+def can_fuse(producer: Instruction, consumer: Instruction) -> Refusal | None:
+    """None if the producer's op may be computed where the consumer's needs its elements."""
+    if not is_producer(producer):
+        return Refusal(producer, consumer, f"{producer.opcode} is not computed element by element")
+    if consumer.opcode in REDUCTIONS:
+        if producer in _init_values(consumer) and not is_scalar_constant(producer):
+            return Refusal(producer, consumer, f"it is the init value of a {consumer.opcode}")
+    elif not is_loop(consumer):
+        reason = f"{consumer.opcode} needs its operand in memory"
+        return Refusal(producer, consumer, reason)
+    if is_bitcast(producer) and _is_stored(producer.operands[0]):
+        reason = f"a {producer.opcode} of a stored value needs no code"
+        return Refusal(producer, consumer, reason)
+    return None
+
+
+def _init_values(reduction: Instruction) -> tuple[Instruction, ...]:
+    """The operands that a reduction begins with, which follow those that it goes through."""
+    count = reduction.attributes.get("num_carries", len(reduction.operands) // 2)
+    return reduction.operands[len(reduction.operands) - count :]
+
+
+def _is_stored(instruction: Instruction) -> bool:
+    """True if the value is in memory whatever fusion decides."""
+    return not is_producer(before_bitcasts(instruction))
+
+
+def price(instruction: Instruction) -> int:
+    """What computing an element takes, as the bytes that memory moves in that time.
+
+    Measured on one core: f32 elements in vectors, against arrays beyond the caches.
+    """
+    if not is_elementwise(instruction):
+        return 0
+    return 1 if instruction.opcode in CHEAP else 2 if instruction.opcode in MODERATE else 16
+
+
+def code_size(instruction: Instruction) -> int:
+    """How much code an element takes, in units of some seven machine instructions.
+
+    Kernels are limited by it: the time that LLVM takes for one grows faster than its code does.
+    """
+    if instruction.opcode in CHEAP or not is_elementwise(instruction):
+        return len(instruction.operands) if instruction.opcode == "concatenate" else 1
+    if instruction.array_shape.element_type.is_complex:
+        return 24 if instruction.opcode in MODERATE else 80
+    return 1 if instruction.opcode in MODERATE else 16 if instruction.opcode in _LONG else 6
+
+
+def is_cheap(instruction: Instruction) -> bool:
+    """True if computing an element again costs no more than loading it."""
+    return price(instruction) <= 1
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What computing an instruction anew, instead of loading it, would cost.
+
+    read: the bytes that it reads of values that no kernel can compute for another.
+    price: the price of an element, those of the producers that it is computed from included.
+    """
+
+    read: dict[Instruction, int]
+    price: dict[Instruction, int]
+
+    def again(self, instruction: Instruction) -> int:
+        """The cost of computing an instruction in one more kernel, in bytes moved."""
+        return self.read[instruction] + self.price[instruction] * instruction.array_shape.size
+
+    def duplicable(self, instruction: Instruction, kernels: int) -> bool:
+        """True if computing the instruction in each of several kernels costs no more than storing
+        it in one of them and loading it in the others."""
+        return (kernels - 1) * self.again(instruction) <= kernels * _size(instruction)
+
+    def shrinks(self, instruction: Instruction) -> bool:
+        """True if computing it takes less than loading it, so that even a stored one is redone."""
+        return self.again(instruction) < _size(instruction)
+
+
+def _size(instruction: Instruction) -> int:
+    return instruction.array_shape.byte_size
+
+
+_MOST = 1 << 40  # costs beyond which nothing is computed again; sums stay small numbers
+
+
+def sources(computation: Computation) -> Sources:
+    """The Sources of a computation, in one pass."""
+    read: dict[Instruction, int] = {}
+    prices: dict[Instruction, int] = {}
+    for instruction in computation.instructions:
+        if not is_producer(instruction):
+            is_array = isinstance(instruction.shape, Shape)
+            read[instruction], prices[instruction] = _size(instruction) if is_array else 0, 0
+            continue
+        operands = dict.fromkeys(instruction.operands)
+        total = min(sum(read[o] for o in operands), _MOST)
+        read[instruction] = total if is_elementwise(instruction) else min(total, _size(instruction))
+        below = (prices[o] for o in operands)
+        prices[instruction] = min(price(instruction) + sum(below), _MOST)
+    return Sources(read, prices)

@@ -1,0 +1,134 @@
+"""Canonical dots: operands whose batch, free and contracting dimensions each form one stride.
+
+    before:  d = f32[2,3,5] dot(x, y)  with x = f32[3,4,2], contracting 1, free dimensions 0 and 2 …
+    after:   t = f32[2,3,4] transpose(x), dimensions={2,0,1}
+             d = f32[2,3,5] dot(t, y)
+
+A tiled kernel reads matrices with one stride a direction. A dot already of that form, transposed
+operands included, is left alone: only groups of several dimensions that do not lie together are
+moved. Operands of other types than sums are taken in are converted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+from tfc.hlo.builder import instruction
+from tfc.hlo.ir import Attributes, Instruction, Module, map_computations, rebuild
+from tfc.hlo.ops.contraction import dot_dimensions, free_dimensions
+from tfc.hlo.shape import Layout, Shape
+from tfc.passes.expand.sum_types import in_one_type
+
+
+def group_stride(shape: Shape, dimensions: Sequence[int]) -> int | None:
+    """The stride, in elements, of dimensions taken as one in the order given, or None.
+
+    Dimensions of size one do not matter; an empty group has stride 0.
+    """
+    wide = [d for d in dimensions if shape.dims[d] != 1]
+    for major, minor in pairwise(wide):
+        if shape.strides[major] != shape.strides[minor] * shape.dims[minor]:
+            return None
+    return shape.strides[wide[-1]] if wide else 0
+
+
+# An array, and the dimensions that form each of its directions.
+DotGroups = tuple[tuple[Shape, tuple[Sequence[int], ...]], ...]
+
+
+def dot_groups(dot: Instruction) -> DotGroups:
+    """For lhs, rhs and the result of a dot: the shape, and the dimensions that form each direction.
+
+    The directions are batch, rows and sums; batch, sums and columns; batch, rows and columns.
+    """
+    lhs, rhs = (o.array_shape for o in dot.operands)
+    lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(dot.attributes)
+    lhs_free = free_dimensions(lhs.rank, lhs_batch, lhs_contracting)
+    rhs_free = free_dimensions(rhs.rank, rhs_batch, rhs_contracting)
+    batch, rows = len(lhs_batch), len(lhs_batch) + len(lhs_free)
+    result = dot.array_shape
+    out = (range(batch), range(batch, rows), range(rows, result.rank))
+    return (
+        (lhs, (lhs_batch, lhs_free, lhs_contracting)),
+        (rhs, (rhs_batch, rhs_contracting, rhs_free)),
+        (result, out),
+    )
+
+
+def has_one_stride_a_direction(x: Instruction) -> bool:
+    """True if a kernel of matrix products reads and writes the arrays of a dot where they are.
+
+    The columns of the result must be neighbours. A convolution's arrays must be row-major.
+    """
+    if x.opcode != "dot":
+        return all(i.array_shape.has_default_layout for i in (x, *x.operands))
+    strides = [tuple(group_stride(s, g) for g in groups) for s, groups in dot_groups(x)]
+    return strides[2][2] in (0, 1) and all(None not in each for each in strides)
+
+
+def swapped(dot: Instruction) -> Instruction:
+    """f32[2,3,5] dot(a, b) --> f32[2,3,5] transpose(f32[2,5,3] dot(b, a)), without moving bytes"""
+    (_, (batch, _, summed)), (_, (rhs_batch, rhs_summed, _)), (out, groups) = dot_groups(dot)
+    order = [d for n in (0, 2, 1) for d in groups[n]]
+    back = {d: k for k, d in enumerate(order)}
+    layout = Layout(tuple(back[d] for d in out.layout.minor_to_major))
+    shape = Shape(out.element_type, tuple(out.dims[d] for d in order), layout)
+    precision = dot.attributes.get("operand_precision")
+    if precision is not None:
+        precision = "{" + ",".join(reversed(precision.strip("{}").split(","))) + "}"
+    attributes = dot.attributes.with_(
+        lhs_batch_dims=tuple(rhs_batch) or None, rhs_batch_dims=tuple(batch) or None,
+        lhs_contracting_dims=tuple(rhs_summed), rhs_contracting_dims=tuple(summed),
+        operand_precision=precision,
+    )  # fmt: skip
+    made = dot.with_(operands=dot.operands[::-1], shape=shape, attributes=attributes)
+    place = tuple(back[d] for d in range(out.rank))
+    return Instruction("transpose", (made,), dot.shape, Attributes(dimensions=place), "transpose",
+                       dot.metadata)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Dots:
+    """Convert the operands of dots, and transpose those without one stride a direction."""
+
+    name: ClassVar[str] = "dots"
+
+    def __call__(self, module: Module) -> Module:
+        """The module with every dot in canonical form."""
+        return map_computations(module, lambda c: rebuild(c, _canonicalize))
+
+
+def _canonicalize(dot: Instruction) -> Instruction:
+    if dot.opcode != "dot":
+        return dot
+    wide = in_one_type(dot)
+    if wide.opcode == "convert":
+        return wide.with_(operands=(_canonicalize(wide.operands[0]),))
+    dot = wide
+    lhs, rhs = dot.operands
+    (_, (lhs_batch, lhs_free, lhs_contracting)), (_, (rhs_batch, rhs_contracting, rhs_free)), _ = (
+        dot_groups(dot)
+    )
+    new_lhs = _together(lhs, [lhs_batch, lhs_free, lhs_contracting])
+    new_rhs = _together(rhs, [rhs_batch, rhs_contracting, rhs_free])
+    if new_lhs is lhs and new_rhs is rhs:
+        return dot
+    attributes = dict(dot.attributes)
+    batch = len(lhs_batch)
+    if new_lhs is not lhs:
+        start = batch + len(lhs_free)
+        attributes["lhs_batch_dims"] = tuple(range(batch))
+        attributes["lhs_contracting_dims"] = tuple(range(start, start + len(lhs_contracting)))
+    if new_rhs is not rhs:
+        attributes["rhs_batch_dims"] = tuple(range(batch))
+        attributes["rhs_contracting_dims"] = tuple(range(batch, batch + len(rhs_contracting)))
+    return dot.with_(operands=(new_lhs, new_rhs), attributes=Attributes(attributes))
+
+
+def _together(operand: Instruction, groups: Sequence[Sequence[int]]) -> Instruction:
+    """The operand with its dimensions in the order of the groups, unless each has one stride."""
+    if all(group_stride(operand.array_shape, g) is not None for g in groups):
+        return operand
+    order = tuple(d for group in groups for d in group)
+    return instruction("transpose", [operand], dimensions=order, metadata=operand.metadata)

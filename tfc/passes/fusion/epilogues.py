@@ -1,0 +1,290 @@
+"""Fuse what follows and precedes a dot or convolution element by element into its kernel.
+
+    d = f32[8,16] dot(x, w)                    fused { d = f32[8,16] dot(p0, p1)
+    b = f32[8,16] broadcast(bias)                      b = f32[8,16] broadcast(p2)
+    a = f32[8,16] add(d, b)             -->            ROOT a = f32[8,16] add(d, b) }
+                                               a = f32[8,16] fusion(x, w, bias), kind=kOutput
+
+The epilogue grows from the product's result through elementwise ops, reshapes that move nothing
+and transposes, as far as there is one value that all the others end in, the root: it alone may have
+users outside. An op of it runs once for each element, while the element is in a cache, so an
+epilogue always pays. What its ops read besides comes in from memory, through broadcasts and slices,
+or is computed inside where it is wanted nowhere else.
+
+A prologue is what an operand of a dot is computed from, element by element. It goes inside where
+the backend's kernel makes a packed copy of the operand anyway (a matrix product), and it
+is wanted nowhere else.
+
+Refused, with the reason: a value with users outside of the kernel, an op that is not elementwise,
+and code that would grow beyond `max_instructions`.
+"""
+
+from collections.abc import Collection, Container, Iterable, Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from math import prod
+from typing import ClassVar
+
+from tfc.hlo.ir import Computation, Instruction, Module, remake
+from tfc.passes.analysis.aliases import before_bitcasts, is_alias, is_bitcast
+from tfc.passes.analysis.called import control_computations, map_some, refused
+from tfc.passes.analysis.fusible import (
+    Refusal,
+    is_cheap,
+    is_elementwise,
+    is_loop,
+    is_scalar_constant,
+)
+from tfc.passes.analysis.products import PRODUCTS
+from tfc.passes.expand.dots import dot_groups, has_one_stride_a_direction
+from tfc.passes.expand.sum_types import tiled_type
+from tfc.passes.fusion.make_fusion import make_fusion
+
+# Movements whose elements are found at no cost in a loop over a result.
+_VIEWS = frozenset({"broadcast", "reshape", "slice", "iota"})
+_COLUMNS_AT_ONCE = 512  # of a matrix product, for which a computed left operand is computed once
+
+
+@dataclass(frozen=True)
+class EpilogueFusion:
+    """Form fusions around dots and convolutions, in every computation that runs as steps.
+
+    max_instructions: the most elementwise ops in one of them.
+    """
+
+    name: ClassVar[str] = "epilogues"
+    max_instructions: int = 64
+
+    def __call__(self, module: Module) -> Module:
+        """The module with fusions of kind kOutput."""
+        return map_some(module, control_computations(module), self._fuse)
+
+    def explain(self, module: Module) -> tuple[str, ...]:
+        """The refusals that end each epilogue, as text."""
+        return refused(module, lambda c: _Plan(c, self.max_instructions).refusals)
+
+    def _fuse(self, computation: Computation) -> Computation:
+        return _Plan(computation, self.max_instructions).apply()
+
+
+@dataclass(eq=False)
+class _Region:
+    """A product and the ops that depend on it, in the order of the computation.
+
+    outside: for each of them, how many users it has that are not among them.
+    """
+
+    product: Instruction
+    outside: dict[Instruction, int] = field(default_factory=dict)
+    exits: int = 0  # how many have such users
+
+    def add(self, instruction: Instruction, users: int) -> None:
+        """Take in the product, or an op whose operand is inside."""
+        for operand in dict.fromkeys(instruction.operands):
+            if operand in self.outside:
+                self.outside[operand] -= 1
+                self.exits -= not self.outside[operand]
+        self.outside[instruction] = users
+        self.exits += users > 0
+
+
+class _Plan:
+    """The fusions of one computation: for each root its members, operands first."""
+
+    def __init__(self, computation: Computation, limit: int):
+        self.computation, self.limit = computation, limit
+        self.position = {x: n for n, x in enumerate(computation.instructions)}
+        self.after_reductions = _after_reductions(computation)
+        self.fusions: dict[Instruction, dict[Instruction, None]] = {}
+        self.taken: set[Instruction] = set()
+        self.refusals: list[Refusal] = []
+        # From the end: where the results of two products meet, the second one to be ready is
+        # followed by what they have in common.
+        regions = []
+        for product in reversed(computation.instructions):
+            if product.opcode in PRODUCTS and product.array_shape.size:
+                regions.append(self._grow(product))
+                self.taken.update(regions[-1])
+        for region in regions:
+            self._plan(region)
+
+    def _plan(self, region: list[Instruction]) -> None:
+        """Decide what precedes a product and its epilogue in their kernel."""
+        product, root, members = region[0], region[-1], dict.fromkeys(region)
+        for number, operand in enumerate(product.operands):
+            if not _is_stored(operand) and self._is_prologue(product, number, members):
+                members[operand] = None
+        if len(members) == 1:
+            return
+        members = self._with_sources(members)
+        self.taken.update(m for m in members if not _is_free(m))
+        self.fusions[root] = members
+
+    def _users(self, instruction: Instruction) -> list[Instruction]:
+        return list(dict.fromkeys(self.computation.users[instruction]))
+
+    def _grow(self, product: Instruction) -> list[Instruction]:
+        """The product with its epilogue, the root last."""
+        region = _Region(product)
+        waiting: list[tuple[int, Instruction]] = []
+        queued: set[Instruction] = set()
+        best, added = [product], product
+        while True:
+            users = self._users(added)
+            region.add(added, len(users) + (added is self.computation.root))
+            if region.exits == 1 and region.outside[added]:
+                best = list(region.outside)
+            for user in users:
+                if user not in queued:
+                    queued.add(user)
+                    heappush(waiting, (self.position[user], user))
+            if not waiting:
+                break
+            _, candidate = heappop(waiting)
+            reason = self._reason_against(region, candidate)
+            if reason is not None:
+                self.refusals.append(Refusal(candidate, best[-1], reason))
+                break
+            added = candidate
+        while is_alias(best[-1]):
+            best.pop()  # without code where it is
+        return best
+
+    def _reason_against(self, region: _Region, candidate: Instruction) -> str | None:
+        """Why an op does not go into the region; None if it may."""
+        if len(region.outside) > self.limit:
+            return f"the epilogue would exceed {self.limit} instructions"
+        if candidate in self.taken:
+            return "it is part of another product's epilogue"
+        inside = next(o for o in candidate.operands if o in region.outside)
+        if candidate.opcode == "transpose":
+            # Other paths to the root would have their elements at other places.
+            alone = region.exits == 1 and region.outside[inside] == 1
+            return None if alone else "the value before the transpose is used too"
+        if is_bitcast(candidate):
+            return None
+        if not is_elementwise(candidate):
+            return f"{candidate.opcode} is not elementwise"
+        if candidate.array_shape.size != region.product.array_shape.size:
+            return "the value is a scalar that other elements are computed with"
+        return None
+
+    def _is_prologue(
+        self, product: Instruction, number: int, members: Container[Instruction]
+    ) -> bool:
+        """True if an operand is computed inside; else the reason is noted."""
+        operand = product.operands[number]
+        reason = self._reason_against_prologue(product, number)
+        if reason is None and operand in self.taken:
+            reason = "it is part of another product's epilogue"
+        elif reason is None and not self._only_here(operand, members):
+            reason = "it is used elsewhere too"
+        if reason is not None:
+            self.refusals.append(Refusal(operand, product, reason))
+        return reason is None
+
+    def _reason_against_prologue(self, product: Instruction, number: int) -> str | None:
+        operand = product.operands[number]
+        if product.opcode != "dot":
+            return "a convolution reads each element of its operand many times"
+        if not _is_matrix_product(product):
+            return f"a dot of {operand.array_shape.element_type} reads elements for each product"
+        if not is_elementwise(operand):
+            return f"{operand.opcode} is not elementwise"
+        if operand in self.after_reductions:
+            return "it is computed from sums of its rows, together with these"
+        if number == 0 and not is_cheap(operand) and _columns(product) > _COLUMNS_AT_ONCE:
+            return "it is expensive, and would be computed once for each block of columns"
+        return None
+
+    def _with_sources(self, region: Collection[Instruction]) -> dict[Instruction, None]:
+        """The members of a fusion: the region, and what it reads that is computed inside."""
+        members = dict.fromkeys(region)
+        product = next(iter(region))
+        operands = (o for x in region if x is not product for o in x.operands)
+        for source in self._sources(members, operands):
+            if self._goes_inside(source, members):
+                members[source] = None
+        return dict.fromkeys(sorted(members, key=self.position.__getitem__))
+
+    def _sources(
+        self, members: Container[Instruction], operands: Iterable[Instruction]
+    ) -> Iterator[Instruction]:
+        """What members read that are none: users first, operands of what becomes one included."""
+        waiting: list[tuple[int, Instruction]] = []
+        queued: set[Instruction] = set()
+
+        def push(some: Iterable[Instruction]) -> None:
+            for operand in some:
+                if operand not in queued and operand not in members:
+                    queued.add(operand)
+                    heappush(waiting, (-self.position[operand], operand))
+
+        push(operands)
+        while waiting:
+            _, source = heappop(waiting)
+            yield source
+            if source in members:
+                push(source.operands)
+
+    def _goes_inside(self, source: Instruction, members: Collection[Instruction]) -> bool:
+        """True for what is better computed in the kernel than read from memory."""
+        if _is_free(source):
+            return True
+        if not self._only_here(source, members) or len(members) > self.limit:
+            return False
+        # Once for each element; through a broadcast it would be more often.
+        users = self.computation.users[source]
+        same = all(u.array_shape.dims == source.array_shape.dims for u in users)
+        return is_elementwise(source) and same
+
+    def _only_here(self, source: Instruction, members: Container[Instruction]) -> bool:
+        used = any(u not in members for u in self.computation.users[source])
+        return not (used or source in self.taken or source is self.computation.root)
+
+    def apply(self) -> Computation:
+        """The computation with the fusions."""
+        if not self.fusions:
+            return self.computation
+        members = (m for fusion in self.fusions.values() for m in fusion if not _is_free(m))
+        inside = set(members) - set(self.fusions)
+        new: dict[Instruction, Instruction] = {}
+        for old in self.computation.instructions:
+            if old in self.fusions:
+                new[old] = make_fusion("kOutput", self.fusions[old], new)
+            elif old not in inside:
+                new[old] = old.renewed(new)
+        return remake(self.computation, new)
+
+
+def _is_free(source: Instruction) -> bool:
+    """True for what costs nothing to find again in each kernel that reads it."""
+    if is_bitcast(source):
+        return False  # its value is in memory already
+    return source.opcode in _VIEWS or is_scalar_constant(source)
+
+
+def _after_reductions(computation: Computation) -> set[Instruction]:
+    """What one loop could compute from the results of reductions."""
+    found: set[Instruction] = set()
+    for x in computation.instructions:
+        if x.opcode == "reduce" or (is_loop(x) and any(o in found for o in x.operands)):
+            found.add(x)
+    return found
+
+
+def _is_stored(source: Instruction) -> bool:
+    """True if the value is in memory whatever this pass does, as far as it can tell."""
+    source = before_bitcasts(source)
+    return not is_loop(source) and not is_scalar_constant(source)
+
+
+def _is_matrix_product(dot: Instruction) -> bool:
+    """True for the dots that tiled kernels exist for: of their types, one stride a direction."""
+    return tiled_type(dot) is not None and has_one_stride_a_direction(dot)
+
+
+def _columns(dot: Instruction) -> int:
+    """The number of columns of a matrix product."""
+    _, _, (result, (*_, columns)) = dot_groups(dot)
+    return prod(result.dims[d] for d in columns)

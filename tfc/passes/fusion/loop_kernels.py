@@ -1,0 +1,237 @@
+"""Loops of little work in each iteration become one kernel each.
+
+    t = (s32[], f32[]) tuple(zero, x)              whole { p = f32[] parameter(0)
+    w = … while(t), condition=c, body=b     -->            z = s32[] constant(0)
+    y = f32[] get-tuple-element(w), index=1                t = (s32[], f32[]) tuple(z, p)
+                                                           w = … while(t), condition=c, body=b
+                                                           v = f32[] get-tuple-element(w), index=1
+                                                           ROOT r = (f32[]) tuple(v) }
+                                                   f = (f32[]) fusion(x), kind=kCustom, calls=whole
+                                                   y = f32[] get-tuple-element(f), index=0
+
+As steps of the program each kernel of an iteration is called through memory, which takes longer
+than adding a few numbers. In one kernel, scalars and small arrays of the state stay in registers.
+What the loop hands on as it is, and what nobody wants, is no result. Conditionals and further loops
+inside come along; the outermost loop that can be one kernel is it.
+
+A loop stays as it is, with a reason, if an iteration has a kernel with work enough to be called
+(and be shared by threads, and found in a profile), many kernels, or anything that does more than
+compute its value. Kernels must be formed and in order before: what runs in a kernel is no longer
+changed.
+"""
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from tfc.hlo import builder
+from tfc.hlo.ir import (
+    Attributes,
+    Computation,
+    Instruction,
+    Module,
+    has_side_effect,
+    postorder,
+    retarget,
+)
+from tfc.hlo.op import op_named
+from tfc.hlo.shape import Shape, leaves
+from tfc.passes.analysis.aliases import is_alias, unchanging_leaves
+from tfc.passes.analysis.called import CONTROL, control_callees
+from tfc.passes.analysis.cost import kernel_cost
+from tfc.passes.analysis.in_place import overwritable
+from tfc.passes.analysis.loop_state import elements, packed
+
+_MOST_KERNELS = 64  # the parts of loops and conditionals inside counted, too
+_MOST_BYTES = 32 * 1024  # that a kernel moves: being called takes a hundredth of that time
+_MOST_OPERATIONS = 16 * 1024
+_MOST_FUNCTIONS = 1024  # exponentials and the like
+_MOST_CONSTANTS = 512  # elements of arrays, which become code
+_SMALL_CONSTANT = 16  # elements that are made in the kernel rather than read
+
+
+@dataclass(frozen=True)
+class LoopKernels:
+    """Make a kernel of each loop whose iterations are short."""
+
+    name: ClassVar[str] = "loop-kernels"
+
+    def __call__(self, module: Module) -> Module:
+        """The module with a fusion of kind kCustom for each such loop."""
+        taken = {loop for loop, reason in _outermost(module) if reason is None}
+        if not taken:
+            return module
+        unchanging = unchanging_leaves(module)
+        new: dict[Computation, Computation] = {}
+        for computation in module.computations:
+            new[computation] = _remade(computation, new, taken, unchanging)
+        return module.with_entry(new[module.entry])
+
+    def explain(self, module: Module) -> tuple[str, ...]:
+        """The loops that become kernels, and why others do not."""
+        return tuple(
+            f"{loop.name}: one kernel" if reason is None else f"refused {loop.name}: {reason}"
+            for loop, reason in _outermost(module)
+        )
+
+
+def _outermost(module: Module) -> Iterator[tuple[Instruction, str | None]]:
+    """Loops with the reason why they are no kernels, those inside of a refused one after it."""
+    pending = [module.entry]
+    while pending:
+        computation = pending.pop()
+        for instruction in computation.instructions:
+            if instruction.opcode == "while":
+                reason = why_no_kernel(instruction)
+                yield instruction, reason
+                if reason is not None:
+                    pending += instruction.called_computations
+            elif instruction.opcode in CONTROL:
+                pending += instruction.called_computations
+
+
+def why_no_kernel(loop: Instruction) -> str | None:
+    """Why a while stays steps of the program; None if it can be one kernel."""
+    if not all(isinstance(e.shape, Shape) for e in elements(loop)):
+        return "its state has tuples or tokens in it"
+    kernels, constants = 0, 0
+    for instruction in _steps_of(loop):
+        reason = _why_not_inside(instruction)
+        if reason is not None:
+            return f"{instruction.name or instruction.opcode} {reason}"
+        if instruction.opcode == "constant":
+            constants += instruction.array_shape.size if instruction.array_shape.rank else 0
+        elif instruction.opcode in CONTROL:
+            kernels += len(instruction.called_computations)
+        elif not is_alias(instruction) and instruction.opcode != "parameter":
+            kernels += 1
+        if kernels > _MOST_KERNELS:
+            return f"it has more than {_MOST_KERNELS} kernels and branches"
+        if constants > _MOST_CONSTANTS:
+            return f"it has constants of more than {_MOST_CONSTANTS} elements"
+    return None
+
+
+def _steps_of(loop: Instruction) -> Iterator[Instruction]:
+    """The loop, and everything that runs in it."""
+    yield loop
+    pending = list(loop.called_computations)
+    while pending:
+        computation = pending.pop()
+        yield from computation.instructions
+        pending += control_callees(computation)
+
+
+def _why_not_inside(instruction: Instruction) -> str | None:
+    """Why an instruction cannot be part of a loop's kernel."""
+    if instruction.opcode in CONTROL:
+        return _why_not_alike(instruction)
+    if instruction.opcode in ("parameter", "constant") or is_alias(instruction):
+        return None
+    if op_named(instruction.opcode).on_host or instruction.opcode == "custom-call":
+        return "is run by a function outside of the code"
+    if has_side_effect(instruction):
+        return "does more than compute its value"
+    if not all(isinstance(o.shape, Shape) for o in instruction.operands):
+        return "has an operand that is no array"
+    return _why_too_much(instruction)
+
+
+def _why_not_alike(instruction: Instruction) -> str | None:
+    """Why values of a loop or conditional, which share memory, cannot."""
+    named = instruction.attributes
+    passed = instruction.operands if instruction.opcode == "while" else ()
+    results = [c.root for c in instruction.called_computations if c is not named.get("condition")]
+    stated = list(leaves(instruction.shape))
+    alike = all(list(leaves(i.shape)) == stated for i in (*passed, *results))
+    return None if alike else "has values in different layouts"
+
+
+def _why_too_much(instruction: Instruction) -> str | None:
+    """Why calling the instruction's kernel costs next to nothing."""
+    cost = kernel_cost(instruction, bool(overwritable(instruction)))
+    for done, limit, what in (
+        (cost.bytes_accessed, _MOST_BYTES, "moves {} bytes"),
+        (cost.flops, _MOST_OPERATIONS, "does {} operations"),
+        (cost.transcendentals, _MOST_FUNCTIONS, "computes {} functions"),
+    ):
+        if done > limit:
+            return f"{what.format(done)}, which is worth a kernel of its own"
+    return None
+
+
+def _remade(
+    computation: Computation,
+    new: Mapping[Computation, Computation],
+    taken: Container[Instruction],
+    unchanging: Mapping[Computation, frozenset[int]],
+) -> Computation:
+    """The computation with kernels for its loops that are taken, in the order that it has."""
+    is_same = all(new[c] is c for c in computation.callees)
+    if is_same and not any(i in taken for i in computation.instructions):
+        return computation
+    made: dict[Instruction, Instruction] = {}
+    order: list[Instruction] = []
+    for old in computation.instructions:
+        if old in taken:
+            users = () if old is computation.root else computation.users[old]
+            order += _replace_loop(old, users, unchanging[old["body"]], made)
+        elif old not in made:  # as is an element of what a loop ends with
+            made[old] = retarget(old.renewed(made), lambda c: new[c])
+            order.append(made[old])
+    parameters, root = [made[p] for p in computation.parameters], made[computation.root]
+    needed = set(postorder([*parameters, *(made[e] for e in computation.effects), root]))
+    instructions = tuple(i for i in order if i in needed)
+    return replace(computation, parameters=tuple(parameters), instructions=instructions, root=root)
+
+
+def _replace_loop(
+    old: Instruction,
+    users: Sequence[Instruction],
+    kept: Container[int],
+    made: dict[Instruction, Instruction],
+) -> list[Instruction]:
+    """Enter into `made` what stands for a loop or its elements; gives the instructions, in order.
+
+    Args:
+        users: what has the loop as an operand; none if it is a root.
+        kept: the elements of the state that the loop hands on as they are.
+    """
+    loop = old.renewed(made)
+    inits = elements(loop.operands[0])
+    in_parts = bool(users) and all(u.opcode == "get-tuple-element" for u in users)
+    wanted = {u["index"] for u in users} if in_parts else set(range(len(inits)))
+    ended = sorted(k for k in wanted if k not in kept)
+    order = [i for i in inits if loop.operands[0].opcode != "tuple" and i is not loop.operands[0]]
+    parts = dict(enumerate(inits))
+    if ended:
+        fusion = _kernel_of(loop, inits, ended)
+        parts.update(zip(ended, elements(fusion)))
+        order += [fusion, *(parts[k] for k in ended)]
+    if in_parts:
+        made.update((u, parts[u["index"]]) for u in users)
+    else:
+        made[old] = packed(loop.shape, [parts[k] for k in range(len(inits))])
+        order += [made[old]] if made[old] not in order else []
+    return order
+
+
+def _kernel_of(
+    loop: Instruction, inits: Sequence[Instruction], ended: Sequence[int]
+) -> Instruction:
+    """The fusion that runs a loop and gives some elements of what it ends with."""
+    inside: dict[Instruction, Instruction] = {}
+    inputs: list[Instruction] = []
+    for init in inits:
+        if init.opcode == "constant" and init.array_shape.size <= _SMALL_CONSTANT:
+            inside[init] = init.with_()
+        elif init not in inside:
+            inside[init] = builder.parameter(len(inputs), init.shape)
+            inputs.append(init)
+    start = packed(loop.shape, [inside[i] for i in inits])
+    whole = loop.with_(operands=(start,), control_predecessors=())
+    root = builder.instruction("tuple", [elements(whole)[k] for k in ended])
+    called = Computation.make("whole_while", [inside[i] for i in inputs], root)
+    attributes = Attributes(kind="kCustom", calls=called)
+    name = f"{loop.name}_fusion"
+    return Instruction("fusion", tuple(inputs), root.shape, attributes, name, loop.metadata)

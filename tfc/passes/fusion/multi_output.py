@@ -1,0 +1,203 @@
+"""Merge kernels that go over the same elements, so that these are read once.
+
+    s = f32[8] reduce(x, zero)              f = (f32[8], f32[8]) fusion(x), kind=kInput
+    m = f32[8] reduce(x, low)       -->     s = f32[8] get-tuple-element(f), index=0
+                                            m = f32[8] get-tuple-element(f), index=1
+
+Two kinds of kernels are merged: siblings, which read an array at the same places, and a producer
+with a consumer that reads just the element that the producer stores. Both must run over one space
+(loop_spaces.py); a reduction takes in what its pass can store on the way, where a thread makes more
+than one result. What only the merged kernels use is no longer stored.
+
+It stays apart, with a Refusal that says why, if a path leads from one to the other through others
+(levels.py), if too little is saved of what the smaller one moves, or if the merged kernel would
+have more arrays or code than the limits. Loops with conditions (pieces of a concatenate that its
+loops cannot part) and what other passes formed stay as they are.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tfc.hlo.index_maps import variable
+from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.shape import Shape
+from tfc.passes.analysis.called import control_computations, map_some, refused
+from tfc.passes.analysis.fusible import Refusal, code_size
+from tfc.passes.analysis.loop_spaces import Indices, LoopSpace, space_of, visits
+from tfc.passes.analysis.topological_levels import Levels
+from tfc.passes.fusion.merging import Body, body_of, byte_size, merge
+
+_MOST_TRIED = 3  # clusters of one space that a kernel is held against, for each array it reads
+
+
+@dataclass(frozen=True)
+class MultiOutput:
+    """Merge kernels over the same elements, in every computation that runs as steps.
+
+    max_instructions: the most (instruction, index) pairs of a merged kernel.
+    max_arrays: the most operands and results of a merged kernel.
+    least_saved: what part of the smaller kernel's bytes must be saved, in percent.
+    reducing_stores: whether a reduction takes in what its pass can store on the way.
+    """
+
+    name: ClassVar[str] = "multi-output"
+    max_instructions: int = 256
+    max_arrays: int = 96
+    least_saved: int = 20
+    reducing_stores: bool = True
+
+    def __call__(self, module: Module) -> Module:
+        """The module with merged kernels."""
+        return map_some(module, control_computations(module), lambda c: _Plan(c, self).apply())
+
+    def explain(self, module: Module) -> tuple[str, ...]:
+        """The refusals that merging the module's kernels meets, as text."""
+        return refused(module, lambda c: _Plan(c, self).refusals)
+
+
+@dataclass(eq=False)
+class _Cluster:
+    """Kernels merged so far.
+
+    reads: for operands of the kernels, the indices at which they are read, in terms of i0, i1 …
+    made: at which index the kernels' values are there while the loops run; a reduction's never.
+    moved: the bytes that the kernels read and write.
+    """
+
+    bodies: list[Body]
+    space: LoopSpace
+    reads: dict[Instruction, frozenset[Indices]]
+    made: dict[Instruction, Indices | None]
+    code: int
+    moved: int
+
+    @property
+    def arrays(self) -> int:
+        """How many operands and results there are."""
+        return len(self.reads) + len(self.made)
+
+    def absorb(self, other: "_Cluster", space: LoopSpace) -> None:
+        """Take in the kernels of another cluster."""
+        both = self.reads.keys() & other.reads.keys()
+        self.bodies += other.bodies
+        self.space = space
+        for operand, indices in other.reads.items():
+            self.reads[operand] = self.reads.get(operand, frozenset()) | indices
+        self.made.update(other.made)
+        self.code += other.code
+        self.moved += other.moved - sum(byte_size(i) for i in both)
+
+
+class _Plan:
+    """The clusters of one computation."""
+
+    def __init__(self, computation: Computation, limits: MultiOutput):
+        self.computation, self.limits = computation, limits
+        self.refusals: list[Refusal] = []
+        self.clusters: dict[Instruction, _Cluster] = {}
+        for instruction in computation.instructions:
+            cluster = _cluster_of(instruction)
+            if cluster is not None:
+                self.clusters[instruction] = cluster
+        self.levels = Levels(computation)
+        values = [i for i in computation.instructions if isinstance(i.shape, Shape)]
+        for value in sorted(values, key=byte_size, reverse=True):
+            self._merge_around(value)
+
+    def _merge_around(self, value: Instruction) -> None:
+        """Merge kernels that read a value with the one that makes it, and with one another."""
+        readers = [value, *self.computation.users[value]]
+        kernels = [i for i in readers if i in self.clusters]
+        found: dict[tuple[int, ...], list[_Cluster]] = {}
+        for kernel in kernels:
+            cluster = self.clusters[kernel]
+            others = found.setdefault(cluster.space.dims, [])
+            if cluster in others:
+                continue
+            if not any(self._try(other, cluster) for other in others[-_MOST_TRIED:]):
+                others.append(cluster)
+            others[:] = dict.fromkeys(self.clusters[c.bodies[0].instruction] for c in others)
+
+    def _try(self, one: _Cluster, other: _Cluster) -> bool:
+        """Merge two clusters if that may be and pays."""
+        space = one.space.joined(other.space)
+        mixed = (one.space.reduced is None) != (other.space.reduced is None)
+        if space is None or (mixed and not self.limits.reducing_stores):
+            return False
+        reason = self._refuse(one, other)
+        first, second = one.bodies[-1].instruction, other.bodies[-1].instruction
+        if reason is None and not self.levels.merge(first, second):
+            reason = "a path leads from one to the other, or may"
+        if reason is not None:
+            self.refusals.append(Refusal(second, first, reason))
+            return False
+        large, small = (one, other) if len(one.bodies) >= len(other.bodies) else (other, one)
+        large.absorb(small, space)
+        self.clusters.update((b.instruction, large) for b in small.bodies)
+        return True
+
+    def _refuse(self, one: _Cluster, other: _Cluster) -> str | None:
+        """Why two clusters over one space are not merged; None if they may be."""
+        limits = self.limits
+        for maker, reader in ((one, other), (other, one)):
+            for made in maker.made.keys() & reader.reads.keys():
+                if not reader.reads[made] <= {maker.made[made]}:
+                    return "it reads other elements than those that are just made"
+        if one.code + other.code > limits.max_instructions:
+            return f"the kernel would exceed {limits.max_instructions} instructions"
+        if (
+            one.arrays + other.arrays - len(one.reads.keys() & other.reads.keys())
+            > limits.max_arrays
+        ):
+            return f"the kernel would have more than {limits.max_arrays} arrays"
+        saved = sum(byte_size(i) for i in _shared(one, other))
+        smaller = min(one.moved, other.moved)
+        if saved * 100 < smaller * limits.least_saved or not saved:
+            return f"it would save {saved} of {smaller} bytes"
+        return None
+
+    def apply(self) -> Computation:
+        """The computation with each cluster one kernel."""
+        clusters = dict.fromkeys(self.clusters.values())
+        return merge(self.computation, [c.bodies for c in clusters], self.levels)
+
+
+def _cluster_of(instruction: Instruction) -> _Cluster | None:
+    """A kernel by itself; None for what is not merged."""
+    body = body_of(instruction)
+    if body is None or body.computation.root.opcode == "tuple":
+        return None
+    root = body.computation.root
+    space = space_of(root)
+    index = tuple(variable(f"i{d}", size) for d, size in enumerate(space.dims))
+    reads: dict[Instruction, set[Indices]] = {
+        o: set() if not isinstance(o.shape, Shape) or o.shape.rank else {()} for o in body.operands
+    }
+    outer = dict(zip(body.computation.parameters, body.operands))
+    code = 0
+    for inner, at, pieces in visits(body.computation.parameters, _elements(root), index):
+        code += code_size(inner)
+        if any(p.conditions for p in pieces):
+            return None
+        if inner in outer:
+            reads[outer[inner]].add(at)
+    frozen = {operand: frozenset(indices) for operand, indices in reads.items()}
+    made = {instruction: index if space.reduced is None else None}
+    moved = byte_size(instruction) + sum(byte_size(o) for o in frozen)
+    return _Cluster([body], space, frozen, made, code, moved)
+
+
+def _elements(root: Instruction) -> Instruction:
+    """What a kernel takes an element of at each point of its loops: a value, or a tuple of some."""
+    if root.opcode != "reduce":
+        return root
+    return root.with_(opcode="tuple", operands=root.operands[: len(root.operands) // 2])
+
+
+def _shared(one: _Cluster, other: _Cluster) -> Iterator[Instruction]:
+    """The arrays that both clusters read at the same place, or one makes and the other reads."""
+    for maker, reader in ((one, other), (other, one)):
+        yield from maker.made.keys() & reader.reads.keys()
+    both = one.reads.keys() & other.reads.keys()
+    yield from (i for i in both if one.reads[i] & other.reads[i])

@@ -1,0 +1,319 @@
+"""Growing the regions of row fusion: which instructions go along the same rows.
+
+One walk from operands to users finds what needs values of a region, one from users to operands what
+is computed for it alone. Order is kept by stamps: an instruction's is at least its operands', and
+greater than that of a region that it uses from outside; so what leaves a region never comes back.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+
+from tfc.hlo.ir import Computation, Instruction
+from tfc.hlo.shape import Shape, TupleShape
+from tfc.passes.analysis.aliases import is_bitcast
+from tfc.passes.analysis.fusible import (
+    Refusal,
+    Sources,
+    code_size,
+    is_elementwise,
+    is_loop,
+    is_movement,
+    is_scalar_constant,
+    sources,
+)
+from tfc.passes.analysis.row_region import Elsewhere, Role, RowSpace, Want, row_space, wants
+
+
+@dataclass(eq=False)
+class Region:
+    """A fusion in the making.
+
+    members: what is computed inside, with its role; None where only single elements are wanted.
+    wanted: the roles in which members want their operands.
+    copies: members that are computed outside, too.
+    stamp: that of all members; exit: the least of a user outside.
+    """
+
+    space: RowSpace
+    stamp: int
+    members: dict[Instruction, Role | None] = field(default_factory=dict)
+    wanted: dict[Instruction, set[Role | None]] = field(default_factory=dict)
+    copies: set[Instruction] = field(default_factory=set)
+    exit: float = float("inf")
+
+    def add(self, member: Instruction, role: Role | None, found: Iterable[Want]) -> None:
+        """Compute an instruction inside, which wants elements of its operands."""
+        self.members[member] = role
+        for operand in member.operands:  # that of a start index may be of no consequence
+            self.wanted.setdefault(operand, set())
+        for want in found:
+            self.wanted.setdefault(want.operand, set()).add(want.role)
+
+    def inputs(self) -> list[Instruction]:
+        """What members want from outside."""
+        return [o for o in self.wanted if o not in self.members]
+
+    def is_worth_it(self) -> bool:
+        """True if reductions share their row with others or with what uses their values."""
+        reduced: set[Instruction] = set()  # reductions, and what is merely another form of them
+        for member in self.members:
+            if member.opcode == "reduce" or not reduced.isdisjoint(member.operands):
+                if reduced and member.opcode not in ("get-tuple-element", "reshape"):
+                    return True
+                reduced.add(member)
+        return False
+
+
+class Growth:
+    """The regions of one computation.
+
+    region_of: of each instruction that is computed inside of one only.
+    stamps: of those that are outside.
+    """
+
+    def __init__(self, computation: Computation, max_instructions: int):
+        self.computation, self.max_instructions = computation, max_instructions
+        self.position = {i: n for n, i in enumerate(computation.instructions)}
+        self.stamps: dict[Instruction, int] = {}
+        self.region_of: dict[Instruction, Region] = {}
+        self.refusals: list[Refusal] = []
+        self.sources: Sources | None = None
+        for instruction in computation.instructions:
+            self._visit(instruction)
+        if self.regions():
+            self.sources = sources(computation)
+            self._finish(self.regions())
+
+    def regions(self) -> list[Region]:
+        """The regions, in the order of their first instructions."""
+        return list(dict.fromkeys(self.region_of.values()))
+
+    def stamp(self, instruction: Instruction) -> int:
+        """The instruction's stamp."""
+        region = self.region_of.get(instruction)
+        return region.stamp if region else self.stamps[instruction]
+
+    def is_outside(self, user: Instruction, region: Region) -> bool:
+        """True unless the user is computed only inside of the region."""
+        return self.region_of.get(user) is not region
+
+    def refuse(self, producer: Instruction, consumer: Instruction, reason: str) -> None:
+        """Note a refusal."""
+        self.refusals.append(Refusal(producer, consumer, reason))
+
+    def _least(self, operand: Instruction) -> int:
+        """The least stamp of what uses an operand from outside of its region."""
+        return self.stamp(operand) + (operand in self.region_of)
+
+    # --- from operands to users -------------------------------------------------------------------
+
+    def _visit(self, instruction: Instruction) -> None:
+        """Let an instruction join the region of operands, or begin one, or stay outside."""
+        used = dict.fromkeys(r for o in instruction.operands if (r := self.region_of.get(o)))
+        if any(self._joins(instruction, space, used) for space in {r.space: 0 for r in used}):
+            return
+        stamp = max((self._least(o) for o in instruction.operands), default=0)
+        for region in used:
+            region.exit = min(region.exit, stamp)
+        self.stamps[instruction] = stamp
+        if instruction.opcode == "reduce":
+            space = self._space(instruction)
+            if isinstance(space, str):
+                self.refuse(instruction.operands[0], instruction, space)
+                return
+            region = self.region_of[instruction] = Region(space, stamp)
+            found = wants(instruction, "row", space)
+            assert not isinstance(found, str)
+            region.add(instruction, "row", found)
+
+    def _space(self, reduce: Instruction) -> RowSpace | str:
+        users = self.computation.users[reduce]
+        taken_apart = all(u.opcode == "get-tuple-element" for u in users)
+        if isinstance(reduce.shape, TupleShape) and (
+            not taken_apart or reduce is self.computation.root
+        ):
+            return "its results are used as a tuple"
+        return row_space(reduce)
+
+    def _joins(self, instruction: Instruction, space: RowSpace, used: Iterable[Region]) -> bool:
+        """Join the regions of a space that the instruction uses, which become one; False if not."""
+        regions = [r for r in used if r.space == space]
+        inside: dict[Instruction, Role | None] = {}
+        for region in regions:
+            inside |= region.members
+        fit = self._fit(instruction, space, inside)
+        first = next(o for o in instruction.operands if o in inside)
+        if isinstance(fit, str):
+            if is_loop(instruction) or instruction.opcode == "reduce":
+                self.refuse(first, instruction, fit)
+            return False
+        outside = [self._least(o) for o in instruction.operands if o not in inside]
+        stamp = max([*outside, *(r.stamp for r in regions)])
+        reason = None
+        if any(r.stamp < stamp and r.exit <= stamp for r in regions):
+            reason = "it needs a value that needs the region's results"
+        elif self._is_full(inside, instruction) and instruction.opcode != "get-tuple-element":
+            reason = f"the kernel would exceed {self.max_instructions} instructions"
+        if reason:
+            self.refuse(first, instruction, reason)
+            return False
+        region = self._merge(regions)
+        region.stamp = stamp
+        region.add(instruction, *fit)
+        self.region_of[instruction] = region
+        for other in used:
+            if other not in regions:
+                other.exit = min(other.exit, stamp)
+        return True
+
+    def _fit(
+        self, instruction: Instruction, space: RowSpace, inside: dict[Instruction, Role | None]
+    ) -> tuple[Role, list[Want]] | str:
+        """An instruction's role in a region and what it wants, or why it cannot be inside."""
+        shape = instruction.shape
+        if instruction.opcode == "reduce":
+            own = self._space(instruction)
+            role: Role | None = "row"
+            if own != space:
+                return own if isinstance(own, str) else "it goes along other rows"
+        elif instruction.opcode == "get-tuple-element":
+            role = "row"
+        elif not isinstance(shape, Shape) or not shape.has_default_layout:
+            return "it does not lie in row-major order"
+        else:
+            role = space.role(shape)
+        if role is None:
+            return "it is no value of the same rows"
+        found = wants(instruction, role, space)
+        if isinstance(found, str):
+            return found
+        for want in found:
+            if want.operand not in inside or want.role == inside[want.operand]:
+                continue
+            walk = Elsewhere(space.place, inside)
+            if want.role or role != "row" or walk.of_row(want.operand, want.index) is None:
+                return "it takes elements of other places of the rows"
+        return role, found
+
+    def _merge(self, regions: Sequence[Region]) -> Region:
+        """One region of several."""
+        region, *others = sorted(regions, key=lambda r: -len(r.members))
+        for other in others:
+            region.members |= other.members
+            region.copies |= other.copies
+            region.stamp, region.exit = max(region.stamp, other.stamp), min(region.exit, other.exit)
+            for operand, roles in other.wanted.items():
+                region.wanted.setdefault(operand, set()).update(roles)
+            for member in other.members:
+                if member not in other.copies:
+                    self.region_of[member] = region
+        return region
+
+    # --- from users to operands -------------------------------------------------------------------
+
+    def _finish(self, regions: Sequence[Region]) -> None:
+        """Give each region its producers, join those that read the same rows, and trim them."""
+        for region in regions:
+            self._absorb(region)
+        reading: dict[tuple[Instruction, RowSpace, int], Region] = {}
+        for region in regions:
+            for operand in [o for o in region.inputs() if region.wanted[o] == {"full"}]:
+                other = reading.setdefault((operand, region.space, region.stamp), region)
+                self._join_siblings(self._current(other), self._current(region))
+        for region in self.regions():
+            self._absorb(region)
+            self._trim(region)
+
+    def _current(self, region: Region) -> Region:
+        """What a region has become a part of."""
+        return self.region_of[next(m for m in region.members if m not in region.copies)]
+
+    def _join_siblings(self, one: Region, other: Region) -> None:
+        """One region of two of equal stamps, which never depend on each other."""
+        if one is not other and not self._is_full({**one.members, **other.members}):
+            self._merge([one, other])
+
+    def _is_full(self, members: Iterable[Instruction], *more: Instruction) -> bool:
+        """True if these are too much code for one kernel."""
+        return sum(map(code_size, (*members, *more))) > self.max_instructions
+
+    def _absorb(self, region: Region) -> None:
+        """Compute producers inside that need not be in memory, or that cost less inside."""
+        pending = [-self.position[o] for o in region.inputs()]
+        heapify(pending)
+        seen: set[Instruction] = set()
+        while pending:
+            producer = self.computation.instructions[-heappop(pending)]
+            if producer in seen or producer in self.region_of:
+                continue
+            seen.add(producer)
+            full = bool(producer.operands) and self._is_full(region.members, producer)
+            if full and is_loop(producer):
+                reason = f"the kernel would exceed {self.max_instructions} instructions"
+                self.refuse(producer, next(iter(region.members)), reason)
+            taken = None if full else self._taken(region, producer)
+            if taken is None:
+                continue
+            region.add(producer, *taken)
+            for operand in producer.operands:
+                heappush(pending, -self.position[operand])
+
+    def _taken(
+        self, region: Region, producer: Instruction
+    ) -> tuple[Role | None, list[Want]] | None:
+        """The role of a producer inside, and what it wants; None if it stays outside."""
+        roles = region.wanted[producer]
+        (role,) = roles if len(roles) == 1 else (None,)
+        if is_scalar_constant(producer) or producer.opcode == "iota":
+            region.copies.add(producer)
+            return role, []
+        moves = is_movement(producer)
+        if not (moves or (is_elementwise(producer) and role)):
+            return None
+        found = wants(producer, role, region.space) if role else None
+        if found is None:  # whatever the index, nothing but movement may be below
+            found = [Want(o, None) for o in producer.operands]
+        assert self.sources is not None
+        if isinstance(found, str) or not producer.array_shape.has_default_layout:
+            return None
+        outside = [u for u in self.computation.users[producer] if self.is_outside(u, region)]
+        if outside or producer is self.computation.root:
+            if self.sources.duplicable(producer, 1 + len(outside)):
+                region.copies.add(producer)
+                return role, found
+            # It is stored anyway, so computing it here saves reading it.
+            late = all(self.stamp(u) > region.stamp for u in outside)
+            if moves or role == "scalar" or not late:
+                return None
+            region.exit = min([region.exit, *map(self.stamp, outside)])
+        self.region_of[producer] = region
+        return role, found
+
+    def _trim(self, region: Region) -> None:
+        """Leave out what is better done outside: reshapes of operands, repetition of results."""
+        order = sorted(region.members, key=self.position.__getitem__)
+        for member in order:
+            begins = not any(o in region.members for o in member.operands)
+            if begins and member.opcode == "reshape" and is_bitcast(member):
+                self._leave(region, member)
+        for member in reversed(order):
+            if member.opcode in ("reshape", "broadcast") and member not in region.copies:
+                users = self.computation.users[member]
+                if member in region.members and not any(u in region.members for u in users):
+                    self._leave(region, member)
+                    self.stamps[member] = region.stamp + 1
+        region.members = {m: region.members[m] for m in order if m in region.members}
+
+    def _leave(self, region: Region, member: Instruction) -> None:
+        del region.members[member]
+        region.copies.discard(member)
+        if self.region_of.get(member) is region:
+            del self.region_of[member]
+
+    def dissolve(self, region: Region) -> None:
+        """Leave all of a region outside."""
+        for member in region.members:
+            if member not in region.copies:
+                self.stamps[member] = region.stamp
+                del self.region_of[member]

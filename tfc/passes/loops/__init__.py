@@ -1,0 +1,4 @@
+"""Control flow: loops with less state and work, and conditionals that are decided.
+
+May import `rewriting`, `analysis`, `expand` and `simplify`.
+"""

@@ -1,0 +1,175 @@
+"""Move out of loops what is the same in every iteration.
+
+    body { … w = f32[64,64] get-tuple-element(s), index=1        e = f32[64,64] exponential(w0)
+             e = f32[64,64] exponential(w)                 -->   body { … e = … index=2
+             r = … dot(x, e) … }                                          r = … dot(x, e) … }
+
+What depends on unchanging elements only is computed before the loop and becomes an element that is
+passed on. Every operation without effects may run though the loop might not: HLO has no operation
+that fails. What might not end (a loop of unknown length, a custom call) must be known to run.
+
+Stays inside, with a reason: what costs nothing in a kernel (constants, broadcasts, iota, reshapes);
+what is larger than what it is made of and cheap to make, so that loading it would take longer; and
+what would take more than `max_bytes` of memory beyond its operands.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tfc.hlo.ir import Instruction, Module, has_side_effect
+from tfc.hlo.op import op_named
+from tfc.hlo.shape import Shape, leaves
+from tfc.passes.analysis.fusible import Sources, is_cheap, is_producer, sources
+from tfc.passes.analysis.loop_state import (
+    Loop,
+    Refusal,
+    Replace,
+    apply,
+    elements,
+    loop_of,
+    packed,
+    restated,
+    rewrite_each,
+)
+from tfc.passes.analysis.trip_counts import trip_count, trips_of, whiles
+
+# Made where it is wanted, as part of another kernel or with no code at all.
+_INSIDE = frozenset({
+    "broadcast", "constant", "get-tuple-element", "iota", "parameter", "reshape", "tuple",
+})  # fmt: skip
+_KEPT = frozenset({"add-dependency", "domain", "opt-barrier"})  # which are there to be in the way
+
+
+@dataclass(frozen=True)
+class Invariants:
+    """Compute before a loop what its iterations have in common.
+
+    max_bytes: the most memory that a value may take beyond that of what it is made of.
+    """
+
+    name: ClassVar[str] = "invariants"
+    max_bytes: int = 1 << 24
+
+    def __call__(self, module: Module) -> Module:
+        """The module with what does not change before its loops."""
+        return rewrite_each(module, "while", lambda x, _: self._hoisted(x))
+
+    def explain(self, module: Module) -> tuple[str, ...]:
+        """What would be moved out of each loop, and what not, and why."""
+        lines = []
+        for instruction in whiles(module):
+            loop = loop_of(instruction)
+            if loop is not None:
+                plan = _Plan(loop, self.max_bytes)
+                lines += [f"{x.name} out of {loop.body.name}" for x in plan.moved]
+                lines += map(str, plan.refusals)
+        return tuple(lines)
+
+    def _hoisted(self, instruction: Instruction) -> Instruction:
+        loop = loop_of(instruction)
+        moved = _Plan(loop, self.max_bytes).moved if loop else []
+        if loop is None or not moved:
+            return instruction
+        outside = apply(loop.body, loop.inits).new
+        inits = [*loop.inits, *(outside[x] for x in moved)]
+        count = len(loop.inits)
+        made = restated(
+            instruction,
+            inits,
+            lambda parts: parts[:count],
+            lambda applied, parts: [*applied.results, *parts[count:]],
+            lambda parts: _known(dict(zip(moved, parts[count:]))),
+        )
+        return packed(instruction.shape, elements(made)[:count])
+
+
+def _known(made: Mapping[Instruction, Instruction]) -> Replace:
+    return lambda old, _: made.get(old)
+
+
+class _Plan:
+    """What to move out of a loop."""
+
+    def __init__(self, loop: Loop, max_bytes: int):
+        self.loop, self.max_bytes = loop, max_bytes
+        self.moved: list[Instruction] = []
+        self.refusals: list[Refusal] = []
+        unchanging = self._unchanging()
+        if not any(x.opcode not in _INSIDE for x in unchanging):
+            return
+        self.sources: Sources = sources(loop.body)
+        self.costly: dict[Instruction, bool] = {}
+        for x in loop.body.instructions:
+            above = is_producer(x) and any(self.costly[o] for o in x.operands)
+            self.costly[x] = above or not is_cheap(x)
+        self._choose(unchanging)
+
+    def _unchanging(self) -> dict[Instruction, None]:
+        """What depends on unchanging elements and constants only, operands first."""
+        found: dict[Instruction, None] = {}
+        runs = bool(trips_of(self.loop.instruction).exact)
+        for x in self.loop.body.instructions:
+            number = self.loop.number_in(self.loop.body, x)
+            if number is not None:
+                if self.loop.invariant[number]:
+                    found[x] = None
+            elif x.opcode != "parameter" and all(o in found for o in x.operands):
+                if has_side_effect(x) or op_named(x.opcode).on_host or x.opcode in _KEPT:
+                    continue
+                if not runs and _may_not_end(x):
+                    reason = "it may not end, and the loop may run no iteration"
+                    self.refusals.append(Refusal(x, reason))
+                    continue
+                found[x] = None
+        return found
+
+    def _choose(self, unchanging: dict[Instruction, None]) -> None:
+        """Walk from what changes into what does not, as far as it stays inside."""
+        pending = list(self.loop.body.root.operands)
+        for x in self.loop.body.instructions:
+            if x not in unchanging:
+                pending += x.operands
+        seen: set[Instruction] = set()
+        while pending:
+            x = pending.pop()
+            if x not in unchanging or x in seen:
+                continue
+            seen.add(x)
+            reason = self._refuse(x) if x.opcode not in _INSIDE else None
+            if reason is None and self._is_worth(x):
+                self.moved.append(x)
+                continue
+            if reason is not None:
+                self.refusals.append(Refusal(x, reason))
+            pending += x.operands
+        place = {x: k for k, x in enumerate(self.loop.body.instructions)}
+        self.moved.sort(key=place.__getitem__)
+
+    def _is_worth(self, x: Instruction) -> bool:
+        is_part = x.opcode == "get-tuple-element" and self.loop.number_in(self.loop.body, x) is None
+        return isinstance(x.shape, Shape) and (is_part or x.opcode not in _INSIDE)
+
+    def _refuse(self, x: Instruction) -> str | None:
+        """Why an unchanging value is computed in every iteration; None if it is not."""
+        if not isinstance(x.shape, Shape):
+            return None
+        made_of = sum(s.byte_size for o in x.operands for s in leaves(o.shape))
+        read = self.sources.read[x] if is_producer(x) else made_of
+        more = x.shape.byte_size - read
+        if more > self.max_bytes:
+            return f"it takes {more} bytes more than what it is made of"
+        if more > 0 and is_producer(x) and not self.costly[x]:
+            return "it is larger than what it is made of, and cheap to make"
+        return None
+
+
+def _may_not_end(x: Instruction) -> bool:
+    """True for custom calls and loops of unknown length, and what calls one."""
+    pending = [x]
+    while pending:
+        each = pending.pop()
+        if each.opcode == "custom-call" or (each.opcode == "while" and trip_count(each) is None):
+            return True
+        pending += [i for c in each.called_computations for i in c.instructions]
+    return False

@@ -1,0 +1,123 @@
+"""Sharing: which values lie in one buffer.
+
+    c = f32[8] tanh(b)     b is not needed any more: b and c are one buffer
+
+Where values touch (see liveness.py), they become one buffer unless they are needed at the same time
+elsewhere. Most bytes saved from being copied go first; then what only saves memory, in the order of
+the program. A buffer that must lie in a certain place (an argument's or a result's memory) never
+becomes one with another such.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from tfc.passes.analysis.aliases import Leaf
+from tfc.passes.analysis.liveness import Stretches, Touch
+
+Place = TypeVar("Place")
+Stretch = tuple[int, int, int]  # first and last time, and the number of the value
+
+
+@dataclass(eq=False)
+class Buffer(Generic[Place]):
+    """The values that share memory, and when they are needed, in order.
+
+    place: where it must lie, if that is said.
+    """
+
+    values: list[Leaf]
+    stretches: list[Stretch]
+    place: Place | None = None
+
+    @property
+    def first(self) -> int:
+        """When the first value is written."""
+        return self.stretches[0][0]
+
+    @property
+    def last(self) -> int:
+        """When the last value is read."""
+        return max(end for _, end, _ in self.stretches[-2:])
+
+    def joined(self) -> list[tuple[int, int]]:
+        """The stretches of all values as one list, those that touch made one."""
+        times: list[tuple[int, int]] = []
+        for start, end, _ in self.stretches:
+            if times and start <= times[-1][1]:
+                times[-1] = (times[-1][0], max(end, times[-1][1]))
+            else:
+                times.append((start, end))
+        return times
+
+
+@dataclass
+class _Sharing(Generic[Place]):
+    numbers: dict[Leaf, int]
+    buffers: dict[Leaf, Buffer[Place]]
+    allowed: set[tuple[int, int, int]] = field(default_factory=set)  # two values, and the time
+
+    def join(self, old: Leaf, new: Leaf) -> None:
+        """Put two values into one buffer, if they never get into each other's way."""
+        small, large = self.buffers[old], self.buffers[new]
+        if small is large or (small.place is not None and large.place is not None):
+            return
+        if len(small.stretches) > len(large.stretches):
+            small, large = large, small
+        if any(self._collides(stretch, large.stretches) for stretch in small.stretches):
+            return
+        for stretch in small.stretches:
+            insort(large.stretches, stretch)
+        large.values += small.values
+        large.place = small.place if large.place is None else large.place
+        for leaf in small.values:
+            self.buffers[leaf] = large
+
+    def _collides(self, stretch: Stretch, others: list[Stretch]) -> bool:
+        """True if a stretch overlaps another by more than a touch.
+
+        The others overlap each other in single moments at most, so their ends are in order, too.
+        """
+        start, end, value = stretch
+        at = max(bisect_left(others, (start,)) - 1, 0)
+        for first, last, other in others[at:]:
+            if first > end:
+                return False
+            low, high = max(first, start), min(last, end)
+            pair = (min(value, other), max(value, other))
+            if low < high or (low == high and (*pair, low) not in self.allowed):
+                return True
+        return False
+
+
+def share(
+    stretches: Mapping[Leaf, Stretches],
+    touches: Iterable[Touch],
+    places: Mapping[Leaf, Place],
+    together: Iterable[tuple[Leaf, Leaf]] = (),
+) -> dict[Leaf, Buffer[Place]]:
+    """The buffer of each value.
+
+    Args:
+        places: where some must lie.
+        together: pairs of values that are in one buffer, whatever is said of the times.
+    """
+    numbers = {leaf: n for n, leaf in enumerate(stretches)}
+    buffers = {
+        leaf: Buffer([leaf], [(a, b, numbers[leaf]) for a, b in s.times], places.get(leaf))
+        for leaf, s in stretches.items()
+    }
+    for one, other in together:
+        joined = buffers[one]
+        joined.values.append(other)
+        joined.stretches = sorted(joined.stretches + buffers[other].stretches)
+        buffers[other] = joined
+    sharing = _Sharing(numbers, buffers)
+    ordered = sorted(touches, key=lambda touch: -touch.gain)
+    for touch in ordered:
+        pair = sorted((numbers[touch.old], numbers[touch.new]))
+        sharing.allowed.add((pair[0], pair[1], touch.time))
+    for touch in ordered:
+        sharing.join(touch.old, touch.new)
+    return buffers
