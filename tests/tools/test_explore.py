@@ -25,7 +25,7 @@ from tfc.tools.explore.page import Page
 from tfc.tools.explore.roofline import BODY, Point, Roofline
 from tfc.tools.profiling import Level, Peaks
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 LAYER = f"{ROOT}/examples/transformer.py:layer"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PEAKS = Peaks({32: 100e9, 64: 50e9}, (Level("L1", 1e5, 200e9), Level("memory", np.inf, 10e9)))

@@ -17,7 +17,7 @@ from tfc.cli import tfc as command
 from tfc.errors import TfcError
 from tfc.files import write_files
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SOFTMAX = str(ROOT / "examples" / "softmax.hlo")
 TEXT = "ENTRY e { ROOT x = f32[2] parameter(0) }\n"
 ENDLESS = """

@@ -11,7 +11,7 @@ from tfc.errors import ParseError
 from tfc.hlo import parse
 
 X = "x = f32[2,3] parameter(0)\n"
-CANONICAL = (Path(__file__).parent / "files" / "text" / "canonical.hlo").read_text()
+CANONICAL = (Path(__file__).parents[1] / "files" / "text" / "canonical.hlo").read_text()
 
 ERRORS = [
     ("", 1, 1, "expected a computation, got the end of the text"),

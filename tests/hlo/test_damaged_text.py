@@ -19,7 +19,7 @@ from tfc.errors import ParseError, TfcError
 from tfc.hlo import parse
 from tfc.hlo.op import OPS
 
-FILES = Path(__file__).parent / "files" / "text"
+FILES = Path(__file__).parents[1] / "files" / "text"
 CASES = [
     re.sub(r"^//.*\n", "", case, flags=re.MULTILINE)
     for path in sorted(FILES.glob("*.hlo"))

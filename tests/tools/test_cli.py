@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from tfc import __version__
 from tfc.cli import tfc as command
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SOFTMAX = str(ROOT / "examples" / "softmax.hlo")
 SQUARE = """ENTRY square {
   x = f32[3] parameter(0)

@@ -34,7 +34,7 @@ def root(text: str) -> Instruction:
 
 
 # One module with every construct that tfc prints, in the text that it prints.
-CANONICAL = (Path(__file__).parent / "files" / "text" / "canonical.hlo").read_text()
+CANONICAL = (Path(__file__).parents[1] / "files" / "text" / "canonical.hlo").read_text()
 CANONICAL = CANONICAL[CANONICAL.index("HloModule") : CANONICAL.index("// CHECK")]
 
 

@@ -4,7 +4,7 @@ evaluator, on small whole numbers, whose sums are exact."""
 import random
 
 import pytest
-from test_wide_windows import TARGETS, check, convolution, with_epilogue
+from test_depthwise_weight_gradient import TARGETS, check, convolution, with_epilogue
 
 import tfc
 from tfc.backends.cpu.convolutions.spec import convolution_spec

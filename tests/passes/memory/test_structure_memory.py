@@ -114,7 +114,7 @@ def test_gpt2_decode_has_each_constant_weight_once() -> None:
 
 
 def test_memory_is_shown_beside_that_of_xla() -> None:
-    script, name = Path(__file__).parents[2] / "benchmarks" / "memory.py", "mlp"
+    script, name = Path(__file__).parents[3] / "benchmarks" / "memory.py", "mlp"
     command = [sys.executable, str(script), name]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     (row,) = [line.replace("│", " ").split() for line in shown.split("\n") if name in line]

@@ -101,7 +101,7 @@ def test_the_reference_describes_nothing_else():
 
 
 def test_the_page_of_operations_is_the_one_that_the_definitions_make():
-    page = (Path(__file__).parents[1] / "docs" / "operations.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
     assert page == catalogue.reference_page(), "run `tfc ops --markdown -o docs/operations.md`"
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gradient_checks import check
 from spec_helpers import refused
-from test_gradients import check
 from xla_bridge import run_hlo_text
 
 import tfc

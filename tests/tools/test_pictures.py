@@ -25,7 +25,7 @@ from tfc.tools.pictures.graph_svg import MOST_NODES, graph_svg
 from tfc.tools.pictures.layered import layered
 from tfc.tools.pictures.page import module_page
 
-SOFTMAX = str(Path(__file__).parents[1] / "examples" / "softmax.hlo")
+SOFTMAX = str(Path(__file__).parents[2] / "examples" / "softmax.hlo")
 FUSED = """HloModule fused
 
 add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }

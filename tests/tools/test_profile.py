@@ -19,7 +19,7 @@ from tfc.passes.analysis.cost import KernelCost
 from tfc.tools.profiling import KernelProfile, Level, Peaks, Profile
 from tfc.tools.profiling.probe import measure_peaks
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SOFTMAX = str(ROOT / "examples" / "softmax.hlo")
 PEAKS = Peaks({32: 100e9, 64: 50e9}, (Level("L1", 1000, 200e9), Level("memory", np.inf, 10e9)))
 STEPS = 300

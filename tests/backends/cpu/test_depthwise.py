@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from test_wide_windows import TARGETS, check, convolution, with_epilogue
+from test_depthwise_weight_gradient import TARGETS, check, convolution, with_epilogue
 
 from tfc.backends.cpu.convolutions.spec import convolution_spec
 from tfc.hlo.attributes.window import WindowDimension

@@ -28,7 +28,7 @@ from tfc.testing.one_meaning import order_matters, starts_anew
 from tfc.testing.report import Outcome, outcome_of
 from tfc.testing.shrinking import shrink, shrink_lines
 
-FILES = Path(__file__).parent / "files"
+FILES = Path(__file__).parents[1] / "files"
 TYPES = (F32, S32, PRED)
 # Ops whose results have two dimensions or more, or are tuples of such.
 LAID_OUT = ("batch-norm-grad", "batch-norm-inference", "batch-norm-training", "call", "conditional",

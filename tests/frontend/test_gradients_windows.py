@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_gradients import check, jit
+from gradient_checks import check, jit
 
 import tfc
 import tfc.numpy as tnp

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from test_wide_windows import TARGETS, check, convolution, with_epilogue
+from test_depthwise_weight_gradient import TARGETS, check, convolution, with_epilogue
 
 import tfc
 from tfc.backends.cpu.convolutions.spec import convolution_spec
