@@ -7,7 +7,7 @@ stored plainly all the same.
 import numpy as np
 import pytest
 
-from tfc.backends.cpu.rows import rows, streams
+from tfc.backends.cpu.loops import rows, streams
 from tfc.compiler import compile as compile_module
 from tfc.hlo import parse
 from tfc.hlo.evaluation.evaluator import evaluate

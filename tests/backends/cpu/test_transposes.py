@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tfc.backends.cpu.compiler import CpuCompiler
-from tfc.backends.cpu.rows import tiled_movement
+from tfc.backends.cpu.loops import tiled_movement
 from tfc.compiler import compile as compile_module
 from tfc.hlo import parse
 from tfc.hlo.evaluation.evaluator import evaluate

@@ -9,6 +9,8 @@ from tfc.backends.cpu.convolutions.kernels import convolution_of, emit_convoluti
 from tfc.backends.cpu.convolutions.spec import convolution_spec
 from tfc.backends.cpu.convolutions.splits import convolution_chunks, product_chunks, split_product
 from tfc.backends.cpu.loop_kernels import emit_loop, loop_workspace
+from tfc.backends.cpu.loops.nests import Chunk, LoopNest, SplitNest
+from tfc.backends.cpu.loops.rows import emit_rows, row_workspace
 from tfc.backends.cpu.ordered.program_state import emit_state_update
 from tfc.backends.cpu.ordered.scans import emit_scan, has_loops_around
 from tfc.backends.cpu.ordered.scatters import emit_scatter
@@ -23,7 +25,6 @@ from tfc.backends.cpu.products.dot_kernels import around_product, emit_dot_kerne
 from tfc.backends.cpu.products.functions import enclosing_function, make_internal, set_noalias
 from tfc.backends.cpu.products.matmul import MatmulSpec
 from tfc.backends.cpu.products.schedule import Strides
-from tfc.backends.cpu.rows.rows import emit_rows, row_workspace
 from tfc.backends.cpu.sorting.selections import emit_selection, selection_workspace
 from tfc.backends.cpu.sorting.sorts import emit_sort, sort_workspace
 from tfc.backends.cpu.windows.pooling_gradients import emit_pooling_gradient, is_pooling_gradient
@@ -32,7 +33,6 @@ from tfc.backends.cpu.windows.select_and_scatter import emit_select_and_scatter
 from tfc.backends.mlir.bodies import emit_body
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, buffer_types, byte_types, memref_type
-from tfc.backends.mlir.loops import Chunk, LoopNest, SplitNest
 from tfc.backends.mlir.provider import func, ir
 from tfc.backends.mlir.vectors import index_value
 from tfc.backends.target import Target
@@ -180,7 +180,7 @@ def _emit_plain(
             extra.append(loops)
         sequential.emit(kernel, buffers, *extra)
     else:
-        emit_body(kernel, buffers, loops, flat=False)
+        emit_body(kernel, buffers, loops)
 
 
 def matmul_spec(root: Instruction) -> MatmulSpec | None:

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from tfc.backends.mlir.bodies import emit_body
-from tfc.backends.mlir.kernels import Kernel, buffer_types, is_silent, kernel_of
+from tfc.backends.mlir.kernels import Kernel, Stores, buffer_types, is_silent, kernel_of
 from tfc.backends.mlir.provider import arith, gpu, ir, new_context, scf
 from tfc.backends.mlir.vectors import index_value
 from tfc.errors import UnsupportedError
@@ -37,6 +37,12 @@ class GpuProgram:
 
 class Grid:
     """The GPU's way through a space: one thread a point, threads beyond the space do nothing."""
+
+    flat = True
+
+    def store(self, work: Stores, points: Sequence[Any]) -> None:
+        """Emit what a thread stores: an element of each value."""
+        work.emit_each(self, points)
 
     def each(self, sizes: Sequence[int], body: Callable[[Sequence[Any]], None]) -> None:
         """Emit `body` for the point whose row-major number is the thread's."""
@@ -96,5 +102,5 @@ def _emit_kernel(name: str, kernel: Kernel) -> None:
     function = gpu.GPUFuncOp(function_type, sym_name=name, kernel=True)
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
-        emit_body(kernel, kernel.buffers(list(block.arguments)), Grid(), flat=True)
+        emit_body(kernel, kernel.buffers(list(block.arguments)), Grid())
         gpu.return_([])

@@ -10,7 +10,7 @@ from tfc.backends.mlir.several_results import emit_several
 from tfc.errors import UnsupportedError
 from tfc.hlo.op import op_named
 
-Emit = Callable[[Kernel, Sequence[Buffer], Loops, bool], None]
+Emit = Callable[[Kernel, Sequence[Buffer], Loops], None]
 
 # Roots with a form of loops of their own; elementwise ops and data movement share one.
 BODIES: dict[str, Emit] = {
@@ -24,12 +24,11 @@ BODIES: dict[str, Emit] = {
 }
 
 
-def emit_body(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, *, flat: bool) -> None:
+def emit_body(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops) -> None:
     """Emit the loops and elements of a kernel at the insertion point.
 
     Args:
         buffers: the operands' and then the results'.
-        flat: whether `loops` runs a space of one dimension best, as a grid does.
 
     Raises:
         UnsupportedError: there is no code for the kernel's root.
@@ -38,4 +37,4 @@ def emit_body(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, *, flat: 
     body = BODIES.get(op.name)
     if body is None and not (op.elementwise or op.is_movement):
         raise UnsupportedError(f"this backend cannot make a kernel of '{op.name}'")
-    (body or emit_elementwise)(kernel, buffers, loops, flat)
+    (body or emit_elementwise)(kernel, buffers, loops)

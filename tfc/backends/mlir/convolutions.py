@@ -22,12 +22,12 @@ from tfc.hlo.ops.sum_types import kernel_sum_type
 from tfc.passes.analysis.products import root_index
 
 
-def emit_convolution(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:
+def emit_convolution(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops) -> None:
     """A convolution: for each result element, loops over the window and the input features.
 
     Places of the window that fall on padding or into a gap are left out by a branch.
     """
-    root, space = product_space(kernel, flat)
+    root, space = product_space(kernel, loops)
     result = root.array_shape
     lhs, rhs = root.operands
     labels: ConvolutionDimensionNumbers = root["dim_labels"]

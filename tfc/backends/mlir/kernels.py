@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self, TypeVar
 
-from tfc.backends.cpu.rows.streams import Stage, staged, wait_for_stores
-from tfc.backends.cpu.rows.tiled_movement import Tiling, tiling
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, convert
 from tfc.backends.mlir.elements import Buffer, Elements, Indices, memref_type
 from tfc.backends.mlir.loops import LoopBody, for_loop
 from tfc.backends.mlir.provider import ir
-from tfc.backends.mlir.scratch import store_at
 from tfc.backends.mlir.spaces import (
     Space,
     access_positions,
@@ -27,7 +24,6 @@ from tfc.backends.mlir.spaces import (
     merge_loops,
     pieces,
 )
-from tfc.backends.mlir.vectors import Position, index_value
 from tfc.hlo.index_maps import Index, variable
 from tfc.hlo.ir import Attributes, Computation, Instruction
 from tfc.hlo.ops.contraction import dot_dimensions, free_dimensions
@@ -44,8 +40,17 @@ Body = Callable[[Sequence[Any]], None]
 class Loops(Protocol):
     """What a backend gives a kernel: a way to run a body for each point of a space."""
 
+    @property
+    def flat(self) -> bool:
+        """Whether a space of one dimension is run best, as by a grid."""
+        ...
+
     def each(self, sizes: Sequence[int], body: Body) -> None:
         """Emit code that runs `body` with every combination of indices, in any order."""
+        ...
+
+    def store(self, work: "Stores", points: Sequence[Any]) -> None:
+        """Emit the loops of `work`, but for those whose points are given: they are outermost."""
         ...
 
 
@@ -158,21 +163,46 @@ def byte_types(kernel: Kernel) -> list[Any]:
     return [memref_type(Shape(U8, (s.byte_size,))) for s in (*shapes, *kernel.results)]
 
 
-def emit_elementwise(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:
+@dataclass(frozen=True)
+class Stores:
+    """Several values of a kernel that one pass over their elements stores.
+
+    first_free: the number of the outermost loop of the space whose points belong together.
+    """
+
+    kernel: Kernel
+    inputs: Mapping[Instruction, Buffer | Scalar]
+    space: Space
+    values: Sequence[Instruction]
+    results: Sequence[Buffer]
+    first_free: int = 0
+
+    def elements(self, scope: Elements) -> list[Scalar]:
+        """One element of each value: all of them before any is stored, as a result may lie where
+        an operand does."""
+        return [scope.element(value, self.space.index) for value in self.values]
+
+    def emit_each(self, loops: Loops, points: Sequence[Any]) -> None:
+        """Store element after element, in the loops from number `len(points)` on."""
+
+        def body(rest: Sequence[Any]) -> None:
+            scope = Elements(self.inputs, self.space.bind([*points, *rest]))
+            for element, result in zip(self.elements(scope), self.results):
+                scope.store(element, result, self.space.index)
+
+        loops.each(self.space.sizes[len(points) :], body)
+
+
+def emit_elementwise(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops) -> None:
     """A kernel whose root is elementwise or data movement: one element stored at each point."""
-    store_elements(kernel, buffers, kernel.root, buffers[-1], loops, flat)
+    store_elements(kernel, buffers, kernel.root, buffers[-1], loops)
 
 
 def store_elements(
-    kernel: Kernel,
-    buffers: Sequence[Buffer],
-    value: Instruction,
-    result: Buffer,
-    loops: Loops,
-    flat: bool,
+    kernel: Kernel, buffers: Sequence[Buffer], value: Instruction, result: Buffer, loops: Loops
 ) -> None:
     """Store every element of an instruction of the kernel's computation into a buffer."""
-    store_together(kernel, buffers, [value], [result], loops, flat)
+    store_together(kernel, buffers, [value], [result], loops)
 
 
 def store_together(
@@ -181,7 +211,6 @@ def store_together(
     values: Sequence[Instruction],
     results: Sequence[Buffer],
     loops: Loops,
-    flat: bool,
 ) -> None:
     """Store several instructions of the same dimensions and layout, an element of each at a time.
 
@@ -192,7 +221,7 @@ def store_together(
     dims, order = first.shape.dims, first.shape.layout.minor_to_major[::-1]
     parameters = kernel.computation.parameters
     whole = [[(0, size)] for size in dims]
-    ranges = whole if flat else pieces(parameters, root, dims)
+    ranges = whole if loops.flat else pieces(parameters, root, dims)
     # The last dimension in pieces: the loops from here on belong to one piece.
     last = max((p for p, d in enumerate(order) if len(ranges[d]) > 1), default=0)
 
@@ -208,69 +237,19 @@ def store_together(
 
     def leaf(box: dict[int, tuple[int, int]], points: list[Any]) -> None:
         part = [box.get(d, (0, size)) for d, size in enumerate(dims)]
-        if flat:
+        if loops.flat:
             space = make_space(dims, [order])
         else:
             space = merge_loops(
                 dims, order, range(1, last + 1),
                 lambda index: access_positions(parameters, root, index), first.position, part,
             )  # fmt: skip
-
-        # Tiles may not read what is overwritten: it lies where a result does.
-        moved = [p for p in parameters if not kernel.overwrites(p)]
-        tiles = None if flat else tiling(space, last, first, root, parameters, moved)
-        stages: Sequence[Stage | None] = [None] * len(results)
-        if order and not flat and not kernel.in_place:
-            tiles, stages = staged(space, results, tiles)
-        store_points(space, sources(kernel, buffers), values, results, loops, points, tiles, stages)
+        loops.store(Stores(kernel, sources(kernel, buffers), space, values, results, last), points)
 
     if order:
         outer(0, {}, [])
     else:
         leaf({}, [])
-
-
-def store_points(
-    space: Space,
-    inputs: Mapping[Instruction, Buffer | Scalar],
-    values: Sequence[Instruction],
-    results: Sequence[Buffer],
-    loops: Loops,
-    points: Sequence[Any],
-    tiles: Tiling | None,
-    stages: Sequence[Stage | None],
-) -> None:
-    """Store an element of each value at every point of a space, in tiles if these are given.
-
-    Args:
-        inputs: what the kernel reads.
-        points: those of the outermost loops, which are emitted already.
-        stages: for each result where its elements are stored first, if anywhere; it needs tiles.
-    """
-
-    def store(scope: Elements, place: Position = 0) -> None:
-        # All are computed before any is stored: a result may lie where an operand does.
-        made = [scope.element(value, space.index) for value in values]
-        for element, result, stage in zip(made, results, stages):
-            if stage is None:
-                scope.store(element, result, space.index)
-            else:
-                store_at(element, stage.memory, index_value(place))
-
-    def flush(scope: Callable[[Position], Elements], first: Position) -> None:
-        for stage in filter(None, stages):
-            where = stage.result.position(space.index)
-            stage.flush(first, lambda place, where=where: scope(place).index_value(where))
-
-    def body(rest: Sequence[Any]) -> None:
-        store(Elements(inputs, space.bind([*points, *rest])))
-
-    if tiles is not None:
-        tiles.emit(loops.each, points, inputs, store, flush)
-        if any(stages):
-            wait_for_stores()
-    else:
-        loops.each(space.sizes[len(points) :], body)
 
 
 def several(values: Sequence[Instruction]) -> Instruction:
@@ -283,12 +262,12 @@ def sources(kernel: Kernel, buffers: Sequence[Buffer]) -> dict[Instruction, Buff
     return dict(zip(kernel.computation.parameters, buffers))
 
 
-def emit_dot(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:
+def emit_dot(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops) -> None:
     """A dot as one sum for each result element: any element type, any dimension numbers.
 
     Floats accumulate in f32 or f64. This is the form for element types without a tiled kernel.
     """
-    root, space = product_space(kernel, flat)
+    root, space = product_space(kernel, loops)
     lhs, rhs = root.operands
     lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(root.attributes)
     sizes = [lhs.array_shape.dims[d] for d in lhs_contracting]
@@ -317,12 +296,12 @@ def emit_dot(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool
     loops.each(space.sizes, body)
 
 
-def product_space(kernel: Kernel, flat: bool) -> tuple[Instruction, Space]:
+def product_space(kernel: Kernel, loops: Loops) -> tuple[Instruction, Space]:
     """The product of a kernel, and loops over its elements."""
     product = kernel.product
     assert product is not None
     sums = Buffer(None, product.array_shape)
-    return product, loop_space(kernel.computation, product, sums, flat=flat, elements=False)
+    return product, loop_space(kernel.computation, product, sums, flat=loops.flat, elements=False)
 
 
 def finish_element(

@@ -1,11 +1,10 @@
-"""Loops that carry scalars, loops with a condition, and the shares of loops that threads run."""
+"""Loops: those that carry scalars, those over a space, and those with a condition."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tfc.backends.mlir.arithmetic.value import Scalar, bitcast
-from tfc.backends.mlir.provider import arith, ir, scf
+from tfc.backends.mlir.provider import ir, scf
 from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.shape import BF16, F16, U16, ElementType
 
@@ -61,86 +60,16 @@ def _carried(values: Sequence[Any], types: Sequence[ElementType]) -> list[Scalar
             for v, t in zip(values, types)]  # fmt: skip
 
 
-class LoopNest:
-    """The CPU's way through a space: nested sequential loops, the last index fastest."""
+def each_point(sizes: Sequence[int], body: Callable[[Sequence[Any]], None]) -> None:
+    """Nested sequential loops around `body`, which gets their variables; the last is fastest."""
 
-    def each(self, sizes: Sequence[int], body: Callable[[Sequence[Any]], None]) -> None:
-        """Emit a loop for each size around `body`, which gets the loop variables."""
-        self._nest(list(sizes), [], body)
-
-    def _nest(
-        self, sizes: list[int], points: list[Any], body: Callable[[Sequence[Any]], None]
-    ) -> None:
-        if not sizes:
+    def nest(points: list[Any]) -> None:
+        if len(points) == len(sizes):
             body(points)
-            return
-
-        def inside(point: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
-            self._nest(sizes[1:], [*points, point], body)
-            return []
-
-        for_loop(0, sizes[0], 1, inside)
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """One share of a kernel's work; the shares run in any order, or at the same time.
-
-    number: which one, a value of type `index` below `count`.
-    """
-
-    number: Any
-    count: int
-
-    def part(self, size: int, step: int = 1) -> tuple[Any, Any]:
-        """The first of `size` things in this share, and the end; shares begin at multiples."""
-        share = -(-size // (self.count * step)) * step
-        total = index_value(size)
-        low = arith.minsi(arith.muli(self.number, index_value(share)), total)
-        return low, arith.minsi(arith.addi(low, index_value(share)), total)
-
-
-_NEIGHBOURS = 64  # elements of the fastest dimension that stay together, as vectors and in lines
-
-
-class SplitNest(LoopNest):
-    """A chunk's share of the points of a space: the CPU's way through it with several threads.
-
-    The first dimension that has enough for all shares is split, else the largest.
-    """
-
-    def __init__(self, chunk: Chunk):
-        self.chunk = chunk
-        self._inside = False
-
-    def each(self, sizes: Sequence[int], body: Callable[[Sequence[Any]], None]) -> None:
-        """Emit loops around `body`; what it calls in turn has to be done for each of its points."""
-        if self._inside:
-            super().each(sizes, body)
-            return
-        self._inside = True
-        if sizes:
-            enough = (d for d, size in enumerate(sizes) if size >= 2 * self.chunk.count)
-            self._share(list(sizes), next(enough, sizes.index(max(sizes))), body)
         else:
-            first = arith.cmpi(arith.CmpIPredicate.eq, self.chunk.number, index_value(0))
-            with ir.InsertionPoint(scf.IfOp(first).then_block):
-                body([])
-                scf.yield_([])
-        self._inside = False
+            for_each(0, sizes[len(points)], lambda point: nest([*points, point]))
 
-    def _share(self, sizes: list[int], split: int, body: Callable[[Sequence[Any]], None]) -> None:
-        is_fastest = split == len(sizes) - 1 and sizes[split] >= self.chunk.count * _NEIGHBOURS
-        low, high = self.chunk.part(sizes[split], _NEIGHBOURS if is_fastest else 1)
-
-        def middle(points: Sequence[Any]) -> None:
-            def inside(point: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
-                self._nest(sizes[split + 1 :], [*points, point], body)
-                return []
-
-            for_loop(low, high, 1, inside)
-
-        self._nest(sizes[:split], [], middle)
+    nest([])
 
 
 def while_loop(

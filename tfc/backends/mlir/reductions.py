@@ -24,7 +24,7 @@ from tfc.backends.mlir.kernels import (
     several,
     sources,
 )
-from tfc.backends.mlir.loops import LoopBody, LoopNest, for_loop
+from tfc.backends.mlir.loops import LoopBody, each_point, for_loop
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.scratch import load_at, stack_memory, store_at
@@ -58,11 +58,11 @@ T = TypeVar("T")
 Combine = Callable[[Sequence[Scalar], Sequence[Scalar]], Sequence[Scalar]]
 
 
-def emit_reduce(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:
+def emit_reduce(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops) -> None:
     """A reduction into one result buffer for each of its operands."""
     root = kernel.root
     results = buffers[-(len(root.operands) // 2) :]
-    emit_reductions(Reductions(kernel, buffers, [(root, results)]), loops, flat)
+    emit_reductions(Reductions(kernel, buffers, [(root, results)]), loops)
 
 
 class Reductions:
@@ -143,12 +143,12 @@ class Reductions:
         return [totals[end - count : end] for end, count in zip(ends, self.counts)]
 
 
-def emit_reductions(work: Reductions, loops: Loops, flat: bool) -> None:
+def emit_reductions(work: Reductions, loops: Loops) -> None:
     """Emit the loops of one pass over the elements."""
     operand, kept = work.operand, work.kept
     order = operand.layout.minor_to_major[::-1]
     wide = [d for d in order if operand.dims[d] > 1]
-    if flat:
+    if loops.flat:
         groups = [*([d] for d in kept), *([d] for d in order if d not in kept)]
         _emit_rows(work, make_space(operand.dims, groups), len(kept), loops, 0)
     elif wide and wide[-1] in kept and work.reduced:
@@ -426,7 +426,7 @@ class _Columns:
             for_loop(0, whole, self.together, lambda first, _: rows(first, self.together))
             for_loop(whole, size, 1, lambda first, _: rows(first, 1))
 
-        LoopNest().each(sizes, accumulate)
+        each_point(sizes, accumulate)
         return []
 
     def _at_point(self, scope: Elements, point: Any) -> Elements:

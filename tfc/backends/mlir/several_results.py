@@ -15,7 +15,7 @@ from tfc.hlo.shape import leaves
 from tfc.passes.analysis.loop_spaces import nests
 
 
-def emit_several(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: bool) -> None:
+def emit_several(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops) -> None:
     """A kernel whose root is a tuple of loops and reductions."""
     values = kernel.root.operands
     counts = [sum(1 for _ in leaves(v.shape)) for v in values]
@@ -25,7 +25,7 @@ def emit_several(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops, flat: 
         reduces = [(v, results[v]) for v in nest if v.opcode == "reduce"]
         stored = [(v, results[v][0]) for v in nest if v.opcode != "reduce"]
         if reduces:
-            emit_reductions(Reductions(kernel, buffers, reduces, stored), loops, flat)
+            emit_reductions(Reductions(kernel, buffers, reduces, stored), loops)
         elif stored[0][1].shape.size:
             together, into = zip(*stored)
-            store_together(kernel, buffers, together, into, loops, flat)
+            store_together(kernel, buffers, together, into, loops)

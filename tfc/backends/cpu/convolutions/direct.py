@@ -19,9 +19,9 @@ from typing import Any, Protocol
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.convolutions.taps import Taps, interior, taps_of
 from tfc.backends.cpu.convolutions.tiles import Tiles, Walk
+from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.packing import Panels, in_place, pack
 from tfc.backends.cpu.products.schedule import tile_shape
-from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.vectors import (
     Position,
     Vectors,

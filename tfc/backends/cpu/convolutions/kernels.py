@@ -11,11 +11,11 @@ from tfc.backends.cpu.convolutions.small_channels import emit_few_features
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec, Form, convolution_spec
 from tfc.backends.cpu.convolutions.tap_by_tap import emit_by_taps
 from tfc.backends.cpu.convolutions.weight_gradient import emit_kernel_gradient
+from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.epilogues import Epilogue, is_apart
 from tfc.backends.cpu.products.functions import Part
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel
-from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.vectors import Position, add, index_value, multiply, subtract
 from tfc.backends.target import Target
 from tfc.hlo.index_maps import variable

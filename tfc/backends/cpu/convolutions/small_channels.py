@@ -17,7 +17,7 @@ from typing import Any
 from tfc.backends.cpu.convolutions.direct import Block, Finish
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.convolutions.taps import Taps, taps_of
-from tfc.backends.mlir.loops import Chunk
+from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.mlir.provider import arith, ir, vector
 from tfc.backends.mlir.vectors import (
     Position,

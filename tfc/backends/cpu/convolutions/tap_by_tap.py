@@ -16,9 +16,9 @@ from typing import Any
 
 from tfc.backends.cpu.convolutions.direct import Block, Finish
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec, TapPlan
+from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.functions import call_part
 from tfc.backends.cpu.products.packing import Panels, in_place, pack
-from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.vectors import (
     Position,

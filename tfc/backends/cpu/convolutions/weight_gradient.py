@@ -22,8 +22,8 @@ from tfc.backends.cpu.convolutions.depthwise_weight_gradient import (
 )
 from tfc.backends.cpu.convolutions.direct import Block, Finish
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
+from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.schedule import tile_shape
-from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.vectors import (
     Position,

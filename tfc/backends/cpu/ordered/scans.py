@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
+from tfc.backends.cpu.loops.nests import LoopNest
 from tfc.backends.mlir.arithmetic.value import Scalar
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.kernels import Kernel, Loops, sources
-from tfc.backends.mlir.loops import LoopNest, for_loop
+from tfc.backends.mlir.loops import for_loop
 from tfc.backends.mlir.reductions import MOST_UNROLLED, ROWS, combination, neighbours
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.spaces import access_positions, bind, merge_loops

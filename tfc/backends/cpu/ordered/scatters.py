@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
+from tfc.backends.cpu.loops.nests import LoopNest
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, convert
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, sources, store_elements
-from tfc.backends.mlir.loops import LoopNest
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.reductions import combination
 from tfc.backends.mlir.spaces import bind, make_space
@@ -46,7 +46,7 @@ class _Scatter:
         for operand, result in zip(self.root.operands, self.results):
             if self.kernel.overwrites(operand):
                 continue
-            store_elements(self.kernel, self.buffers, operand, result, LoopNest(), flat=False)
+            store_elements(self.kernel, self.buffers, operand, result, LoopNest())
         dims = self.updates[0].array_shape.dims
         batch = [d for d in range(len(dims)) if d not in self.windows.window_dims]
         space = make_space(dims, [[d] for d in (*batch, *self.windows.window_dims)], "u")

@@ -9,6 +9,7 @@ f16 and bf16 compute in f32.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfc.backends.cpu.loops.nests import LoopNest
 from tfc.backends.mlir.arithmetic.complex_arithmetic import COMPLEX_ARITHMETIC
 from tfc.backends.mlir.arithmetic.floating import sqrt
 from tfc.backends.mlir.arithmetic.value import (
@@ -22,7 +23,7 @@ from tfc.backends.mlir.arithmetic.value import (
 )
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, add_freely, multiply_freely, sources
-from tfc.backends.mlir.loops import LoopNest, for_each, for_loop
+from tfc.backends.mlir.loops import for_each, for_loop
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.scratch import load_at, scratch_arrays, scratch_shape, store_at
 from tfc.backends.mlir.spaces import bind, make_space

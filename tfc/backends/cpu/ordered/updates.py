@@ -12,9 +12,9 @@ reads at the very place that it then writes (see passes/in_place.py).
 from collections.abc import Sequence
 from typing import Any
 
+from tfc.backends.cpu.loops.nests import LoopNest
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, sources, store_elements
-from tfc.backends.mlir.loops import LoopNest
 from tfc.backends.mlir.spaces import access_positions, merge_loops
 from tfc.hlo.index_maps import constant, elements_in
 from tfc.hlo.ir import Instruction
@@ -26,7 +26,7 @@ def emit_update(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
     result = buffers[-1]
     array, updates = updates_of(kernel.root, kernel.computation.parameters)
     if not kernel.overwrites(array):
-        store_elements(kernel, buffers, array, result, LoopNest(), flat=False)
+        store_elements(kernel, buffers, array, result, LoopNest())
     for update in updates:
         _emit_one(kernel, buffers, update, result)
 

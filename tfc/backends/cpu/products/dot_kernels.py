@@ -9,13 +9,13 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
+from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.epilogues import Epilogue, is_apart
 from tfc.backends.cpu.products.functions import Part
 from tfc.backends.cpu.products.matmul import Around, Computed, Finish, Result, emit_product
 from tfc.backends.cpu.products.schedule import MatmulSpec
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, sources
-from tfc.backends.mlir.loops import Chunk
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.vectors import Position, add, index_value, minimum, multiply, subtract
 from tfc.backends.target import Target

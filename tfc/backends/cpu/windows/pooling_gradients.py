@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from tfc.backends.cpu.loops.nests import LoopNest
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, mlir_type, select
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, Loops, sources
-from tfc.backends.mlir.loops import LoopNest
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.vectors import (

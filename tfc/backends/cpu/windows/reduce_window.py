@@ -8,11 +8,12 @@ Padding is so left out of the loops rather than tested for.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfc.backends.cpu.loops.nests import LoopNest
 from tfc.backends.cpu.ordered.scans import emit_cumulative, has_loops_around
 from tfc.backends.mlir.arithmetic.value import Scalar, mlir_type
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, Loops, sources
-from tfc.backends.mlir.loops import LoopNest, for_loop
+from tfc.backends.mlir.loops import for_loop
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.reductions import STRETCH, combination
 from tfc.backends.mlir.spaces import bind, make_space

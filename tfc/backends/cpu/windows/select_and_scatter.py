@@ -13,11 +13,12 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from tfc.backends.cpu.loops.nests import LoopNest
 from tfc.backends.cpu.windows.reduce_window import Scalars, along, guarded, offsets_of
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, mlir_type, select
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, nest, sources, store_elements
-from tfc.backends.mlir.loops import LoopNest, for_each
+from tfc.backends.mlir.loops import for_each
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.scratch import load_at, stack_memory, store_at
@@ -36,7 +37,7 @@ _FEWEST = 8
 def emit_select_and_scatter(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
     """The init value everywhere, then one element of the source after the other."""
     root, result = kernel.root, buffers[-1]
-    store_elements(kernel, buffers, root.operands[2], result, LoopNest(), flat=False)
+    store_elements(kernel, buffers, root.operands[2], result, LoopNest())
     if 0 in root.operands[0].array_shape.dims:
         return
     fast = _fast_dimension(root, result.shape)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.cpu.rows.tiled_movement import Tiling, step_of
+from tfc.backends.cpu.loops.tiled_movement import Tiling, step_of
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.provider import arith, ir, llvm, memref, scf, vector
 from tfc.backends.mlir.scratch import stack_memory

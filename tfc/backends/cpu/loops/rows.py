@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from tfc.backends.cpu.rows.streams import LINE_BYTES, Stage, staged, wait_for_stores
-from tfc.backends.cpu.rows.tiled_movement import Tiling, step_of
+from tfc.backends.cpu.loops.nests import LoopNest
+from tfc.backends.cpu.loops.streams import LINE_BYTES, Stage, staged, wait_for_stores
+from tfc.backends.cpu.loops.tiled_movement import Tiling, step_of
 from tfc.backends.mlir.arithmetic.value import Scalar
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, Loops, nest, sources
-from tfc.backends.mlir.loops import LoopBody, LoopNest
+from tfc.backends.mlir.loops import LoopBody
 from tfc.backends.mlir.reductions import accumulation, chunked_loop
 from tfc.backends.mlir.scratch import scratch_arrays, scratch_shape, store_at
 from tfc.backends.mlir.spaces import Indices, Space, access_positions, bind, merge_loops
