@@ -9,14 +9,18 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "tfc").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
-MAX_FILE, MAX_FUNCTION, MAX_COLUMN = 450, 60, 100
+MAX_FILE, MAX_FUNCTION, MAX_COLUMN, MAX_ROOM = 450, 60, 100, 22
 
-# A part may import the parts before it in some row, and itself:
-#     errors, files, options, tracebacks ← runtime ← hlo ← {frontend, pictures ← passes} ← backends
-#     ← compiler ← {jit, aot} ← profiling ← explore ← cli
-# StableHLO is read and written through the MLIR bindings, which the backends find.
+# A room is a folder, or a file that lies in `tfc` itself. Each may import itself and what is named
+# here: a room, whose files are meant, or `room.*` for the rooms within it too. Where a folder
+# has rooms, its own files are below or above them as the rows say.
 ROOTS = ("errors", "files", "options", "tracebacks")
-LOW = (*ROOTS, "runtime", "hlo")
+IR = (*ROOTS, "runtime", "hlo", "hlo.attributes", "hlo.evaluation", "hlo.ops.*")
+HLO = (*ROOTS, "runtime", "hlo.*")
+ANALYSIS = (*HLO, "passes.rewriting", "passes.analysis")
+KERNELS = (*ANALYSIS, "backends", "backends.mlir.*")  # what the rooms of the CPU's kernels know
+COMPILER = (*HLO, "passes.*", "tools.pictures", "backends.*", "stablehlo.*", "compiler")
+TRACING = (*COMPILER, "frontend.*", "imported", "compiled", "jit")
 ALLOWED: dict[str, tuple[str, ...]] = {
     "errors": (),
     "files": ("errors",),
@@ -24,41 +28,117 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "tracebacks": ("errors", "options"),
     "runtime": ROOTS,
     "hlo": (*ROOTS, "runtime"),
-    "frontend": LOW,
-    "pictures": LOW,
-    "passes": (*LOW, "pictures"),
-    "backends": (*LOW, "pictures", "passes"),
-    "stablehlo": (*LOW, "passes", "backends"),
-    "compiler": (*LOW, "passes", "backends", "stablehlo"),
-    "compiled": (*LOW, "frontend", "passes", "backends", "compiler"),
-    "jit": (*LOW, "frontend", "passes", "backends", "compiler", "compiled"),
-    "testing": (*LOW, "passes", "backends", "compiler", "imported"),
-    "imported": (*LOW, "frontend", "passes", "backends", "compiler"),
-    "console": LOW,  # what the command lines share
-    "aot": (*LOW, "frontend", "passes", "backends", "compiler", "imported", "console"),
-    "profiling": (*LOW, "passes", "backends", "compiler", "compiled", "jit", "imported"),
-    "explore": (*LOW, "pictures", "passes", "backends", "compiler", "profiling"),
+    "hlo.attributes": (*ROOTS, "hlo"),
+    "hlo.evaluation": (*ROOTS, "runtime", "hlo", "hlo.attributes"),
+    "hlo.ops.elementwise": (*ROOTS, "hlo", "hlo.attributes", "hlo.evaluation"),
+    "hlo.ops": IR,
+    "hlo.ops.outside": IR,
+    "hlo.verification": IR,
+    "hlo.text": HLO,
+    "frontend": HLO,
+    "frontend.numpy": (*HLO, "frontend"),
+    "frontend.differentiation": (*HLO, "frontend.*"),
+    "passes.rewriting": HLO,
+    "passes.analysis": (*HLO, "passes.rewriting"),
+    "passes.expand": ANALYSIS,
+    "passes.simplify": (*ANALYSIS, "passes.expand"),
+    "passes.loops": (*ANALYSIS, "passes.expand", "passes.simplify"),
+    "passes.layout": (*ANALYSIS, "passes.expand", "passes.simplify", "passes.loops"),
+    "passes.fusion": (
+        *ANALYSIS,
+        "passes.expand",
+        "passes.simplify",
+        "passes.loops",
+        "passes.layout",
+    ),
+    "passes.memory": (*HLO, "passes.*"),
+    "passes": (*HLO, "passes.*", "tools.pictures"),  # dumps are drawn
+    "backends": (*ANALYSIS, "passes", "tools.pictures"),
+    "backends.llvm": (*ROOTS, "runtime", "backends", "backends.mlir"),
+    "backends.mlir.arithmetic": (*HLO, "backends.mlir"),
+    "backends.mlir.dialects": (),
+    "backends.mlir": (*ANALYSIS, "backends.mlir.*"),
+    "backends.cpu.runtime": (*HLO, "backends", "backends.llvm", "passes.memory"),
+    "backends.cpu.loops": KERNELS,
+    "backends.cpu.products": (*KERNELS, "backends.cpu.loops"),
+    "backends.cpu.convolutions": (*KERNELS, "backends.cpu.loops", "backends.cpu.products"),
+    "backends.cpu.ordered": (*KERNELS, "backends.cpu.loops"),
+    "backends.cpu.sorting": (*KERNELS, "backends.cpu.loops"),
+    "backends.cpu.windows": (*KERNELS, "backends.cpu.loops", "backends.cpu.ordered"),
+    "backends.cpu": (
+        *KERNELS,
+        "backends.llvm",
+        "backends.cpu.*",
+        "passes",
+        "passes.memory",
+        "tools.pictures",
+    ),
+    "backends.gpu": (*KERNELS, "backends.llvm", "passes"),
+    "stablehlo": (*ANALYSIS, "backends.mlir", "stablehlo.importer"),
+    "stablehlo.importer": (*ANALYSIS, "backends.mlir", "stablehlo"),
+    "stablehlo.exporter": (*ANALYSIS, "passes.expand", "backends.mlir", "stablehlo.*"),
+    "compiler": COMPILER,
+    "compiled": (*COMPILER, "frontend.*"),
+    "jit": (*COMPILER, "frontend.*", "compiled"),
+    "imported": (*COMPILER, "frontend.*"),
+    "transfers": HLO,
+    "numpy": (*HLO, "frontend.*"),
+    "nn": (*HLO, "frontend.*"),
+    "random": (*HLO, "frontend.*"),
+    "testing": (*COMPILER, "imported", "testing.*"),
+    "testing.generators": HLO,
+    "testing.jax_programs": (*COMPILER, "imported", "testing.*"),
+    "console": HLO,  # what the command lines share
+    "aot": (*TRACING, "console"),
+    "tools.pictures": HLO,  # it draws programs, and nothing that a compiler finds out
+    "tools.profiling": (*TRACING, "tools.profiling"),
+    "tools.explore": (*COMPILER, "tools.*"),
+    "tools": (*TRACING, "tools.*", "aot", "nn", "numpy", "random", "tfc"),
 }
+ANYTHING = ("tfc", "cli", "__main__")  # the public surface and the command line
 
 
-def part_of(path: Path) -> str:
-    """The part of tfc that a file belongs to: a folder or a top-level module."""
-    return path.relative_to(ROOT / "tfc").parts[0].removesuffix(".py")
+def room_of(path: Path) -> str:
+    """The room that a file is in."""
+    parts = path.relative_to(ROOT / "tfc").with_suffix("").parts
+    if len(parts) == 1:
+        return "tfc" if parts == ("__init__",) else parts[0]
+    return ".".join(parts[:-1])
+
+
+def room_named(name: str) -> str | None:
+    """The room of a module `tfc.…`; None if there is no such module."""
+    path = ROOT / name.replace(".", "/")
+    if path.is_dir():
+        return room_of(path / "__init__.py")
+    return room_of(path.with_suffix(".py")) if path.with_suffix(".py").exists() else None
 
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:
-    """(line, part) for every import of a part of tfc."""
+    """(line, room) for every import of a part of tfc, also of those that strings name."""
     for node in ast.walk(ast.parse(path.read_text())):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module]
-            if node.module == "tfc":
-                names = [f"tfc.{alias.name}" for alias in node.names]
+            # `from tfc.hlo import ir` means the module, `from tfc.hlo.ir import Module` its room.
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if room_named(name) else node.module for name in names]
+        elif isinstance(node, ast.Call) and node.args and "import_module" in ast.unparse(node.func):
+            names = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
         for name in names:
-            if name.startswith("tfc."):
-                yield node.lineno, name.split(".")[1]
+            if isinstance(name, str) and name.split(".")[0] == "tfc" and (room := room_named(name)):
+                yield node.lineno, room
+
+
+def is_allowed(room: str, other: str) -> bool:
+    """Whether a file of one room may import from another."""
+    if room == other:
+        return True
+    return any(
+        other == name or (name.endswith(".*") and f"{other}.".startswith(name[:-1]))
+        for name in ALLOWED[room]
+    )
 
 
 def show(path: Path) -> str:
@@ -70,16 +150,45 @@ def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=show)
-def test_imports_follow_the_order_of_the_layers(path: Path):
-    part = part_of(path)
-    if part not in ALLOWED:
-        return  # the public surface and the command line may import everything
+def test_imports_follow_the_order_of_the_rooms(path: Path):
+    room = room_of(path)
+    own = path.name == "__init__.py"  # a room's list of what it consists of
+    if room in ANYTHING:
+        return
+    assert room in ALLOWED, f"{show(path)} is in a room that ALLOWED has no row for"
     wrong = [
         f"{show(path)}:{line} imports {other}"
         for line, other in imports(path)
-        if other != part and other not in ALLOWED[part]
+        if not is_allowed(room, other) and not (own and other.startswith(f"{room}."))
     ]
     assert not wrong
+
+
+def test_the_rooms_are_those_that_exist():
+    assert set(ALLOWED) | set(ANYTHING) == {room_of(path) for path in SOURCES}
+
+
+def test_no_two_rooms_import_each_other():
+    """But for a folder and the rooms within it, whose order the rows above say."""
+    graph: dict[str, set[str]] = {room: set() for room in ALLOWED}
+    for path in SOURCES:
+        if path.name != "__init__.py" and (room := room_of(path)) in graph:
+            used = {other for _, other in imports(path)}
+            graph[room] |= {o for o in used if not f"{room}.".startswith(f"{o}.")}
+    order: list[str] = []
+    open_rooms = dict(graph)
+    while free := [room for room, uses in open_rooms.items() if not uses & set(open_rooms)]:
+        order += free
+        for room in free:
+            del open_rooms[room]
+    assert not open_rooms, f"these rooms import each other in a circle: {sorted(open_rooms)}"
+
+
+@pytest.mark.parametrize("folder", sorted({p.parent for p in SOURCES}), ids=show)
+def test_rooms_are_small_and_say_what_they_are(folder: Path):
+    files = list(folder.glob("*.py"))
+    assert len(files) <= MAX_ROOM, f"{show(folder)} has {len(files)} files: it is several rooms"
+    assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=show)

@@ -15,7 +15,7 @@ from tfc.hlo.attributes.convolution_dimensions import ConvolutionDimensionNumber
 from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import F32, F64, S32, ElementType, Shape
-from tfc.passes.expand.convolutions import canonical_labels
+from tfc.passes.analysis.products import canonical_labels
 
 HOST = Target.host()
 TARGETS = {

@@ -17,7 +17,7 @@ from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import BF16, F16, F32, F64, S8, S32, ElementType, Shape
 from tfc.passes import KernelKinds, default_pipeline
-from tfc.passes.expand.convolutions import canonical_labels
+from tfc.passes.analysis.products import canonical_labels
 from tfc.testing import arguments_for
 from tfc.testing.compare import mismatch
 

@@ -13,7 +13,7 @@ from tfc.hlo import Module, builder, evaluate
 from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import F32, F64, S32, Shape
-from tfc.passes.expand.convolutions import canonical_labels
+from tfc.passes.analysis.products import canonical_labels
 
 
 def random_dimension(choose: random.Random, size: int, *, last: bool) -> WindowDimension:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfc.backends.cpu.convolutions.kernels import convolution_of, emit_convolution_kernel
 from tfc.backends.cpu.convolutions.spec import convolution_spec
-from tfc.backends.cpu.convolutions.splits import convolution_chunks, product_chunks, split_product
+from tfc.backends.cpu.convolutions.splits import convolution_chunks
 from tfc.backends.cpu.loop_kernels import emit_loop, loop_workspace
 from tfc.backends.cpu.loops.nests import Chunk, LoopNest, SplitNest
 from tfc.backends.cpu.loops.rows import emit_rows, row_workspace
@@ -25,6 +25,7 @@ from tfc.backends.cpu.products.dot_kernels import around_product, emit_dot_kerne
 from tfc.backends.cpu.products.functions import enclosing_function, make_internal, set_noalias
 from tfc.backends.cpu.products.matmul import MatmulSpec
 from tfc.backends.cpu.products.schedule import Strides
+from tfc.backends.cpu.products.splits import product_chunks, split_product
 from tfc.backends.cpu.sorting.selections import emit_selection, selection_workspace
 from tfc.backends.cpu.sorting.sorts import emit_sort, sort_workspace
 from tfc.backends.cpu.windows.pooling_gradients import emit_pooling_gradient, is_pooling_gradient
@@ -39,10 +40,9 @@ from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
 from tfc.passes.analysis.cost import kernel_cost
+from tfc.passes.analysis.padded_windows import windows_in
+from tfc.passes.analysis.products import DotGroups, dot_groups, group_stride, tiled_type
 from tfc.passes.analysis.row_plan import row_plan
-from tfc.passes.expand.dots import DotGroups, dot_groups, group_stride
-from tfc.passes.expand.sum_types import tiled_type
-from tfc.passes.fusion.window_edges import windows_in
 
 _LEAST_CALLED = 16  # elements that are made in a loop
 _LEAST_TILED = 512  # operations of a product in a loop, below which preparing tiles takes longer

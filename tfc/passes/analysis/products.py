@@ -1,9 +1,13 @@
-"""Dots and convolutions inside kernels: where they are, and what becomes of their results."""
+"""Dots and convolutions: where kernels have them, how arrays lie, and what becomes of results."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
+from tfc.hlo.attributes.convolution_dimensions import ConvolutionDimensionNumbers
 from tfc.hlo.index_maps import Index, delinearize, linearize
 from tfc.hlo.ir import Computation, Instruction
+from tfc.hlo.ops.contraction import dot_dimensions, free_dimensions
+from tfc.hlo.shape import F32, F64, ElementType, Shape
 
 PRODUCTS = frozenset({"dot", "convolution"})
 
@@ -41,3 +45,63 @@ def root_index(computation: Computation, index: Sequence[Index]) -> tuple[Index,
         elif instruction.opcode == "transpose":
             result = tuple(result[d] for d in instruction["dimensions"])
     return result
+
+
+def tiled_type(product: Instruction) -> ElementType | None:
+    """The one type of a product's operands and result, if tiled code exists for it."""
+    first, *rest = (x.array_shape.element_type for x in (product, *product.operands))
+    tiled = first in (F32, F64) or (first.is_integer and first.bits >= 32)
+    return first if tiled and all(t == first for t in rest) else None
+
+
+def canonical_labels(spatial: int) -> ConvolutionDimensionNumbers:
+    """b01f_01io->b01f, for that many spatial dimensions."""
+    places = tuple(range(spatial))
+    array = (0, spatial + 1, *(d + 1 for d in places))
+    return ConvolutionDimensionNumbers(array, (spatial + 1, spatial, *places), array)
+
+
+def group_stride(shape: Shape, dimensions: Sequence[int]) -> int | None:
+    """The stride, in elements, of dimensions taken as one in the order given, or None.
+
+    Dimensions of size one do not matter; an empty group has stride 0.
+    """
+    wide = [d for d in dimensions if shape.dims[d] != 1]
+    for major, minor in pairwise(wide):
+        if shape.strides[major] != shape.strides[minor] * shape.dims[minor]:
+            return None
+    return shape.strides[wide[-1]] if wide else 0
+
+
+# An array, and the dimensions that form each of its directions.
+DotGroups = tuple[tuple[Shape, tuple[Sequence[int], ...]], ...]
+
+
+def dot_groups(dot: Instruction) -> DotGroups:
+    """For lhs, rhs and the result of a dot: the shape, and the dimensions that form each direction.
+
+    The directions are batch, rows and sums; batch, sums and columns; batch, rows and columns.
+    """
+    lhs, rhs = (o.array_shape for o in dot.operands)
+    lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(dot.attributes)
+    lhs_free = free_dimensions(lhs.rank, lhs_batch, lhs_contracting)
+    rhs_free = free_dimensions(rhs.rank, rhs_batch, rhs_contracting)
+    batch, rows = len(lhs_batch), len(lhs_batch) + len(lhs_free)
+    result = dot.array_shape
+    out = (range(batch), range(batch, rows), range(rows, result.rank))
+    return (
+        (lhs, (lhs_batch, lhs_free, lhs_contracting)),
+        (rhs, (rhs_batch, rhs_contracting, rhs_free)),
+        (result, out),
+    )
+
+
+def has_one_stride_a_direction(x: Instruction) -> bool:
+    """True if a kernel of matrix products reads and writes the arrays of a dot where they are.
+
+    The columns of the result must be neighbours. A convolution's arrays must be row-major.
+    """
+    if x.opcode != "dot":
+        return all(i.array_shape.has_default_layout for i in (x, *x.operands))
+    strides = [tuple(group_stride(s, g) for g in groups) for s, groups in dot_groups(x)]
+    return strides[2][2] in (0, 1) and all(None not in each for each in strides)

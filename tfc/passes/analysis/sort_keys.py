@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
 
+from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.op import op_named
+from tfc.hlo.shape import S32, ElementType, Shape
 
 # Results of floats that are the same bits wherever they are computed, those of NaN included.
 _EXACT = frozenset({"abs", "constant", "imag", "negate", "parameter", "real", "select"})
@@ -137,3 +139,39 @@ def _self_comparisons(rest: Instruction) -> Iterator[tuple[Instruction, str]]:
         plain = x.opcode == "compare" and x.attributes.get("type") != "TOTALORDER"
         if plain and x.operands[0] is x.operands[1]:
             yield x.operands[0], x["direction"]
+
+
+# A selection gathers at least so many elements before it sorts, and twice as many as it keeps.
+FEWEST_GATHERED = 256
+
+
+def gathered(x: Instruction) -> int:
+    """How many elements a topk that selects gathers before it keeps the first k of them."""
+    return max(2 * x["k"], FEWEST_GATHERED)
+
+
+def selects_few(x: Instruction) -> bool:
+    """True if a topk is better computed by selecting than by sorting all elements."""
+    operand = x.operands[0].array_shape
+    # The NaN of some floats of 8 bits has no place in their total order.
+    is_narrow_float = operand.element_type.is_float and operand.element_type.bits == 8
+    return not is_narrow_float and x["k"] > 0 and operand.dims[-1] >= 2 * gathered(x)
+
+
+def selection_order(x: Instruction) -> Computation:
+    """(value, value, position, position) -> whether a topk takes the first value before the second.
+
+    Floats are compared by their total order.
+    """
+    direction = "GT" if x["largest"] else "LT"
+    return key_order(direction, x.operands[0].array_shape.element_type)
+
+
+def key_order(direction: str, element_type: ElementType) -> Computation:
+    """(key, key, position, position) -> whether the first key comes before the second."""
+    types = (element_type, element_type, S32, S32)
+    sides = [builder.parameter(i, Shape(t)) for i, t in enumerate(types)]
+    before = builder.compare(direction, sides[0], sides[1])
+    if element_type.is_float:
+        before = builder.instruction("compare", sides[:2], direction=direction, type="TOTALORDER")
+    return Computation.make("before", sides, before)

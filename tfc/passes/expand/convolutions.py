@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tfc.hlo.attributes.convolution_dimensions import ConvolutionDimensionNumbers
 from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.builder import instruction, reshape
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
 from tfc.hlo.ops.convolution import convolution_window, group_counts
+from tfc.passes.analysis.products import canonical_labels
 from tfc.passes.expand.sum_types import in_one_type
 
 
@@ -31,13 +31,6 @@ class Convolutions:
     def __call__(self, module: Module) -> Module:
         """The module with canonical convolutions, and dots for some."""
         return map_computations(module, lambda c: rebuild(c, canonical))
-
-
-def canonical_labels(spatial: int) -> ConvolutionDimensionNumbers:
-    """b01f_01io->b01f, for that many spatial dimensions."""
-    places = tuple(range(spatial))
-    array = (0, spatial + 1, *(d + 1 for d in places))
-    return ConvolutionDimensionNumbers(array, (spatial + 1, spatial, *places), array)
 
 
 def canonical(x: Instruction) -> Instruction:

@@ -11,60 +11,13 @@ moved. Operands of other types than sums are taken in are converted.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import ClassVar
 
 from tfc.hlo.builder import instruction
 from tfc.hlo.ir import Attributes, Instruction, Module, map_computations, rebuild
-from tfc.hlo.ops.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.shape import Layout, Shape
+from tfc.passes.analysis.products import dot_groups, group_stride
 from tfc.passes.expand.sum_types import in_one_type
-
-
-def group_stride(shape: Shape, dimensions: Sequence[int]) -> int | None:
-    """The stride, in elements, of dimensions taken as one in the order given, or None.
-
-    Dimensions of size one do not matter; an empty group has stride 0.
-    """
-    wide = [d for d in dimensions if shape.dims[d] != 1]
-    for major, minor in pairwise(wide):
-        if shape.strides[major] != shape.strides[minor] * shape.dims[minor]:
-            return None
-    return shape.strides[wide[-1]] if wide else 0
-
-
-# An array, and the dimensions that form each of its directions.
-DotGroups = tuple[tuple[Shape, tuple[Sequence[int], ...]], ...]
-
-
-def dot_groups(dot: Instruction) -> DotGroups:
-    """For lhs, rhs and the result of a dot: the shape, and the dimensions that form each direction.
-
-    The directions are batch, rows and sums; batch, sums and columns; batch, rows and columns.
-    """
-    lhs, rhs = (o.array_shape for o in dot.operands)
-    lhs_batch, lhs_contracting, rhs_batch, rhs_contracting = dot_dimensions(dot.attributes)
-    lhs_free = free_dimensions(lhs.rank, lhs_batch, lhs_contracting)
-    rhs_free = free_dimensions(rhs.rank, rhs_batch, rhs_contracting)
-    batch, rows = len(lhs_batch), len(lhs_batch) + len(lhs_free)
-    result = dot.array_shape
-    out = (range(batch), range(batch, rows), range(rows, result.rank))
-    return (
-        (lhs, (lhs_batch, lhs_free, lhs_contracting)),
-        (rhs, (rhs_batch, rhs_contracting, rhs_free)),
-        (result, out),
-    )
-
-
-def has_one_stride_a_direction(x: Instruction) -> bool:
-    """True if a kernel of matrix products reads and writes the arrays of a dot where they are.
-
-    The columns of the result must be neighbours. A convolution's arrays must be row-major.
-    """
-    if x.opcode != "dot":
-        return all(i.array_shape.has_default_layout for i in (x, *x.operands))
-    strides = [tuple(group_stride(s, g) for g in groups) for s, groups in dot_groups(x)]
-    return strides[2][2] in (0, 1) and all(None not in each for each in strides)
 
 
 def swapped(dot: Instruction) -> Instruction:

@@ -17,11 +17,12 @@ from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
 from tfc.hlo.ops.indexed import takes_nothing
 from tfc.hlo.ops.ragged_expansion import expand_ragged_dot
 from tfc.hlo.shape import PRED
+from tfc.passes.analysis.sort_keys import selects_few
 from tfc.passes.expand import fft, normalization, random
 from tfc.passes.expand.bitcast import expand_bitcast
 from tfc.passes.expand.mapped import expand_map, expand_scan
 from tfc.passes.expand.outside import RUNTIME
-from tfc.passes.expand.sorting import expand_topk, selects_few
+from tfc.passes.expand.sorting import expand_topk
 from tfc.passes.expand.sums import expand_sum
 
 Expansion = Callable[[Instruction], Instruction]

@@ -9,7 +9,6 @@ Kernels are made for few types, and conversions fuse with what makes the operand
 from tfc.hlo.builder import convert
 from tfc.hlo.ir import Instruction
 from tfc.hlo.ops.sum_types import kernel_sum_type
-from tfc.hlo.shape import F32, F64, ElementType
 
 
 def in_one_type(instruction: Instruction) -> Instruction:
@@ -24,10 +23,3 @@ def in_one_type(instruction: Instruction) -> Instruction:
         return instruction
     summed = instruction.with_(operands=operands, shape=shape.with_element_type(wide))
     return convert(summed, shape.element_type)
-
-
-def tiled_type(product: Instruction) -> ElementType | None:
-    """The one type of a product's operands and result, if tiled code exists for it."""
-    first, *rest = (x.array_shape.element_type for x in (product, *product.operands))
-    tiled = first in (F32, F64) or (first.is_integer and first.bits >= 32)
-    return first if tiled and all(t == first for t in rest) else None

@@ -35,9 +35,12 @@ from tfc.passes.analysis.fusible import (
     is_loop,
     is_scalar_constant,
 )
-from tfc.passes.analysis.products import PRODUCTS
-from tfc.passes.expand.dots import dot_groups, has_one_stride_a_direction
-from tfc.passes.expand.sum_types import tiled_type
+from tfc.passes.analysis.products import (
+    PRODUCTS,
+    dot_groups,
+    has_one_stride_a_direction,
+    tiled_type,
+)
 from tfc.passes.fusion.make_fusion import make_fusion
 
 # Movements whose elements are found at no cost in a loop over a result.

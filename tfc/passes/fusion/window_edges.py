@@ -11,30 +11,15 @@ passed over, where an element of the pad may be the one that is selected.
 Does nothing where the target has no code for it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Instruction, Module, remake
 from tfc.passes.analysis.called import control_computations, map_some
 from tfc.passes.analysis.fusible import is_scalar_constant
+from tfc.passes.analysis.padded_windows import edges_of
 from tfc.passes.fusion.make_fusion import make_fusion
-
-Edges = Sequence[tuple[int, int]]
-
-
-def windows_in(root: Instruction) -> Instruction:
-    """The select-and-scatter that a root is a slice of; else the root."""
-    if root.opcode == "slice" and root.operands[0].opcode == "select-and-scatter":
-        return root.operands[0]
-    return root
-
-
-def edges_of(operand: Instruction) -> tuple[Instruction, Edges]:
-    """The array that is padded on the way, and how much at the two ends of each dimension."""
-    if operand.opcode == "pad" and not any(interior for *_, interior in operand["padding"]):
-        return operand.operands[0], [(low, high) for low, high, _ in operand["padding"]]
-    return operand, [(0, 0)] * operand.array_shape.rank
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Module, remake
 from tfc.passes.analysis.called import control_computations, map_some
 from tfc.passes.analysis.fusible import Refusal
-from tfc.passes.expand.dots import dot_groups
+from tfc.passes.analysis.products import dot_groups
 
 _STORED = frozenset({"constant", "parameter", "get-tuple-element"})
 

@@ -32,7 +32,8 @@ from tfc.passes.analysis.dimension_orders import (
     order_of,
     row_major,
 )
-from tfc.passes.expand.dots import has_one_stride_a_direction, swapped
+from tfc.passes.analysis.products import has_one_stride_a_direction
+from tfc.passes.expand.dots import swapped
 from tfc.passes.layout.layout_choice import REMADE, Choice, Takes, shape_in
 
 

@@ -13,7 +13,7 @@ from tfc.hlo.ir import Instruction
 from tfc.hlo.ops.contraction import DOT_DIMENSIONS, dot_dimensions, free_dimensions
 from tfc.hlo.ops.convolution import convolution_window
 from tfc.hlo.shape import Shape
-from tfc.passes.expand.dots import group_stride
+from tfc.passes.analysis.products import group_stride
 from tfc.passes.rewriting.patterns import Function, constant_value
 from tfc.passes.rewriting.replacing import count, repeated
 from tfc.passes.simplify.elementwise import widens

@@ -11,9 +11,7 @@ from tfc.hlo.attributes.window import Window
 from tfc.hlo.ir import Instruction
 from tfc.hlo.ops.convolution import convolution_window, group_counts
 from tfc.hlo.shape import Shape
-from tfc.passes.expand.convolutions import canonical_labels
-from tfc.passes.expand.dots import group_stride
-from tfc.passes.expand.sum_types import tiled_type
+from tfc.passes.analysis.products import canonical_labels, group_stride, tiled_type
 
 Form = Literal["wide window", "kernel gradient", "few features", "taps", "depthwise", "direct"]
 _MANY = 16  # features of the array, for which adding up what they make costs little

@@ -22,7 +22,7 @@ from tfc.backends.target import Target
 from tfc.hlo.index_maps import delinearize, variable
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import PRED, S4, S8, S16, S32, U4, U8, U32
-from tfc.passes.expand.dots import dot_groups
+from tfc.passes.analysis.products import dot_groups
 
 
 def around_product(spec: MatmulSpec, kernel: Kernel) -> MatmulSpec:

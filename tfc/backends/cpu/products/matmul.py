@@ -18,12 +18,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from tfc.backends.cpu.convolutions.splits import split_product
 from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.functions import set_noalias
 from tfc.backends.cpu.products.matvec import emit_streamed
 from tfc.backends.cpu.products.packing import Panels, in_place, pack
 from tfc.backends.cpu.products.schedule import MatmulSpec, Schedule, make_schedule
+from tfc.backends.cpu.products.splits import split_product
 from tfc.backends.cpu.products.tiles import DEPTHS, BlockFinish, Result, Tiles
 from tfc.backends.mlir.arithmetic.value import mlir_type
 from tfc.backends.mlir.provider import arith, func, ir, scf

@@ -23,8 +23,7 @@ from tfc.backends.mlir.vectors import for_range, index_value
 from tfc.hlo.index_maps import variable
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import S32, Shape
-from tfc.passes.analysis.sort_keys import sort_keys
-from tfc.passes.expand.sorting import gathered, selection_order
+from tfc.passes.analysis.sort_keys import gathered, selection_order, sort_keys
 
 # Elements compared before the next branch.
 BLOCK = 16

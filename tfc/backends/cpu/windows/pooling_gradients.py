@@ -39,7 +39,7 @@ from tfc.hlo.attributes.window import WindowDimension
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.ops.windows import window_of
 from tfc.hlo.shape import ELEMENT_TYPES
-from tfc.passes.fusion.window_edges import edges_of, windows_in
+from tfc.passes.analysis.padded_windows import edges_of, windows_in
 
 _MOST_VECTORS = 4  # whose best elements, and the numbers of these, are in registers together
 
