@@ -1,6 +1,7 @@
 """The shape of the code: import order, sizes, docstrings. What fails here names file and line."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -252,6 +253,18 @@ def test_what_is_public_has_a_docstring(path: Path):
         and not is_overload(n)
     ]
     assert not missing
+
+
+PAGES = [*SOURCES, *(ROOT / n for n in ("README.md", "CONTRIBUTING.md", "docs/design.md"))]
+EXAMPLES = {"file.py", "train.py"}  # files of a user
+
+
+@pytest.mark.parametrize("page", PAGES, ids=show)
+def test_the_files_that_are_named_exist(page: Path):
+    others = [p for folder in ("benchmarks", "examples") for p in (ROOT / folder).rglob("*.py")]
+    everywhere = [f"/{show(p)}" for p in (*SOURCES, *TESTS, *others)]
+    named = set(re.findall(r"[a-z_]+(?:/[a-z_]+)*\.py\b", page.read_text())) - EXAMPLES
+    assert [n for n in named if not any(file.endswith(f"/{n}") for file in everywhere)] == []
 
 
 @pytest.mark.parametrize("path", [p for p in TESTS if p.read_text().strip()], ids=show)

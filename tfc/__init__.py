@@ -8,7 +8,7 @@ def predict(w, b, x):
     return tnp.tanh(x @ w + b)
 """
 
-from tfc import errors, hlo, nn, numpy, random
+from tfc import aot, errors, hlo, nn, numpy, random
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
 from tfc.frontend.control_flow import cond, fori_loop, while_loop
@@ -38,6 +38,7 @@ __all__ = [
     "Profile",
     "Tensor",
     "__version__",
+    "aot",
     "compile",
     "cond",
     "errors",

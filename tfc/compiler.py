@@ -98,7 +98,7 @@ def compile_object(
     """Compile a module ahead of time into an object file for a CPU.
 
     Args:
-        name: the C name of the entry point (see backends/cpu/abi.py).
+        name: the C name of the entry point (see backends/cpu/runtime/abi.py).
         target: the machine to make code for; `Target.portable` when left out.
 
     Raises:

@@ -197,7 +197,8 @@ def test_a_missing_rule_is_named_with_what_to_do(monkeypatch):
     rules = {k: v for k, v in reverse.RULES.items() if k != "rsqrt"}
     monkeypatch.setattr(reverse, "RULES", rules)
     assert reverse.missing_rules() == [
-        "rsqrt has no gradient: add a rule in frontend/vjp.py or list it as nondifferentiable."
+        "rsqrt has no gradient: add a rule in frontend/differentiation/vjp.py "
+        "or list it as nondifferentiable."
     ]
 
 

@@ -21,7 +21,7 @@ from tfc.passes.expand.inline import Flatten, Inline
 from tfc.passes.expand.split_operands import SplitOperands
 from tfc.passes.fusion.fusion import Fusion
 from tfc.passes.rewriting.replacing import MOST_PARTS
-from tfc.passes.simplify.sinking import Motion
+from tfc.passes.simplify.sinking import Sinking
 
 F = "f32[8]{0}"
 X = np.linspace(-2, 3, 8, dtype=np.float32)
@@ -223,7 +223,7 @@ def test_all_movement_sinks_below_an_operation_in_one_round():
         entry.append(f"t{i} = {turned} transpose(v{i - 1}), dimensions={{1,0}}")
         entry.append(f"v{i} = {matrix} reshape(t{i})")
     module = program([*entry, f"ROOT r = {matrix} negate(v200)"])
-    moved = Motion()(module).entry
+    moved = Sinking()(module).entry
     assert moved.instructions[1].opcode == "negate"
     assert moved.root.opcode == "reshape"
     array = np.arange(24, dtype=np.float32).reshape(4, 6)

@@ -200,7 +200,7 @@ def test_passes_are_parsed_and_printed() -> None:
     ]  # fmt: skip
     assert parse_passes("") == ()
     text = str(default_pipeline(max_instructions=9))
-    assert "repeat(simplify,motion,unused,fold,cse,dce,conditionals,loops," in text
+    assert "repeat(simplify,sinking,dead-results,fold,cse,dce,conditionals,loops," in text
     assert "fusion{max_instructions=9}" in text
 
 

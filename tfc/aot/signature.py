@@ -14,7 +14,7 @@ from tfc.hlo.shape import AnyShape, Shape
 from tfc.passes.analysis.donation import donation_of
 
 # Where every buffer begins that a generated class allocates. The arena relies on it: it is the
-# ALIGNMENT of backends/cpu/abi.py, repeated because that package loads MLIR.
+# ALIGNMENT of backends/cpu/runtime/abi.py, repeated because that package loads MLIR.
 ALIGNMENT = 64
 # What the entry point returns where the processor is another; as there.
 WRONG_PROCESSOR = 2
@@ -108,7 +108,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a caller of an entry point must know; its C type is in backends/cpu/abi.py.
+    """What a caller of an entry point must know; its C type is in backends/cpu/runtime/abi.py.
 
     entry_point: the C name, unique in the program that links it.
     arguments, results: the arrays in the order of the pointers that are passed (AOT-5).

@@ -266,7 +266,7 @@ class Executable(ABC):
 class ObjectCode:
     """An object file whose C function `name` runs `module`, and the memory it needs.
 
-    The function's signature is in backends/cpu/abi.py; `arena_size` is in bytes.
+    The function's signature is in backends/cpu/runtime/abi.py; `arena_size` is in bytes.
     `checked_processor` is what the function checks its processor for, if it does.
     """
 

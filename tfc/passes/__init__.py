@@ -37,10 +37,10 @@ from tfc.passes.memory.schedule import Schedule
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
 from tfc.passes.simplify.cse import Cse
 from tfc.passes.simplify.dce import Dce
-from tfc.passes.simplify.dead_results import Unused
+from tfc.passes.simplify.dead_results import DeadResults
 from tfc.passes.simplify.fold import Fold
 from tfc.passes.simplify.simplify import Simplify
-from tfc.passes.simplify.sinking import Motion
+from tfc.passes.simplify.sinking import Sinking
 
 __all__ = [
     "ORDERINGS",
@@ -63,8 +63,8 @@ _MADE = (
     Dots,
     SplitOperands,
     Simplify,
-    Motion,
-    Unused,
+    Sinking,
+    DeadResults,
     Fold,
     Cse,
     Dce,
@@ -173,7 +173,7 @@ def default_pipeline(
         memory_limit: the bytes above which values are computed again; 0 for no limit.
     """
     simplify = Simplify(exact=exact)
-    simple = (simplify, Motion(), Unused(), Fold(), Cse(), Dce())
+    simple = (simplify, Sinking(), DeadResults(), Fold(), Cse(), Dce())
     control = (Conditionals(), Loops(), Ranges(), Invariants(), Unroll(), InputProjections())
     several = MultiOutput(reducing_stores=kinds.reducing_stores)
     takes = kinds.takes_layouts

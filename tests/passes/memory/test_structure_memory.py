@@ -100,7 +100,7 @@ def test_gpt2_decode_copies_no_weight() -> None:
     assert stream is not None
     assert (stream.outputs, stream.depth, stream.in_rows) == (5000, 128, True)
     # The check sees the copy that there would be.
-    copying = planned(gpt2(), "simplify", "motion", "layout").assignment
+    copying = planned(gpt2(), "simplify", "sinking", "layout").assignment
     assert max(p.size for p in copying.placements) >= 5000 * 128 * 4
 
 

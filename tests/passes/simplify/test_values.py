@@ -199,7 +199,7 @@ PASSES = [
     "inline",
     "inline,flatten",
     EXACTLY,
-    "unused",
+    "dead-results",
     "fold",
     "cse",
     "dce",
@@ -219,7 +219,7 @@ def test_a_pass_keeps_every_bit(text: str, module: Module) -> None:
 
 @given(module=modules(12, element_types=(F32, S32, PRED, BF16, F64, S8, U8)))
 def test_simplify_and_motion_keep_the_values(module: Module) -> None:
-    same_numbers(module, Pipeline("p", parse_passes("simplify,motion,simplify")).run(module))
+    same_numbers(module, Pipeline("p", parse_passes("simplify,sinking,simplify")).run(module))
 
 
 def same_numbers(before: Module, after: Module) -> None:
@@ -247,7 +247,7 @@ def test_passes_settle(module: Module) -> None:
 
 @given(module=modules(12))
 def test_simplify_motion_and_the_others_settle_together(module: Module) -> None:
-    once = Repeat(parse_passes("simplify,motion,unused,fold,cse,dce"))
+    once = Repeat(parse_passes("simplify,sinking,dead-results,fold,cse,dce"))
     module = once(module)
     assert once(module) is module
 

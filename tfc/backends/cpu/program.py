@@ -1,9 +1,9 @@
 """The program: the kernels of a whole HLO module as MLIR, and the steps that run them.
 
 Each kernel is a private function of its buffers and the number of the chunk to run; equal kernels
-are emitted once. What runs when and where is data (steps.py), so that code grows with the number of
-different kernels only. Loops and conditionals of HLO are jumps among the steps. A program ends with
-0, or with what a function outside of the code returned that failed.
+are emitted once. What runs when and where is data (runtime/bytecode.py), so that code grows with
+the number of different kernels only. Loops and conditionals of HLO are jumps among the steps. A
+program ends with 0, or with what a function outside of the code returned that failed.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence

@@ -54,7 +54,8 @@ def refused(advice: str, *opcodes: str) -> None:
 def missing_rules() -> list[str]:
     """For each op of the registry that has no rule, the sentence to act on."""
     return [
-        f"{name} has no gradient: add a rule in frontend/vjp.py or list it as nondifferentiable."
+        f"{name} has no gradient: add a rule in frontend/differentiation/vjp.py "
+        "or list it as nondifferentiable."
         for name in OPS
         if name not in RULES
     ]

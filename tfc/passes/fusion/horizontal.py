@@ -11,8 +11,8 @@ is for targets where a call is dear (KernelKinds.dear_calls): launching a GPU's 
 microseconds. A call on the CPU takes so little that nothing is gained: 20 updates of one element
 each run as fast apart as merged, and equal kernels, if apart, are emitted once.
 
-It stays apart, with a Refusal that says why, if one needs the other's result (levels.py), or if the
-merged kernel would have too many arrays or too much code.
+It stays apart, with a Refusal that says why, if one needs the other's result
+(topological_levels.py), or if the merged kernel would have too many arrays or too much code.
 """
 
 from collections.abc import Hashable

@@ -10,9 +10,9 @@ with a consumer that reads just the element that the producer stores. Both must 
 than one result. What only the merged kernels use is no longer stored.
 
 It stays apart, with a Refusal that says why, if a path leads from one to the other through others
-(levels.py), if too little is saved of what the smaller one moves, or if the merged kernel would
-have more arrays or code than the limits. Loops with conditions (pieces of a concatenate that its
-loops cannot part) and what other passes formed stay as they are.
+(topological_levels.py), if too little is saved of what the smaller one moves, or if the merged
+kernel would have more arrays or code than the limits. Loops with conditions (pieces of a
+concatenate that its loops cannot part) and what other passes formed stay as they are.
 """
 
 from collections.abc import Iterator

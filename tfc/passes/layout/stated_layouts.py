@@ -11,7 +11,7 @@
 
 Programs from outside state any layout anywhere (JAX's loops transpose their state); no code runs
 at these boundaries that could follow them. All passes after this one rely on it
-(hlo/boundaries.py). A callee's parameters and root decide, except that the branches of a
+(tfc.hlo.verification). A callee's parameters and root decide, except that the branches of a
 conditional give what it states. Does nothing to a module whose values are taken as they are passed
 on.
 """

@@ -1,4 +1,4 @@
-"""Unused: results that nobody reads are not computed.
+"""Dead-result elimination: results that nobody reads are not computed.
 
     s = (f32[8], s32[8]) sort(keys, values)              k = f32[8] sort(keys)
     k = f32[8] get-tuple-element(s), index=0      -->    ROOT n = f32[8] negate(k)
@@ -27,10 +27,10 @@ from tfc.hlo.shape import TupleShape
 
 
 @dataclass(frozen=True)
-class Unused:
+class DeadResults:
     """Remove operands of sorts and results of conditionals that nothing depends on."""
 
-    name: ClassVar[str] = "unused"
+    name: ClassVar[str] = "dead-results"
 
     def __call__(self, module: Module) -> Module:
         """The module in which sorts and conditionals give what is read."""

@@ -1,4 +1,4 @@
-"""Motion: reshapes, transposes and converts move along elementwise operations to where they meet.
+"""Sinking: reshapes, transposes and converts move along elementwise operations to where they meet.
 
     r = f32[8,1] reshape(f32[8] a)            m = f32[8] multiply(a, halves)
     m = f32[8,1] multiply(r, halves)   -->    ROOT s = f32[8] ...   (with the two reshapes gone)
@@ -51,10 +51,10 @@ Move = Callable[[Instruction, Single], Instruction | None]
 
 
 @dataclass(frozen=True)
-class Motion:
+class Sinking:
     """Move reshapes, transposes, converts and slices to where there are fewer or smaller ones."""
 
-    name: ClassVar[str] = "motion"
+    name: ClassVar[str] = "sinking"
 
     def __call__(self, module: Module) -> Module:
         """The module in which nothing more moves."""

@@ -164,7 +164,7 @@ class ConvolutionSpec:
 
 @dataclass(frozen=True)
 class TapPlan:
-    """The plan for a convolution tap by tap; see tap_convolution.py.
+    """The plan for a convolution tap by tap; see cpu/convolutions/tap_by_tap.py.
 
     columns, inputs: how many features of the result and of the array make a block.
     tile_rows, tile_columns: the tile of sums that is kept in registers.

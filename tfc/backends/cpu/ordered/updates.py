@@ -6,7 +6,7 @@
         ROOT r = dynamic-update-slice(p, u, i, 0) }
 
 An array that does not lie there is copied first. What an update reads of an array that does, it
-reads at the very place that it then writes (see passes/in_place.py).
+reads at the very place that it then writes (see passes/analysis/in_place.py).
 """
 
 from collections.abc import Sequence

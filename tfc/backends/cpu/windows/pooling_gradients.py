@@ -6,9 +6,9 @@
             for each element of the window:
                 result += what the window is given, where chosen is the element's number, else -0
 
-The edges that a fusion has put around the operand and taken off the result (passes/window_edges.py)
-are bounds of these loops: neither array is made. Results are set to the init value a row ahead of
-the windows that reach it, so that they are in a cache when these come.
+The edges that a fusion has put around the operand and taken off the result (the pass
+`window-edges`) are bounds of these loops: neither array is made. Results are set to the init value
+a row ahead of the windows that reach it, so that they are in a cache when these come.
 """
 
 from collections.abc import Callable, Sequence

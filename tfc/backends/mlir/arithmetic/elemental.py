@@ -2,8 +2,8 @@
 
 One row an op, in the order of the definitions. CPU and GPU use the same rows. Nothing here has
 undefined behaviour, whatever the values: integer division, shifts and conversions are guarded to
-give what the definitions (hlo/elementwise.py) say. f16 and bf16 functions compute in f32 and round
-once; so do the 8-bit floats.
+give what the definitions (tfc.hlo.ops.elementwise) say. f16 and bf16 functions compute in f32 and
+round once; so do the 8-bit floats.
 """
 
 from collections.abc import Callable

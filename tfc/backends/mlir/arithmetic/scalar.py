@@ -364,7 +364,7 @@ def fma(a: Scalar, b: Scalar | Number, c: Scalar | Number) -> Scalar:
     """`a * b + c` rounded once; floats only.
 
     A target without an instruction for it spends many operations, and is off by 2^-102 of the
-    product besides: see backends/multiply_adds.py.
+    product besides: see backends/llvm/multiply_adds.py.
     """
     operands = [a.value, _pair(a, b)[1].value, _pair(a, c)[1].value]
     return Scalar(emit("math.fma", a.value.type, operands), a.element_type)
