@@ -1,7 +1,10 @@
 """Options and settings that all tests share."""
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import HealthCheck, settings
+from oracles import PROGRAMS
 
 # Examples are derived from the test, not from chance: a failure here fails everywhere.
 settings.register_profile(
@@ -16,11 +19,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="rewrite expectations in tests/files")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Count what a test asked of an oracle, and let none pass to which no answer came."""
+    PROGRAMS.clear()
+    yield
+    if PROGRAMS["crashed"]:
+        item.user_properties.append(("oracle", dict(PROGRAMS)))
+        if PROGRAMS["crashed"] == PROGRAMS["asked"]:
+            pytest.fail(f"the oracle crashed on each of the {PROGRAMS['asked']} programs")
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What became of mutants, in the tests that count them."""
+    """What became of mutants and of oracles, in the tests that count them."""
     for report in terminalreporter.getreports("passed"):
         for name, found in getattr(report, "user_properties", ()):
-            if name == "mutants" and report.when == "call":
+            if report.when != "call":
+                continue
+            if name == "mutants":
                 counts = ", ".join(f"{count} {outcome}" for outcome, count in found.items())
                 total = sum(found.values())
                 terminalreporter.write_line(f"{report.nodeid}: {total} mutants: {counts}")
+            elif name == "oracle":
+                terminalreporter.write_line(
+                    f"{report.nodeid}: the oracle crashed on {found['crashed']} of "
+                    f"{found['asked']} programs"
+                )

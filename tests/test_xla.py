@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import OracleCrash
 from special_values import ulps
 from strategies import EXACT
-from xla_bridge import OracleCrash, run_hlo_text, run_hlo_text_apart, xla_parse, xla_print
+from xla_bridge import run_hlo_text, run_hlo_text_apart, xla_parse, xla_print
 
 from tfc.hlo import builder, evaluate, parse
 from tfc.hlo.ir import Computation, Module

@@ -16,6 +16,7 @@ from jax._src.interpreters import mlir
 from jax._src.lib import xla_client
 from jaxlib import _hlo
 from jaxlib.mlir import ir as jax_ir
+from oracles import PROGRAMS, OracleCrash
 
 # Element types that the CPU client takes as arguments and gives back as they are.
 RUNNABLE = ("pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64",
@@ -71,10 +72,6 @@ def run_stablehlo_text(text: str, *arrays: Any) -> list[np.ndarray]:
         return [np.asarray(r) for r in executable.execute(buffers)]
 
 
-class OracleCrash(Exception):
-    """A defect of an oracle: it ended its process, or one of its passes broke a program."""
-
-
 def run_hlo_text_apart(text: str, *arrays: Any) -> Any:
     """As `run_hlo_text`, in another process: XLA's CPU compiler aborts on some valid programs.
 
@@ -103,15 +100,18 @@ def apart(run: Callable[..., Any], text: str, arrays: Sequence[Any]) -> Any:
         RuntimeError: what `run` raised.
     """
     process, connection = _worker()
+    PROGRAMS["asked"] += 1
     try:
         connection.send((run, text, arrays))
         result, error = connection.recv()
     except (EOFError, BrokenPipeError, ConnectionResetError) as gone:
         process.join()
         _worker.cache_clear()
+        PROGRAMS["crashed"] += 1
         raise OracleCrash(f"exit code {process.exitcode}") from gone
     if error is not None:
         broken = "INTERNAL:" in error or "Failed after" in error  # a pass, not the program
+        PROGRAMS["crashed"] += broken
         raise (OracleCrash if broken else RuntimeError)(error)
     return result
 

@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from xla_bridge import RUNNABLE, OracleCrash, run_hlo_text_apart
+from oracles import OracleCrash
+from xla_bridge import RUNNABLE, run_hlo_text_apart
 
 from tfc.cli import tfc as command
 from tfc.hlo import evaluate, verify

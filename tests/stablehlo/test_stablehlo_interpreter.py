@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from oracles import OracleCrash
 from stablehlo_interpreter import interpret_stablehlo
 from test_stablehlo_export import EXPORTED, FEW, flat
-from xla_bridge import OracleCrash
 
 from tfc.compiler import module_text
 from tfc.hlo.shape import F32, F64, PRED, S32, S64, U8
