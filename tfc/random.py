@@ -69,7 +69,7 @@ def bits(key: ArrayLike, shape: int | Sequence[int] = (), dtype: Any = np.uint32
 
 def _unit(words: Tensor, wide: np.dtype) -> Tensor:
     """Numbers in [0, 1), all multiples of the distance between those next to 1."""
-    digits = np.finfo(wide).nmant + 1
+    digits = element_type_of(wide).float_limits.nmant + 1
     high = ops.operation(
         "shift-right-logical", words, ops.full_like(8 * wide.itemsize - digits, words)
     )

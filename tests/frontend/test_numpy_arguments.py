@@ -223,3 +223,17 @@ def test_functions_of_networks_refuse_in_one_sentence(number: int):
     with pytest.raises(TfcError) as caught:
         NETWORKS[number]()
     assert "\n" not in str(caught.value).split("\nat ")[0]
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.int4, ml_dtypes.uint4])
+def test_integers_of_four_bits_have_a_largest_and_a_smallest_one(dtype: Any):
+    x = np.array([3, 1, 7, 2]).astype(dtype)
+    assert (int(tnp.max(x)), int(tnp.min(x))) == (7, 1)
+    assert (int(tnp.argmax(x)), int(tnp.argmin(x))) == (2, 1)
+    np.testing.assert_array_equal(nn.max_pool(x[None, :, None], 2).reshape(-1), [3, 7])
+
+
+@pytest.mark.parametrize(("dtype", "number"), [(ml_dtypes.int4, 8), (ml_dtypes.uint4, -1)])
+def test_python_numbers_beyond_four_bits_are_refused(dtype: Any, number: int):
+    with pytest.raises(TfcError, match=f"{number} does not fit into"):
+        tnp.add(np.ones(2, dtype), number)

@@ -112,6 +112,22 @@ def test_element_types_are_found_by_their_dtype(element_type: Any):
     assert element_type.bytes == element_type.dtype.itemsize
 
 
+@pytest.mark.parametrize("name", [n for n, t in ELEMENT_TYPES.items() if t.is_integer])
+def test_integers_have_the_limits_of_their_dtype_and_wrap_around_them(name: str):
+    element_type = ELEMENT_TYPES[name]
+    known = ml_dtypes.iinfo(element_type.dtype)
+    assert element_type.limits == (known.min, known.max)
+    for value in (known.min - 1, known.min, -1, 0, known.max, known.max + 1, 5 * known.max):
+        low_bits = np.array(value % 2**64, np.uint64).astype(element_type.dtype)
+        assert element_type.wrapped(value) == int(low_bits)
+
+
+def test_a_pred_is_from_0_to_1_and_floats_have_limits_of_their_own():
+    assert PRED.limits == (0, 1)
+    assert float(BF16.float_limits.max) == float.fromhex("0x1.FEp127")
+    assert ELEMENT_TYPES["c64"].float_limits.nmant == 23
+
+
 def test_dtypes_without_an_element_type_are_refused():
     with pytest.raises(ShapeError, match="no element type holds the NumPy dtype <U1"):
         element_type_of(np.dtype("U1"))

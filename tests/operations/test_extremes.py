@@ -211,7 +211,7 @@ def test_loops_nest_a_thousand_deep():
     entry += [f"ROOT w = {F} get-tuple-element(l), index=1"]
     module = program(entry, "".join(parts))
     # Loops of one round are taken apart otherwise.
-    kept = Options(disabled=("loops", "unroll", "ranges", "simplify"))
+    kept = Options(disabled=("loops", "unroll", "value-ranges", "simplify"))
     np.testing.assert_array_equal(compile(module, options=kept)(X)[0], -X)
 
 

@@ -153,9 +153,9 @@ def widen(tensor: Tensor) -> Tensor:
 
 def _checked_number(value: Any, element_type: ElementType) -> Any:
     """A Python number that is to become a constant of a type that can hold it."""
-    if element_type.is_integer and element_type.bits >= 8:
-        limits = np.iinfo(element_type.dtype)
-        if not limits.min <= value <= limits.max:
+    if element_type.is_integer:
+        low, high = element_type.limits
+        if not low <= value <= high:
             raise ShapeError(f"the Python integer {value} does not fit into {element_type.dtype}")
     return value
 

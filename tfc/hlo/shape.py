@@ -54,6 +54,24 @@ class ElementType:
         """Bytes that one element takes in memory."""
         return self.dtype.itemsize
 
+    @cached_property
+    def limits(self) -> tuple[int, int]:
+        """The least and greatest value of an integer type or pred."""
+        if self.kind == "pred":
+            return 0, 1
+        low = -(1 << self.bits - 1) if self.kind == "signed" else 0
+        return low, low + (1 << self.bits) - 1
+
+    def wrapped(self, value: int) -> int:
+        """A whole number as the integer type holds it: modulo two to the power of its bits."""
+        low, high = self.limits
+        return (value - low) % (high - low + 1) + low
+
+    @cached_property
+    def float_limits(self) -> Any:
+        """What NumPy's finfo says of a floating-point type, or of a complex type's component."""
+        return ml_dtypes.finfo(self.component.dtype)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _named, (self.name,)
 

@@ -27,10 +27,10 @@ from tfc.passes.layout.split_reductions import SplitReductions
 from tfc.passes.layout.stated_layouts import StatedLayouts
 from tfc.passes.loops.conditionals import Conditionals
 from tfc.passes.loops.input_projections import InputProjections
-from tfc.passes.loops.licm import Invariants
+from tfc.passes.loops.licm import Licm
 from tfc.passes.loops.loop_simplify import Loops
-from tfc.passes.loops.ranges import Ranges
 from tfc.passes.loops.unroll import Unroll
+from tfc.passes.loops.value_range_propagation import ValueRangePropagation
 from tfc.passes.memory.copies import Copies
 from tfc.passes.memory.remat import Remat
 from tfc.passes.memory.schedule import Schedule
@@ -70,8 +70,8 @@ _MADE = (
     Dce,
     Conditionals,
     Loops,
-    Ranges,
-    Invariants,
+    ValueRangePropagation,
+    Licm,
     Unroll,
     InputProjections,
     TripCounts,
@@ -174,7 +174,8 @@ def default_pipeline(
     """
     simplify = Simplify(exact=exact)
     simple = (simplify, Sinking(), DeadResults(), Fold(), Cse(), Dce())
-    control = (Conditionals(), Loops(), Ranges(), Invariants(), Unroll(), InputProjections())
+    hoisting = (Licm(), Unroll(), InputProjections())
+    control = (Conditionals(), Loops(), ValueRangePropagation(), *hoisting)
     several = MultiOutput(reducing_stores=kinds.reducing_stores)
     takes = kinds.takes_layouts
     layouts = () if takes is None else (Layouts(takes), Repeat((simplify, Fold(), Cse(), Dce())))

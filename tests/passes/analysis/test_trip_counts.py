@@ -15,9 +15,7 @@ from tfc.passes.analysis.trip_counts import (
     TripCounts,
     counter,
     first_failure,
-    limits,
     trips_of,
-    wrapped,
 )
 
 COMPARE = {
@@ -32,15 +30,15 @@ def counted(start: int, step: int, limit: int, direction: str, kind: ElementType
     for count in range(2**kind.bits + 1):
         if not COMPARE[direction](value, limit):
             return count, has_wrapped
-        has_wrapped |= wrapped(value + step, kind) != value + step
-        value = wrapped(value + step, kind)
+        has_wrapped |= kind.wrapped(value + step) != value + step
+        value = kind.wrapped(value + step)
     return None
 
 
 @pytest.mark.parametrize("direction", COMPARE)
 @pytest.mark.parametrize("kind", [S4, U4], ids=str)
 def test_all_loops_over_four_bits(kind: ElementType, direction: str):
-    low, high = limits(kind)
+    low, high = kind.limits
     for start, step, limit in itertools.product(range(low, high + 1), repeat=3):
         value = counter(start, step, kind)
         got = first_failure(value, direction, limit)
@@ -181,7 +179,7 @@ def test_float_conditions_count_where_every_machine_rounds_alike(operation: str,
 def test_every_integer_type_has_limits():
     for kind in ELEMENT_TYPES.values():
         if kind.is_integer:
-            low, high = limits(kind)
+            low, high = kind.limits
             assert high - low + 1 == 2**kind.bits
-            assert wrapped(high + 1, kind) == low
+            assert kind.wrapped(high + 1) == low
     assert counter(250, 250, S8).step == -6

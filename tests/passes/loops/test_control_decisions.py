@@ -15,7 +15,7 @@ from tfc.passes.analysis.loop_config import stated_trip_count
 from tfc.passes.analysis.trip_counts import whiles
 from tfc.passes.loops.conditionals import Conditionals
 from tfc.passes.loops.input_projections import InputProjections
-from tfc.passes.loops.licm import Invariants
+from tfc.passes.loops.licm import Licm
 from tfc.passes.loops.loop_simplify import Loops
 from tfc.passes.loops.unroll import Unroll
 from tfc.passes.pipeline import Pipeline
@@ -59,20 +59,20 @@ def unknown(module: Module) -> Module:
 
 EXP = "e = f32[8,8] exponential(m)\n a = f32[8,8] add(v, e)"
 INVARIANTS = [
-    (loop(EXP, "a"), Invariants(), "e out of body"),
+    (loop(EXP, "a"), Licm(), "e out of body"),
     (loop("e = f32[8,8] broadcast(b), dimensions={0}\n f = f32[8,8] negate(e)\n"
-          "a = f32[8,8] add(v, f)", "a"), Invariants(),
+          "a = f32[8,8] add(v, f)", "a"), Licm(),
      "f: it is larger than what it is made of, and cheap to make"),
     (loop("e = f32[8,8] broadcast(b), dimensions={0}\n f = f32[8,8] tanh(e)\n"
-          "a = f32[8,8] add(v, f)", "a"), Invariants(), "f out of body"),
+          "a = f32[8,8] add(v, f)", "a"), Licm(), "f out of body"),
     (loop("e = f32[8,8] broadcast(b), dimensions={0}\n f = f32[8,8] tanh(e)\n"
-          "a = f32[8,8] add(v, f)", "a"), Invariants(max_bytes=100),
+          "a = f32[8,8] add(v, f)", "a"), Licm(max_bytes=100),
      "f: it takes 224 bytes more than what it is made of"),
     (unknown(loop('e = f32[8,8] custom-call(m), custom_call_target="f"\n'
-                  "a = f32[8,8] add(v, e)", "a")), Invariants(),
+                  "a = f32[8,8] add(v, e)", "a")), Licm(),
      "e: it may not end, and the loop may run no iteration"),
     (loop('e = f32[8,8] custom-call(m), custom_call_target="f"\n'
-          "a = f32[8,8] add(v, e)", "a"), Invariants(), "e out of body"),
+          "a = f32[8,8] add(v, e)", "a"), Licm(), "e out of body"),
 ]  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def test_invariants(number: int):
 def test_an_effect_is_not_moved():
     module = loop('e = f32[8,8] custom-call(m), custom_call_target="f", '
                   "custom_call_has_side_effect=true\n a = f32[8,8] add(v, e)", "a")  # fmt: skip
-    assert Invariants()(module) is module
+    assert Licm()(module) is module
 
 
 UNROLLED = [

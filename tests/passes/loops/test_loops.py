@@ -18,8 +18,8 @@ from tfc.testing.generators.values import Draw
 
 VECTOR, MATRIX, STACK = Shape(F32, (3,)), Shape(F32, (3, 3)), Shape(F32, (5, 2, 3))
 COUNTERS = (S32, S8, U8)
-PASSES = ("loops", "ranges", "invariants", "unroll", "conditionals", "input-projections",
-          "trip-counts", "simplify,fold,cse,dce,loops,ranges,invariants,loops,unroll")  # fmt: skip
+PASSES = ("loops", "value-ranges", "licm", "unroll", "conditionals", "input-projections",
+          "trip-counts", "simplify,fold,cse,dce,loops,value-ranges,licm,loops,unroll")  # fmt: skip
 
 
 class Maker:

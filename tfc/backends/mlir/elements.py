@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.mlir.arithmetic.conversions import limits
 from tfc.backends.mlir.arithmetic.elemental import emit_element
 from tfc.backends.mlir.arithmetic.value import (
     Scalar,
@@ -198,7 +197,7 @@ class Elements:
         """An array's element as an index, clamped to its range."""
         assert index.source is not None
         value = self.element(*index.source)
-        low, high = limits(value.element_type)
+        low, high = value.element_type.limits
         # Only bounds that the element's type can cross need a test.
         if low < index.low:
             value = maximum(value, index.low)

@@ -59,7 +59,7 @@ def _scatter(g: Tensor, y: Tensor, *operands: Tensor) -> list[Cotangent]:
 def _spread(limits: list[int], windows: Windows, indices: Tensor) -> Tensor:
     """The limit of each component, in the shape of the start indices."""
     element_type = indices.array_shape.element_type
-    most = int(np.iinfo(element_type.dtype).max)
+    most = element_type.limits[1]
     values = np.minimum(limits, most)
     if windows.vector_dim == indices.ndim:
         return full_like(int(values[0]), indices)

@@ -6,8 +6,6 @@ imaginary ones; a complex number is NaN if a part is.
 
 from collections.abc import Callable
 
-import ml_dtypes
-
 from tfc.frontend import operations as ops
 from tfc.frontend.numpy.arithmetic import is_negative, meet, named
 from tfc.frontend.numpy.parts import is_complex, parts
@@ -41,10 +39,10 @@ def _are_far_apart(x: Tensor, y: Tensor) -> bool:
     if x.weak or y.weak:
         number, other = (x, types[1]) if x.weak else (y, types[0])
         literal = number.instruction.attributes.get("literal")
-        limits = ml_dtypes.iinfo(other.dtype)
+        low, high = other.limits
         if literal is None or number.shape:
             return False
-        return not limits.min <= literal.array.item() <= limits.max
+        return not low <= literal.array.item() <= high
     return types[0].kind != types[1].kind and U64 in types
 
 

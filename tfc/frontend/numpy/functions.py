@@ -7,7 +7,6 @@ float64, int16 to float32, int8 and bool to float16.
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from tfc.errors import ShapeError, TraceError
@@ -128,7 +127,7 @@ def log2(x: ArrayLike, /) -> Tensor:
 def _to_exponent(x: Tensor, logarithm: Tensor) -> Tensor:
     """What is missing in the logarithm of a power of 2, known by its mantissa; else 0."""
     element_type = x.array_shape.element_type
-    mantissa = (1 << ml_dtypes.finfo(element_type.dtype).nmant) - 1
+    mantissa = (1 << element_type.float_limits.nmant) - 1
     integer = ELEMENT_TYPES[f"u{element_type.bits}"]
     bits = operation(
         "bitcast-convert", x, shape=x.array_shape.with_element_type(integer)
@@ -269,7 +268,7 @@ def nan_to_num(x: ArrayLike, nan: float = 0.0, posinf: Any = None, neginf: Any =
     component = tensor.array_shape.element_type.component
     if not component.is_float:
         return tensor
-    limits = ml_dtypes.finfo(component.dtype)
+    limits = component.float_limits
     high = limits.max if posinf is None else real_number(posinf, "posinf")
     low = limits.min if neginf is None else real_number(neginf, "neginf")
     other = real_number(nan, "nan")

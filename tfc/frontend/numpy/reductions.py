@@ -22,7 +22,7 @@ from tfc.frontend.tensor import ArrayLike, Tensor, traceable
 from tfc.frontend.trace import Trace, current_trace
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation
-from tfc.hlo.shape import PRED, S64, ElementType, Shape
+from tfc.hlo.shape import S64, ElementType, Shape
 
 
 def wide_type(tensor: Tensor) -> np.dtype:
@@ -68,14 +68,14 @@ def lowest(element_type: ElementType) -> Any:
     """The least value of an element type: minus infinity for floats, in both parts if complex."""
     if element_type.is_float or element_type.is_complex:
         return complex(-np.inf, -np.inf) if element_type.is_complex else -np.inf
-    return False if element_type == PRED else np.iinfo(element_type.dtype).min
+    return element_type.limits[0]
 
 
 def highest(element_type: ElementType) -> Any:
     """The greatest value of an element type: infinity for floats, in both parts if complex."""
     if element_type.is_float or element_type.is_complex:
         return complex(np.inf, np.inf) if element_type.is_complex else np.inf
-    return True if element_type == PRED else np.iinfo(element_type.dtype).max
+    return element_type.limits[1]
 
 
 def _require_elements(name: str, tensor: Tensor, dimensions: tuple[int, ...]) -> None:

@@ -8,7 +8,6 @@ higher precision of the operands' types.
 from collections.abc import Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from tfc.hlo.ir import Attributes
@@ -58,7 +57,7 @@ def higher_precision(x: ElementType, y: ElementType) -> ElementType:
 
 def _precision(t: ElementType) -> tuple[int, ...]:
     part = {C64: F32, C128: F64}.get(t, t)
-    info = ml_dtypes.finfo(part.dtype) if part.is_float else None
+    info = part.float_limits if part.is_float else None
     bits = 1 if t == PRED else t.bits
     exponent, digits = (info.maxexp, info.nmant) if info else (-1, -1)
     return int(t.is_complex), int(exponent), int(digits), bits, int(t.kind == "signed")

@@ -177,8 +177,7 @@ def _parse_preds(texts: Sequence[str], _: ElementType, refuse: Refuse) -> np.nda
 
 
 def _parse_integers(texts: Sequence[str], to: ElementType, refuse: Refuse) -> np.ndarray:
-    low = -(2 ** (to.bits - 1)) if to.kind == "signed" else 0
-    high = low + 2**to.bits - 1
+    low, high = to.limits
     values = []
     for number, text in enumerate(texts):
         if not text.removeprefix("-").isdigit():

@@ -68,8 +68,7 @@ def _numbers(text: str, element_type: ElementType) -> np.ndarray | None:
             if re.search("[.eE]", text) or _LONG_INTEGER.search(text):
                 return None
             whole = _split(text, np.dtype(np.int64))
-            low = -(2 ** (element_type.bits - 1)) if element_type.kind == "signed" else 0
-            high = low + 2**element_type.bits - 1
+            low, high = element_type.limits
             good = whole is not None and low <= int(whole.min()) and int(whole.max()) <= high
             return whole.astype(element_type.dtype) if whole is not None and good else None
         case _:

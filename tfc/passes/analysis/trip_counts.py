@@ -22,35 +22,17 @@ from tfc.hlo import builder
 from tfc.hlo.evaluation.evaluator import evaluate_computation
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import op_named
+from tfc.hlo.ops.elementwise.selection import MIRRORED
 from tfc.hlo.shape import F32, F64, ElementType, Shape
 from tfc.passes.analysis.loop_config import stated_trip_count, with_trip_count
 from tfc.passes.analysis.loop_state import Applied, Loop, apply, loop_of, rewrite_each
 
-MIRRORED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
 _MOST_TRIED = 64  # iterations, and instructions in each
 # Operations on floats that every machine rounds the same way.
 _ROUNDED = frozenset({
     "abs", "add", "compare", "constant", "divide", "maximum", "minimum", "multiply", "negate",
     "select", "subtract", "get-tuple-element", "parameter", "tuple",
 })  # fmt: skip
-
-
-def limits(element_type: ElementType) -> tuple[int, int]:
-    """The least and greatest value of an integer type or pred."""
-    match element_type.kind:
-        case "pred":
-            return 0, 1
-        case "signed":
-            half = 2 ** (element_type.bits - 1)
-            return -half, half - 1
-        case _:
-            return 0, 2**element_type.bits - 1
-
-
-def wrapped(value: int, element_type: ElementType) -> int:
-    """A whole number as the type holds it."""
-    low, high = limits(element_type)
-    return (value - low) % (high - low + 1) + low
 
 
 def is_integer_scalar(value: Instruction) -> bool:
@@ -78,7 +60,7 @@ class Counter:
     def at(self, iteration: int) -> int | None:
         """The value after some iterations; None if it wrapped around on the way."""
         value = self.start + iteration * self.step
-        low, high = limits(self.element_type)
+        low, high = self.element_type.limits
         return value if low <= value <= high else None
 
 
@@ -86,7 +68,7 @@ def counter(start: int, step: int, element_type: ElementType) -> Counter:
     """A counter with its numbers as the type holds them."""
     low = 2 ** (element_type.bits - 1)
     modulus = 2 * low
-    return Counter(wrapped(start, element_type), (step + low) % modulus - low, element_type)
+    return Counter(element_type.wrapped(start), (step + low) % modulus - low, element_type)
 
 
 @dataclass(frozen=True)
@@ -258,7 +240,7 @@ def first_failure(value: Counter, direction: str, limit: int) -> int | None:
     None if there is none, or if the counter wraps around before. For != wrapping is solved.
     """
     start, step = value.start, value.step
-    low, high = limits(value.element_type)
+    low, high = value.element_type.limits
     match direction:
         case "EQ":
             return 0 if start != limit else 1 if step else None

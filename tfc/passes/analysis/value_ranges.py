@@ -1,173 +1,329 @@
-"""What is known of a value's elements from how it is computed: bounds of integers, signs of floats.
+"""What values can be: an inclusive interval for integers and preds, classes for floats.
 
-    bounds(remainder(iota(), 4)) is (0, 3)             is_unsigned(exponential(x)) is True
+    remainder(iota(), 4): (0, 3)     exponential(x): {nan, 0, positive, inf}     ((0, 9), None)
 
-Only a few steps up are looked at, so that asking stays cheap.
+One range holds for all elements of an array; a tuple has one for each of its own. `range_of` says
+what an operation makes of its operands' ranges. It is asked in two ways: of one value, looking a
+few steps up (`seen`), by rewrites that look at an instruction alone; and of all that a computation
+computes, in order (`computation_ranges`), where something is known about its parameter. What loops
+and branches are passed is in loop_ranges.py. Integer arithmetic that may wrap around has all values
+of its type.
+
+Index expressions (tfc.hlo.index_maps) have intervals of their own: they are sums and quotients of
+places in arrays, which never wrap around, and are about no instruction.
 """
 
-from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import ElementType, Shape
-from tfc.passes.rewriting.patterns import constant_value
+from collections.abc import Callable, Iterable, Sequence
+from typing import Union
+
+from tfc.hlo.ir import NO_ATTRIBUTES, Computation, Instruction
+from tfc.hlo.shape import S64, ElementType, Shape
+from tfc.passes.analysis.float_classes import (
+    ALL,
+    MINUS_ZERO,
+    NAN,
+    SAMPLED,
+    SIGNED,
+    Classes,
+    Interval,
+    order,
+    outcome,
+    span,
+)
 from tfc.passes.rewriting.replacing import reducer
 
-_DEPTH = 6
-_MOVES = frozenset({
-    "broadcast", "reshape", "transpose", "slice", "reverse", "copy", "concatenate", "pad",
-    "gather", "dynamic-slice", "dynamic-update-slice",
-})  # fmt: skip
-# How many of the operands are moved; the others are indices.
-_MOVED = {"concatenate": None, "pad": 2, "dynamic-update-slice": 2}
-Bounds = tuple[int, int]
+# None for what nothing is known of: also tokens, complex numbers, and arrays without elements.
+Range = Union[Interval, Classes, "Tuple", None]
+Lookup = Callable[[Instruction], Range]
+_DEPTH = 6  # steps up that a value is seen from
+_MOST_LOOKED_AT = 1 << 12  # elements of a constant
+_MOST_ROUNDS = 8  # in which a reduction's range grows
 
 
-def type_bounds(element_type: ElementType) -> Bounds:
-    """The least and greatest value of an integer type or pred."""
-    match element_type.kind:
-        case "signed":
-            return -(1 << element_type.bits - 1), (1 << element_type.bits - 1) - 1
-        case "unsigned":
-            return 0, (1 << element_type.bits) - 1
-    return 0, 1
+class Tuple(tuple[Range, ...]):
+    """The ranges of a tuple's elements."""
+
+    __slots__ = ()
 
 
-def bounds(x: Instruction, depth: int = _DEPTH) -> Bounds:
-    """Numbers that no element of an array of integers, or of type pred, lies below or above."""
-    element_type = x.array_shape.element_type
-    whole = type_bounds(element_type)
-    found = _found(x, depth) if depth else None
-    # What may lie outside of the type wraps around.
-    return found if found and whole[0] <= found[0] and found[1] <= whole[1] else whole
+def seen(x: Instruction, depth: int = _DEPTH) -> Range:
+    """What is known of a value from the last few steps by which it is computed."""
+    return range_of(x, lambda operand: seen(operand, depth - 1)) if depth else None
 
 
-def _found(x: Instruction, depth: int) -> Bounds | None:
-    opcode, shape = x.opcode, x.array_shape
+def computation_ranges(
+    computation: Computation, parameter: Range = None
+) -> dict[Instruction, Range]:
+    """The ranges of a computation's values, given that of its only parameter."""
+    ranges: dict[Instruction, Range] = {}
+    for x in computation.instructions:
+        ranges[x] = parameter if x.opcode == "parameter" else range_of(x, ranges.__getitem__)
+    return ranges
+
+
+def bounds(x: Instruction, of: Lookup = seen) -> Interval:
+    """Numbers that no element of an array of integers or preds is below or above."""
+    found = of(x)
+    return found if isinstance(found, tuple) else x.array_shape.element_type.limits  # type: ignore[return-value]
+
+
+def ends(x: Instruction, of: Lookup = seen) -> Interval | None:
+    """Bounds of an array's elements but NaN, of floats as places in their order, if known."""
+    if is_discrete(x):
+        return bounds(x, of)
+    found = of(x)
+    return order(found) if isinstance(found, int) else None
+
+
+def may_be_nan(x: Instruction, of: Lookup = seen) -> bool:
+    """True if an element of an array may be NaN, as far as is known."""
+    found = of(x)
+    return not is_discrete(x) and not (isinstance(found, int) and not found & NAN)
+
+
+def is_unsigned(x: Instruction, of: Lookup = seen) -> bool:
+    """True if every element of an array is NaN or has no sign, so is not -0.0 either."""
+    found = of(x)
+    if isinstance(found, int):
+        return not found & SIGNED
+    return is_discrete(x) and bounds(x, of)[0] >= 0
+
+
+def is_never_minus_zero(x: Instruction, of: Lookup = seen) -> bool:
+    """True if no element of an array of floats is -0.0."""
+    found = of(x)
+    return isinstance(found, int) and not found & MINUS_ZERO
+
+
+def is_discrete(x: Instruction) -> bool:
+    """True for arrays of integers and preds."""
+    return isinstance(x.shape, Shape) and x.shape.element_type.kind in _DISCRETE
+
+
+_DISCRETE = frozenset({"signed", "unsigned", "pred"})
+# How many of the operands are moved, the others being indices; None for all.
+_MOVED = {
+    **dict.fromkeys(("broadcast", "copy", "dynamic-slice", "gather", "reshape", "reverse", "slice",
+                     "transpose"), 1),
+    "concatenate": None, "dynamic-update-slice": 2, "pad": 2,
+}  # fmt: skip
+
+
+def range_of(x: Instruction, of: Lookup) -> Range:
+    """The range of an instruction's value, from those of its operands."""
+    opcode, shape = x.opcode, x.shape
+    if opcode == "tuple":
+        return Tuple(map(of, x.operands))
+    if opcode == "get-tuple-element":
+        whole = of(x.operands[0])
+        return whole[x["index"]] if isinstance(whole, Tuple) else None
+    if not isinstance(shape, Shape) or not shape.size or shape.element_type.is_complex:
+        return None
+    if opcode in _MOVED:
+        return joined(of(o) for o in x.operands[: _MOVED[opcode]])
     if opcode == "constant":
-        array = x["literal"].array
-        return (int(array.min()), int(array.max())) if 0 < array.size <= 64 else None
+        return (
+            span(x["literal"].array, shape.element_type) if shape.size <= _MOST_LOOKED_AT else None
+        )
     if opcode == "iota":
-        return 0, max(shape.dims[x["iota_dimension"]] - 1, 0)
-    if opcode in _MOVES:
-        moved = [bounds(o, depth - 1) for o in x.operands[: _MOVED.get(opcode, 1)]]
-        return min(low for low, _ in moved), max(high for _, high in moved)
-    combine = _COMBINED.get(opcode)
-    if combine is None or not all(isinstance(o.shape, Shape) for o in x.operands):
+        return _converted((0, shape.dims[x["iota_dimension"]] - 1), S64, shape.element_type)
+    if opcode == "select":
+        return _selected(x, of)
+    if opcode == "reduce" and len(x.operands) == 2:
+        return _reduced(x, of)
+    if opcode == "convert":
+        operand = x.operands[0]
+        return _converted(of(operand), operand.array_shape.element_type, shape.element_type)
+    return _computed(x, of)
+
+
+def joined(several: Iterable[Range]) -> Range:
+    """What holds for all of some values."""
+    found, *others = several
+    for other in others:
+        if found is None or other is None:
+            return None
+        if isinstance(found, int):
+            found |= other  # type: ignore[operator]
+        elif isinstance(found, Tuple):
+            found = Tuple(joined(pair) for pair in zip(found, other))  # type: ignore[arg-type]
+        else:
+            found = min(found[0], other[0]), max(found[1], other[1])  # type: ignore[index]
+    return found
+
+
+def _selected(x: Instruction, of: Lookup) -> Range:
+    test, on_true, on_false = x.operands
+    low, high = bounds(test, of)
+    if low == high:
+        return of(on_true if low else on_false)
+    return joined([of(on_true), of(on_false)])
+
+
+def _converted(known: Range, source: ElementType, to: ElementType) -> Range:
+    if source.is_complex:
         return None
-    operands = x.operands[1:] if opcode == "select" else x.operands
-    kinds = {o.array_shape.element_type.kind for o in operands}
-    if not kinds <= {"signed", "unsigned", "pred"}:
+    if source.is_float or to.is_float:
+        given = _whole(source) if known is None else known
+        return outcome("convert", NO_ATTRIBUTES, to, ((source, given),), False)  # type: ignore[arg-type]
+    return _within(known, to)  # type: ignore[arg-type]
+
+
+def _whole(element_type: ElementType) -> Interval | Classes:
+    return ALL if element_type.is_float else element_type.limits
+
+
+def _within(found: Interval | None, element_type: ElementType) -> Interval | None:
+    """An interval of integers before they wrap around; None if some do."""
+    low, high = element_type.limits
+    return found if found and low <= found[0] and found[1] <= high else None
+
+
+Given = tuple[ElementType, Range]
+
+
+def _computed(x: Instruction, of: Lookup) -> Range:
+    """The range of what an elementwise operation makes."""
+    if x.opcode not in _RULES and x.opcode not in SAMPLED:
         return None
-    return combine(*(bounds(o, depth - 1) for o in operands))
+    types = [o.array_shape.element_type for o in x.operands]
+    if any(t.is_complex for t in types) or x.attributes.get("type") == "TOTALORDER":
+        return None  # that order is of NaNs, too, by their bits
+    alike = len(set(x.operands)) == 1 < len(x.operands)
+    return _combined(x, [_given(t, of(o)) for t, o in zip(types, x.operands)], alike)
 
 
-def _corners(a: Bounds, b: Bounds) -> Bounds:
-    products = [m * n for m in a for n in b]
-    return min(products), max(products)
+def _given(element_type: ElementType, known: Range) -> Given:
+    return element_type, _whole(element_type) if known is None else known
 
 
-def _remainder(a: Bounds, b: Bounds) -> Bounds | None:
-    if b[0] <= 0:
-        return None  # the remainder by zero is the dividend
-    most = b[1] - 1
-    low, high = (0 if a[0] >= 0 else -most), (0 if a[1] <= 0 else most)
-    return max(low, min(a[0], 0)), min(high, max(a[1], 0))
+def _combined(x: Instruction, given: Sequence[Given], alike: bool = False) -> Range:
+    """What an operation makes of arrays of these types and ranges."""
+    to = x.array_shape.element_type
+    if to.is_float or any(element_type.is_float for element_type, _ in given):
+        sampled = x.opcode in SAMPLED
+        return outcome(x.opcode, x.attributes, to, tuple(given), alike) if sampled else None  # type: ignore[arg-type]
+    rule = _RULES.get(x.opcode)
+    return _within(rule(x, [known for _, known in given]), to) if rule else None  # type: ignore[misc]
 
 
-def _mask(a: Bounds, b: Bounds) -> Bounds | None:
+def _reduced(x: Instruction, of: Lookup) -> Range:
+    """The range of what a reduction gives, in whatever order it combines the elements."""
+    to, body = x.array_shape.element_type, x["to_apply"].root
+    if to.is_complex or reducer(x["to_apply"]) is None:
+        return None
+    value, init = (_given(to, of(o))[1] for o in x.operands)
+    if not x.operands[0].array_shape.size:
+        return init
+    several = _closed(body, value)
+    if several is None:
+        return None
+    return _closed(body, _combined(body, [(to, init), (to, several)]), several)
+
+
+def _closed(body: Instruction, found: Range, other: Range = None) -> Range:
+    """What holds for some values and all that they make, again and again, with one another.
+
+    Args:
+        other: what they are combined with instead.
+    """
+    to = body.array_shape.element_type
+    for _ in range(_MOST_ROUNDS):
+        made = _combined(body, [(to, found), (to, found if other is None else other)])
+        if found is None or made is None:
+            return None
+        wider = joined([found, made])
+        if wider == found:
+            return found
+        found = wider
+    return None
+
+
+Rule = Callable[[Instruction, Sequence[Interval]], Interval | None]
+
+
+def _ends(function: Callable[[int, int], int]) -> Rule:
+    """The rule of an operation whose extremes are where its operands' are."""
+
+    def rule(_: Instruction, given: Sequence[Interval]) -> Interval:
+        values = [function(a, b) for a in given[0] for b in given[1]]
+        return min(values), max(values)
+
+    return rule
+
+
+def _absolute(_: Instruction, given: Sequence[Interval]) -> Interval:
+    low, high = given[0]
+    return max(low, -high, 0), max(high, -low)
+
+
+def _clamped(_: Instruction, given: Sequence[Interval]) -> Interval:
+    # An element is min(max(x, low), high), and each is monotonous in all three.
+    least, most = (min(max(x, low), high) for low, x, high in zip(*given))
+    return least, most
+
+
+def _compared(x: Instruction, given: Sequence[Interval]) -> Interval:
+    (a, b), (c, d) = given
+    apart = b < c or d < a
+    same = a == b == c == d
+    true, false = {
+        "LT": (b < c, a >= d), "LE": (b <= c, a > d), "GT": (a > d, b <= c),
+        "GE": (a >= d, b < c), "EQ": (same, apart), "NE": (apart, same),
+    }[x["direction"]]  # fmt: skip
+    return int(true), int(not false)
+
+
+def _inverted(x: Instruction, given: Sequence[Interval]) -> Interval:
+    least, most = x.array_shape.element_type.limits
+    return least + most - given[0][1], least + most - given[0][0]
+
+
+def _masked(_: Instruction, given: Sequence[Interval]) -> Interval | None:
     """Of bits that two values have in common."""
-    limits = [high for low, high in (a, b) if low >= 0]
-    return (0, min(limits)) if limits else None
+    (a, b), (c, d) = given
+    if a >= 0 and c >= 0 and b <= 1 and d <= 1:
+        return a & c, b & d
+    highs = [high for low, high in given if low >= 0]
+    return (0, min(highs)) if highs else None
 
 
-def _divide(a: Bounds, b: Bounds) -> Bounds | None:
-    return (a[0] // b[1], a[1] // b[0]) if a[0] >= 0 and b[0] > 0 else None
+def _united(_: Instruction, given: Sequence[Interval]) -> Interval | None:
+    """Of bits that one of two values has: no more of them than the longer, no smaller than any."""
+    (a, b), (c, d) = given
+    return (max(a, c), (1 << max(b, d).bit_length()) - 1) if a >= 0 and c >= 0 else None
 
 
-def _shift_right(a: Bounds, b: Bounds) -> Bounds | None:
-    return (0, a[1] >> min(b[0], 64)) if a[0] >= 0 and b[0] >= 0 else None
+def _remainder(_: Instruction, given: Sequence[Interval]) -> Interval | None:
+    (low, high), (least, most) = given
+    if least <= 0:
+        return None  # the remainder by zero is the dividend
+    if low >= 0 and high < least:
+        return low, high
+    return max(min(low, 0), 1 - most), min(max(high, 0), most - 1)
 
 
-def _both(function):
-    return lambda a, b: (function(a[0], b[0]), function(a[1], b[1]))
+def _quotient(_: Instruction, given: Sequence[Interval]) -> Interval | None:
+    (low, high), (least, most) = given
+    return (low // most, high // least) if least > 0 and low >= 0 else None
 
 
-_COMBINED = {
-    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
-    "subtract": lambda a, b: (a[0] - b[1], a[1] - b[0]),
-    "multiply": _corners,
-    "maximum": _both(max),
-    "minimum": _both(min),
-    "clamp": lambda low, a, high: (
-        min(max(a[0], low[0]), high[0]),
-        min(max(a[1], low[1]), high[1]),
-    ),
-    "select": lambda a, b: (min(a[0], b[0]), max(a[1], b[1])),
-    "convert": lambda a: a,
-    "remainder": _remainder,
-    "and": _mask,
-    "divide": _divide,
-    "shift-right-logical": _shift_right,
-    "shift-right-arithmetic": _shift_right,
+def _shifted_right(x: Instruction, given: Sequence[Interval]) -> Interval | None:
+    (low, high), (least, _) = given
+    bits = x.array_shape.element_type.bits
+    if low < 0 or least < 0 or (high >> bits - 1 and x.opcode == "shift-right-arithmetic"):
+        return None  # of unsigned numbers, too, copies of the first bit follow it
+    return 0, high >> min(least, bits)
+
+
+# fmt: off
+_RULES: dict[str, Rule] = {
+    "add": _ends(lambda a, b: a + b), "subtract": _ends(lambda a, b: a - b),
+    "multiply": _ends(lambda a, b: a * b),
+    "maximum": _ends(max), "minimum": _ends(min), "clamp": _clamped,
+    "and": _masked, "or": _united, "not": _inverted,
+    "negate": lambda _, given: (-given[0][1], -given[0][0]), "abs": _absolute,
+    "compare": _compared, "remainder": _remainder, "divide": _quotient,
+    "shift-right-arithmetic": _shifted_right, "shift-right-logical": _shifted_right,
 }
-
-
-def is_unsigned(x: Instruction, depth: int = _DEPTH) -> bool:
-    """True if every element of an array of floats is NaN or has no sign, so is not -0.0 either."""
-    shape = x.shape
-    if not depth or not isinstance(shape, Shape):
-        return False
-    if shape.element_type.kind in ("signed", "unsigned", "pred"):
-        return bounds(x, depth)[0] >= 0
-    if not shape.element_type.is_float:
-        return False
-
-    def each(*operands: Instruction) -> bool:
-        return all(is_unsigned(o, depth - 1) for o in operands)
-
-    operands = x.operands
-    match x.opcode:
-        case "abs" | "exponential" | "logistic" | "cosh" | "iota":
-            return True
-        case "constant":
-            value = constant_value(x)
-            return value is not None and str(value.item())[0] != "-"
-        case "multiply" if operands[0] is operands[1]:
-            return True
-        case "add" | "multiply" | "divide" | "minimum" | "sqrt" | "rsqrt" | "convert":
-            return each(*operands)
-        case "maximum":
-            return each(operands[0]) or each(operands[1])
-        case "select":
-            return each(*operands[1:])
-        case "reduce" if len(operands) == 2:
-            return reducer(x["to_apply"]) in ("add", "maximum", "minimum", "multiply") and each(
-                *operands
-            )
-        case opcode if opcode in _MOVES:
-            return each(*operands[: _MOVED.get(opcode, 1)])
-    return False
-
-
-def is_never_minus_zero(x: Instruction, depth: int = _DEPTH) -> bool:
-    """True if no element of an array of floats is -0.0. A sum is only if every term is."""
-    if not depth:
-        return False
-    if is_unsigned(x, depth):
-        return True
-    operands = x.operands
-    match x.opcode:
-        case "constant":
-            value = constant_value(x)
-            return value is not None and str(value.item()) != "-0.0"
-        case "add":
-            return any(is_never_minus_zero(o, depth - 1) for o in operands)
-        case "reduce" if len(operands) == 2:
-            sums = reducer(x["to_apply"]) == "add"
-            return sums and is_never_minus_zero(operands[1], depth - 1)
-        case "convert":
-            return not operands[0].array_shape.element_type.is_float and not (
-                operands[0].array_shape.element_type.is_complex
-            )
-        case opcode if opcode in _MOVES:
-            moved = operands[: _MOVED.get(opcode, 1)]
-            return all(is_never_minus_zero(o, depth - 1) for o in moved)
-    return False
+# fmt: on

@@ -12,8 +12,6 @@ A block's words are computed at one place, joined to 64 bits, so that one loop m
 from collections.abc import Sequence
 from math import pi, prod
 
-import numpy as np
-
 from tfc.hlo import builder
 from tfc.hlo.builder import binary, convert, full, unary
 from tfc.hlo.ir import Instruction
@@ -217,7 +215,7 @@ def _scaled(number: Instruction, by: float) -> Instruction:
 
 def _unit(bits: Instruction, wide: ElementType) -> Instruction:
     """Numbers in [0, 1), all multiples of the distance between those next to 1."""
-    digits = np.finfo(wide.dtype).nmant + 1
+    digits = wide.float_limits.nmant + 1
     return _scaled(convert(_right(bits, wide.bits - digits), wide), 2.0**-digits)
 
 

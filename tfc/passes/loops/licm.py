@@ -42,13 +42,13 @@ _KEPT = frozenset({"add-dependency", "domain", "opt-barrier"})  # which are ther
 
 
 @dataclass(frozen=True)
-class Invariants:
+class Licm:
     """Compute before a loop what its iterations have in common.
 
     max_bytes: the most memory that a value may take beyond that of what it is made of.
     """
 
-    name: ClassVar[str] = "invariants"
+    name: ClassVar[str] = "licm"
     max_bytes: int = 1 << 24
 
     def __call__(self, module: Module) -> Module:

@@ -19,14 +19,9 @@ SHIFTS = ("left", "right-arithmetic", "right-logical")
 
 
 def _all_ones(element_type: ElementType) -> int | bool | None:
-    match element_type.kind:
-        case "pred":
-            return True
-        case "signed":
-            return -1
-        case "unsigned":
-            return 2**element_type.bits - 1
-    return None
+    if element_type.kind == "pred":
+        return True
+    return element_type.wrapped(-1) if element_type.is_integer else None
 
 
 def _zero_bits(element_type: ElementType) -> int | bool | None:
@@ -39,11 +34,8 @@ def _bound(element_type: ElementType, sign: int) -> float | int | bool | None:
     match element_type.kind:
         case "pred":
             return sign > 0
-        case "signed":
-            half = 2 ** (element_type.bits - 1)
-            return half - 1 if sign > 0 else -half
-        case "unsigned":
-            return 2**element_type.bits - 1 if sign > 0 else 0
+        case "signed" | "unsigned":
+            return element_type.limits[sign > 0]
         case "float":
             infinity: Any = np.asarray(sign * np.inf).astype(element_type.dtype)
             return sign * float("inf") if np.isinf(infinity.astype(np.float64)) else None

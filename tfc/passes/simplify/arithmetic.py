@@ -3,6 +3,7 @@
 A rule goes one way, to code that is no worse; constants go right.
 """
 
+from tfc.hlo.ops.elementwise.selection import MIRRORED
 from tfc.passes.rewriting.equations import (
     DISCRETE,
     FLOAT,
@@ -28,7 +29,6 @@ from tfc.passes.rewriting.equations import (
 from tfc.passes.rewriting.patterns import Rule, literal, op
 from tfc.passes.simplify.arithmetic_constants import WITH_CONSTANTS
 
-_DIRECTIONS = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
 _OPPOSITE = {"LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
 _ROUNDINGS = ("floor", "ceil", "round-nearest-even", "round-nearest-afz")
 
@@ -81,7 +81,7 @@ IDENTITIES: tuple[Rule, ...] = (
     *(Rule(op(even, -x),            op(even, x), FLOAT) for even in ("cosine", "cosh")),
     *(Rule(op(even, op("abs", x)),  op(even, x), FLOAT) for even in ("cosine", "cosh")),
     *(Rule(compare(direction, -x, -y), compare(flipped, x, y), FLOAT)
-      for direction, flipped in _DIRECTIONS.items()),
+      for direction, flipped in MIRRORED.items()),
     *(Rule(compare(direction, -x, -y), compare(direction, x, y), INTEGER)
       for direction in ("EQ", "NE")),
 

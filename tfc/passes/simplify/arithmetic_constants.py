@@ -7,6 +7,7 @@ Floats may round differently when constants meet, so most hold for integers only
 
 import numpy as np
 
+from tfc.hlo.ops.elementwise.selection import MIRRORED
 from tfc.passes.rewriting.equations import (
     DISCRETE,
     FLOAT,
@@ -31,7 +32,6 @@ from tfc.passes.rewriting.equations import (
 )
 from tfc.passes.rewriting.patterns import Bindings, Rule, computed, literal, op
 
-_FLIPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
 _NORMAL = {"f16": -14, "bf16": -126, "f32": -126, "f64": -1022}  # the least normal exponent
 
 
@@ -165,7 +165,7 @@ WITH_CONSTANTS: tuple[Rule, ...] = (
         Rule(compare(equal, x + y, y), compare(equal, x, 0), INTEGER),
     )),
     *(Rule(compare(direction, -x, c), compare(flipped, x, NEGATIVE), FLOAT)
-      for direction, flipped in _FLIPPED.items()),
+      for direction, flipped in MIRRORED.items() if direction not in ("EQ", "NE")),
     Rule(select(compare("EQ", x, c), c, x), x, DISCRETE),
     Rule(select(compare("NE", x, c), x, c), x, DISCRETE),
 

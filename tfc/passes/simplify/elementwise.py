@@ -10,13 +10,13 @@ import numpy as np
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import OPS
+from tfc.hlo.ops.elementwise.selection import MIRRORED
 from tfc.hlo.shape import PRED, ElementType, Shape
-from tfc.passes.analysis.value_ranges import bounds, is_never_minus_zero, is_unsigned, type_bounds
+from tfc.passes.analysis.value_ranges import is_never_minus_zero
 from tfc.passes.rewriting.patterns import COMMUTATIVE, Function, constant_value, same_bits
 from tfc.passes.rewriting.replacing import made, repeated, splat
+from tfc.passes.simplify.in_range import decided
 from tfc.passes.simplify.movement import same_shape
-
-_FLIPPED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
 
 
 def constant_of_splat(x: Instruction) -> Instruction | None:
@@ -42,7 +42,7 @@ def constant_goes_right(x: Instruction) -> Instruction | None:
         return None  # which of -0.0 and 0.0 is greater depends on the order
     if x.opcode != "compare":
         return x.with_(operands=(right, left))
-    flipped = x.attributes.with_(direction=_FLIPPED[x["direction"]])
+    flipped = x.attributes.with_(direction=MIRRORED[x["direction"]])
     return x.with_(operands=(right, left), attributes=flipped)
 
 
@@ -122,7 +122,7 @@ def convert_of_iota(x: Instruction) -> Instruction | None:
     if inner.opcode != "iota" or x.array_shape.element_type == PRED:
         return None
     dimension, source = inner["iota_dimension"], inner.array_shape.element_type
-    if not source.is_integer or inner.array_shape.dims[dimension] - 1 > type_bounds(source)[1]:
+    if not source.is_integer or inner.array_shape.dims[dimension] - 1 > source.limits[1]:
         return None
     if x.array_shape.element_type.is_complex:
         return None
@@ -190,67 +190,9 @@ def _narrowed(x: Instruction, narrow: ElementType) -> Instruction | None:
     )
 
 
-def compare_within_bounds(x: Instruction) -> Instruction | None:
-    """compare(iota(), 0), direction=LT --> false: what is known of integers decides"""
-    left, right = x.operands
-    if left.array_shape.element_type.kind not in ("signed", "unsigned", "pred"):
-        return None
-    (a, b), (c, d) = bounds(left), bounds(right)
-    match x["direction"]:
-        case "LT":
-            decided = True if b < c else False if a >= d else None
-        case "LE":
-            decided = True if b <= c else False if a > d else None
-        case "GT":
-            decided = True if a > d else False if b <= c else None
-        case "GE":
-            decided = True if a >= d else False if b < c else None
-        case "EQ":
-            decided = False if b < c or a > d else True if a == b == c == d else None
-        case _:
-            decided = True if b < c or a > d else False if a == b == c == d else None
-    return None if decided is None else builder.full(decided, x.array_shape)
-
-
-def limit_within_bounds(x: Instruction) -> Instruction | None:
-    """maximum(iota(), 0) --> iota(); likewise minimum and clamp of integers"""
-    element_type = x.array_shape.element_type
-    if not element_type.is_integer:
-        return None
-    if x.opcode == "clamp":
-        low, a, high = (bounds(o) for o in x.operands)
-        return x.operands[1] if low[1] <= a[0] and a[1] <= high[0] else None
-    (a, b), (c, d) = (bounds(o) for o in x.operands)
-    if x.opcode == "minimum":
-        a, b, c, d = -d, -c, -b, -a
-        return x.operands[1] if a >= d else x.operands[0] if c >= b else None
-    return x.operands[0] if a >= d else x.operands[1] if c >= b else None
-
-
-def remainder_within_bounds(x: Instruction) -> Instruction | None:
-    """remainder(s32[4] iota(), 7) --> iota(); divide(iota(), 7) --> 0"""
-    if not x.array_shape.element_type.is_integer:
-        return None
-    (low, high), (least, _) = (bounds(o) for o in x.operands)
-    if low < 0 or high >= least:
-        return None
-    return x.operands[0] if x.opcode == "remainder" else builder.full(0, x.array_shape)
-
-
-def abs_of_unsigned(x: Instruction) -> Instruction | None:
-    """abs(exponential(a)) --> exponential(a): what has no sign stays"""
-    operand = x.operands[0]
-    real = not operand.array_shape.element_type.is_complex
-    return operand if real and is_unsigned(operand) else None
-
-
-def maximum_of_unsigned(x: Instruction) -> Instruction | None:
-    """maximum(exponential(a), 0) --> exponential(a)"""
-    operand, other = x.operands
-    value: Any = constant_value(other)
-    if value is None or not x.array_shape.element_type.is_float or not value <= 0:
-        return None
-    return operand if is_unsigned(operand) else None
+def decided_by_range(x: Instruction) -> Instruction | None:
+    """compare(iota(), 0), direction=LT --> false; see in_range.py"""
+    return decided(x)
 
 
 def add_of_zero(x: Instruction) -> Instruction | None:
@@ -267,15 +209,12 @@ _BY_OPCODE: dict[str, tuple[Function, ...]] = {
     "convert": (same_shape, convert_of_convert, convert_to_itself, convert_of_iota),
     "bitcast-convert": (same_shape, bitcast_of_bitcast),
     "select": (select_of_one_and_zero,),
-    "compare": (constant_goes_right, compare_of_converts, compare_within_bounds),
-    "clamp": (limit_within_bounds,),
-    "remainder": (remainder_within_bounds,),
-    "divide": (remainder_within_bounds,),
-    "abs": (abs_of_unsigned,),
+    "compare": (constant_goes_right, compare_of_converts, decided_by_range),
+    **dict.fromkeys(("abs", "clamp", "divide", "remainder"), (decided_by_range,)),
     **dict.fromkeys(COMMUTATIVE, (constant_goes_right,)),
     "add": (constant_goes_right, add_of_zero),
-    "maximum": (constant_goes_right, limit_within_bounds, maximum_of_unsigned),
-    "minimum": (constant_goes_right, limit_within_bounds),
+    "maximum": (constant_goes_right, decided_by_range),
+    "minimum": (constant_goes_right, decided_by_range),
 }
 ELEMENTWISE: dict[str, tuple[Function, ...]] = {
     name: (

@@ -11,7 +11,7 @@ from tfc.hlo.evaluation.scalar_computations import over_arrays
 from tfc.hlo.ir import Instruction
 from tfc.hlo.ops.indexed import Windows, gather_windows, scatter_windows, window_sizes
 from tfc.hlo.shape import Shape
-from tfc.passes.analysis.value_ranges import bounds, type_bounds
+from tfc.passes.analysis.value_ranges import bounds
 from tfc.passes.rewriting.patterns import Function, constant_value
 from tfc.passes.rewriting.replacing import made, repeated, splat
 
@@ -234,7 +234,7 @@ def scatter_over_splat(x: Instruction) -> Instruction | None:
     windows, shape = scatter_windows(x), operand.array_shape
     over = _update_dims(windows, shape, update.array_shape)
     number_type = indices.array_shape.element_type
-    if over is None or max(shape.dims, default=0) > type_bounds(number_type)[1]:
+    if over is None or max(shape.dims, default=0) > number_type.limits[1]:
         return None
     spread = [d for d in over if shape.dims[d] != 1]
     part = builder.reshape(update, tuple(shape.dims[d] for d in spread))

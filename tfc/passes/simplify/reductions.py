@@ -16,7 +16,7 @@ from tfc.hlo.op import OPS
 from tfc.hlo.ops.movement import common_factors
 from tfc.hlo.ops.windows import window_of
 from tfc.hlo.shape import ElementType
-from tfc.passes.analysis.value_ranges import is_never_minus_zero, type_bounds
+from tfc.passes.analysis.value_ranges import is_never_minus_zero
 from tfc.passes.rewriting.patterns import Function, constant_value, same_bits
 from tfc.passes.rewriting.replacing import count, made, reducer, repeated
 
@@ -47,11 +47,11 @@ def neutral(opcode: str, element_type: ElementType) -> Any:
         case ("multiply", _):
             value = 1
         case ("and", _):
-            value = -1 if element_type.kind == "signed" else type_bounds(element_type)[1]
+            value = element_type.wrapped(-1)
         case ("maximum" | "minimum", "float"):
             value = -np.inf if opcode == "maximum" else np.inf
         case _:
-            value = type_bounds(element_type)[0 if opcode == "maximum" else 1]
+            value = element_type.limits[0 if opcode == "maximum" else 1]
     with np.errstate(all="ignore"):
         array: Any = np.asarray(value).astype(element_type.dtype)
     same = float(array) == value if element_type.is_float else True

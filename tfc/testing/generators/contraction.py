@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from hypothesis import strategies as st
 
@@ -73,8 +72,11 @@ def identity(reducer: str, element_type: ElementType) -> Instruction:
         case "and":
             value = True if element_type.kind == "pred" else -1
         case _:
-            limits: Any = (ml_dtypes.iinfo if element_type.is_integer else ml_dtypes.finfo)(dtype)
-            value = limits.min if reducer == "maximum" else limits.max
+            if element_type.is_float:
+                ends: Any = element_type.float_limits.min, element_type.float_limits.max
+            else:
+                ends = element_type.limits
+            value = ends[reducer != "maximum"]
             if element_type.is_float and element_type.bits > 8:
                 value = np.copysign(np.inf, value)
     return builder.constant(np.array(value).astype(dtype))

@@ -4,7 +4,8 @@ import numpy as np
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction
-from tfc.hlo.shape import PRED, S32, Shape
+from tfc.hlo.ops.elementwise.selection import COMPARISONS
+from tfc.hlo.shape import PRED, S32, ElementType, Shape
 from tfc.testing.generators.grower import ANY, Grower, generates
 from tfc.testing.generators.values import random_array
 
@@ -88,27 +89,45 @@ class _Body(Grower):
 def _goes_on(g: Grower, state: Instruction, depth: int) -> Computation:
     """A condition that is false after a few iterations, or earlier."""
     inside = _Body(g, state, depth)
-    count, limit, *_ = inside.pool
+    count, limit, counter, *_ = inside.pool
     few = builder.binary("minimum", limit, builder.constant(g.integer(0, 5), S32))
     test = builder.compare("LT", count, few)
+    if g.integer(0, 1):
+        end = _number(g, counter.array_shape.element_type)
+        counts = builder.compare(g.pick(list(COMPARISONS)), counter, end)
+        test = builder.binary("and", test, counts)
     if g.integer(0, 1):
         inside.grow(2)
         test = builder.binary("and", test, inside.scalar(PRED))
     return Computation.make("condition", [state], test)
 
 
+def _number(g: Grower, element_type: ElementType) -> Instruction:
+    """A small constant, or one that is nearly the least or greatest of an integer type."""
+    number = g.integer(-3, 6) + g.pick((0, 0, *element_type.limits))
+    return builder.constant(element_type.wrapped(number), element_type)
+
+
 @generates("while")
 def _while(g: Grower) -> Instruction:
-    """A loop over a counter, a limit and some values, each of which becomes any of its shape."""
+    """A loop over two counters, a limit and some values, which become any of their shape.
+
+    The first counter bounds the iterations; the other may wrap around.
+    """
     depth = g.depth + 1 if isinstance(g, _Body) else 0
-    values = [g.scalar(S32), *(g.operand(ANY) for _ in range(g.integer(1, 4)))]
+    start = _number(g, g.pick([t for t in g.element_types if t.is_integer] or [S32]))
+    values = [g.scalar(S32), start, *(g.operand(ANY) for _ in range(g.integer(1, 4)))]
     init = builder.instruction("tuple", [builder.constant(0, S32), *values])
     state = builder.parameter(0, init.shape, "state")
     inside = _Body(g, state, depth)
-    count, *_ = inside.pool
+    count, limit, counter, *_ = inside.pool
     inside.grow(5)
     step = builder.binary("add", count, builder.constant(1, S32))
-    results = [step, *(inside.like(v.array_shape) for v in values)]
+    counted = builder.binary(
+        g.pick(["add", "subtract"]), counter, _number(g, start.array_shape.element_type)
+    )
+    results = [step, g.pick([limit, inside.like(limit.array_shape)]), counted]
+    results += [inside.like(v.array_shape) for v in values[2:]]
     body = Computation.make("body", [state], builder.instruction("tuple", results))
     test = _goes_on(g, builder.parameter(0, init.shape, "state"), depth)
     loop = g.add(builder.instruction("while", [init], condition=test, body=body))

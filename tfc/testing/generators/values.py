@@ -30,7 +30,10 @@ def shapes(
 
 
 def random_array(shape: Shape, rng: np.random.Generator, kind: str = "normal") -> np.ndarray:
-    """Values for a shape: "normal" floats, "whole" numbers in -4..4, or "special" mixed in."""
+    """Values for a shape: "normal" floats, "whole" numbers in -4..4, or "special" mixed in.
+
+    Integers are whole numbers; the special ones are the least and greatest of their type.
+    """
     element_type, dims = shape.element_type, shape.dims
     if element_type.kind == "pred":
         return rng.integers(0, 2, dims).astype(bool)
@@ -39,7 +42,13 @@ def random_array(shape: Shape, rng: np.random.Generator, kind: str = "normal") -
         return join(random_array(part, rng, kind), random_array(part, rng, kind))
     low = 0 if element_type.kind == "unsigned" else -4
     if element_type.is_integer or kind == "whole":
-        return rng.integers(low, 5, dims).astype(element_type.dtype)
+        values = rng.integers(low, 5, dims).astype(element_type.dtype)
+        if kind == "special" and element_type.is_integer:
+            least, most = element_type.limits
+            several = (least, least + 1, most - 1, most)
+            ends = np.stack([np.array(end).astype(element_type.dtype) for end in several])
+            values = np.where(rng.random(dims) < 0.3, rng.choice(ends, dims), values)
+        return values
     values = rng.normal(size=dims)
     if kind == "special":
         values = np.where(rng.random(dims) < 0.4, rng.choice(_SPECIAL, dims), values)

@@ -30,15 +30,9 @@ def emit_convert(instruction: Instruction, x: Scalar) -> Scalar:
     return saturating_convert(widened(x), to)
 
 
-def limits(element_type: ElementType) -> tuple[int, int]:
-    """The least and the greatest value of an integer type."""
-    low = 0 if element_type.kind == "unsigned" else -(1 << (element_type.bits - 1))
-    return low, (1 << element_type.bits) - 1 + low
-
-
 def saturating_convert(x: Scalar, to: ElementType) -> Scalar:
     """A float as an integer: toward zero, the nearest bound beyond the range, 0 for NaN."""
-    low, high = limits(to)
+    low, high = to.limits
     # high + 1 is a power of two, so exact as a float; values from there on saturate.
     above, below = x >= float(high + 1), x <= float(low)
     inside = convert(select(above | below | x.ne(x), 0.0, x), to)

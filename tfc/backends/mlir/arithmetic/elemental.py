@@ -15,7 +15,6 @@ from tfc.backends.mlir.arithmetic.conversions import (
     emit_convert,
     emit_reduce_precision,
     emit_stochastic_convert,
-    limits,
     widened,
 )
 from tfc.backends.mlir.arithmetic.value import (
@@ -145,8 +144,7 @@ def _guarded_division(divide: Callable[[Scalar, Scalar], Scalar], by_zero, on_ov
         zero = y.eq(0)
         if x.element_type.kind == "unsigned":
             return select(zero, by_zero(x), divide(x, select(zero, 1, y)))
-        lowest = -(1 << (x.element_type.bits - 1))
-        overflow = x.eq(lowest) & y.eq(-1)
+        overflow = x.eq(x.element_type.limits[0]) & y.eq(-1)
         safe = divide(x, select(zero | overflow, 1, y))
         return select(zero, by_zero(x), select(overflow, on_overflow(x), safe))
 
@@ -204,7 +202,7 @@ def total_order(x: Scalar) -> Scalar:
     if x.element_type.bits == 8:  # the NaN of some formats has the pattern of -0
         x = widened(x)
     bits = bitcast(x, ELEMENT_TYPES[f"s{x.element_type.bits}"])
-    return select(bits < 0, bits ^ limits(bits.element_type)[1], bits)
+    return select(bits < 0, bits ^ bits.element_type.limits[1], bits)
 
 
 def _compare(instruction: Instruction, x: Scalar, y: Scalar) -> Scalar:

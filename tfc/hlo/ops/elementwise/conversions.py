@@ -8,7 +8,6 @@ element, lowest bits first. What is denormal after its exponent was reduced is a
 
 from collections.abc import Sequence
 
-import ml_dtypes
 import numpy as np
 
 from tfc.hlo.evaluation import complex_values
@@ -69,8 +68,7 @@ def convert_array(value: Array, to: ElementType) -> Array:
         if to.kind == "pred":
             return value != 0
         if to.is_integer and source.is_float:
-            limits = ml_dtypes.iinfo(to.dtype)
-            low, high = int(limits.min), int(limits.max)
+            low, high = to.limits
             wide = np.trunc(np.nan_to_num(value, nan=0.0))
             # float(high) may round up to a power of two that does not fit: compare, then replace.
             inside = np.where((wide > low) & (wide < float(high)), wide, 0).astype(to.dtype)
@@ -139,7 +137,7 @@ def _infer_reduce_precision(shapes: Sequence[AnyShape], a: Attributes, _: AnySha
 
 def _evaluate_reduce_precision(x: Instruction, values: Sequence[Value], _: Call) -> Array:
     result, kept = x.array_shape.element_type, x["exponent_bits"]
-    limits = ml_dtypes.finfo(result.dtype)
+    limits = result.float_limits
     digits = min(x["mantissa_bits"], limits.nmant)
     with np.errstate(all="ignore"):
         value = widened(values[0])
@@ -178,14 +176,14 @@ def _infer_stochastic(shapes: Sequence[AnyShape], _: Attributes, stated: AnyShap
 def _evaluate_stochastic(x: Instruction, values: Sequence[Value], _: Call) -> Array:
     """Down to an integer, or up with the probability that the fraction is."""
     operand, noise, to = widened(values[0]), values[1], x.array_shape.element_type
-    limits = ml_dtypes.iinfo(to.dtype)
+    low, high = to.limits
     with np.errstate(all="ignore"):
         size = np.abs(operand)
         whole = np.floor(size)
         chance = np.ldexp(size - whole, 8 * noise.itemsize)
         up = noise < convert_array(chance, element_type_of(noise.dtype))
         rounded = np.copysign(whole + up, operand)
-        return convert_array(np.clip(rounded, float(limits.min), float(limits.max)), to)
+        return convert_array(np.clip(rounded, float(low), float(high)), to)
 
 
 _BITS = tuple(Attribute(f"{part}_bits", "int") for part in ("exponent", "mantissa"))

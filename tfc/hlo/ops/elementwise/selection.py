@@ -31,6 +31,7 @@ COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
     "LE": np.less_equal,
     "LT": np.less,
 }
+MIRRORED = {"EQ": "EQ", "NE": "NE", "GE": "LE", "GT": "LT", "LE": "GE", "LT": "GT"}
 COMPARISON_TYPES = {
     "pred": "UNSIGNED",
     "unsigned": "UNSIGNED",
