@@ -4,7 +4,7 @@ the lines of a computation, and what its root becomes (None: nothing). test_func
 
 # fmt: off
 EXAMPLES: list[tuple[str, str, str | None]] = [
-    ("dynamic_slice_of_all",
+    ("same_shape",
      "ROOT b = f32[2,6] dynamic-slice(A, I, I), dynamic_slice_sizes={2,6}",
      "A"),
     ("dynamic_slice_at_constants",

@@ -14,6 +14,7 @@ from tfc.hlo.shape import Shape
 from tfc.passes.analysis.value_ranges import bounds
 from tfc.passes.rewriting.patterns import Function, constant_value
 from tfc.passes.rewriting.replacing import made, repeated, splat
+from tfc.passes.simplify.movement import same_shape
 
 
 def constant_starts(starts: Sequence[Instruction], rank: int) -> list[int] | None:
@@ -29,11 +30,6 @@ def constant_starts(starts: Sequence[Instruction], rank: int) -> list[int] | Non
 
 def _clamped(starts: Sequence[int], dims: Sequence[int], sizes: Sequence[int]) -> list[int]:
     return [min(max(s, 0), n - size) for s, n, size in zip(starts, dims, sizes)]
-
-
-def dynamic_slice_of_all(x: Instruction) -> Instruction | None:
-    """f32[4] dynamic-slice(f32[4] a, i), sizes={4} --> a: clamped, every start is 0"""
-    return x.operands[0] if x.operands[0].shape == x.shape else None
 
 
 def dynamic_slice_at_constants(x: Instruction) -> Instruction | None:
@@ -283,7 +279,7 @@ def sort_of_single(x: Instruction) -> Instruction | None:
 
 INDEXED: dict[str, tuple[Function, ...]] = {
     "dynamic-slice": (
-        dynamic_slice_of_all,
+        same_shape,
         dynamic_slice_at_constants,
         dynamic_slice_of_splat,
         dynamic_slice_of_broadcast,

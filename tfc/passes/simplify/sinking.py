@@ -23,26 +23,13 @@ from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, map_co
 from tfc.hlo.op import OPS
 from tfc.hlo.ops.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.shape import ElementType, Shape
-from tfc.passes.rewriting.patterns import Function
 from tfc.passes.rewriting.replacing import made
 from tfc.passes.simplify.elementwise import widens
-from tfc.passes.simplify.movement import (
-    iota_moved,
-    movement_of_splat,
-    reshape_of_broadcast,
-    reshape_of_reshape,
-    same_shape,
-    transpose_in_place,
-    transpose_of_broadcast,
-    transpose_of_transpose,
-)
+from tfc.passes.simplify.movement import chain_of, shorter_chain, shortest_chain
+from tfc.passes.simplify.movement_chains import FREE
 
 _MOVERS = ("reshape", "transpose")
 _CARRIES_WIDER = frozenset({"reshape", "transpose", "reverse", "slice", "dynamic-slice", "gather"})
-_MERGES: dict[str, tuple[Function, ...]] = {
-    "reshape": (same_shape, reshape_of_reshape),
-    "transpose": (transpose_of_transpose, transpose_in_place),
-}
 _MOST_MOVED = 1 << 12  # elements of a constant that is moved when compiling
 _LEAST_CUT = 4  # how much smaller a slice of a dot is, to be worth copying parts of its operands
 
@@ -109,11 +96,12 @@ def _once(x: Instruction, single: Single, counts: Counter[str]) -> Instruction |
 
 
 def _merged(x: Instruction) -> Instruction:
-    """Two reshapes or transposes that met as one, or as none."""
-    for merge in _MERGES.get(x.opcode, ()):
-        merged = merge(x)
-        if merged is not None and merged.shape == x.shape:
-            return _merged(merged)
+    """Movements that met, as few as they can be."""
+    while x.opcode in _MOVERS:
+        merged = shorter_chain(x)
+        if merged is None or merged.shape != x.shape:
+            break
+        x = merged
     return x
 
 
@@ -164,8 +152,11 @@ def _freely(x: Instruction) -> Instruction | None:
     operand = x.operands[0]
     if operand.opcode == "constant" and operand.array_shape.size <= _MOST_MOVED:
         return x  # folded when compiling
-    merge = reshape_of_broadcast if x.opcode == "reshape" else transpose_of_broadcast
-    return movement_of_splat(x) or iota_moved(x) or merge(x)
+    shorter = shortest_chain(x)
+    if shorter is None or not FREE.issuperset(s.opcode for s in shorter[0]):
+        return None
+    free = chain_of(x, *shorter)
+    return None if shorter[0] and free.opcode == "reshape" else free
 
 
 def sink_movement(x: Instruction, single: Single) -> Instruction | None:
@@ -210,26 +201,13 @@ def raise_movement(x: Instruction, single: Single) -> Instruction | None:
             operands.append(operand)
             continue
         moved = _moved(operand, x)
-        source = _cancelled(moved)
-        if source is not None:
-            fewer += single(operand)
-        free = source or _freely(moved)
+        free = _freely(moved)
+        fewer += free is not None and operand.opcode in _MOVERS and single(operand)
         more += free is None
         operands.append(free or moved)
     if more >= fewer or not any(o.opcode in _MOVERS for o in inner.operands):
         return None
     return inner.with_(operands=tuple(operands), shape=Shape(_type(x), x.array_shape.dims))
-
-
-def _cancelled(x: Instruction) -> Instruction | None:
-    """The array of which two movements in a row make itself, or None."""
-    if x.opcode not in _MOVERS or x.operands[0].opcode != x.opcode:
-        return None
-    source = x.operands[0].operands[0]
-    if x.opcode == "reshape":
-        return source if source.shape == x.shape else None
-    order = [x.operands[0]["dimensions"][d] for d in x["dimensions"]]
-    return source if order == sorted(order) else None
 
 
 def sink_convert(x: Instruction, single: Single) -> Instruction | None:

@@ -7,56 +7,18 @@ from itertools import pairwise
 from tfc.hlo.ir import Instruction
 from tfc.passes.rewriting.patterns import Function, constant_value, same_bits
 from tfc.passes.rewriting.replacing import MOST_PARTS, made, repeated, splat
-from tfc.passes.simplify.movement import movement_of_splat, same_shape
 
 Bounds = tuple[int, int, int]
 
 
-def slice_of_slice(x: Instruction) -> Instruction | None:
-    """slice(slice(a, [2:10:2]), [1:3]) --> slice(a, [4:7:2])"""
-    inner = x.operands[0]
-    if inner.opcode != "slice" or not x.array_shape.size:
-        return None
-    bounds = tuple(
-        (first + start * step, first + (limit - 1) * step + 1, step * stride)
-        for (first, _, step), (start, limit, stride) in zip(inner["slice"], x["slice"])
-    )
-    return made(x, "slice", inner.operands, slice=bounds)
-
-
-def slice_of_concatenate(x: Instruction) -> Instruction | None:
-    """slice(concatenate(f32[2] a, f32[3] b), [2:4]) --> slice(b, [0:2])"""
-    inner = x.operands[0]
-    if inner.opcode != "concatenate" or not x.array_shape.size:
-        return None
-    (dimension,) = inner["dimensions"]
-    start, limit, stride = x["slice"][dimension]
-    begin = 0
-    for operand in inner.operands:
-        end = begin + operand.array_shape.dims[dimension]
-        if begin <= start and limit <= end:
-            bounds = list(x["slice"])
-            bounds[dimension] = (start - begin, limit - begin, stride)
-            return made(x, "slice", [operand], slice=tuple(bounds))
-        begin = end
-    return None
-
-
-def pad_by_nothing(x: Instruction) -> Instruction | None:
-    """pad(a, v, 0_0x0_0) --> a"""
-    return x.operands[0] if all(p == (0, 0, 0) for p in x["padding"]) else None
-
-
 def concatenate_of_parts(x: Instruction) -> Instruction | None:
-    """concatenate(a) --> a; concatenate(a, f32[0] e, concatenate(b, c)) --> concatenate(a, b, c)"""
+    """concatenate(a, f32[0] e, concatenate(b, c)) --> concatenate(a, b, c)"""
     (dimension,) = x["dimensions"]
     parts: list[Instruction] = []
     for operand in x.operands:
         nested = operand.opcode == "concatenate" and operand["dimensions"] == x["dimensions"]
         candidates = operand.operands if nested else (operand,)
         parts.extend(p for p in candidates if p.array_shape.dims[dimension])
-    if len(parts) == 1:
-        return parts[0]
     if not parts or tuple(parts) == x.operands:
         return None
     if len(parts) > max(MOST_PARTS, len(x.operands)):
@@ -82,8 +44,6 @@ def slice_of_pad(x: Instruction) -> Instruction | None:
             return None
         bounds.append(found[0])
         padding.append(found[1])
-    if any(start >= limit for start, limit, _ in bounds):
-        return repeated(value, x.array_shape)
     part = made(x, "slice", [operand], slice=tuple(bounds))
     return made(x, "pad", [part, value], padding=tuple(padding))
 
@@ -91,40 +51,14 @@ def slice_of_pad(x: Instruction) -> Instruction | None:
 def _cut(
     n: int, low: int, high: int, start: int, limit: int, stride: int
 ) -> tuple[Bounds, Bounds] | None:
-    """(bounds of the array, padding) of a slice of n padded elements; None with strides into both.
-
-    Empty bounds if nothing of the array is left.
+    """(bounds of the array, padding) of a slice of n padded elements; None with strides into both,
+    and of padding alone, which is a repeated scalar.
     """
     first, last = max(start - low, 0), min(limit - low, n)
     before, after = max(low - start, 0), max(limit - low - n, 0)
-    if first >= last:
-        return (0, 0, 1), (0, 0, 0)
-    if stride > 1 and (before or after):
+    if first >= last or (stride > 1 and (before or after)):
         return None
     return (first, last, stride), (before, after, 0)
-
-
-def slice_of_broadcast(x: Instruction) -> Instruction | None:
-    """f32[1,2] slice(f32[4,3] broadcast(f32[3] a, {1}), [0:1], [1:3]) --> broadcast(slice(a))"""
-    inner = x.operands[0]
-    if inner.opcode != "broadcast":
-        return None
-    dimensions = inner.attributes.get("dimensions", ())
-    bounds = tuple(x["slice"][d] for d in dimensions)
-    part = made(x, "slice", inner.operands, slice=bounds)
-    if part.array_shape.dims == inner.operands[0].array_shape.dims:
-        part = inner.operands[0]
-    return made(x, "broadcast", [part], dimensions=dimensions)
-
-
-def slice_of_iota(x: Instruction) -> Instruction | None:
-    """f32[2,3] slice(f32[5,3] iota(), {0}, [0:2], [0:3]) --> f32[2,3] iota(), {0}"""
-    inner = x.operands[0]
-    if inner.opcode != "iota":
-        return None
-    start, _, stride = x["slice"][inner["iota_dimension"]]
-    same = start == 0 and stride == 1
-    return made(x, "iota", [], iota_dimension=inner["iota_dimension"]) if same else None
 
 
 def pad_that_cuts(x: Instruction) -> Instruction | None:
@@ -214,15 +148,7 @@ def _joined(left: Instruction, right: Instruction, dimension: int) -> tuple[Boun
 
 
 SLICES: dict[str, tuple[Function, ...]] = {
-    "slice": (
-        same_shape,
-        slice_of_slice,
-        slice_of_concatenate,
-        movement_of_splat,
-        slice_of_pad,
-        slice_of_broadcast,
-        slice_of_iota,
-    ),
-    "pad": (pad_by_nothing, pad_of_splat, pad_that_cuts, pad_of_pad),
+    "slice": (slice_of_pad,),
+    "pad": (pad_of_splat, pad_that_cuts, pad_of_pad),
     "concatenate": (concatenate_of_parts, concatenate_of_splats, concatenate_of_neighbours),
 }
