@@ -5,9 +5,9 @@ import ctypes
 import pytest
 
 from tfc.backends.llvm import parts
-from tfc.backends.llvm.compilation import ObjectMaker, load_objects
+from tfc.backends.llvm.compilation import CodeMaker, load_objects
 from tfc.backends.llvm.effort import Effort, effort_for
-from tfc.backends.llvm.parts import Part, split_ir
+from tfc.backends.llvm.parts import Part, emit_object, split_ir
 from tfc.backends.target import Target
 from tfc.errors import InternalError
 
@@ -42,7 +42,7 @@ attributes #0 = { noinline }
 
 
 def objects_of(text: str) -> list[bytes]:
-    with ObjectMaker(Target.host()) as maker:
+    with CodeMaker(Target.host(), emit_object) as maker:
         return maker.finish(text)
 
 
@@ -101,14 +101,14 @@ def test_every_effort_makes_code_that_does_the_same(
 def test_parts_may_be_started_before_the_last_is_known() -> None:
     head, rest = TEXT[: TEXT.index("define i32 @entry")], TEXT[TEXT.index("define i32 @entry") :]
     declared = 'declare i32 @"odd name"(i32)\ndeclare i32 @twice(i32)\n'
-    with ObjectMaker(Target.host()) as maker:
+    with CodeMaker(Target.host(), emit_object) as maker:
         maker.start(head + "attributes #0 = { noinline }")
         code = load_objects(maker.finish(declared + rest), Target.host())
     assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(code.address("entry"))(10) == 54
 
 
 def test_a_part_that_is_wrong_fails_at_the_end() -> None:
-    with ObjectMaker(Target.host()) as maker:
+    with CodeMaker(Target.host(), emit_object) as maker:
         maker.start(TEXT.replace("mul i32", "mull i32"))
         with pytest.raises(InternalError, match="mull i32"):
             maker.finish("define void @other() { ret void }")

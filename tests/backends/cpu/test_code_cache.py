@@ -46,7 +46,7 @@ def test_what_was_compiled_before_is_not_compiled_again(
         raise AssertionError("compiled again")
 
     with monkeypatch.context() as without:
-        without.setattr(compiler, "ObjectMaker", never)
+        without.setattr(compiler, "CodeMaker", never)
         again = tfc.compile(module())
     np.testing.assert_array_equal(again(X), expected)
     assert "define" in again.as_text("llvm")

@@ -206,7 +206,7 @@ def test_products_need_no_library_on_any_target(target: str, instruction: str):
     assembly = assembly_of(MatmulSpec.contiguous(F32, 70, 70, 70), Target.parse(target))
     assert instruction in assembly
     called = re.findall(r"^\s+(?:call|callq|bl)\s+(\S+)", assembly, re.MULTILINE)
-    assert all(name.startswith("product.") for name in called)  # parts of itself
+    assert all(name.startswith("tiles.") for name in called)  # parts of itself
 
 
 def test_the_tile_stays_in_registers():

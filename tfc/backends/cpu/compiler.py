@@ -21,12 +21,14 @@ from tfc.backends.cpu.sharing import scratch_bytes
 from tfc.backends.cpu.windows.pooling_gradients import is_pooling_gradient
 from tfc.backends.interfaces import Compiler, ObjectCode
 from tfc.backends.llvm.compilation import (
+    Code,
+    CodeMaker,
     CompiledModule,
-    ObjectMaker,
     compile_ir,
     lower_to_llvm,
     to_llvm_ir,
 )
+from tfc.backends.llvm.parts import emit_assembly, emit_ir, emit_object
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction, Module
@@ -116,20 +118,29 @@ class Compilation:
         return made
 
     def _made(self) -> MachineCode:
-        with ObjectMaker(self.target) as maker:
-            program = self.emit(lambda module: maker.start(_kernels(module)))
-            steps, clock = program.steps, self._clock(program)
-            data = program_data(self.name, steps, *self._counts)
-            objects = maker.finish(_kernels(program.module) + data)
-        runner = self._runner(steps.shared, clock)
+        program, objects = self._in_parts(emit_object)
+        runner = self._runner(program.steps.shared, self._clock(program))
         return MachineCode((*objects, runner), program.steps.shared, program.sites)
 
+    def text(self, stage: str) -> str:
+        """The modules of `machine_code` as "llvm", optimised, or as "asm", one after the other."""
+        program, parts = self._in_parts(emit_assembly if stage == "asm" else emit_ir)
+        shared, clock = program.steps.shared, self._clock(program)
+        runner = _compiled_runner(self.name, shared, self.target, clock)
+        return "\n".join([*parts, runner.llvm_ir if stage == "llvm" else runner.assembly])
+
+    def _in_parts(self, emit: Callable[[Any, Any], Code]) -> tuple[Program, list[Code]]:
+        """The program in the modules that this process runs, all but what runs the steps."""
+        with CodeMaker(self.target, emit) as maker:
+            program = self.emit(lambda module: maker.start(_kernels(module)))
+            data = program_data(self.name, program.steps, *self._counts)
+            return program, maker.finish(_kernels(program.module) + data)
+
     def _runner(self, shared: bool, clock: Clock | None) -> bytes:
-        """The object file of what runs the steps: less than any kernel runs, so as it is."""
+        """The object file of what runs the steps."""
         if clock is None:
             return _common_runner(self.name, shared, self.target)
-        text = common_runner(self.name, shared, clock)
-        return compile_ir(text, self.target, optimise=False).object_code
+        return _compiled_runner(self.name, shared, self.target, clock).object_code
 
     @property
     def _counts(self) -> tuple[int, int]:
@@ -232,4 +243,11 @@ def _kernels(module: Any) -> str:
 @cache
 def _common_runner(name: str, shared: bool, target: Target) -> bytes:
     """The object file of the code for every program of a name."""
-    return compile_ir(common_runner(name, shared), target, optimise=False).object_code
+    return _compiled_runner(name, shared, target, None).object_code
+
+
+def _compiled_runner(
+    name: str, shared: bool, target: Target, clock: Clock | None
+) -> CompiledModule:
+    """What runs the steps: it does less than any kernel, so it is made as it comes."""
+    return compile_ir(common_runner(name, shared, clock), target, optimise=False)

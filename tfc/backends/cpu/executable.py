@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from threading import Lock
 from typing import Any, Protocol
@@ -29,7 +28,7 @@ from tfc.backends.interfaces import (
     MemoryAnalysis,
     Nest,
 )
-from tfc.backends.llvm.compilation import CompiledModule, load_objects
+from tfc.backends.llvm.compilation import load_objects
 from tfc.backends.target import Target
 from tfc.errors import OutOfMemoryError
 from tfc.hlo.ir import Instruction, Module
@@ -95,8 +94,8 @@ class Compilation(Protocol):
         """The same with a clock around each kernel."""
         ...
 
-    def to_llvm(self, program: Program, constants: bytes | None) -> CompiledModule:
-        """Its LLVM IR and machine code, to be looked at."""
+    def text(self, stage: str) -> str:
+        """Its code as "llvm" or "asm", in the parts that this process runs."""
         ...
 
     def machine_code(self) -> "MachineCode":
@@ -245,19 +244,12 @@ class CpuExecutable(Executable):
         """The names that `as_text` knows."""
         return ("hlo", "optimized", "mlir", "llvm", "asm")
 
-    @cached_property
-    def _compiled(self) -> CompiledModule:
-        """The program in one piece, to be looked at."""
-        return self._compilation.to_llvm(self._compilation.emit(), None)
-
     def _text(self, stage: str) -> str:
         match stage:
             case "mlir":
                 return str(self._compilation.emit())
-            case "llvm":
-                return self._compiled.llvm_ir
-            case "asm":
-                return self._compiled.assembly
+            case "llvm" | "asm":
+                return self._compilation.text(stage)
             case _:
                 return str(self.hlo)
 

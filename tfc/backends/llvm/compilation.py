@@ -12,16 +12,16 @@ import itertools
 import re
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, cached_property
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import llvmlite.binding as llvmlite
 
 from tfc.backends.llvm.effort import Effort, codegen_level, pass_manager
 from tfc.backends.llvm.multiply_adds import expand_multiply_adds
-from tfc.backends.llvm.parts import Part, emit_object, run_passes, split_ir, visible
+from tfc.backends.llvm.parts import Part, run_passes, split_ir, visible
 from tfc.backends.llvm.text import hand_over
 from tfc.backends.mlir.provider import ir, llvm, passmanager
 from tfc.backends.target import Target, initialize_llvm
@@ -255,19 +255,27 @@ def compile_ir(text: str, target: Target, optimise: bool = True) -> CompiledModu
     return CompiledModule(*_optimized(text, target, effort), target)
 
 
-class ObjectMaker:
+Code = TypeVar("Code", bytes, str)
+
+
+class CodeMaker(Generic[Code]):
     """Makes object files, which belong together, while the program is still being emitted.
 
-        with ObjectMaker(target) as maker:
+        with CodeMaker(target, emit_object) as maker:
             maker.start(text)               of modules that are there already
             objects = maker.finish(text)    of the last
 
     What a module declares is defined in an earlier one, or outside of the program.
+
+    Args:
+        emit: (machine, module) -> the code of an optimised module: `emit_object`, or a text of what
+            that holds.
     """
 
-    def __init__(self, target: Target):
-        self._target, self._pool = target, ThreadPoolExecutor(available_cores())
-        self._started: list[Future[bytes]] = []
+    def __init__(self, target: Target, emit: Callable[[Any, Any], Code]):
+        self._target, self._emit = target, emit
+        self._pool = ThreadPoolExecutor(available_cores())
+        self._started: list[Future[Code]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -276,11 +284,11 @@ class ObjectMaker:
         self._pool.shutdown(cancel_futures=True)
 
     def start(self, text: str) -> None:
-        """Make object files of LLVM IR, on other threads."""
+        """Make code of LLVM IR, on other threads."""
         self._start(split_ir(visible(text), 1))
 
-    def finish(self, text: str) -> list[bytes]:
-        """All object files, once those of the last LLVM IR are made, too.
+    def finish(self, text: str) -> list[Code]:
+        """All code, once that of the last LLVM IR is made, too.
 
         Raises:
             InternalError: some text is not LLVM IR that llvmlite's LLVM accepts.
@@ -294,9 +302,9 @@ class ObjectMaker:
     def _start(self, parts: Sequence[Part]) -> None:
         self._started += [self._pool.submit(self._made, part) for part in parts]
 
-    def _made(self, part: Part) -> bytes:
+    def _made(self, part: Part) -> Code:
         module, machine = _optimized(part.text, self._target, part.effort)
-        return emit_object(machine, module)
+        return self._emit(machine, module)
 
 
 def _optimized(

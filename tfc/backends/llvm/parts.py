@@ -136,3 +136,13 @@ def emit_object(machine: Any, module: Any) -> bytes:
         return string_at(start, ffi.lib.LLVMPY_GetBufferSize(memory))
     finally:
         ffi.lib.LLVMPY_DisposeMemoryBuffer(memory)
+
+
+def emit_assembly(machine: Any, module: Any) -> str:
+    """The assembly text of what `emit_object` makes of a module."""
+    return machine.emit_assembly(module)
+
+
+def emit_ir(machine: Any, module: Any) -> str:
+    """The LLVM IR that `emit_object` makes code of."""
+    return str(module)

@@ -12,16 +12,16 @@ window is inside, and of different batches elsewhere. Which places are inside is
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Protocol
 
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.convolutions.taps import Taps, interior, taps_of
-from tfc.backends.cpu.convolutions.tiles import Tiles, Walk
 from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.packing import Panels, in_place, pack
 from tfc.backends.cpu.products.schedule import tile_shape
+from tfc.backends.cpu.products.tiles import UNROLL, Result, Tiles, Walk
 from tfc.backends.mlir.vectors import (
     Position,
     Vectors,
@@ -242,9 +242,11 @@ class _Direct:
             lhs = add(lhs, multiply(t.at, stride))
             right = add(right, multiply(t.first, inner))
             walks.append(Walk(t.count, t.move * stride, t.step * inner))
-        tiles = Tiles(
-            self.vectors, height, columns.width, columns.count, panels.panel_step,
-            count, self.features, spec.lhs.strides[-1], *steps, walks,
-        )  # fmt: skip
         special = prod((count, spec.columns, spec.depth)) <= _SMALL
-        tiles.call([self.lhs, self.workspace, memory], [lhs, right, out], special=special)
+        tiles = Tiles(
+            self.vectors, height, columns.width,
+            in_place(self.lhs, lhs, steps[0], spec.lhs.strides[-1]),
+            replace(panels, position=right),
+            self.features, self.features % UNROLL == 0, special, walks=walks,
+        )  # fmt: skip
+        tiles.call(Result(memory, out, steps[1]), count, columns.count)

@@ -5,7 +5,7 @@ from functools import cache
 from math import prod
 from typing import Literal
 
-from tfc.backends.cpu.products.schedule import tile_shape
+from tfc.backends.cpu.products.schedule import even_parts, tile_shape
 from tfc.backends.target import Target
 from tfc.hlo.attributes.window import Window
 from tfc.hlo.ir import Instruction
@@ -33,6 +33,9 @@ class Spread:
     before: int
 
 
+# Rows of a tile that goes tap by tap. Each lies for itself, in the array and in the result: more of
+# them take all integer registers.
+_MOST_TAP_ROWS = 6
 _LEAST_INPUTS = 16  # products that hide what it takes to load and store their sums
 _BLOCKS = 4  # at least so many, if they are not too narrow, for threads to share
 
@@ -186,7 +189,12 @@ def _tap_plan(spec: ConvolutionSpec, target: Target) -> TapPlan | None:
     """The plan: for arrays smaller than the kernel, with lines of few places, and few batches."""
     size, (inputs, columns) = spec.lhs.element_type.bytes, spec.rhs.dims[-2:]
     lanes = target.lanes(spec.lhs.element_type.bits)
-    rows, vectors = tile_shape(prod(spec.out.dims[1:-1]), columns, target, lanes)
+    places = prod(spec.out.dims[1:-1])
+    rows, vectors = tile_shape(places, columns, target, lanes)
+    tile_rows = rows
+    if rows > _MOST_TAP_ROWS:
+        vectors = next((v for v in (4, 3) if columns % (v * lanes) == 0), vectors)
+        tile_rows = even_parts(places, _MOST_TAP_ROWS)
     width = vectors * lanes
     if (
         spec.groups > 1
@@ -201,7 +209,7 @@ def _tap_plan(spec: ConvolutionSpec, target: Target) -> TapPlan | None:
     # A panel of the kernel stays in half of L1, and a block of it in a quarter of L2.
     inputs = _largest_divisor(inputs, target.l1_bytes // 2 // (width * size), 1)
     most = min(target.l2_bytes // 4 // (inputs * size), columns // _BLOCKS)
-    return TapPlan(_largest_divisor(columns, most, width), inputs, rows, width)
+    return TapPlan(_largest_divisor(columns, most, width), inputs, tile_rows, width)
 
 
 def _largest_divisor(size: int, most: int, step: int) -> int:

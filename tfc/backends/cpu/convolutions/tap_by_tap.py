@@ -19,6 +19,7 @@ from tfc.backends.cpu.convolutions.spec import ConvolutionSpec, TapPlan
 from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.functions import call_part
 from tfc.backends.cpu.products.packing import Panels, in_place, pack
+from tfc.backends.cpu.products.register_tile import RegisterTile, sum_up
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.vectors import (
     Position,
@@ -27,7 +28,6 @@ from tfc.backends.mlir.vectors import (
     divide_up,
     for_range,
     index_value,
-    load,
     maximum,
     minimum,
     multiply,
@@ -206,6 +206,7 @@ class _ByTaps:
             for line, place in ((lhs_line, lhs_place), (out_line, out_place))
         ]
         packed = Panels(memories[1], 0, panel_step, 1, self.plan.tile_columns)
+        line = RegisterTile(self.vectors, 1, self.plan.tile_columns)
 
         def tile(first: Position, right: Panels, out: Position) -> None:
             y = arith.divui(index_value(first), index_value(places))
@@ -226,9 +227,12 @@ class _ByTaps:
                 # Past the end the row before is read once more, and not stored.
                 at = [_select(is_there, m, a) for m, a in zip(moved, at)]
                 rows.append((at, is_there))
-            sums = self._sum(memories[0], [at[0] for at, _ in rows], right, depth)
-            for (place, is_there), row in zip(rows, sums):
-                _when(is_there, lambda p=place[1], r=row: self._add(memories[2], p, r))
+            sums = self._sums_of(memories[0], [at[0] for at, _ in rows], right, depth)
+            for n, (place, is_there) in enumerate(rows):
+                row = sums[n * len(line.insides) : (n + 1) * len(line.insides)]
+                _when(
+                    is_there, lambda p=place[1], r=row: line.store(r, memories[2], [p], adds=True)
+                )
 
         def panel(j: Position, _: Any) -> None:
             right, to = packed.panel(j), add(out, j)
@@ -236,37 +240,19 @@ class _ByTaps:
 
         for_range(0, columns, self.plan.tile_columns, panel)
 
-    def _sum(
+    def _sums_of(
         self, memory: Any, rows: Sequence[Position], right: Panels, depth: Position
-    ) -> list[list[Any]]:
-        """The sums of a tile whose rows' features begin at positions: vectors of each row."""
-        vectors, count = self.vectors, self.plan.tile_columns // self.vectors.lanes
+    ) -> Sequence[Any]:
+        """The sums of a tile whose rows' features begin at positions."""
+        tile = RegisterTile(self.vectors, len(rows), self.plan.tile_columns)
 
-        def step(p: Position, sums: Sequence[Any], unroll: int) -> Sequence[Any]:
-            sums = list(sums)
-            for u in range(unroll):
-                down = add(right.position, multiply(add(p, u), right.depth_step))
-                row = [
-                    vectors.load(right.memory, add(down, j * vectors.lanes)) for j in range(count)
-                ]
-                for i, start in enumerate(rows):
-                    factor = vectors.broadcast(load(memory, add(start, p, u)))
-                    for j in range(count):
-                        at = i * count + j
-                        sums[at] = vectors.multiply_add(factor, row[j], sums[at])
-            return sums
+        def step(p: Position, sums: Sequence[Any]) -> Sequence[Any]:
+            row = tile.row(right.memory, add(right.position, multiply(p, right.depth_step)))
+            factors = tile.broadcasts(memory, (add(start, p) for start in rows))
+            return tile.add_products(sums, factors, row)
 
-        sums: Sequence[Any] = [vectors.zero()] * (len(rows) * count)
         unroll = _UNROLL if self.plan.inputs % _UNROLL == 0 else 1
-        sums = for_range(0, depth, unroll, lambda p, s: step(p, s, unroll), sums)
-        return [list(sums[i : i + count]) for i in range(0, len(sums), count)]
-
-    def _add(self, memory: Any, position: Position, row: Sequence[Any]) -> None:
-        """Add a row of a tile to the sums in memory."""
-        vectors = self.vectors
-        for j, value in enumerate(row):
-            at = add(position, j * vectors.lanes)
-            vectors.store(vectors.add(vectors.load(memory, at), value), memory, at)
+        return sum_up(depth, depth, unroll, step, tile.zeros())
 
 
 def _each(

@@ -24,7 +24,7 @@ from tfc.backends.cpu.products.matvec import emit_streamed
 from tfc.backends.cpu.products.packing import Panels, in_place, pack
 from tfc.backends.cpu.products.schedule import MatmulSpec, Schedule, make_schedule
 from tfc.backends.cpu.products.splits import split_product
-from tfc.backends.cpu.products.tiles import DEPTHS, BlockFinish, Result, Tiles
+from tfc.backends.cpu.products.tiles import UNROLL, Finishing, Result, Tiles
 from tfc.backends.mlir.arithmetic.value import mlir_type
 from tfc.backends.mlir.provider import arith, func, ir, scf
 from tfc.backends.mlir.vectors import (
@@ -344,11 +344,16 @@ class _Product:
                 )  # fmt: skip
             for region, panels in right:
                 tiles = Tiles(
-                    self.vectors, left, panels, depth, accumulate, height, region.width, last,
-                    self.spec.k % DEPTHS == 0, self.spec.m * self.spec.n * self.spec.k <= _SMALL,
-                    self._finish(first, region.first), self.schedule.finished,
+                    self.vectors, height, region.width, left, panels, depth,
+                    self.spec.k % UNROLL == 0, self.spec.m * self.spec.n * self.spec.k <= _SMALL,
+                    accumulate,
                 )  # fmt: skip
-                tiles.emit(self._sums(region.first), first, count, region.count)
+                sums = self._sums(region.first)
+                finishing = self._finishing(first, region.first, last)
+                if finishing is None:
+                    tiles.call(sums.block(first, 0), count, region.count)
+                else:
+                    finishing.emit_around(tiles, sums, first, count, region.count)
 
         def rows(first: Position, _: Any) -> None:
             block(first, _block_size(first, whole, self.schedule.block_rows), height)
@@ -374,13 +379,17 @@ class _Product:
             return replace(self.out, row_step=self.schedule.finished[1], one_block=True)
         return self.out.at(0, column)
 
-    def _finish(self, row: Position, column: Position) -> BlockFinish:
+    def _finishing(self, row: Position, column: Position, last: Any) -> Finishing | None:
         """What finishes parts of the block that begins with a row and column."""
         finish = self.around.finish
         if finish is None:
             return None
-        return lambda i, j, height, width, sums: finish(
-            self.batch, add(row, i), add(column, j), height, width, sums
+        return Finishing(
+            lambda i, j, height, width, sums: finish(
+                self.batch, add(row, i), add(column, j), height, width, sums
+            ),
+            self.schedule.finished,
+            last,
         )
 
 

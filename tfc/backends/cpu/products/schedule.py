@@ -279,9 +279,12 @@ def tile_shape(m: int, n: int, target: Target, lanes: int) -> tuple[int, int]:
         rows, vectors = (6, 2) if target.has_fma else (4, 2)
     narrow = min(vectors, max(ceil(n / lanes), 1))
     rows = rows * vectors // narrow
-    # Tiles of nearly equal height: for 8 rows two of 4, not one of 6 and one of 2.
-    tiles = max(ceil(m / rows), 1)
-    return max(ceil(m / tiles), 1), narrow
+    return even_parts(m, rows), narrow
+
+
+def even_parts(total: int, most: int) -> int:
+    """The size of nearly equal parts: for 8 of up to 6 it is 4, not 6 and a rest of 2."""
+    return max(ceil(total / max(ceil(total / most), 1)), 1)
 
 
 def _even_blocks(total: int, limit: int, step: int) -> int:

@@ -1,4 +1,12 @@
-"""Tiles of a matrix product: blocks of results whose sums are made in registers."""
+"""Tiles of a product or a convolution: blocks of results whose sums are made in registers.
+
+    for each panel of columns, for each panel of rows:
+        for each place of a window, which a product of matrices has one of:
+            for each contracted position:
+                tile += column of the left operand × row of the right one
+
+All these loops are one function, which products and convolutions of all sizes share.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -6,6 +14,7 @@ from typing import Any
 
 from tfc.backends.cpu.products.functions import call_part
 from tfc.backends.cpu.products.packing import Panels
+from tfc.backends.cpu.products.register_tile import RegisterTile, sum_up
 from tfc.backends.mlir.provider import ir, scf
 from tfc.backends.mlir.vectors import (
     Position,
@@ -13,14 +22,14 @@ from tfc.backends.mlir.vectors import (
     add,
     for_range,
     index_value,
-    load,
     minimum,
     multiply,
     round_down,
     subtract,
 )
 
-DEPTHS = 2  # steps of depth in one turn of a loop: enough to hide its overhead
+UNROLL = 2  # contracted positions in one turn of a loop: enough to hide its overhead
+_SHORT = 4  # contracted positions that are code rather than a loop: the channels of an image
 
 
 @dataclass(frozen=True)
@@ -45,152 +54,182 @@ class Result:
         return self if self.one_block else self.at(row, column)
 
 
-# (first row, first column, rows, columns, sums): what is done with a finished part of a block.
-BlockFinish = Callable[[Position, Position, Position, Position, Result], None] | None
+@dataclass(frozen=True)
+class Walk:
+    """The places of a window along a dimension: how many, and how far apart in both operands."""
+
+    count: Position
+    left_step: Position
+    right_step: Position
 
 
 @dataclass(frozen=True)
 class Tiles:
-    """Tiles of one height and width, which share their panels' depth.
+    """Tiles of one height and width.
 
-    accumulate: an i1: add to the sums in memory; None for never.
-    last: an i1: these are the last products of the sums; None for always.
-    even: the depth is a multiple of `DEPTHS`.
+    depth: how many positions are contracted at each place of the window.
+    even: `depth` is a multiple of `UNROLL`.
     special: known sizes become part of the code.
-    finish: emits what is done with finished sums, at most `finished` rows and columns at
-        a time.
+    accumulate: an i1: add to the sums in memory; None for never.
+    walks: the places of the window, dimension by dimension.
     """
 
     vectors: Vectors
+    height: int
+    width: int
     left: Panels
     right: Panels
     depth: Position
-    accumulate: Any
-    height: int
-    width: int
-    last: Any
     even: bool
     special: bool
-    finish: BlockFinish
-    finished: tuple[int, int]
+    accumulate: Any = None
+    walks: Sequence[Walk] = ()
 
-    def emit(self, out: Result, row: Position, rows: Position, columns: Position) -> None:
-        """Emit the tiles of a block of the result, which begins with a row."""
-        if self.finish is None:
-            self._part(out.block(row, 0), 0, 0, rows, columns)
+    def call(self, out: Result, rows: Position, columns: Position) -> None:
+        """Emit a call of the function that makes the tiles of a block of the result.
+
+        Of the steps in memory it knows those of packed panels and which are neighbours. Of rows
+        that are apart it gets where each begins, as values that are unrelated to LLVM. Of rows a
+        step apart LLVM would compute one's address from another's in the innermost loop, where
+        addresses then take all integer registers; its scheduler puts off what needs one until so
+        many products wait for their factors that vectors go to the stack.
+        """
+        left, right, depth = self.left, self.right, self.depth
+        steps = [left.depth_step, right.depth_step, out.row_step]
+        start, lines = left.position, [multiply(left.line_step, i) for i in range(self.height)]
+        near = left.line_step in (0, 1)
+        if not near:
+            start, lines = 0, [add(start, line) for line in lines]
+        values = [left.panel_step, right.position, right.panel_step, out.position, rows, columns]
+        values += [v for w in self.walks for v in (w.count, w.left_step, w.right_step)]
+        if not self.special:
+            stored = len(self._tile.insides) * self.vectors.lanes
+            known = (0, 1, self.height), (stored,), ()
+            steps = [s if s in k else index_value(s) for s, k in zip(steps, known)]
+            start, lines = (index_value(start), lines) if near else (0, map(index_value, lines))
+            values = list(map(index_value, values))
+            if not (isinstance(depth, int) and depth <= _SHORT):
+                depth = index_value(depth)
+        accumulate = [] if self.accumulate is None else [self.accumulate]
+        call_part(
+            "tiles",
+            (self.vectors, self.height, self.width, self.even, len(accumulate), len(self.walks)),
+            [left.memory, right.memory, out.memory],
+            [depth, *steps, start, *lines, *values, *accumulate],
+            self._body,
+            any_size=True,
+        )
+
+    @property
+    def _tile(self) -> RegisterTile:
+        return RegisterTile(self.vectors, self.height, self.width)
+
+    def _body(self, memories: list[Any], values: list[Position]) -> None:
+        """The loops over tiles, in terms of the function's arguments."""
+        depth, along, down, across, left_at, *values = values
+        lines, values = values[: self.height], values[self.height :]
+        left_step, right_at, right_step, out_at, rows, columns, *rest = values
+        inner = replace(
+            self,
+            left=Panels(memories[0], left_at, left_step, 0, along),
+            right=Panels(memories[1], right_at, right_step, 1, down),
+            depth=depth,
+            walks=[Walk(*rest[3 * n : 3 * n + 3]) for n in range(len(self.walks))],
+            accumulate=None if self.accumulate is None else rest[-1],
+        )
+        sums = Result(memories[2], out_at, across)
+
+        def panel(j: Position, _: Any) -> None:
+            def row(i: Position, _: Any) -> None:
+                inner._make(i, j, sums.at(i, j), lines)
+
+            for_range(0, rows, self.height, row)
+
+        for_range(0, columns, self.width, panel)
+
+    def _make(
+        self, row: Position, column: Position, out: Result, lines: Sequence[Position]
+    ) -> None:
+        """One tile, from the panels that begin with a row and a column."""
+        tile, left, right = self._tile, self.left.panel(row), self.right.panel(column)
+        packed = right.depth_step == len(tile.insides) * self.vectors.lanes
+        whole = self.depth if self.even else round_down(self.depth, UNROLL)
+
+        def place(from_left: Position, from_right: Position, sums: Sequence[Any]) -> Sequence[Any]:
+            def step(p: Position, sums: Sequence[Any]) -> Sequence[Any]:
+                across = add(from_left, multiply(p, left.depth_step))
+                vectors = tile.row(
+                    right.memory, add(from_right, multiply(p, right.depth_step)), whole=packed
+                )
+                elements = tile.broadcasts(left.memory, [add(across, i) for i in lines])
+                return tile.add_products(sums, elements, vectors)
+
+            return sum_up(self.depth, whole, UNROLL, step, sums)
+
+        sums = _walk(self.walks, left.position, right.position, place, tile.zeros())
+        ends = [add(out.position, multiply(i, out.row_step)) for i in range(self.height)]
+        if self.accumulate is None:
+            tile.store(sums, out.memory, ends)
             return
-        high, wide = self.finished
+        choice = scf.IfOp(self.accumulate, has_else=True)
+        for block, adds in ((choice.then_block, True), (choice.else_block, False)):
+            with ir.InsertionPoint(block):
+                tile.store(sums, out.memory, ends, adds=adds)
+                scf.yield_([])
+
+
+def _walk(
+    walks: Sequence[Walk], left: Position, right: Position,
+    place: Callable[[Position, Position, Sequence[Any]], Sequence[Any]], sums: Sequence[Any],
+) -> Sequence[Any]:  # fmt: skip
+    """The sums after all places of a window, whose first is at positions of the operands."""
+    if not walks:
+        return place(left, right, sums)
+    walk, *inner = walks
+
+    def step(t: Position, sums: Sequence[Any]) -> Sequence[Any]:
+        from_left = add(left, multiply(t, walk.left_step))
+        from_right = add(right, multiply(t, walk.right_step))
+        return _walk(inner, from_left, from_right, place, sums)
+
+    return for_range(0, walk.count, 1, step, sums)
+
+
+# (first row, first column, rows, columns, sums): what is done with a finished part of a block.
+BlockFinish = Callable[[Position, Position, Position, Position, Result], None]
+
+
+@dataclass(frozen=True)
+class Finishing:
+    """What finishes sums once their last products are added.
+
+    emit: emits it, for at most `most` rows and columns at a time: those are in the first cache.
+    last: an i1: these are the last products of the sums; None for always.
+    """
+
+    emit: BlockFinish
+    most: tuple[int, int]
+    last: Any
+
+    def emit_around(
+        self, tiles: Tiles, out: Result, row: Position, rows: Position, columns: Position
+    ) -> None:
+        """Emit the tiles of a block that begins with a row, part by part, and finish each."""
+        high, wide = self.most
 
         def part(i: Position, j: Position) -> None:
             height, width = minimum(high, subtract(rows, i)), minimum(wide, subtract(columns, j))
             sums = out.block(add(row, i), j)
-            self._part(sums, i, j, height, width)
-            assert self.finish is not None
+            here = replace(tiles, left=tiles.left.panel(i), right=tiles.right.panel(j))
+            here.call(sums, height, width)
             if self.last is None:
-                self.finish(i, j, height, width, sums)
+                self.emit(i, j, height, width, sums)
                 return
             with ir.InsertionPoint(scf.IfOp(self.last).then_block):
-                self.finish(i, j, height, width, sums)
+                self.emit(i, j, height, width, sums)
                 scf.yield_([])
 
         def some(j: Position, _: Any) -> None:
             for_range(0, rows, high, lambda i, _: part(i, j))
 
         for_range(0, columns, wide, some)
-
-    def _part(
-        self, out: Result, row: Position, column: Position, rows: Position, columns: Position
-    ) -> None:
-        """The tiles of a part that begins with a row and column.
-
-        They are made in a function that products of all sizes share. Of the steps in memory it
-        knows those of packed panels and which are neighbours.
-        """
-        left, right = self.left.panel(row), self.right.panel(column)
-        steps = [left.line_step, left.depth_step, right.depth_step, out.row_step]
-        values = [left.position, left.panel_step, right.position, right.panel_step, out.position]
-        values += [self.depth, rows, columns]
-        if not self.special:
-            stored = -(-self.width // self.vectors.lanes) * self.vectors.lanes
-            known = (0, 1, self.height), (0, 1, self.height), (stored,), ()
-            steps = [s if s in k else index_value(s) for s, k in zip(steps, known)]
-            values = list(map(index_value, values))
-        varying = [s for s in steps if not isinstance(s, int)]
-
-        def tiles(memories: list[Any], values: list[Position]) -> None:
-            left_at, left_step, right_at, right_step, out_at, depth, rows, columns = values[:8]
-            rest = values[8:]
-            accumulate = None if self.accumulate is None else rest.pop()
-            line, along, down, across = (s if isinstance(s, int) else rest.pop(0) for s in steps)
-            left = Panels(memories[0], left_at, left_step, line, along)
-            right = Panels(memories[1], right_at, right_step, 1, down)
-            inner = replace(self, left=left, right=right, depth=depth, accumulate=accumulate)
-            sums = Result(memories[2], out_at, across)
-
-            def panel(j: Position, _: Any) -> None:
-                def row(i: Position, _: Any) -> None:
-                    inner._tile(left.panel(i), right.panel(j), sums.at(i, j))
-
-                for_range(0, rows, self.height, row)
-
-            for_range(0, columns, self.width, panel)
-
-        key = self.vectors, self.height, self.width, self.even, self.accumulate is None
-        call_part(
-            "product",
-            (key, [s if isinstance(s, int) else None for s in steps]),
-            [left.memory, right.memory, out.memory],
-            [*values, *varying, *([] if self.accumulate is None else [self.accumulate])],
-            tiles,
-            any_size=True,
-        )
-
-    def _tile(self, left: Panels, right: Panels, out: Result) -> None:
-        vectors, count = self.vectors, -(-self.width // self.vectors.lanes)
-        packed = right.depth_step == count * vectors.lanes
-        lines = [multiply(i, left.line_step) for i in range(self.height)]
-
-        def step(p: Position, sums: Sequence[Any], unroll: int) -> Sequence[Any]:
-            sums = list(sums)
-            for u in range(unroll):
-                across = add(left.position, multiply(add(p, u), left.depth_step))
-                down = add(right.position, multiply(add(p, u), right.depth_step))
-                row = [
-                    vectors.load(
-                        right.memory,
-                        add(down, j * vectors.lanes),
-                        None if packed else self.width - j * vectors.lanes,
-                    )
-                    for j in range(count)
-                ]
-                for i in range(self.height):
-                    factor = vectors.broadcast(load(left.memory, add(across, lines[i])))
-                    for j in range(count):
-                        at = i * count + j
-                        sums[at] = vectors.multiply_add(factor, row[j], sums[at])
-            return sums
-
-        whole = self.depth if self.even else round_down(self.depth, DEPTHS)
-        sums: Sequence[Any] = [vectors.zero()] * (self.height * count)
-        sums = for_range(0, whole, DEPTHS, lambda p, s: step(p, s, DEPTHS), sums)
-        if not self.even:
-            sums = for_range(whole, self.depth, 1, lambda p, s: step(p, s, 1), sums)
-        if self.accumulate is None:
-            self._store(sums, out, accumulate=False)
-            return
-        choice = scf.IfOp(self.accumulate, has_else=True)
-        for block, accumulate in ((choice.then_block, True), (choice.else_block, False)):
-            with ir.InsertionPoint(block):
-                self._store(sums, out, accumulate=accumulate)
-                scf.yield_([])
-
-    def _store(self, sums: Sequence[Any], out: Result, *, accumulate: bool) -> None:
-        vectors, count = self.vectors, -(-self.width // self.vectors.lanes)
-        for i in range(self.height):
-            for j in range(count):
-                position = add(out.position, multiply(i, out.row_step), j * vectors.lanes)
-                inside = self.width - j * vectors.lanes
-                value = sums[i * count + j]
-                if accumulate:
-                    value = vectors.add(vectors.load(out.memory, position, inside), value)
-                vectors.store(value, out.memory, position, inside)
