@@ -1,8 +1,9 @@
 /* Blocks of memory that are used again.
 
-   The system hands out large blocks as pages that it fills with zeros when they are first touched,
-   which takes longer than most programs do with them. So a block that is given back is kept, up to a
-   limit for all of them together, for the next that asks for its size. Callers hold Python's lock. */
+   The system hands out large blocks as pages that it fills with zeros when they are first
+   touched, which takes longer than most programs do with them. So a block that is given back is
+   kept, up to a limit for all of them together, for the next that asks for its size. Callers hold
+   Python's lock. */
 
 enum { BLOCKS = 128, HUGE_PAGE = 2 << 20 };
 

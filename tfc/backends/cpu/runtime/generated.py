@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+_DECLARED = re.compile(r"^(?:@(\w+) = external|declare [^@]*@(\w+)\().*\n", re.MULTILINE)
 
 
 def runtime_ir(name: str, definitions: Mapping[str, str]) -> str:
@@ -19,11 +20,10 @@ def runtime_ir(name: str, definitions: Mapping[str, str]) -> str:
         definitions: LLVM IR by the names that it defines; empty for what is defined elsewhere in
             the text that this becomes a part of. What is not named stays declared.
     """
-    declared = "|".join(map(re.escape, definitions))
-    pattern = rf"^(?:@(?:{declared}) = external|declare .*@(?:{declared})\().*\n"
-    return re.sub(pattern, "", _text(name), flags=re.MULTILINE) + "".join(
-        f"{definition}\n" for definition in definitions.values() if definition
+    text = _DECLARED.sub(
+        lambda line: "" if (line[1] or line[2]) in definitions else line[0], _text(name)
     )
+    return "".join([text, *(f"{d}\n" for d in definitions.values() if d)])
 
 
 def constant(name: str, value: int, bits: int = 32) -> str:

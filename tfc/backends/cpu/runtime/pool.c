@@ -12,19 +12,19 @@
    they sleep.
 
    Where the system wakes a thread on the processor of the one that wakes it, two threads are no
-   faster than one. So workers are kept off the processor that their caller is on when it wakes them,
-   or waits for them for long; on Linux, as other systems have no such processors. */
+   faster than one. So workers are kept off the processor that their caller is on when it wakes
+   them, or waits for them for long; on Linux, as other systems have no such processors. */
 
 #include "runtime.h"
 
 typedef void chunk_function(void *context, i64 chunk);
-typedef i64 thread;                     /* the C library's types are at most so large: */
+
+/* The C library's types are at most so large. */
+typedef i64 thread;
 typedef i64 library_structure[16];
 
-enum {
-    SPINS = 2000, /* looks of an idle worker, some 50 microseconds */
-    MOST_PROCESSORS = 1024,
-};
+enum { MOST_PROCESSORS = 1024 };
+enum { SPINS = 2000 }; /* looks of an idle worker, some 50 microseconds */
 
 int pthread_create(thread *, const void *attributes, void *(*start)(void *), void *argument);
 int pthread_join(thread, void **result);
@@ -66,9 +66,9 @@ static struct {
 
 /* What only the caller who has the pool changes. */
 static struct {
-    i64 target;  /* how many threads are asked for, the caller among them */
-    i64 started; /* workers there are */
-    i64 jobs;    /* so far */
+    i64 target;   /* how many threads are asked for, the caller among them */
+    i64 started;  /* workers there are */
+    i64 jobs;     /* so far */
     i64 kept_off; /* the number, and 1, of the processor that workers may not use; or 0 */
 } own;
 
@@ -218,10 +218,8 @@ void tfc_resize(i64 threads) {
 
 /* In a process that has no workers: at first, and after it was forked off. */
 void tfc_forget_threads(void) {
-    i64 *all[] = {&shared.next, &shared.open, &shared.inside,
-                  &shared.sleepers, &shared.stop, &shared.busy};
-    for (size n = 0; n < sizeof all / sizeof *all; ++n)
-        *all[n] = 0;
+    shared.next = shared.open = shared.inside = 0;
+    shared.sleepers = shared.stop = shared.busy = 0;
     own.started = 0;
     pthread_mutex_init(mutex, 0);
     pthread_cond_init(condition, 0);

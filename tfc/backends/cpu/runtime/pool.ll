@@ -240,36 +240,16 @@ declare i32 @pthread_join(i64 noundef, ptr noundef)
 
 define void @tfc_forget_threads() {
 entry:
-  %all = alloca [6 x ptr], align 16
-  call void @llvm.lifetime.start.p0(ptr nonnull %all)
-  store ptr getelementptr inbounds nuw (i8, ptr @shared, i64 64), ptr %all, align 16
-  %0 = getelementptr inbounds nuw i8, ptr %all, i64 8
-  store ptr getelementptr inbounds nuw (i8, ptr @shared, i64 128), ptr %0, align 8
-  %1 = getelementptr inbounds nuw i8, ptr %all, i64 16
-  store ptr getelementptr inbounds nuw (i8, ptr @shared, i64 192), ptr %1, align 16
-  %2 = getelementptr inbounds nuw i8, ptr %all, i64 24
-  store ptr getelementptr inbounds nuw (i8, ptr @shared, i64 256), ptr %2, align 8
-  %3 = getelementptr inbounds nuw i8, ptr %all, i64 32
-  store ptr getelementptr inbounds nuw (i8, ptr @shared, i64 320), ptr %3, align 16
-  %4 = getelementptr inbounds nuw i8, ptr %all, i64 40
-  store ptr getelementptr inbounds nuw (i8, ptr @shared, i64 384), ptr %4, align 8
-  br label %for.body
-
-for.cond.cleanup:
+  store i64 0, ptr getelementptr inbounds nuw (i8, ptr @shared, i64 192), align 64
+  store i64 0, ptr getelementptr inbounds nuw (i8, ptr @shared, i64 128), align 64
+  store i64 0, ptr getelementptr inbounds nuw (i8, ptr @shared, i64 64), align 64
+  store i64 0, ptr getelementptr inbounds nuw (i8, ptr @shared, i64 384), align 64
+  store i64 0, ptr getelementptr inbounds nuw (i8, ptr @shared, i64 320), align 64
+  store i64 0, ptr getelementptr inbounds nuw (i8, ptr @shared, i64 256), align 64
   store i64 0, ptr @own.1, align 8
   %call = tail call i32 @pthread_mutex_init(ptr noundef nonnull @mutex, ptr noundef null)
   %call1 = tail call i32 @pthread_cond_init(ptr noundef nonnull @condition, ptr noundef null)
-  call void @llvm.lifetime.end.p0(ptr nonnull %all)
   ret void
-
-for.body:
-  %n.04 = phi i64 [ 0, %entry ], [ %inc, %for.body ]
-  %arrayidx = getelementptr inbounds nuw ptr, ptr %all, i64 %n.04
-  %5 = load ptr, ptr %arrayidx, align 8
-  store i64 0, ptr %5, align 8
-  %inc = add nuw nsw i64 %n.04, 1
-  %exitcond.not = icmp eq i64 %inc, 6
-  br i1 %exitcond.not, label %for.cond.cleanup, label %for.body
 }
 
 declare i32 @pthread_mutex_init(ptr noundef, ptr noundef)

@@ -83,8 +83,8 @@ void Py_IncRef(object *);
 
 /* A container of arguments or results, or what lies in it. */
 struct node {
-    i64 kind;    /* LEAF, FIXED, TUPLE, LIST, DICT or NAMED */
-    i64 count;   /* of its children */
+    i64 kind;       /* LEAF, FIXED, TUPLE, LIST, DICT or NAMED */
+    i64 count;      /* of its children */
     object *object; /* FIXED: the very object; else the container's type */
     object **keys;  /* of a DICT */
     struct node *children;
@@ -214,15 +214,20 @@ static void release_block(object *owner) {
     give(PyCapsule_GetPointer(owner, OWNER), (i64)PyCapsule_GetContext(owner));
 }
 
+/* An array at an address, or, if that is null, where NumPy finds memory; null after an exception.
+   It takes a reference to its dtype in any case. */
+static object *array_at(const struct result *result, void *data, i32 flags) {
+    Py_IncRef((object *)result->dtype);
+    return PyArray_NewFromDescr(&PyArray_Type, result->dtype, (i32)result->rank, result->dims, 0,
+                                data, flags, 0);
+}
+
 /* An array in a block of memory, without values; null after an exception. */
 static object *array_in_block(const struct result *result) {
     void *block = take(result->block);
-    if (UNLIKELY(block == 0)) {
-        Py_DecRef((object *)result->dtype);
+    if (UNLIKELY(block == 0))
         return PyErr_NoMemory();
-    }
-    object *made = PyArray_NewFromDescr(&PyArray_Type, result->dtype, (i32)result->rank, result->dims,
-                                        0, block, CONTIGUOUS | ALIGNED | WRITEABLE, 0);
+    object *made = array_at(result, block, CONTIGUOUS | ALIGNED | WRITEABLE);
     if (UNLIKELY(made == 0)) {
         give(block, result->block);
         return 0;
@@ -243,11 +248,7 @@ static object *array_in_block(const struct result *result) {
 
 /* An array without values; null after an exception. */
 static object *new_array(const struct result *result) {
-    Py_IncRef((object *)result->dtype); /* the array takes it */
-    if (result->block != 0)
-        return array_in_block(result);
-    return PyArray_NewFromDescr(&PyArray_Type, result->dtype, (i32)result->rank, result->dims, 0, 0, 0,
-                                0);
+    return result->block != 0 ? array_in_block(result) : array_at(result, 0, 0);
 }
 
 static object *new_container(const struct node *node) {

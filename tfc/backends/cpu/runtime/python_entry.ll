@@ -129,74 +129,59 @@ for.body.i123:
   %n.044.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i125, %if.end.i ]
   %18 = load ptr, ptr %results2.i, align 8
   %arrayidx.i124 = getelementptr inbounds nuw %struct.result, ptr %18, i64 %n.044.i
-  %19 = load ptr, ptr %arrayidx.i124, align 8
-  call void @Py_IncRef(ptr noundef %19)
   %block.i.i = getelementptr inbounds nuw i8, ptr %arrayidx.i124, i64 24
-  %20 = load i64, ptr %block.i.i, align 8
-  %cmp.not.i.i = icmp eq i64 %20, 0
-  br i1 %cmp.not.i.i, label %if.end.i.i, label %if.then.i.i
+  %19 = load i64, ptr %block.i.i, align 8
+  %cmp.not.i.i = icmp eq i64 %19, 0
+  br i1 %cmp.not.i.i, label %cond.false.i.i, label %cond.true.i.i
 
-if.then.i.i:
-  %call.i.i.i = call fastcc ptr @take(i64 noundef %20)
+cond.true.i.i:
+  %call.i.i.i = call fastcc ptr @take(i64 noundef %19)
   %cmp.i.i.i = icmp eq ptr %call.i.i.i, null
-  %21 = load ptr, ptr %arrayidx.i124, align 8
   br i1 %cmp.i.i.i, label %if.then.i.i.i, label %if.end.i.i.i
 
 if.then.i.i.i:
-  call void @Py_DecRef(ptr noundef %21)
   %call3.i.i.i = call ptr @PyErr_NoMemory()
   br label %new_array.exit.i
 
 if.end.i.i.i:
-  %rank.i.i.i = getelementptr inbounds nuw i8, ptr %arrayidx.i124, i64 8
-  %22 = load i64, ptr %rank.i.i.i, align 8
-  %conv5.i.i.i = trunc i64 %22 to i32
-  %dims.i.i.i = getelementptr inbounds nuw i8, ptr %arrayidx.i124, i64 16
-  %23 = load ptr, ptr %dims.i.i.i, align 8
-  %call6.i.i.i = call ptr @PyArray_NewFromDescr(ptr noundef nonnull @PyArray_Type, ptr noundef %21, i32 noundef %conv5.i.i.i, ptr noundef %23, ptr noundef null, ptr noundef nonnull %call.i.i.i, i32 noundef 1281, ptr noundef null)
-  %cmp7.i.i.i = icmp eq ptr %call6.i.i.i, null
-  br i1 %cmp7.i.i.i, label %if.then16.i.i.i, label %if.end18.i.i.i
+  %call4.i.i.i = call fastcc ptr @array_at(ptr noundef nonnull readonly %arrayidx.i124, ptr noundef nonnull %call.i.i.i, i32 noundef 1281)
+  %cmp5.i.i.i = icmp eq ptr %call4.i.i.i, null
+  br i1 %cmp5.i.i.i, label %if.then14.i.i.i, label %if.end16.i.i.i
 
-if.then16.i.i.i:
-  %24 = load i64, ptr %block.i.i, align 8
-  call fastcc void @give(ptr noundef nonnull %call.i.i.i, i64 noundef %24)
+if.then14.i.i.i:
+  %20 = load i64, ptr %block.i.i, align 8
+  call fastcc void @give(ptr noundef nonnull %call.i.i.i, i64 noundef %20)
   br label %new_array.exit.thread.i
 
-if.end18.i.i.i:
-  %call19.i.i.i = call ptr @PyCapsule_New(ptr noundef nonnull %call.i.i.i, ptr noundef nonnull @OWNER, ptr noundef nonnull @release_block)
-  %cmp20.i.i.i = icmp eq ptr %call19.i.i.i, null
-  %25 = load i64, ptr %block.i.i, align 8
-  br i1 %cmp20.i.i.i, label %if.then29.i.i.i, label %if.end31.i.i.i
+if.end16.i.i.i:
+  %call17.i.i.i = call ptr @PyCapsule_New(ptr noundef nonnull %call.i.i.i, ptr noundef nonnull @OWNER, ptr noundef nonnull @release_block)
+  %cmp18.i.i.i = icmp eq ptr %call17.i.i.i, null
+  %21 = load i64, ptr %block.i.i, align 8
+  br i1 %cmp18.i.i.i, label %if.then27.i.i.i, label %if.end29.i.i.i
 
-if.then29.i.i.i:
-  call fastcc void @give(ptr noundef nonnull %call.i.i.i, i64 noundef %25)
-  call void @Py_DecRef(ptr noundef nonnull %call6.i.i.i)
+if.then27.i.i.i:
+  call fastcc void @give(ptr noundef nonnull %call.i.i.i, i64 noundef %21)
+  call void @Py_DecRef(ptr noundef nonnull %call4.i.i.i)
   br label %new_array.exit.thread.i
 
-if.end31.i.i.i:
-  %26 = inttoptr i64 %25 to ptr
-  %call33.i.i.i = call i32 @PyCapsule_SetContext(ptr noundef nonnull %call19.i.i.i, ptr noundef %26)
-  %call34.i.i.i = call i32 @PyArray_SetBaseObject(ptr noundef nonnull %call6.i.i.i, ptr noundef nonnull %call19.i.i.i)
-  %cmp35.not.i.i.i = icmp eq i32 %call34.i.i.i, 0
-  br i1 %cmp35.not.i.i.i, label %new_array.exit.thread23.i, label %if.then44.i.i.i
+if.end29.i.i.i:
+  %22 = inttoptr i64 %21 to ptr
+  %call31.i.i.i = call i32 @PyCapsule_SetContext(ptr noundef nonnull %call17.i.i.i, ptr noundef %22)
+  %call32.i.i.i = call i32 @PyArray_SetBaseObject(ptr noundef nonnull %call4.i.i.i, ptr noundef nonnull %call17.i.i.i)
+  %cmp33.not.i.i.i = icmp eq i32 %call32.i.i.i, 0
+  br i1 %cmp33.not.i.i.i, label %new_array.exit.thread23.i, label %if.then42.i.i.i
 
 new_array.exit.thread23.i:
   %arrayidx325.i = getelementptr inbounds nuw ptr, ptr %16, i64 %n.044.i
-  store ptr %call6.i.i.i, ptr %arrayidx325.i, align 8
+  store ptr %call4.i.i.i, ptr %arrayidx325.i, align 8
   br label %if.end.i
 
-if.then44.i.i.i:
-  call void @Py_DecRef(ptr noundef nonnull %call6.i.i.i)
+if.then42.i.i.i:
+  call void @Py_DecRef(ptr noundef nonnull %call4.i.i.i)
   br label %new_array.exit.thread.i
 
-if.end.i.i:
-  %27 = load ptr, ptr %arrayidx.i124, align 8
-  %rank.i.i = getelementptr inbounds nuw i8, ptr %arrayidx.i124, i64 8
-  %28 = load i64, ptr %rank.i.i, align 8
-  %conv.i.i = trunc i64 %28 to i32
-  %dims.i.i = getelementptr inbounds nuw i8, ptr %arrayidx.i124, i64 16
-  %29 = load ptr, ptr %dims.i.i, align 8
-  %call2.i.i = call ptr @PyArray_NewFromDescr(ptr noundef nonnull @PyArray_Type, ptr noundef %27, i32 noundef %conv.i.i, ptr noundef %29, ptr noundef null, ptr noundef null, i32 noundef 0, ptr noundef null)
+cond.false.i.i:
+  %call1.i.i = call fastcc ptr @array_at(ptr noundef nonnull readonly %arrayidx.i124, ptr noundef null, i32 noundef 0)
   br label %new_array.exit.i
 
 new_array.exit.thread.i:
@@ -205,10 +190,10 @@ new_array.exit.thread.i:
   br label %if.then.i
 
 new_array.exit.i:
-  %retval.0.i.i = phi ptr [ %call2.i.i, %if.end.i.i ], [ %call3.i.i.i, %if.then.i.i.i ]
+  %cond.i.i = phi ptr [ %call1.i.i, %cond.false.i.i ], [ %call3.i.i.i, %if.then.i.i.i ]
   %arrayidx3.i = getelementptr inbounds nuw ptr, ptr %16, i64 %n.044.i
-  store ptr %retval.0.i.i, ptr %arrayidx3.i, align 8
-  %cmp5.i = icmp eq ptr %retval.0.i.i, null
+  store ptr %cond.i.i, ptr %arrayidx3.i, align 8
+  %cmp5.i = icmp eq ptr %cond.i.i, null
   br i1 %cmp5.i, label %if.then.i, label %if.end.i
 
 if.then.i:
@@ -218,21 +203,21 @@ if.then.i:
 for.body.i.i:
   %n.04.i.i = phi i64 [ %inc.i.i, %for.body.i.i ], [ 0, %if.then.i ]
   %arrayidx.i.i = getelementptr inbounds nuw ptr, ptr %16, i64 %n.04.i.i
-  %30 = load ptr, ptr %arrayidx.i.i, align 8
-  call void @Py_DecRef(ptr noundef %30)
+  %23 = load ptr, ptr %arrayidx.i.i, align 8
+  call void @Py_DecRef(ptr noundef %23)
   %inc.i.i = add nuw nsw i64 %n.04.i.i, 1
   %exitcond.not.i.i = icmp eq i64 %inc.i.i, %n.044.i
   br i1 %exitcond.not.i.i, label %make_results.exit, label %for.body.i.i
 
 if.end.i:
-  %retval.0.i27.i = phi ptr [ %call6.i.i.i, %new_array.exit.thread23.i ], [ %retval.0.i.i, %new_array.exit.i ]
-  %data.i = getelementptr inbounds nuw i8, ptr %retval.0.i27.i, i64 16
-  %31 = load ptr, ptr %data.i, align 8
+  %cond.i27.i = phi ptr [ %call4.i.i.i, %new_array.exit.thread23.i ], [ %cond.i.i, %new_array.exit.i ]
+  %data.i = getelementptr inbounds nuw i8, ptr %cond.i27.i, i64 16
+  %24 = load ptr, ptr %data.i, align 8
   %arrayidx8.i = getelementptr inbounds nuw ptr, ptr %17, i64 %n.044.i
-  store ptr %31, ptr %arrayidx8.i, align 8
+  store ptr %24, ptr %arrayidx8.i, align 8
   %inc.i125 = add nuw nsw i64 %n.044.i, 1
-  %32 = load i64, ptr %result_count, align 8
-  %cmp.i = icmp slt i64 %inc.i125, %32
+  %25 = load i64, ptr %result_count, align 8
+  %cmp.i = icmp slt i64 %inc.i125, %25
   br i1 %cmp.i, label %for.body.i123, label %if.then54
 
 make_results.exit:
@@ -242,119 +227,119 @@ make_results.exit:
 for.body33:
   %n27.0178 = phi i64 [ 0, %for.body33.lr.ph ], [ %inc39, %for.body33 ]
   %arrayidx35 = getelementptr inbounds nuw ptr, ptr %14, i64 %n27.0178
-  %33 = load ptr, ptr %arrayidx35, align 8
-  %data36 = getelementptr inbounds nuw i8, ptr %33, i64 16
-  %34 = load ptr, ptr %data36, align 8
+  %26 = load ptr, ptr %arrayidx35, align 8
+  %data36 = getelementptr inbounds nuw i8, ptr %26, i64 16
+  %27 = load ptr, ptr %data36, align 8
   %arrayidx37 = getelementptr inbounds nuw ptr, ptr %13, i64 %n27.0178
-  store ptr %34, ptr %arrayidx37, align 8
+  store ptr %27, ptr %arrayidx37, align 8
   %inc39 = add nuw nsw i64 %n27.0178, 1
   %cmp30 = icmp slt i64 %inc39, %12
   br i1 %cmp30, label %for.body33, label %for.cond.cleanup32
 
 if.then54:
-  %35 = load ptr, ptr %arena, align 8
-  %36 = load ptr, ptr %35, align 8
-  store ptr null, ptr %35, align 8
-  %cmp.i126 = icmp eq ptr %36, null
+  %28 = load ptr, ptr %arena, align 8
+  %29 = load ptr, ptr %28, align 8
+  store ptr null, ptr %28, align 8
+  %cmp.i126 = icmp eq ptr %29, null
   br i1 %cmp.i126, label %if.then.i128, label %if.end16.i
 
 if.then.i128:
   %arena_size.i = getelementptr inbounds nuw i8, ptr %0, i64 32
-  %37 = load i64, ptr %arena_size.i, align 8
-  %call.i = call fastcc ptr @take(i64 noundef %37)
+  %30 = load i64, ptr %arena_size.i, align 8
+  %call.i = call fastcc ptr @take(i64 noundef %30)
   %cmp6.i = icmp eq ptr %call.i, null
   br i1 %cmp6.i, label %if.then66, label %if.end16.i
 
 if.end16.i:
-  %arena.0.i = phi ptr [ %call.i, %if.then.i128 ], [ %36, %if.then54 ]
+  %arena.0.i = phi ptr [ %call.i, %if.then.i128 ], [ %29, %if.then54 ]
   %is_long.i = getelementptr inbounds nuw i8, ptr %0, i64 96
-  %38 = load i64, ptr %is_long.i, align 8
-  %tobool17.not.i = icmp eq i64 %38, 0
+  %31 = load i64, ptr %is_long.i, align 8
+  %tobool17.not.i = icmp eq i64 %31, 0
   br i1 %tobool17.not.i, label %if.else.i, label %if.then18.i
 
 if.then18.i:
   %call19.i = call ptr @PyEval_SaveThread()
-  %39 = load ptr, ptr %0, align 8
+  %32 = load ptr, ptr %0, align 8
   %program.i = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %40 = load ptr, ptr %program.i, align 8
+  %33 = load ptr, ptr %program.i, align 8
   %context.i = getelementptr inbounds nuw i8, ptr %0, i64 16
-  %41 = load ptr, ptr %context.i, align 8
-  %call20.i = call i32 %39(ptr noundef %40, ptr noundef %41, ptr noundef nonnull %13, ptr noundef nonnull %17, ptr noundef nonnull %arena.0.i)
+  %34 = load ptr, ptr %context.i, align 8
+  %call20.i = call i32 %32(ptr noundef %33, ptr noundef %34, ptr noundef nonnull %13, ptr noundef nonnull %17, ptr noundef nonnull %arena.0.i)
   call void @PyEval_RestoreThread(ptr noundef %call19.i)
   br label %if.end25.i
 
 if.else.i:
-  %42 = load ptr, ptr %0, align 8
+  %35 = load ptr, ptr %0, align 8
   %program22.i = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %43 = load ptr, ptr %program22.i, align 8
+  %36 = load ptr, ptr %program22.i, align 8
   %context23.i = getelementptr inbounds nuw i8, ptr %0, i64 16
-  %44 = load ptr, ptr %context23.i, align 8
-  %call24.i = call i32 %42(ptr noundef %43, ptr noundef %44, ptr noundef nonnull %13, ptr noundef nonnull %17, ptr noundef nonnull %arena.0.i)
+  %37 = load ptr, ptr %context23.i, align 8
+  %call24.i = call i32 %35(ptr noundef %36, ptr noundef %37, ptr noundef nonnull %13, ptr noundef nonnull %17, ptr noundef nonnull %arena.0.i)
   br label %if.end25.i
 
 if.end25.i:
-  %45 = load ptr, ptr %arena, align 8
-  %address.i = getelementptr inbounds nuw i8, ptr %45, i64 8
-  %46 = load ptr, ptr %address.i, align 8
-  %cmp27.i = icmp eq ptr %arena.0.i, %46
+  %38 = load ptr, ptr %arena, align 8
+  %address.i = getelementptr inbounds nuw i8, ptr %38, i64 8
+  %39 = load ptr, ptr %address.i, align 8
+  %cmp27.i = icmp eq ptr %arena.0.i, %39
   br i1 %cmp27.i, label %if.then29.i, label %if.else32.i
 
 if.then29.i:
-  store ptr %arena.0.i, ptr %45, align 8
+  store ptr %arena.0.i, ptr %38, align 8
   br label %if.end69
 
 if.else32.i:
   %arena_size33.i = getelementptr inbounds nuw i8, ptr %0, i64 32
-  %47 = load i64, ptr %arena_size33.i, align 8
-  call fastcc void @give(ptr noundef nonnull %arena.0.i, i64 noundef %47)
+  %40 = load i64, ptr %arena_size33.i, align 8
+  call fastcc void @give(ptr noundef nonnull %arena.0.i, i64 noundef %40)
   br label %if.end69
 
 if.then66:
-  %48 = load i64, ptr %result_count, align 8
-  %cmp3.i129 = icmp sgt i64 %48, 0
+  %41 = load i64, ptr %result_count, align 8
+  %cmp3.i129 = icmp sgt i64 %41, 0
   br i1 %cmp3.i129, label %for.body.i130, label %if.then82.critedge
 
 for.body.i130:
   %n.04.i131 = phi i64 [ %inc.i133, %for.body.i130 ], [ 0, %if.then66 ]
   %arrayidx.i132 = getelementptr inbounds nuw ptr, ptr %16, i64 %n.04.i131
-  %49 = load ptr, ptr %arrayidx.i132, align 8
-  call void @Py_DecRef(ptr noundef %49)
+  %42 = load ptr, ptr %arrayidx.i132, align 8
+  call void @Py_DecRef(ptr noundef %42)
   %inc.i133 = add nuw nsw i64 %n.04.i131, 1
-  %exitcond.not.i134 = icmp eq i64 %inc.i133, %48
+  %exitcond.not.i134 = icmp eq i64 %inc.i133, %41
   br i1 %exitcond.not.i134, label %if.then82.critedge, label %for.body.i130
 
 if.end69:
-  %50 = load ptr, ptr %found, align 8
-  %51 = load i64, ptr %leaf_count, align 8
-  %cmp3.i136 = icmp sgt i64 %51, 0
+  %43 = load ptr, ptr %found, align 8
+  %44 = load i64, ptr %leaf_count, align 8
+  %cmp3.i136 = icmp sgt i64 %44, 0
   br i1 %cmp3.i136, label %for.body.i137, label %release.exit142
 
 for.body.i137:
   %n.04.i138 = phi i64 [ %inc.i140, %for.body.i137 ], [ 0, %if.end69 ]
-  %arrayidx.i139 = getelementptr inbounds nuw ptr, ptr %50, i64 %n.04.i138
-  %52 = load ptr, ptr %arrayidx.i139, align 8
-  call void @Py_DecRef(ptr noundef %52)
+  %arrayidx.i139 = getelementptr inbounds nuw ptr, ptr %43, i64 %n.04.i138
+  %45 = load ptr, ptr %arrayidx.i139, align 8
+  call void @Py_DecRef(ptr noundef %45)
   %inc.i140 = add nuw nsw i64 %n.04.i138, 1
-  %exitcond.not.i141 = icmp eq i64 %inc.i140, %51
+  %exitcond.not.i141 = icmp eq i64 %inc.i140, %44
   br i1 %exitcond.not.i141, label %release.exit142, label %for.body.i137
 
 release.exit142:
   call void @llvm.lifetime.start.p0(ptr nonnull %next)
   store ptr %16, ptr %next, align 8
   %result_node = getelementptr inbounds nuw i8, ptr %0, i64 88
-  %53 = load ptr, ptr %result_node, align 8
-  %call85 = call fastcc ptr @build(ptr noundef %53, ptr noundef %next)
-  %54 = load i64, ptr %result_count, align 8
-  %cmp3.i143 = icmp sgt i64 %54, 0
+  %46 = load ptr, ptr %result_node, align 8
+  %call85 = call fastcc ptr @build(ptr noundef %46, ptr noundef %next)
+  %47 = load i64, ptr %result_count, align 8
+  %cmp3.i143 = icmp sgt i64 %47, 0
   br i1 %cmp3.i143, label %for.body.i144, label %release.exit149
 
 for.body.i144:
   %n.04.i145 = phi i64 [ %inc.i147, %for.body.i144 ], [ 0, %release.exit142 ]
   %arrayidx.i146 = getelementptr inbounds nuw ptr, ptr %16, i64 %n.04.i145
-  %55 = load ptr, ptr %arrayidx.i146, align 8
-  call void @Py_DecRef(ptr noundef %55)
+  %48 = load ptr, ptr %arrayidx.i146, align 8
+  call void @Py_DecRef(ptr noundef %48)
   %inc.i147 = add nuw nsw i64 %n.04.i145, 1
-  %exitcond.not.i148 = icmp eq i64 %inc.i147, %54
+  %exitcond.not.i148 = icmp eq i64 %inc.i147, %47
   br i1 %exitcond.not.i148, label %release.exit149, label %for.body.i144
 
 release.exit149:
@@ -362,18 +347,18 @@ release.exit149:
   br label %cleanup93
 
 if.then82.critedge:
-  %56 = load ptr, ptr %found, align 8
-  %57 = load i64, ptr %leaf_count, align 8
-  %cmp3.i150 = icmp sgt i64 %57, 0
+  %49 = load ptr, ptr %found, align 8
+  %50 = load i64, ptr %leaf_count, align 8
+  %cmp3.i150 = icmp sgt i64 %50, 0
   br i1 %cmp3.i150, label %for.body.i151, label %release.exit156
 
 for.body.i151:
   %n.04.i152 = phi i64 [ %inc.i154, %for.body.i151 ], [ 0, %if.then82.critedge ]
-  %arrayidx.i153 = getelementptr inbounds nuw ptr, ptr %56, i64 %n.04.i152
-  %58 = load ptr, ptr %arrayidx.i153, align 8
-  call void @Py_DecRef(ptr noundef %58)
+  %arrayidx.i153 = getelementptr inbounds nuw ptr, ptr %49, i64 %n.04.i152
+  %51 = load ptr, ptr %arrayidx.i153, align 8
+  call void @Py_DecRef(ptr noundef %51)
   %inc.i154 = add nuw nsw i64 %n.04.i152, 1
-  %exitcond.not.i155 = icmp eq i64 %inc.i154, %57
+  %exitcond.not.i155 = icmp eq i64 %inc.i154, %50
   br i1 %exitcond.not.i155, label %release.exit156, label %for.body.i151
 
 release.exit156:
@@ -721,7 +706,19 @@ declare ptr @PyDict_GetItemWithError(ptr noundef, ptr noundef)
 
 declare void @PyErr_Clear()
 
-declare ptr @PyArray_NewFromDescr(ptr noundef, ptr noundef, i32 noundef, ptr noundef, ptr noundef, ptr noundef, i32 noundef, ptr noundef)
+define internal fastcc ptr @array_at(ptr noundef readonly captures(none) %result, ptr noundef %data, i32 noundef range(i32 0, 1282) %flags) {
+entry:
+  %0 = load ptr, ptr %result, align 8
+  tail call void @Py_IncRef(ptr noundef %0)
+  %1 = load ptr, ptr %result, align 8
+  %rank = getelementptr inbounds nuw i8, ptr %result, i64 8
+  %2 = load i64, ptr %rank, align 8
+  %conv = trunc i64 %2 to i32
+  %dims = getelementptr inbounds nuw i8, ptr %result, i64 16
+  %3 = load ptr, ptr %dims, align 8
+  %call = tail call ptr @PyArray_NewFromDescr(ptr noundef nonnull @PyArray_Type, ptr noundef %1, i32 noundef %conv, ptr noundef %3, ptr noundef null, ptr noundef %data, i32 noundef %flags, ptr noundef null)
+  ret ptr %call
+}
 
 define internal fastcc ptr @take(i64 noundef %bytes) {
 entry:
@@ -907,6 +904,8 @@ declare void @free(ptr noundef)
 declare ptr @PyCapsule_GetPointer(ptr noundef, ptr noundef)
 
 declare ptr @PyCapsule_GetContext(ptr noundef)
+
+declare ptr @PyArray_NewFromDescr(ptr noundef, ptr noundef, i32 noundef, ptr noundef, ptr noundef, ptr noundef, i32 noundef, ptr noundef)
 
 declare ptr @PyEval_SaveThread()
 
