@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "tfc").rglob("*.py"))
+C_SOURCES = sorted((ROOT / "tfc").rglob("*.[ch]"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 MAX_FILE, MAX_FUNCTION, MAX_COLUMN, MAX_ROOM = 450, 60, 100, 22
 
@@ -213,7 +214,7 @@ def test_functions_are_short(path: Path):
     assert not long
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=show)
+@pytest.mark.parametrize("path", [*SOURCES, *C_SOURCES], ids=show)
 def test_files_are_short_and_narrow(path: Path):
     lines = path.read_text().split("\n")
     assert len(lines) - 1 <= MAX_FILE

@@ -87,7 +87,7 @@ def test_code_that_needs_nothing_special_checks_nothing(tmp_path, matmul_text):
     }
     for target, is_checked in checked.items():
         made = tfc.aot.compile(parse(matmul_text), cpp_class="C", out_dir=tmp_path, target=target)
-        assert (b"C_entry.cpuid" in made.object.read_bytes()) == is_checked
+        assert (b"tfc_cpuid" in made.object.read_bytes()) == is_checked
         assert ("this processor" in made.header.read_text()) == is_checked
 
 

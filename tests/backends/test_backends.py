@@ -9,10 +9,7 @@ import pytest
 
 import tfc
 import tfc.numpy as tnp
-from tfc.backends.cpu.runtime.bytecode_interpreter import common_runner
-from tfc.backends.llvm.compilation import compile_ir
 from tfc.backends.registry import backend_names, get_backend
-from tfc.backends.target import Target
 from tfc.errors import ShapeError, UnsupportedError
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Module
@@ -223,25 +220,18 @@ def test_equal_kernels_are_emitted_once():
     assert len({line.split("kernel")[1].split("(")[0] for line in calls}) == 1
 
 
-def test_the_steps_of_a_program_can_be_read():
+def test_the_bytecode_of_a_program_can_be_read():
     def program(x):
         step = lambda i, a: tfc.cond(a[0] > 3, tnp.sort, lambda a: a + 1, a)  # noqa: E731
         return tfc.fori_loop(0, 30, step, x)
 
     text = tfc.jit(program).lower(np.ones(8192, np.float32)).compile().as_text("mlir")
-    steps = dict(re.findall(r"^// +(\d+)  (.*)$", text, re.MULTILINE))
-    places = re.findall(r"go to (\d+)", "\n".join(steps.values()))
+    bytecode = dict(re.findall(r"^// +(\d+)  (.*)$", text, re.MULTILINE))
+    places = re.findall(r"go to (\d+)", "\n".join(bytecode.values()))
     assert len(places) >= 3  # out of the loop, to a branch, back
-    assert set(places) <= set(steps)
-    assert any(step.startswith("unless arena") for step in steps.values())
-    assert list(steps.values())[-1] == "end"
-
-
-def test_the_code_for_all_programs_reaches_the_data_of_each_wherever_it_lies():
-    code = compile_ir(common_runner("f", True), Target.host(), optimise=False).assembly
-    for table in ("counts", "steps", "functions"):
-        assert re.search(rf"\bf\.{table}@GOT|:got:f\.{table}\b", code), table
-        assert not re.search(rf"\.hidden\s+f\.{table}\b", code), table
+    assert set(places) <= set(bytecode)
+    assert any(line.startswith("unless arena") for line in bytecode.values())
+    assert list(bytecode.values())[-1] == "end"
 
 
 def test_products_of_all_sizes_share_their_tiles():

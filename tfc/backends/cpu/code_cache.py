@@ -111,7 +111,8 @@ def code_key(module: Module, *others: object) -> str:
 @cache
 def _versions() -> tuple[object, ...]:
     """What makes code: tfc file by file, since a version may be worked on, and its libraries."""
-    sources = sorted(Path(__file__).parents[2].rglob("*.py"))
+    folder = Path(__file__).parents[2]
+    sources = sorted([*folder.rglob("*.py"), *folder.rglob("*.ll")])
     libraries = sorted((Path(ir.__file__).parent / "_mlir_libs").iterdir())
     stats = [(str(path), path.stat()) for path in (*sources, *libraries)]
     files = tuple((path, found.st_size, found.st_mtime_ns) for path, found in stats)

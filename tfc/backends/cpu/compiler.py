@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,9 @@ from tfc.backends.cpu.code_cache import CodeCache, code_key
 from tfc.backends.cpu.executable import CpuExecutable, MachineCode
 from tfc.backends.cpu.kernels import has_tiled_code
 from tfc.backends.cpu.program import Program, emit_program
-from tfc.backends.cpu.runtime.bytecode_interpreter import common_runner, program_data, whole_runner
+from tfc.backends.cpu.runtime.bytecode_interpreter import program_data, whole_program
 from tfc.backends.cpu.runtime.processor_check import checked_entry, checked_processor
 from tfc.backends.cpu.runtime.threads import sharing_cores
-from tfc.backends.cpu.runtime.timing import Clock
 from tfc.backends.cpu.sharing import scratch_bytes
 from tfc.backends.cpu.windows.pooling_gradients import is_pooling_gradient
 from tfc.backends.interfaces import Compiler, ObjectCode
@@ -56,7 +54,7 @@ STAGES = ("hlo", "optimized", "mlir", "llvm", "asm")
 class Compilation:
     """A module on its way to code: optimised HLO, its buffers, and how to emit its MLIR.
 
-    timed: with a clock around each kernel.
+    timed: its sites are asked for, which are not kept with code.
     cores: how many threads share large kernels.
     cache: where code for this process is kept for later ones.
     """
@@ -90,15 +88,14 @@ class Compilation:
         """Optimised LLVM IR and machine code of a program, which is used up.
 
         Args:
-            constants: see `whole_runner`.
+            constants: see `whole_program`.
         """
         text = _kernels(program.module)
         # Code that stays in this process need not be checked.
         is_checked = constants is not None and checked_processor(self.target) != ""
         entry = f"{self.name}.run" if is_checked else self.name
-        clock, pointer_bits = self._clock(program), self.target.pointer_bits
-        text += whole_runner(
-            self.name, program.steps, *self._counts, constants, clock, pointer_bits, entry
+        text += whole_program(
+            self.name, program.bytecode, *self._counts, constants, self.target.pointer_bits, entry
         )
         if is_checked:
             text += checked_entry(self.name, entry, self.target)
@@ -119,28 +116,19 @@ class Compilation:
 
     def _made(self) -> MachineCode:
         program, objects = self._in_parts(emit_object)
-        runner = self._runner(program.steps.shared, self._clock(program))
-        return MachineCode((*objects, runner), program.steps.shared, program.sites)
+        return MachineCode(tuple(objects), program.bytecode.shared, program.sites)
 
     def text(self, stage: str) -> str:
         """The modules of `machine_code` as "llvm", optimised, or as "asm", one after the other."""
-        program, parts = self._in_parts(emit_assembly if stage == "asm" else emit_ir)
-        shared, clock = program.steps.shared, self._clock(program)
-        runner = _compiled_runner(self.name, shared, self.target, clock)
-        return "\n".join([*parts, runner.llvm_ir if stage == "llvm" else runner.assembly])
+        _, parts = self._in_parts(emit_assembly if stage == "asm" else emit_ir)
+        return "\n".join(parts)
 
     def _in_parts(self, emit: Callable[[Any, Any], Code]) -> tuple[Program, list[Code]]:
-        """The program in the modules that this process runs, all but what runs the steps."""
+        """The program in the modules that this process runs, with the tables of its bytecode."""
         with CodeMaker(self.target, emit) as maker:
             program = self.emit(lambda module: maker.start(_kernels(module)))
-            data = program_data(self.name, program.steps, *self._counts)
+            data = program_data(self.name, program.bytecode, *self._counts)
             return program, maker.finish(_kernels(program.module) + data)
-
-    def _runner(self, shared: bool, clock: Clock | None) -> bytes:
-        """The object file of what runs the steps."""
-        if clock is None:
-            return _common_runner(self.name, shared, self.target)
-        return _compiled_runner(self.name, shared, self.target, clock).object_code
 
     @property
     def _counts(self) -> tuple[int, int]:
@@ -148,9 +136,6 @@ class Compilation:
         entry = self.module.entry
         arguments = sum(1 for p in entry.parameters for _ in leaves(p.shape))
         return arguments, sum(1 for _ in leaves(entry.root.shape))
-
-    def _clock(self, program: Program) -> Clock | None:
-        return Clock(self.name, len(program.sites)) if self.timed else None
 
     def constant_pool(self) -> np.ndarray:
         """The bytes of the constants, where the buffer plan puts them."""
@@ -238,16 +223,3 @@ class CpuCompiler(Compiler):
 def _kernels(module: Any) -> str:
     """The LLVM IR of emitted functions; the module is used up."""
     return to_llvm_ir(lower_to_llvm(module))
-
-
-@cache
-def _common_runner(name: str, shared: bool, target: Target) -> bytes:
-    """The object file of the code for every program of a name."""
-    return _compiled_runner(name, shared, target, None).object_code
-
-
-def _compiled_runner(
-    name: str, shared: bool, target: Target, clock: Clock | None
-) -> CompiledModule:
-    """What runs the steps: it does less than any kernel, so it is made as it comes."""
-    return compile_ir(common_runner(name, shared, clock), target, optimise=False)

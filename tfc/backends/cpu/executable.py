@@ -16,10 +16,16 @@ from tfc.backends.cpu.donated import address, make_writable
 from tfc.backends.cpu.program import Program
 from tfc.backends.cpu.runtime.abi import ALIGNMENT
 from tfc.backends.cpu.runtime.blocks import block_size
+from tfc.backends.cpu.runtime.bytecode_interpreter import (
+    INTERPRET,
+    Context,
+    interpreter,
+    interpreter_symbols,
+)
 from tfc.backends.cpu.runtime.entry_table import Flat, python_entry
 from tfc.backends.cpu.runtime.entry_table import Program as EntryProgram
-from tfc.backends.cpu.runtime.threads import pool_symbols
-from tfc.backends.cpu.runtime.timing import Site, read_times, times_size
+from tfc.backends.cpu.runtime.threads import parallel_for
+from tfc.backends.cpu.runtime.timing import Site, Times
 from tfc.backends.interfaces import (
     Executable,
     Fixed,
@@ -115,11 +121,14 @@ class CpuExecutable(Executable):
         self._compilation, self._name = compilation, name
         made = compilation.machine_code()
         self._sites = made.sites
-        called = symbols(compilation.callees) | (pool_symbols() if made.shared else {})
+        self._interpreter = interpreter()
+        called = symbols(compilation.callees) | interpreter_symbols(self._interpreter)
         self._code = load_objects(made.objects, compilation.target, called)
+        self._program = self._code.address(f"{name}.program")
         plan = compilation.assignment
         self._constants = aligned_bytes(plan.constant_size)
         self._constants[:] = compilation.constant_pool()
+        self._context = Context(address(self._constants), parallel_for() if made.shared else None)
         self._arena_size = plan.arena_size
         # Arenas of finished calls, kept for the next: list.append and pop are atomic.
         self._arenas: list[tuple[np.ndarray, int]] = []
@@ -127,12 +136,11 @@ class CpuExecutable(Executable):
         self._arena: list[np.ndarray] = []
         self._arena_words = np.zeros(2, np.int64)
         self._making_arena = Lock()
-        kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 4)
-        self._entry: Callable[..., int] = kind(self._code.address(name))
+        kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 5)
+        self._interpret: Callable[..., int] = kind(self._interpreter.address(INTERPRET))
         self._donation = donation_of(compilation.module)
         self._argument_pointers = ctypes.c_void_p * len(self.parameter_shapes)
         self._result_pointers = ctypes.c_void_p * len(self.result_shapes)
-        self._constant_address = address(self._constants)
         # Whether each array can be used where it lies, looked up once: a call of small arrays
         # takes no longer than its bookkeeping.
         self._plain = [s.has_default_layout for s in self.parameter_shapes]
@@ -172,11 +180,12 @@ class CpuExecutable(Executable):
             for result, argument in self._donation.aliases.items():
                 results[result] = passed[argument].reshape(results[result].shape)
         with running_one_of(*self.device_counts) if self._compilation.callees else _NOTHING:
-            status = self._entry(
+            status = self._interpret(
+                self._program,
+                ctypes.addressof(self._context),
                 self._argument_pointers(*map(address, passed)),
                 self._result_pointers(*map(address, results)),
                 arena[1],
-                self._constant_address,
             )
         self._arenas.append(arena)
         if status:
@@ -194,14 +203,15 @@ class CpuExecutable(Executable):
         if not (all(self._plain) and self._all_results_plain):
             return None
         program = EntryProgram(
-            self._code.address(self._name),
-            self._constants,
+            self._interpreter.address(INTERPRET),
+            self._program,
+            self._context,
             self._arena_words,
             self._entry_arena_size,
             self.parameter_shapes,
             self.result_shapes,
             _is_long(self.hlo),
-            (self._code, self._arena),
+            (self._code, self._interpreter, self._constants, self._arena),
         )
         return python_entry(program, arguments, result)
 
@@ -282,9 +292,8 @@ class TimedExecutable(CpuExecutable):
 
     def __init__(self, source: Module, compilation: Compilation, name: str):
         super().__init__(source, compilation, name)
-        words = ctypes.c_int64 * times_size(len(self._sites))
-        memory: Any = words.from_address(self._code.address(f"{name}.times"))
-        self._times = np.frombuffer(memory, np.int64)
+        self._times = Times(self._sites)
+        self._context.clock = ctypes.addressof(self._times.clock)
 
     def measure(self, *arguments: np.ndarray) -> KernelTimes:
         """Run, and say what each kernel took.
@@ -292,10 +301,10 @@ class TimedExecutable(CpuExecutable):
         Raises:
             ShapeError: the arguments do not fit the parameters.
         """
-        self._times[:] = 0
+        self._times.forget()
         began = time.monotonic_ns()
         self(*arguments)
-        return read_times(self._times, self._sites, began, time.monotonic_ns())
+        return self._times.read(began, time.monotonic_ns())
 
 
 def aligned_bytes(size: int) -> np.ndarray:

@@ -1,9 +1,9 @@
-"""The program: the kernels of a whole HLO module as MLIR, and the steps that run them.
+"""The program: the kernels of a whole HLO module as MLIR, and the bytecode that runs them.
 
 Each kernel is a private function of its buffers and the number of the chunk to run; equal kernels
 are emitted once. What runs when and where is data (runtime/bytecode.py), so that code grows with
-the number of different kernels only. Loops and conditionals of HLO are jumps among the steps. A
-program ends with 0, or with what a function outside of the code returned that failed.
+the number of different kernels only. Loops and conditionals of HLO are jumps. A program ends with
+0, or with what a function outside of the code returned that failed.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from typing import Any
 from tfc.backends.cpu.calls import Callee, call_shapes, declare, emit_call
 from tfc.backends.cpu.kernels import emit_kernel, workspace_shape
 from tfc.backends.cpu.products.functions import make_internal
-from tfc.backends.cpu.runtime.bytecode import Steps
+from tfc.backends.cpu.runtime.bytecode import Bytecode
 from tfc.backends.cpu.runtime.timing import Site
 from tfc.backends.cpu.sharing import Shared, chunk_bytes, chunks_of
 from tfc.backends.mlir.kernels import Kernel, is_silent, kernel_of
@@ -36,13 +36,13 @@ class Program:
     """The emitted MLIR module, what runs its functions, and the places that do or copy bytes."""
 
     module: Any
-    steps: Steps
+    bytecode: Bytecode
     sites: tuple[Site, ...]
 
     def __str__(self) -> str:
-        """The MLIR, with the steps as comments."""
-        steps = "\n".join(f"// {line}" for line in str(self.steps).split("\n"))
-        return f"{self.module}\n// steps\n{steps}\n"
+        """The MLIR, with the bytecode as comments."""
+        bytecode = "\n".join(f"// {line}" for line in str(self.bytecode).split("\n"))
+        return f"{self.module}\n// bytecode\n{bytecode}\n"
 
 
 def emit_program(
@@ -68,7 +68,7 @@ def emit_program(
     with new_context(), ir.Location.unknown():
         emitter = _ProgramEmitter(module, assignment, name, target, callees, cores, take)
         emitter.emit()
-        return Program(emitter.mlir, emitter.steps, tuple(emitter.sites))
+        return Program(emitter.mlir, emitter.bytecode, tuple(emitter.sites))
 
 
 class _ProgramEmitter:
@@ -89,21 +89,21 @@ class _ProgramEmitter:
         self.kernels: dict[Hashable, Shared] = {}
         self.calls: dict[tuple[Callee, tuple[str, ...]], str] = {}
         self.sites: list[Site] = []
-        self.for_steps: set[str] = set()  # the names of functions that steps call
-        self.passed_on: dict[str, Any] = {}  # the types of functions for steps in earlier modules
+        self.called: set[str] = set()  # the names of functions that bytecode calls
+        self.passed_on: dict[str, Any] = {}  # the types of those that are in earlier modules
         entry = module.entry
         arguments = sum(1 for p in entry.parameters for _ in leaves(p.shape))
         results = sum(1 for _ in leaves(entry.root.shape))
         spaces = [("parameter", n) for n in range(arguments)]
         spaces += [("result", n) for n in range(results)]
         spaces += [("arena", 0), ("constant", 0)]
-        self.steps = Steps({space: n for n, space in enumerate(spaces)})
+        self.bytecode = Bytecode({space: n for n, space in enumerate(spaces)})
 
     def emit(self) -> None:
         entry = self.hlo.entry
         run_walk(self._computation(entry))
         self._copy_leaves(entry.root, self.assignment.result_slices)
-        self.steps.end()
+        self.bytecode.end()
         self._declare(self.passed_on)
 
     def _site(self, instruction: Instruction, function: str, copied: int = 0) -> int:
@@ -132,13 +132,13 @@ class _ProgramEmitter:
                     declare(callee)
                 self.calls[key] = f"{self.name}.call.{len(self.calls)}"
                 make_internal(emit_call(self.calls[key], instruction, callee))
-            self.for_steps.add(self.calls[key])
+            self.called.add(self.calls[key])
         slices = [
             s for i in (*instruction.operands, instruction) for s in self.assignment.slices[i]
         ]
         name = self.calls[key]
         assert len(slices) == len(call_shapes(instruction))
-        self.steps.call(self._site(instruction, name), name, slices)
+        self.bytecode.call(self._site(instruction, name), name, slices)
 
     def _kernel(self, instruction: Instruction) -> None:
         """Call the function of an instruction's kernel, emitting it the first time."""
@@ -157,7 +157,7 @@ class _ProgramEmitter:
         buffers = [*(operands[n] for n in kernel.arguments), *results]
         if shared.has_scratch:
             buffers.append(self.assignment.workspace.get(instruction, Slice("arena")))
-        self.steps.kernel(self._site(instruction, shared.name), shared.name, buffers,
+        self.bytecode.kernel(self._site(instruction, shared.name), shared.name, buffers,
                           shared.chunks, shared.scratch)  # fmt: skip
 
     def _put_in_place(self, instruction: Instruction, kernel: Kernel) -> Iterator[tuple[int, int]]:
@@ -176,7 +176,7 @@ class _ProgramEmitter:
                           self.assignment.slices[instruction][result]]  # fmt: skip
                 shared = self._function(copy, kernel_of(copy))
                 site = self._site(instruction, "", operand.array_shape.byte_size)
-                self.steps.kernel(site, shared.name, places, shared.chunks, 0)
+                self.bytecode.kernel(site, shared.name, places, shared.chunks, 0)
                 yield kernel.operands.index(operand), result
 
     def _function(self, instruction: Instruction, kernel: Kernel) -> Shared:
@@ -193,7 +193,7 @@ class _ProgramEmitter:
             self._pass_on(self.take)
         with ir.InsertionPoint(self.mlir.body):
             emit_kernel(name, kernel, self.target, chunks)
-        self.for_steps.add(name)
+        self.called.add(name)
         scratch = workspace_shape(kernel, self.target, chunks)
         step = chunk_bytes(scratch) if scratch is not None else 0
         return Shared(name, chunks, scratch is not None, step)
@@ -204,8 +204,8 @@ class _ProgramEmitter:
         if any(o.operation.name != "func.func" for o in made):
             return  # a variable, which must exist once
         functions = {o.name.value: o.type for o in made}
-        self.passed_on |= {n: functions.pop(n) for n in self.for_steps & functions.keys()}
-        self.for_steps.clear()
+        self.passed_on |= {n: functions.pop(n) for n in self.called & functions.keys()}
+        self.called.clear()
         take(self.mlir)
         self.mlir = ir.Module.create()
         self._declare(functions)
@@ -222,20 +222,20 @@ class _ProgramEmitter:
         pieces = self.assignment.slices[source]
         for number in self.assignment.moves(source, targets):
             site = self._site(source, "", sizes[number])
-            self.steps.copy(site, sizes[number], pieces[number], targets[number])
+            self.bytecode.copy(site, sizes[number], pieces[number], targets[number])
 
     def _while(self, loop: Instruction) -> Walk:
         state = self.assignment.slices[loop]
         condition, body = loop["condition"], loop["body"]
         _require_same_layouts(loop, loop.operands[0], body.root)
         self._copy_leaves(loop.operands[0], state)
-        start = self.steps.here
+        start = self.bytecode.here
         yield self._computation(condition)
-        leave = self.steps.unless(self.assignment.slices[condition.root][0])
+        leave = self.bytecode.unless(self.assignment.slices[condition.root][0])
         yield self._computation(body)
         self._copy_leaves(body.root, state)
-        self.steps.jump(start)
-        self.steps.land(leave)
+        self.bytecode.jump(start)
+        self.bytecode.land(leave)
 
     def _conditional(self, instruction: Instruction) -> Walk:
         called = branches(instruction)
@@ -250,16 +250,16 @@ class _ProgramEmitter:
             skip = None
             if not is_last:
                 skip = (
-                    self.steps.otherwise(selector, number)
+                    self.bytecode.otherwise(selector, number)
                     if by_index
-                    else self.steps.unless(selector)
+                    else self.bytecode.unless(selector)
                 )
             yield self._computation(branch)
             self._copy_leaves(branch.root, self.assignment.slices[instruction])
             if skip is not None:
-                leave.append(self.steps.jump())
-                self.steps.land(skip)
-        self.steps.land(*leave)
+                leave.append(self.bytecode.jump())
+                self.bytecode.land(skip)
+        self.bytecode.land(*leave)
 
 
 def _require_same_layouts(instruction: Instruction, *sources: Instruction) -> None:

@@ -23,8 +23,10 @@ from tfc.backends.llvm.effort import Effort, effort_for
 _FUNCTION = re.compile(r"^define .*?^}\n", re.MULTILINE | re.DOTALL)
 _SYMBOL = re.compile(r'@(?:"([^"]*)"|([-\w.$]+))')
 _CONSTANT = re.compile(r"^@\S+ = (?:private|internal) .*\bconstant\b.*\n", re.MULTILINE)
-_SEEN = re.compile(r"^@\S+ = hidden .*\bconstant\b.*\n", re.MULTILINE)
-_VARIABLE = re.compile(r"^@\S+ = (?!.*\b(?:private|internal|hidden) .*\bconstant\b)", re.MULTILINE)
+_SEEN = re.compile(r"^@\S+ = (?:hidden .*\b)?constant\b.*\n", re.MULTILINE)
+_VARIABLE = re.compile(
+    r"^@\S+ = (?!(?:.*\b(?:private|internal|hidden) .*\b)?constant\b)", re.MULTILINE
+)
 LEAST = 24 * 1024  # characters of a part: about a twentieth of a second of work
 
 

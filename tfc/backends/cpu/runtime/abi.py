@@ -1,13 +1,13 @@
-"""The entry point of compiled code: one C function for every module.
+"""The entry point of an object file: one C function for every module.
 
-    int32_t NAME(void* const* args, void* const* results, void* arena[, const void* constants]);
+    int32_t NAME(void* const* args, void* const* results, void* arena);
 
 args[i] and results[i] point to the leaves of the parameters and of the result, laid out as their
-shapes say; arena has the bytes that the buffer plan asks for, aligned to 64. Code loaded into this
-process gets its constants as a fourth argument, so that weights are never copied through text; an
-object file carries them as read-only data. The function returns 0, or another number if a function
-that it calls in this process has failed. That of an object file for x86-64 returns WRONG_PROCESSOR
-where instructions are missing that it is made of.
+shapes say; arena has the bytes that the buffer plan asks for, aligned to 64. An object file carries
+its constants as read-only data; code loaded into this process gets their address from its context
+(bytecode_interpreter.py), so that weights are never copied through text. The function returns 0, or
+another number if a function that it calls in this process has failed. That of an object file for
+x86-64 returns WRONG_PROCESSOR where instructions are missing that it is made of.
 """
 
 ALIGNMENT = 64

@@ -1,7 +1,7 @@
-"""The steps of a program as data: which kernel runs on which buffers, in which order.
+"""Bytecode: which kernel of a program runs on which buffers, in which order.
 
-A step is a few words of 64 bits, and a buffer two of them: the number of a space (an argument, a
-result, the arena or the constants) and an offset in bytes.
+An instruction is a few words of 64 bits, the first its opcode. A buffer is two of them: the number
+of a space (an argument, a result, the arena or the constants) and an offset in bytes.
 
     KERNEL     site, caller, kernel, chunks, bytes of scratch memory of a chunk, count, buffers
     CALL       site, caller, function, count, buffers      end with its status, if that is not 0
@@ -19,36 +19,37 @@ from enum import IntEnum
 from tfc.passes.memory.buffers import Slice
 
 
-class Step(IntEnum):
-    """The kinds of steps: the first word of each."""
+class Opcode(IntEnum):
+    """What an instruction does."""
 
     KERNEL, CALL, COPY, UNLESS, OTHERWISE, JUMP, END = range(7)
 
 
+Arity = tuple[int, bool]  # how many buffers a function takes, and whether it returns a status
+
+
 @dataclass
-class Steps:
+class Bytecode:
     """A program as it is made.
 
     spaces: the numbers of the spaces.
-    words: the steps so far.
-    kinds: those of the steps so far.
+    words: the instructions so far.
     functions: the names of what they call, by number.
-    arities: how many buffers each caller passes, and whether it returns a status.
-    most: the largest number of buffers of a step.
-    shared: whether threads share the work of a step.
+    arities: those of what they call, by the number of the caller.
+    most: the largest number of buffers of an instruction.
+    shared: whether threads share the work of an instruction.
     """
 
     spaces: dict[tuple[str, int], int]
     words: list[int] = field(default_factory=list)
-    kinds: set[Step] = field(default_factory=set)
     functions: dict[str, int] = field(default_factory=dict)
-    arities: dict[tuple[int, bool], int] = field(default_factory=dict)
+    arities: dict[Arity, int] = field(default_factory=dict)
     most: int = 0
     shared: bool = False
 
     @property
     def here(self) -> int:
-        """The place of the next step."""
+        """The place of the next instruction."""
         return len(self.words)
 
     def kernel(
@@ -58,41 +59,41 @@ class Steps:
         self.shared |= chunks > 1
         called = self._called(name, buffers, False)
         self._add(
-            Step.KERNEL, site, *called, chunks, scratch, len(buffers), *self._buffers(buffers)
+            Opcode.KERNEL, site, *called, chunks, scratch, len(buffers), *self._buffers(buffers)
         )
 
     def call(self, site: int, name: str, buffers: Sequence[Slice]) -> None:
         """Call a function that returns a status, and end with it if it is not 0."""
         called = self._called(name, buffers, True)
-        self._add(Step.CALL, site, *called, len(buffers), *self._buffers(buffers))
+        self._add(Opcode.CALL, site, *called, len(buffers), *self._buffers(buffers))
 
     def copy(self, site: int, size: int, source: Slice, target: Slice) -> None:
         """Copy so many bytes."""
-        self._add(Step.COPY, site, size, *self._buffers([source, target]))
+        self._add(Opcode.COPY, site, size, *self._buffers([source, target]))
 
     def unless(self, condition: Slice) -> int:
         """Go elsewhere if a pred is false; the result is what `land` takes."""
-        return self._add(Step.UNLESS, *self._buffers([condition]), 0)
+        return self._add(Opcode.UNLESS, *self._buffers([condition]), 0)
 
     def otherwise(self, selector: Slice, number: int) -> int:
         """Go elsewhere unless an s32 is a number."""
-        return self._add(Step.OTHERWISE, *self._buffers([selector]), number, 0)
+        return self._add(Opcode.OTHERWISE, *self._buffers([selector]), number, 0)
 
     def jump(self, place: int = 0) -> int:
         """Go to a place that is known, or which `land` will tell."""
-        return self._add(Step.JUMP, place)
+        return self._add(Opcode.JUMP, place)
 
     def land(self, *jumps: int) -> None:
-        """Let these go to the next step."""
+        """Let these go to the next instruction."""
         for at in jumps:
             self.words[at] = self.here
 
     def end(self) -> None:
         """End the program."""
-        self._add(Step.END)
+        self._add(Opcode.END)
 
     def __str__(self) -> str:
-        """A line for each step: its place, and what it does."""
+        """A line for each instruction: its place, and what it does."""
         lines, at = [], 0
         while at < len(self.words):
             line, after = self._said(at)
@@ -101,7 +102,7 @@ class Steps:
         return "\n".join(lines)
 
     def _said(self, at: int) -> tuple[str, int]:
-        """What the step at a place does, and the place of the next."""
+        """What the instruction at a place does, and the place of the next."""
         names, spaces, words = list(self.functions), list(self.spaces), self.words
 
         def buffers(first: int, count: int) -> list[str]:
@@ -113,32 +114,31 @@ class Steps:
             return found
 
         match words[at]:
-            case Step.KERNEL:
+            case Opcode.KERNEL:
                 called, chunks, count = words[at + 3], words[at + 4], words[at + 6]
                 listed = ", ".join(buffers(at + 7, count))
                 shared = f" in {chunks} chunks" if chunks > 1 else ""
                 return f"kernel @{names[called]}({listed}){shared}", at + 7 + 2 * count
-            case Step.CALL:
+            case Opcode.CALL:
                 count = words[at + 4]
                 listed = ", ".join(buffers(at + 5, count))
                 return f"call @{names[words[at + 3]]}({listed})", at + 5 + 2 * count
-            case Step.COPY:
+            case Opcode.COPY:
                 source, target = buffers(at + 3, 2)
                 return f"copy {words[at + 2]} bytes from {source} to {target}", at + 7
-            case Step.UNLESS:
+            case Opcode.UNLESS:
                 return f"unless {buffers(at + 1, 1)[0]} go to {words[at + 3]}", at + 4
-            case Step.OTHERWISE:
+            case Opcode.OTHERWISE:
                 (selector,) = buffers(at + 1, 1)
                 return f"unless {selector} is {words[at + 3]} go to {words[at + 4]}", at + 5
-            case Step.JUMP:
+            case Opcode.JUMP:
                 return f"go to {words[at + 1]}", at + 2
             case _:
                 return "end", at + 1
 
-    def _add(self, kind: Step, *words: int) -> int:
-        """Add a step; the result is the number of its last word."""
-        self.kinds.add(kind)
-        self.words += int(kind), *words
+    def _add(self, opcode: Opcode, *words: int) -> int:
+        """Add an instruction; the result is the number of its last word."""
+        self.words += int(opcode), *words
         return len(self.words) - 1
 
     def _called(self, name: str, buffers: Sequence[Slice], has_status: bool) -> tuple[int, int]:

@@ -1,7 +1,7 @@
-"""Tables for the Python entry (python_entry.py), and the builtin functions made of them.
+"""Tables for the Python entry (python_entry.c), and the builtin functions made of them.
 
-A table is an array of words; a node of it says what container or array is expected, and a spec
-which dtype and dimensions. Whatever a table points to is held by the builtin function.
+A node says what container or array is expected; whatever a table points to is held by the builtin
+function.
 """
 
 import ctypes
@@ -9,35 +9,111 @@ import importlib
 import os
 import sys
 import sysconfig
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cache
 from typing import Any
 
-import llvmlite.ir as ir
 import numpy as np
 
-from tfc.backends.cpu.runtime import python_entry as words
-from tfc.backends.cpu.runtime.blocks import LEAST, block_size, define_blocks
+from tfc.backends.cpu.runtime.blocks import LEAST, block_size, huge_page_advice, most_kept
+from tfc.backends.cpu.runtime.bytecode_interpreter import Context
+from tfc.backends.cpu.runtime.generated import constant, runtime_ir
 from tfc.backends.interfaces import Fixed, Nest
 from tfc.backends.llvm.compilation import LoadedCode, compile_ir
 from tfc.backends.target import Target
 from tfc.hlo.shape import Shape
 
 _MOST_LEAVES = 4096  # a call holds their addresses on the stack
+_PYTHON_FUNCTIONS = (
+    "PyCapsule_GetContext", "PyCapsule_GetPointer", "PyCapsule_New", "PyCapsule_SetContext",
+    "PyDict_GetItemWithError", "PyDict_New", "PyDict_SetItem", "PyDict_Size", "PyErr_Clear",
+    "PyErr_NoMemory", "PyEval_RestoreThread", "PyEval_SaveThread", "PyList_GetItem", "PyList_New",
+    "PyList_SetItem", "PyList_Size", "PyObject_CallObject", "PyTuple_GetItem", "PyTuple_New",
+    "PyTuple_SetItem", "PyTuple_Size", "Py_DecRef", "Py_IncRef",
+)  # fmt: skip
+# Places in NumPy's table of functions, which never move.
+_NUMPY_FUNCTIONS = {"PyArray_NewFromDescr": 94, "PyArray_SetBaseObject": 282}
+# Words of NumPy's arrays and dtypes, of which python_entry.c has the structures.
+_TYPE, _DATA, _RANK, _DIMS, _DTYPE, _FLAGS = 1, 2, 3, 4, 7, 8
+_DTYPE_IDENTITY = 3
+
+
+# --- The tables ---------------------------------------------------------------------------------
+
+
+class Kind(IntEnum):
+    """What a node is."""
+
+    LEAF, FIXED, TUPLE, LIST, DICT, NAMED = range(6)
+
+
+class Node(ctypes.Structure):
+    """A container of arguments or results, or what lies in it."""
+
+    _fields_ = (
+        ("kind", ctypes.c_int64),
+        ("count", ctypes.c_int64),
+        ("object", ctypes.c_void_p),
+        ("keys", ctypes.c_void_p),
+        ("children", ctypes.c_void_p),
+    )
+
+
+class Argument(ctypes.Structure):
+    """An array that is taken."""
+
+    _fields_ = (("identity", ctypes.c_int64), ("rank", ctypes.c_int64), ("dims", ctypes.c_void_p))
+
+
+class Result(ctypes.Structure):
+    """An array that is made; `block` is the size of the block that it lies in, or 0."""
+
+    _fields_ = (
+        ("dtype", ctypes.c_void_p),
+        ("rank", ctypes.c_int64),
+        ("dims", ctypes.c_void_p),
+        ("block", ctypes.c_int64),
+    )
+
+
+class Entry(ctypes.Structure):
+    """All that differs from one program's entry to another's."""
+
+    _fields_ = (
+        ("run", ctypes.c_void_p),
+        ("program", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+        ("arena", ctypes.c_void_p),
+        ("arena_size", ctypes.c_int64),
+        ("argument_count", ctypes.c_int64),
+        ("argument_nodes", ctypes.c_void_p),
+        ("leaf_count", ctypes.c_int64),
+        ("leaves", ctypes.c_void_p),
+        ("result_count", ctypes.c_int64),
+        ("results", ctypes.c_void_p),
+        ("result_node", ctypes.c_void_p),
+        ("is_long", ctypes.c_int64),
+    )
+
+
+# --- A program's entry --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Program:
     """Compiled code, and what a call of it needs.
 
-    kept: what must live as long as the code may be called.
+    run, address: those of the interpreter and of the program that it runs.
+    kept: what must live as long as the program may be called.
     arena: its address while no call uses it, and its address; zeros until there is one.
     is_long: whether a call takes so long that other Python threads should run meanwhile.
     """
 
+    run: int
     address: int
-    constants: np.ndarray
+    context: Context
     arena: np.ndarray
     arena_size: int
     parameters: Sequence[Shape]
@@ -68,23 +144,30 @@ def python_entry(
         return None
     table = _Table()
     try:
-        nodes = table.words([w for a in arguments for w in table.node(a, words.TUPLE)])
-        result_node = table.words(table.node(result, words.NAMED))
+        nodes = table.array(Node, [table.node(a, Kind.TUPLE) for a in arguments])
+        result_node = table.array(Node, [table.node(result, Kind.NAMED)])
     except _UnsupportedContainer:
         return None
-    row = [0] * words.TABLE_WORDS
-    row[words.CODE], row[words.CONSTANTS] = program.address, program.constants.ctypes.data
-    row[words.ARENA], row[words.ARENA_SIZE] = program.arena.ctypes.data, program.arena_size
-    row[words.ARGUMENTS], row[words.NODES] = len(arguments), nodes
-    row[words.LEAVES], row[words.RESULTS] = len(program.parameters), len(program.results)
-    row[words.SPECS] = table.words([w for s in program.parameters for w in table.leaf(s)])
-    row[words.RESULT_SPECS] = table.words([w for s in program.results for w in table.result(s)])
-    row[words.RESULT_NODE], row[words.IS_LONG] = result_node, program.is_long
-    head = np.array(row, np.int64)
+    head: Any = Entry(
+        run=program.run,
+        program=program.address,
+        context=ctypes.addressof(program.context),
+        arena=program.arena.ctypes.data,
+        arena_size=program.arena_size,
+        argument_count=len(arguments),
+        argument_nodes=nodes,
+        leaf_count=len(program.parameters),
+        leaves=table.array(Argument, map(table.argument, program.parameters)),
+        result_count=len(program.results),
+        results=table.array(Result, map(table.result, program.results)),
+        result_node=result_node,
+        is_long=program.is_long,
+    )
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
         ("PyCFunction_NewEx", ctypes.pythonapi)
     )
-    return make(code.address("tfc.method"), (head, table.kept, program), None)
+    held = (np.frombuffer(head, np.uint8), table.kept, program, code)
+    return make(code.address("tfc_method"), held, None)
 
 
 class _UnsupportedContainer(Exception):
@@ -93,80 +176,85 @@ class _UnsupportedContainer(Exception):
 
 @dataclass
 class _Table:
-    """Arrays of words, and the objects that words of them are the addresses of."""
+    """Arrays, and the objects that they have the addresses of."""
 
     kept: list[Any] = field(default_factory=list)
 
-    def words(self, values: Sequence[int]) -> int:
-        """The address of some words."""
-        array = np.array(values, np.int64)
-        self.kept.append(array)
-        return array.ctypes.data
+    def array(self, kind: Any, values: Iterable[Any]) -> int:
+        """The address of an array of values of a C type."""
+        listed = list(values)
+        self.kept.append((kind * len(listed))(*listed))
+        return ctypes.addressof(self.kept[-1])
 
     def object(self, value: Any) -> int:
         """The address of an object."""
         self.kept.append(value)
         return id(value)
 
-    def node(self, nest: Nest | Fixed, named: int) -> list[int]:
-        """The words of a container.
+    def node(self, nest: Nest | Fixed, named: Kind) -> Node:
+        """The node of a container.
 
         Args:
-            named: the kind that a named tuple is.
+            named: what a named tuple is.
         """
         if isinstance(nest, Fixed):
-            return [words.FIXED, 0, self.object(nest.value), 0, 0]
+            return Node(Kind.FIXED, object=self.object(nest.value))
         kind = nest.kind
         if kind is None:
-            return [words.LEAF, 0, 0, 0, 0]
+            return Node(Kind.LEAF)
         if kind is type(None):
-            return [words.FIXED, 0, self.object(None), 0, 0]
-        children = self.words([w for c in nest.children for w in self.node(c, named)])
-        found = {tuple: words.TUPLE, list: words.LIST, dict: words.DICT}.get(kind)
+            return Node(Kind.FIXED, object=self.object(None))
+        children = self.array(Node, [self.node(c, named) for c in nest.children])
+        found = {tuple: Kind.TUPLE, list: Kind.LIST, dict: Kind.DICT}.get(kind)
         if found is None:
             if not (issubclass(kind, tuple) and hasattr(kind, "_fields")):
                 raise _UnsupportedContainer
             found = named
-        keys = self.words([self.object(k) for k in nest.keys]) if kind is dict else 0
-        return [found, len(nest.children), self.object(kind), keys, children]
+        keys = self.array(ctypes.c_void_p, map(self.object, nest.keys)) if kind is dict else 0
+        return Node(found, len(nest.children), self.object(kind), keys, children)
 
-    def leaf(self, shape: Shape) -> list[int]:
-        """The spec of an array that is taken."""
+    def argument(self, shape: Shape) -> Argument:
+        """An array that is taken."""
         dtype = self.object(shape.element_type.dtype)
-        return [_word(dtype, words.DESCR_IDENTITY), shape.rank, self.words(shape.dims)]
+        return Argument(_word(dtype, _DTYPE_IDENTITY), shape.rank, self._dims(shape))
 
-    def result(self, shape: Shape) -> list[int]:
-        """The spec of an array that is made."""
+    def result(self, shape: Shape) -> Result:
+        """An array that is made."""
         size = block_size(shape.byte_size) if shape.byte_size >= LEAST else 0
-        return [self.object(shape.element_type.dtype), shape.rank, self.words(shape.dims), size]
+        dtype = self.object(shape.element_type.dtype)
+        return Result(dtype, shape.rank, self._dims(shape), size)
+
+    def _dims(self, shape: Shape) -> int:
+        return self.array(ctypes.c_int64, shape.dims)
 
 
 def _word(address: int, number: int) -> int:
     return ctypes.c_int64.from_address(address + 8 * number).value
 
 
+# --- The code of all entries --------------------------------------------------------------------
+
+
 @cache
 def _entry_code() -> LoadedCode | None:
-    """The emitted functions, or None where Python or NumPy is not built as they expect."""
+    """The code of python_entry.c, or None where Python or NumPy is not built as it expects."""
     functions = _numpy_functions()
     if functions is None or not _is_usual_build():
         return None
-    module = ir.Module("tfc.entry")
-    define_blocks(module)
-    words.define_entry(module, functions)
-    # Optimised it takes ten times as long to make, and saves a tenth of a microsecond in a call.
-    code = compile_ir(str(module), Target.host(), optimise=False).load(_python_functions())
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address("tfc.method.of"))(
-        code.address("tfc.method")
-    )
-    return code
+    definitions = {
+        "tfc_most_kept": constant("tfc_most_kept", most_kept(), 64),
+        "tfc_huge_page_advice": constant("tfc_huge_page_advice", huge_page_advice()),
+    }
+    objects = {"PyArray_Type": id(np.ndarray), "_Py_NotImplementedStruct": id(NotImplemented)}
+    code = compile_ir(runtime_ir("python_entry", definitions), Target.host(), optimise=False)
+    return code.load(functions | objects | _python_functions())
 
 
-def _python_functions() -> Mapping[str, int]:
+def _python_functions() -> dict[str, int]:
     """The addresses of Python's functions."""
     return {
         name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-        for name in words.PYTHON_FUNCTIONS
+        for name in _PYTHON_FUNCTIONS
     }
 
 
@@ -176,23 +264,23 @@ def _is_usual_build() -> bool:
         return False
     if sysconfig.get_config_var("Py_GIL_DISABLED") or ctypes.sizeof(ctypes.c_void_p) != 8:
         return False
-    if not all(hasattr(ctypes.pythonapi, name) for name in words.PYTHON_FUNCTIONS):
+    if not all(hasattr(ctypes.pythonapi, name) for name in _PYTHON_FUNCTIONS):
         return False
     array = np.zeros((3, 5), np.float32)
     at = id(array)
-    dims = _word(at, words.ARRAY_DIMS)
+    dims = _word(at, _DIMS)
     return (
-        _word(at, words.TYPE) == id(np.ndarray)
-        and _word(at, words.DATA) == array.ctypes.data
-        and _word(at, words.ARRAY_RANK) & 0xFFFFFFFF == 2
+        _word(at, _TYPE) == id(np.ndarray)
+        and _word(at, _DATA) == array.ctypes.data
+        and _word(at, _RANK) & 0xFFFFFFFF == 2
         and [_word(dims, n) for n in range(2)] == [3, 5]
-        and _word(at, words.ARRAY_DESCR) == id(array.dtype)
-        and _word(at, words.ARRAY_FLAGS) & 0xFFFFFFFF == array.flags.num
+        and _word(at, _DTYPE) == id(array.dtype)
+        and _word(at, _FLAGS) & 0xFFFFFFFF == array.flags.num
     )
 
 
-def _numpy_functions() -> dict[int, int] | None:
-    """The functions that are used of NumPy's table, by place; None if it is not the one known."""
+def _numpy_functions() -> dict[str, int] | None:
+    """The functions that are used of NumPy's table; None if it is not the one known."""
     package = "numpy._core" if int(np.__version__.split(".")[0]) >= 2 else "numpy.core"
     try:
         capsule = importlib.import_module(f"{package}._multiarray_umath")._ARRAY_API
@@ -207,4 +295,4 @@ def _numpy_functions() -> dict[int, int] | None:
     version = ctypes.CFUNCTYPE(ctypes.c_uint)(_word(table, 0))()
     if version >> 24 not in (1, 2):  # the ABI's generation
         return None
-    return {n: _word(table, n) for n in (words.NEW_FROM_DESCR, words.SET_BASE_OBJECT)}
+    return {name: _word(table, n) for name, n in _NUMPY_FUNCTIONS.items()}

@@ -1,7 +1,7 @@
 """The check that a processor has the instructions that an object file is made of; x86-64 only.
 
-    int32_t NAME(args, results, arena)         made of what every x86-64 has
-        unless it is known that NAME.fits():   asked once in a process
+    int32_t NAME(args, results, arena)         processor_check.c, made of what every x86-64 has
+        unless the processor is known to fit:  asked once in a process
             return WRONG_PROCESSOR
         return NAME.run(args, results, arena)
 
@@ -13,13 +13,10 @@ front of empty functions, since LLVM reads assembly for the machine that it runs
 
 import re
 from collections.abc import Iterator
-from functools import cache
-from typing import Any
+from functools import cache, reduce
+from operator import or_
 
-import llvmlite.ir as ir
-
-from tfc.backends.cpu.runtime.abi import WRONG_PROCESSOR
-from tfc.backends.cpu.runtime.code import I32, I64, Code, function
+from tfc.backends.cpu.runtime.generated import constant, runtime_ir
 from tfc.backends.llvm.compilation import compile_ir
 from tfc.backends.target import Target
 
@@ -90,79 +87,36 @@ def needed_features(target: Target) -> frozenset[str]:
 
 def checked_entry(name: str, run: str, target: Target) -> str:
     """The LLVM IR of an entry point that calls `run`, a function of three pointers, if it can."""
-    module = ir.Module(name)
-    with function(module, f"{name}.fits", [], I32, internal=True) as (code, _):
-        _define_check(code, name, needed_features(target))
-    check = "".join(f"{f}\n" for f in module.functions if f.blocks)
-    check = re.sub(r"^(define .*\))$", rf"\1 {_PLAIN}", check, flags=re.MULTILINE)
-    asking = _machine_code("{i64, i64}", f"{name}.cpuid", "i32 %leaf, i32 %subleaf", _CPUID)
-    asking += _machine_code("i32", f"{name}.xgetbv", "", _XGETBV)
-    passed = "ptr %args, ptr %results, ptr %arena"
-    return f"""{asking}{check}
-@"{name}.known" = internal global i8 0
-define i32 @"{name}"({passed}) {_PLAIN} {{
-  %known = load atomic i8, ptr @"{name}.known" monotonic, align 1
-  %is.known = icmp ne i8 %known, 0
-  br i1 %is.known, label %run, label %check
-check:
-  %fits = call i32 @"{name}.fits"()
-  %does.fit = icmp ne i32 %fits, 0
-  br i1 %does.fit, label %remember, label %refuse
-remember:
-  store atomic i8 1, ptr @"{name}.known" monotonic, align 1
-  br label %run
-run:
-  %status = tail call i32 @"{run}"({passed})
-  ret i32 %status
-refuse:
-  ret i32 {WRONG_PROCESSOR}
-}}
-"""
+    needed = needed_features(target)
+    saved = reduce(or_, (bits for feature, bits in _SAVED.items() if feature in needed), 0)
+    masks = dict(_masks(needed))
+    if saved:
+        masks[1, 0, _ECX] = masks.get((1, 0, _ECX), 0) | 1 << _SAVES
+    needs = [(leaf, sub, 32 * register, mask) for (leaf, sub, register), mask in masks.items()]
+    rows = ", ".join(f"[4 x i32] [{', '.join(f'i32 {n}' for n in need)}]" for need in needs)
+    most = max((leaf for leaf, _, _ in masks if leaf < 1 << 31), default=0)
+    definitions = {
+        "tfc_needs": f"@tfc_needs = internal constant [{len(needs)} x [4 x i32]] [{rows}]",
+        "tfc_need_count": constant("tfc_need_count", len(needs)),
+        "tfc_most_leaf": constant("tfc_most_leaf", most),
+        "tfc_saved": constant("tfc_saved", saved),
+        "tfc_cpuid": _machine_code("{ i64, i64 } @tfc_cpuid(i32 %leaf, i32 %subleaf)", _CPUID),
+        "tfc_xgetbv": _machine_code("i32 @tfc_xgetbv()", _XGETBV),
+        "tfc_run": "",
+    }
+    text = runtime_ir("processor_check", definitions)
+    text = re.sub(r"^(define .*\)) \{$", rf"\1 {_PLAIN} {{", text, flags=re.MULTILINE)
+    return text.replace("@tfc_run(", f'@"{run}"(').replace("@tfc_checked_run(", f'@"{name}"(')
 
 
-def _machine_code(result: str, name: str, parameters: str, code: str) -> str:
+def _machine_code(head: str, code: str) -> str:
     """A function that is machine code; its empty body, which LLVM must not look into, follows."""
     data = bytes.fromhex(code)
     escaped = "".join(f"\\{byte:02X}" for byte in data)
     return (
-        f'define internal x86_64_sysvcc {result} @"{name}"({parameters}) naked noinline {_PLAIN} '
-        f'prologue [{len(data)} x i8] c"{escaped}" {{\n  unreachable\n}}\n'
+        f"define internal x86_64_sysvcc {head} naked noinline {_PLAIN} "
+        f'prologue [{len(data)} x i8] c"{escaped}" {{\n  unreachable\n}}'
     )
-
-
-def _define_check(code: Code, name: str, needed: frozenset[str]) -> None:
-    """Return 1 if the processor has all that is needed, else 0."""
-    masks = dict(_masks(needed))
-    saved = 0
-    for feature, bits in _SAVED.items():
-        saved |= bits if feature in needed else 0
-    if saved:
-        masks[1, 0, _ECX] = masks.get((1, 0, _ECX), 0) | 1 << _SAVES
-
-    def require(answer: Any, mask: int) -> None:
-        with code.when(code.compare("!=", code.mask(answer, mask), mask)):
-            code.ret(0)
-
-    def ask(leaf: int, subleaf: int, register: int) -> Any:
-        numbers = (ir.Constant(I32, n) for n in (leaf, subleaf))
-        both = _call(code, f"{name}.cpuid", ir.LiteralStructType([I64, I64]), *numbers)
-        word = code.builder.extract_value(both, register // 2)
-        return code.builder.trunc(code.builder.lshr(word, ir.Constant(I64, register % 2 * 32)), I32)
-
-    most = max((leaf for leaf, _, _ in masks if leaf < 1 << 31), default=0)
-    with code.when(code.compare("<", ask(0, 0, _EAX), most)):
-        code.ret(0)
-    for place, mask in masks.items():
-        require(ask(*place), mask)
-    if saved:
-        require(_call(code, f"{name}.xgetbv", I32), saved)
-    code.ret(1)
-
-
-def _call(code: Code, name: str, result: Any, *arguments: Any) -> Any:
-    called = code.call(name, result, *arguments)
-    called.cconv = "x86_64_sysvcc"
-    return called
 
 
 def _masks(needed: frozenset[str]) -> Iterator[tuple[tuple[int, int, int], int]]:

@@ -8,12 +8,17 @@ import sys
 import threading
 from functools import cache
 
-import llvmlite.ir as ir
-
-from tfc.backends.cpu.runtime.pool import PARALLEL_FOR, define_pool
+from tfc.backends.cpu.runtime.generated import constant, runtime_ir
 from tfc.backends.llvm.compilation import LoadedCode, compile_ir
 from tfc.backends.target import Target
 from tfc.runtime.threads import MOST_THREADS, available_cores, on_change
+
+PARALLEL_FOR = "tfc_parallel_for"
+# What tells a processor of an architecture that this is a loop that waits.
+_PAUSE = {
+    "x86_64": "call void @llvm.x86.sse2.pause()",
+    "aarch64": "call void @llvm.aarch64.hint(i32 1)",
+}
 
 
 def sharing_cores() -> int:
@@ -24,23 +29,27 @@ def sharing_cores() -> int:
     return min(available_cores(), MOST_THREADS) if os.name == "posix" else 1
 
 
-def pool_symbols() -> dict[str, int]:
-    """The address of the function that code with split kernels calls, by its name."""
+def parallel_for() -> int:
+    """The address of the function that runs kernels which threads share."""
     with _lock:
-        return {PARALLEL_FOR: _code().address(PARALLEL_FOR)}
+        return _pool().address(PARALLEL_FOR)
 
 
 _lock = threading.Lock()  # so that there is one pool
 
 
 @cache
-def _code() -> LoadedCode:
-    """The pool, with the number of threads that is asked for."""
-    module, host = ir.Module("tfc.pool"), Target.host()
-    architecture, on_linux = host.triple.split("-")[0], sys.platform == "linux"
-    define_pool(module, architecture, int(signal.SIG_SETMASK), on_linux)
-    code = compile_ir(str(module), host, optimise=False).load()
-    forget = ctypes.CFUNCTYPE(None)(code.address("tfc.forget_threads"))
+def _pool() -> LoadedCode:
+    """The pool (pool.c), with the number of threads that is asked for."""
+    host = Target.host()
+    pause = _PAUSE.get(host.triple.split("-")[0], "")
+    definitions = {
+        "tfc_sig_setmask": constant("tfc_sig_setmask", int(signal.SIG_SETMASK)),
+        "tfc_is_linux": constant("tfc_is_linux", sys.platform == "linux"),
+        "tfc_pause": f"define internal void @tfc_pause() {{\n  {pause}\n  ret void\n}}",
+    }
+    code = compile_ir(runtime_ir("pool", definitions), host, optimise=False).load()
+    forget = ctypes.CFUNCTYPE(None)(code.address("tfc_forget_threads"))
     forget()
     on_change(lambda threads: _resize(code, threads))
     os.register_at_fork(after_in_child=forget)
@@ -50,4 +59,4 @@ def _code() -> LoadedCode:
 
 
 def _resize(code: LoadedCode, threads: int) -> None:
-    ctypes.CFUNCTYPE(None, ctypes.c_int64)(code.address("tfc.resize"))(threads)
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(code.address("tfc_resize"))(threads)
