@@ -31,13 +31,13 @@ from tfc.runtime.threads import available_cores
 # --- MLIR passes --------------------------------------------------------------------------------
 
 # arith-expand turns bf16 conversions into integer arithmetic: LLVM would call the compiler's
-# run-time library, which an object file of ours must not need.
+# run-time library, which an object file of ours must not need. A second round of the first
+# canonicalize finds next to nothing that the last does not. What has another pass for its lowering
+# than convert-to-llvm is not emitted: vectors of several dimensions, transfers, views with strides.
 _CPU_PIPELINE = """builtin.module(
-    canonicalize, cse, arith-expand{include-bf16=true}, expand-strided-metadata, lower-affine,
-    convert-vector-to-scf, convert-scf-to-cf,
-    convert-func-to-llvm{use-bare-ptr-memref-call-conv=true}, convert-math-to-llvm,
-    convert-math-to-libm, convert-vector-to-llvm, convert-to-llvm, reconcile-unrealized-casts,
-    canonicalize{region-simplify=disabled})"""
+    canonicalize{max-iterations=1}, cse, arith-expand{include-bf16=true}, convert-scf-to-cf,
+    convert-func-to-llvm{use-bare-ptr-memref-call-conv=true}, convert-to-llvm,
+    reconcile-unrealized-casts, canonicalize{region-simplify=disabled})"""
 
 _GPU_PIPELINE = """builtin.module(gpu.module(
     canonicalize, cse, arith-expand{include-bf16=true}, convert-nvgpu-to-nvvm,

@@ -26,15 +26,15 @@ nvvm: Any = import_module(f"{PROVIDER}.dialects.nvvm")
 scf: Any = import_module(f"{PROVIDER}.dialects.scf")
 vector: Any = import_module(f"{PROVIDER}.dialects.vector")
 
-_DIALECTS = ["arith", "complex", "func", "gpu", "llvm", "math", "memref", "nvvm", "scf", "vector"]
+_DIALECTS = ["arith", "complex", "func", "llvm", "math", "memref", "scf", "vector"]
 
 
-def new_context() -> Any:
-    """A context with the dialects that code is made of.
+def new_context(*further: str) -> Any:
+    """A context with the dialects that code is made of, and further ones.
 
     Passes load those that they lower to. To load all that exist takes longer than a small program.
     """
-    return ir.Context(load_on_create_dialects=_DIALECTS)
+    return ir.Context(load_on_create_dialects=[*_DIALECTS, *further])
 
 
 @cache
