@@ -42,7 +42,8 @@ def new_context(provider: str) -> Any:
     stablehlo: Any = import_module(f"{provider}._mlir_libs._stablehlo")
     ir: Any = import_module(f"{provider}.ir")
     passmanager: Any = import_module(f"{provider}.passmanager")
-    context = ir.Context()
+    # Others are loaded where they are met; to load all that exist takes longer than most programs.
+    context = ir.Context(load_on_create_dialects=["func"])
     context.enable_multithreading(False)
     # What means nothing here is dropped, other operations are refused by name by the importer.
     context.allow_unregistered_dialects = True

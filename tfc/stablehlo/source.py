@@ -86,6 +86,10 @@ def new_context() -> Any:
     return context
 
 
+# What is read is short, but for the constants in it.
+_CONTEXT = provider.ReusedContext(new_context, parser.MOST_KEPT)
+
+
 def _read_text(text: str, name: str) -> Any:
     text = text.removeprefix(BYTE_ORDER_MARK)
     try:
@@ -116,7 +120,7 @@ def _read_bytecode(content: bytes, name: str) -> Any:
 
 def _module(reply: Reply) -> Any:
     try:
-        return ir.Module.parse(reply.content, new_context())
+        return ir.Module.parse(reply.content, _CONTEXT.take(len(reply.content)))
     except ir.MLIRError as error:
         raise InternalError(f"what was parsed cannot be read back: {error}") from error
 

@@ -17,7 +17,7 @@ from tfc.backends.cpu.runtime.bytecode import Bytecode
 from tfc.backends.cpu.runtime.timing import Site
 from tfc.backends.cpu.sharing import Shared, chunk_bytes, chunks_of
 from tfc.backends.mlir.kernels import Kernel, is_silent, kernel_of
-from tfc.backends.mlir.provider import func, ir, new_context
+from tfc.backends.mlir.provider import KERNELS, func, ir
 from tfc.backends.target import Target
 from tfc.errors import InternalError
 from tfc.hlo import builder
@@ -54,7 +54,7 @@ def emit_program(
     cores: int = 1,
     take: Callable[[Any], None] | None = None,
 ) -> Program:
-    """Emit a module whose buffers are assigned; a new MLIR context belongs to the result.
+    """Emit a module whose buffers are assigned, in the thread's MLIR context for kernels.
 
     Args:
         callees: what the instructions call that functions outside of the code run.
@@ -65,7 +65,7 @@ def emit_program(
     Raises:
         UnsupportedError: some instruction has no code on CPU.
     """
-    with new_context(), ir.Location.unknown():
+    with KERNELS.take(), ir.Location.unknown():
         emitter = _ProgramEmitter(module, assignment, name, target, callees, cores, take)
         emitter.emit()
         return Program(emitter.mlir, emitter.bytecode, tuple(emitter.sites))

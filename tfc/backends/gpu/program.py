@@ -66,7 +66,7 @@ def emit_gpu_program(module: Module) -> GpuProgram:
     Raises:
         UnsupportedError: the module has control flow or an op that has no GPU code.
     """
-    with new_context(), ir.Location.unknown():
+    with new_context("gpu", "nvvm"), ir.Location.unknown():
         mlir = ir.Module.create()
         mlir.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
         with ir.InsertionPoint(mlir.body):

@@ -20,6 +20,7 @@ from typing import Any, Generic, Self, TypeVar
 import llvmlite.binding as llvmlite
 
 from tfc.backends.llvm.effort import Effort, codegen_level, pass_manager
+from tfc.backends.llvm.machines import borrowed_machine, new_machine
 from tfc.backends.llvm.multiply_adds import expand_multiply_adds
 from tfc.backends.llvm.parts import Part, run_passes, split_ir, visible
 from tfc.backends.llvm.text import hand_over
@@ -31,13 +32,13 @@ from tfc.runtime.threads import available_cores
 # --- MLIR passes --------------------------------------------------------------------------------
 
 # arith-expand turns bf16 conversions into integer arithmetic: LLVM would call the compiler's
-# run-time library, which an object file of ours must not need.
+# run-time library, which an object file of ours must not need. A second round of the first
+# canonicalize finds next to nothing that the last does not. What has another pass for its lowering
+# than convert-to-llvm is not emitted: vectors of several dimensions, transfers, views with strides.
 _CPU_PIPELINE = """builtin.module(
-    canonicalize, cse, arith-expand{include-bf16=true}, expand-strided-metadata, lower-affine,
-    convert-vector-to-scf, convert-scf-to-cf,
-    convert-func-to-llvm{use-bare-ptr-memref-call-conv=true}, convert-math-to-llvm,
-    convert-math-to-libm, convert-vector-to-llvm, convert-to-llvm, reconcile-unrealized-casts,
-    canonicalize{region-simplify=disabled})"""
+    canonicalize{max-iterations=1}, cse, arith-expand{include-bf16=true}, convert-scf-to-cf,
+    convert-func-to-llvm{use-bare-ptr-memref-call-conv=true}, convert-to-llvm,
+    reconcile-unrealized-casts, canonicalize{region-simplify=disabled})"""
 
 _GPU_PIPELINE = """builtin.module(gpu.module(
     canonicalize, cse, arith-expand{include-bf16=true}, convert-nvgpu-to-nvvm,
@@ -252,7 +253,8 @@ def compile_ir(text: str, target: Target, optimise: bool = True) -> CompiledModu
         InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
     """
     effort = Effort.FULL if optimise else Effort.NONE
-    return CompiledModule(*_optimized(text, target, effort), target)
+    machine = new_machine(target, codegen_level(effort))
+    return CompiledModule(_optimized(text, target, effort, machine), machine, target)
 
 
 Code = TypeVar("Code", bytes, str)
@@ -303,28 +305,18 @@ class CodeMaker(Generic[Code]):
         self._started += [self._pool.submit(self._made, part) for part in parts]
 
     def _made(self, part: Part) -> Code:
-        module, machine = _optimized(part.text, self._target, part.effort)
-        return self._emit(machine, module)
+        with borrowed_machine(self._target, codegen_level(part.effort)) as machine:
+            module = _optimized(part.text, self._target, part.effort, machine)
+            return self._emit(machine, module)
 
 
-def _optimized(
-    text: str, target: Target, effort: Effort = Effort.FULL
-) -> tuple[llvmlite.ModuleRef, llvmlite.TargetMachine]:
-    initialize_llvm()
-    machine = llvmlite.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu,
-        features=target.features,
-        opt=codegen_level(effort),
-        reloc="pic",
-        codemodel="small",
-        abiname=target.abi,
-    )
+def _optimized(text: str, target: Target, effort: Effort, machine: Any) -> llvmlite.ModuleRef:
     module = _parse(_with_attributes(expand_multiply_adds(text, target), target))
     module.triple, module.data_layout = target.triple, str(machine.target_data)
     if effort is not Effort.NONE:
         passes, builder = pass_manager(effort, machine, target.is_gpu)
         run_passes(passes, module, builder)
-    return module, machine
+    return module
 
 
 def compile_ptx(text: str, target: Target) -> str:

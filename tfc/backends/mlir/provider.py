@@ -5,6 +5,8 @@ They are typed `Any`: the bindings are generated code, and the two packages have
 common.
 """
 
+import threading
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -26,15 +28,43 @@ nvvm: Any = import_module(f"{PROVIDER}.dialects.nvvm")
 scf: Any = import_module(f"{PROVIDER}.dialects.scf")
 vector: Any = import_module(f"{PROVIDER}.dialects.vector")
 
-_DIALECTS = ["arith", "complex", "func", "gpu", "llvm", "math", "memref", "nvvm", "scf", "vector"]
+_USES = 64  # of a context, which keeps the types and attributes of all that it has held
+_DIALECTS = ["arith", "complex", "func", "llvm", "math", "memref", "scf", "vector"]
 
 
-def new_context() -> Any:
-    """A context with the dialects that code is made of.
+def new_context(*further: str) -> Any:
+    """A context with the dialects that code is made of, and further ones.
 
     Passes load those that they lower to. To load all that exist takes longer than a small program.
     """
-    return ir.Context(load_on_create_dialects=_DIALECTS)
+    return ir.Context(load_on_create_dialects=[*_DIALECTS, *further])
+
+
+class ReusedContext(threading.local):
+    """A context of each thread, which serves many programs and is then replaced.
+
+    To make one, and to have it load what passes need, takes as long as a small program does. What
+    was made in one that is replaced keeps it.
+    """
+
+    def __init__(self, make: Callable[[], Any], uses: int = _USES):
+        """Args: how to make a context, and how many uses it serves."""
+        self._make, self._uses, self._left = make, uses, 0
+        self._context: Any = None
+
+    def take(self, weight: int = 1) -> Any:
+        """The context, for something that counts as so many uses."""
+        if self._left <= 0:
+            self._context, self._left = self._make(), self._uses
+            # It would have threads of its own, which a fork loses.
+            self._context.enable_multithreading(False)
+        found, self._left = self._context, self._left - weight
+        if self._left <= 0:
+            self._context = None
+        return found
+
+
+KERNELS = ReusedContext(new_context)
 
 
 @cache

@@ -165,7 +165,7 @@ class Vectors:
         """The elements from a position on; the first `count` only if given, the rest zero."""
         if count is None or count >= self.lanes:
             return vector.load(self.type, memory, [index_value(position)])
-        mask = self._first(count)
+        mask = first_lanes(self.lanes, count)
         return vector.maskedload(self.type, memory, [index_value(position)], mask, self.zero())
 
     def store(self, value: Any, memory: Any, position: Position, count: int | None = None) -> None:
@@ -173,7 +173,8 @@ class Vectors:
         if count is None or count >= self.lanes:
             vector.store(value, memory, [index_value(position)])
         else:
-            vector.maskedstore(memory, [index_value(position)], self._first(count), value)
+            mask = first_lanes(self.lanes, count)
+            vector.maskedstore(memory, [index_value(position)], mask, value)
 
     def add(self, x: Any, y: Any) -> Any:
         """x + y"""
@@ -226,6 +227,12 @@ class Vectors:
         )
         return arith.addi(first, second)
 
-    def _first(self, count: int) -> Any:
-        mask = ir.VectorType.get([self.lanes], ir.IntegerType.get_signless(1))
-        return vector.constant_mask(mask, [count])
+
+def first_lanes(lanes: int, count: int) -> Any:
+    """A vector of truth values, of which the first `count` are true.
+
+    A plain constant, since a mask of the vector dialect is not lowered by `convert-to-llvm`.
+    """
+    kind = ir.VectorType.get([lanes], ir.IntegerType.get_signless(1))
+    bits = [ir.BoolAttr.get(lane < count) for lane in range(lanes)]
+    return arith.constant(kind, ir.DenseElementsAttr.get(bits, kind))

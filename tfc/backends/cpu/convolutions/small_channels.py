@@ -18,11 +18,12 @@ from tfc.backends.cpu.convolutions.direct import Block, Finish
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.convolutions.taps import Taps, taps_of
 from tfc.backends.cpu.loops.nests import Chunk
-from tfc.backends.mlir.provider import arith, ir, vector
+from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.vectors import (
     Position,
     Vectors,
     add,
+    first_lanes,
     for_range,
     load,
     multiply,
@@ -233,5 +234,4 @@ class _FewFeatures:
         """A vector's first elements, and zeros: a product with zero may be no number."""
         if count >= self.lanes:
             return value
-        kind = ir.VectorType.get([self.lanes], ir.IntegerType.get_signless(1))
-        return arith.select(vector.constant_mask(kind, [count]), value, self.vectors.zero())
+        return arith.select(first_lanes(self.lanes, count), value, self.vectors.zero())
