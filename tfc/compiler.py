@@ -86,7 +86,7 @@ def module_text(module: Module, dialect: str) -> str:
     if dialect != "stablehlo":
         raise UnsupportedError(f"a module is printed as 'hlo' or 'stablehlo', not as '{dialect}'")
     # Loading MLIR takes a while, which those who need none of it are spared.
-    exporter: Any = import_module("tfc.stablehlo.exporter")
+    exporter: Any = import_module("tfc.stablehlo.exporter.module")
     return exporter.export_text(module)
 
 

@@ -3,7 +3,7 @@
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Module
 from tfc.hlo.verification.verifier import verify
-from tfc.stablehlo.importer import import_module
+from tfc.stablehlo.importer.module import import_module
 from tfc.stablehlo.source import Source, read_module
 
 

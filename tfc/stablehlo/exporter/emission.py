@@ -1,9 +1,9 @@
-"""An instruction to be exported as its row sees it, and the table of rows.
+"""An instruction to be exported, as its row sees it.
 
 The value of an instruction is an MLIR value; of one with a tuple shape, a tuple of such.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,22 +14,6 @@ from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import S64, AnyShape, Shape, TupleShape
 from tfc.stablehlo.constants import dense_attribute
 from tfc.stablehlo.types import mlir_type
-
-Row = Callable[["Emission"], Any]
-
-ROWS: dict[str, Row] = {}
-
-
-def row(*opcodes: str) -> Callable[[Row], Row]:
-    """Register how instructions of these opcodes are exported: a function to their value."""
-
-    def add(function: Row) -> Row:
-        for opcode in opcodes:
-            assert opcode not in ROWS, f"{opcode} has two rows"
-            ROWS[opcode] = function
-        return function
-
-    return add
 
 
 class Functions(Protocol):

@@ -9,11 +9,15 @@ from tfc.hlo.ir import Computation, Instruction, Module, map_computations, rebui
 from tfc.hlo.text.printer import clean_name, unique_names
 from tfc.passes.expand.expand import expand
 from tfc.passes.expand.mapped import scan_loop
-from tfc.stablehlo.exporter.emission import ROWS, Emission, flat, i32, nested, parts
+from tfc.stablehlo.exporter import forms
+from tfc.stablehlo.exporter.emission import Emission, flat, i32, nested, parts
 from tfc.stablehlo.exporter.operand_types import with_operands_alike
 from tfc.stablehlo.importer.module import DEVICES
+from tfc.stablehlo.operations import ROWS
 from tfc.stablehlo.source import new_context
 from tfc.stablehlo.types import mlir_type
+
+WRITERS = {**{row.opcode: row.write for row in ROWS}, **forms.WRITERS}
 
 
 def export_text(module: Module) -> str:
@@ -46,7 +50,7 @@ def _with_counterpart(instruction: Instruction) -> Instruction:
     if instruction.opcode == "scan":
         return scan_loop(instruction)
     smallest = instruction.opcode == "topk" and not instruction.attributes.get("largest", True)
-    if smallest or instruction.opcode not in ROWS:
+    if smallest or instruction.opcode not in WRITERS:
         return expand(instruction)
     return with_operands_alike(instruction)
 
@@ -117,12 +121,12 @@ class ExportedFunctions:
             ir.Operation.create(ending, operands=flat(values[computation.root]))
 
     def _emit(self, instruction: Instruction, values: dict[Instruction, Any]) -> Any:
-        row = ROWS.get(instruction.opcode)
-        if row is None:
+        write = WRITERS.get(instruction.opcode)
+        if write is None:
             raise UnsupportedError(f"{instruction.opcode} has no counterpart in StableHLO")
         operands = tuple(values[o] for o in instruction.operands)
         try:
-            return row(Emission(instruction, operands, self))
+            return write(Emission(instruction, operands, self))
         except TfcError as error:
             error.add_note(f"exporting {instruction.name}")
             raise

@@ -1,29 +1,5 @@
-"""From StableHLO to HLO: one row of a table for each operation, in files by family.
+"""From StableHLO to HLO: modules, functions and regions, and the operations that are read only.
 
-The operations and attributes of the two are nearly the same; functions become computations that are
-called, and a region becomes a computation, which gets what it uses from outside as parameters.
+Functions become computations that are called, and a region becomes a computation, which gets what
+it uses from outside as parameters. Operations that both have are in operations/.
 """
-
-from tfc.stablehlo.importer import (
-    composites,
-    contractions,
-    control,
-    distributed,
-    elementwise,
-    movement,
-    reductions,
-    shardings,
-)
-from tfc.stablehlo.importer.module import import_module
-
-__all__ = [
-    "composites",
-    "contractions",
-    "control",
-    "distributed",
-    "elementwise",
-    "import_module",
-    "movement",
-    "reductions",
-    "shardings",
-]

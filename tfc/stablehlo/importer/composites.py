@@ -1,30 +1,19 @@
-"""Composites, and the operations of CHLO: HLO's own operation if there is one, else what they mean.
+"""Composites, and operations of CHLO that HLO says in other words.
 
-A composite brings the function that says what it means; an operation of CHLO is decomposed by the
-pass that comes with the bindings. HLO's operations are quicker and more accurate than either.
+A composite brings the function that says what it means; HLO's own operation, if there is one, is
+quicker and more accurate.
 """
 
-import io
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence, Set
+from functools import partial
 
-from tfc.backends.mlir.provider import ir
-from tfc.errors import UnsupportedError
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
 from tfc.hlo.lexer import quote
 from tfc.hlo.op import OPS
-from tfc.hlo.shape import Shape
-from tfc.stablehlo.importer.operation import Operation, integer_in, row
-from tfc.stablehlo.parser_process import PARSER
-
-PLAIN = (
-    "acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "sinh", "tan",
-)  # fmt: skip
-
-
-def _plain(operation: Operation) -> Instruction:
-    return operation.make(_short(operation).replace("_", "-"))
+from tfc.stablehlo.importer.decomposition import decomposed
+from tfc.stablehlo.importer.operation import Operation, Reader, integer_in
+from tfc.stablehlo.operations.chlo import PLAIN, is_defined
 
 
 def _atan(operation: Operation) -> Instruction:
@@ -36,39 +25,33 @@ def _square(operation: Operation) -> Instruction:
 
 
 def _top_k(operation: Operation) -> Instruction:
-    if operation.name == "stablehlo.composite":
-        given = operation.attribute("composite_attributes")
-        return operation.make("topk", k=integer_in(given, "k"), largest=True)
-    return operation.make("topk", k=operation.integer("k"), largest=True)
+    given = operation.attribute("composite_attributes")
+    return operation.make("topk", k=integer_in(given, "k"), largest=True)
 
 
-KNOWN: dict[str, Callable[[Operation], Instruction]] = {
-    **{f"chlo.{name}": _plain for name in PLAIN},
-    "chlo.atan": _atan,
-    "chlo.square": _square,
-    "chlo.top_k": _top_k,
+def _plain(opcode: str, operation: Operation) -> Instruction:
+    return operation.make(opcode)
+
+
+# What HLO has an operation for, and the kinds of element types that it takes.
+Known = tuple[Set[str], Callable[[Operation], Instruction]]
+_FLOAT = frozenset({"float"})
+OTHER_WORDS: dict[str, Known] = {
+    "chlo.atan": (_FLOAT, _atan),
+    "chlo.square": (_FLOAT, _square),
+    "chlo.tan": (OPS["tan"].domain, partial(_plain, "tan")),
+}
+KNOWN: dict[str, Known] = {
+    **{f"chlo.{name}": (OPS[name].domain, partial(_plain, name)) for name in PLAIN},
+    "chlo.top_k": (OPS["topk"].domain, _top_k),
+    **OTHER_WORDS,
 }
 
 
-def _short(operation: Operation) -> str:
-    """The name without its dialect; of a composite, its own name."""
-    name = operation.name if operation.name != "stablehlo.composite" else operation.text("name")
-    return name.partition(".")[2]
-
-
-def _is_defined(operation: Operation) -> bool:
-    """Whether HLO's operation is defined for the type of the first operand."""
-    shape = operation.operands[0].shape if operation.operands else None
-    opcode = _short(operation).replace("_", "-")
-    kinds = OPS[opcode].domain if opcode in PLAIN else {"float"}
-    return isinstance(shape, Shape) and shape.element_type.kind in kinds
-
-
-@row("stablehlo.composite")
 def _composite(operation: Operation) -> Instruction:
-    known = KNOWN.get(operation.text("name"))
-    if known is not None and _is_defined(operation):
-        return known(operation)
+    kinds, make = KNOWN.get(operation.text("name"), (frozenset(), None))
+    if make is not None and is_defined(operation, kinds):
+        return make(operation)
     called = operation.scope.function(operation.text("decomposition"))
     call = operation.make("call", to_apply=called, is_composite=True)
     named = {
@@ -82,47 +65,11 @@ def _composite(operation: Operation) -> Instruction:
     return call.with_(annotations=(("frontend_attributes", f"{{{text}}}"),))
 
 
-@row("chlo.*")
-def _chlo(operation: Operation) -> Instruction | list[Instruction]:
-    known = KNOWN.get(operation.name)
-    if known is not None and _is_defined(operation):
-        return known(operation)
-    module = _decompose(operation.mlir)
-    return operation.scope.inline(module.body.operations[0].regions[0], operation.operands)
+def _other(operation: Operation) -> Instruction | Sequence[Instruction]:
+    kinds, make = OTHER_WORDS.get(operation.name, (frozenset(), None))
+    if make is not None and is_defined(operation, kinds):
+        return make(operation)
+    return decomposed(operation)
 
 
-def _decompose(mlir: Any) -> Any:
-    """A module with a function of StableHLO that does what an operation of CHLO does.
-
-    Raises:
-        UnsupportedError: the bindings' pass leaves it as it is.
-    """
-    with mlir.context, ir.Location.unknown():
-        module = ir.Module.parse("module {}")
-        types = [o.type for o in mlir.operands], [r.type for r in mlir.results]
-        with ir.InsertionPoint(module.body):
-            function = ir.Operation.create(
-                "func.func",
-                attributes={
-                    "sym_name": ir.StringAttr.get("decomposition"),
-                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(*types)),
-                },
-                regions=1,
-            )
-        block = function.regions[0].blocks.append(*types[0])
-        with ir.InsertionPoint(block):
-            clone = mlir.clone()
-            for position, argument in enumerate(block.arguments):
-                clone.operands[position] = argument
-            ir.Operation.create("func.return", operands=list(clone.results))
-        written = io.BytesIO()
-        module.operation.write_bytecode(written)
-    passes = "builtin.module(func.func(chlo-legalize-to-stablehlo,canonicalize,cse))"
-    reply = PARSER.parse("bytecode", written.getvalue(), passes)
-    if reply.refused:
-        raise UnsupportedError(f"{mlir.name} is not supported: {reply.refused[0][1]}")
-    module = ir.Module.parse(reply.content, mlir.context)
-    block = module.body.operations[0].regions[0].blocks[0]
-    if any(o.operation.name == mlir.name for o in block.operations):
-        raise UnsupportedError(f"{mlir.name} is not supported for {', '.join(map(str, types[0]))}")
-    return module
+READERS: dict[str, Reader] = {"stablehlo.composite": _composite, "chlo.*": _other}

@@ -1,7 +1,7 @@
 """Importing modules, functions and regions; what becomes of an operation is in the rows."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tfc.backends.mlir.provider import ir
@@ -9,14 +9,24 @@ from tfc.errors import TfcError, UnsupportedError
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, postorder
 from tfc.hlo.shape import TupleShape
+from tfc.stablehlo.importer import composites, forms, shardings
 from tfc.stablehlo.importer.location import metadata_of
-from tfc.stablehlo.importer.operation import ROWS, Operation, integer_of
+from tfc.stablehlo.importer.operation import Operation, Reader, integer_of
+from tfc.stablehlo.importer.values import as_one, elements, is_constant
+from tfc.stablehlo.operations import ROWS
 from tfc.stablehlo.types import shape_from
 
 RETURNS = ("func.return", "stablehlo.return", "sdy.return")
 MAX_REGIONS = 50
 # The attributes of a module that say for how many devices it is, in HLO and in MLIR.
 DEVICES = {"replica_count": "mhlo.num_replicas", "num_partitions": "mhlo.num_partitions"}
+
+READERS: dict[str, Reader] = {
+    **{name: row.read for row in ROWS for name in (row.name, *row.also)},
+    **forms.READERS,
+    **composites.READERS,
+    **shardings.READERS,
+}
 
 
 def import_module(module: Any) -> Module:
@@ -178,15 +188,15 @@ class Body:
 
     def add(self, mlir: Any) -> None:
         """Import one operation."""
-        row = ROWS.get(mlir.name) or ROWS.get(mlir.name.partition(".")[0] + ".*")
-        if row is None:
+        read = READERS.get(mlir.name) or READERS.get(mlir.name.partition(".")[0] + ".*")
+        if read is None:
             known = mlir.name.startswith(("stablehlo.", "chlo."))
             advice = "" if known else ": lower the program to StableHLO before"
             raise UnsupportedError(f"{mlir.name} has no counterpart in HLO{advice}")
         operands = tuple(self.value(v) for v in mlir.operands)
         operation = Operation(mlir, operands, self, metadata_of(mlir.location))
         try:
-            made = row(operation)
+            made = read(operation)
         except TfcError as error:
             if not getattr(error, "__notes__", ()):
                 error.add_note(f"{mlir.name} at {_where(operation)}")
@@ -213,28 +223,6 @@ class Body:
         return self.values[value]
 
 
-def captured(regions: Iterator[Any] | Sequence[Any]) -> list[Any]:
-    """The values that regions use from outside, constants left out, each once."""
-    inside: set[Any] = set()
-    found: dict[Any, None] = {}
-    for region in regions:
-        for block in _blocks(region):
-            inside.update(block.arguments)
-            for operation in block.operations:
-                inside.update(operation.results)
-                found.update(dict.fromkeys(operation.operands))
-    return [v for v in found if v not in inside and not is_constant(v)]
-
-
-def _blocks(region: Any) -> Iterator[Any]:
-    """The blocks in a region, at any depth."""
-    pending = [region]
-    while pending:
-        for block in pending.pop().blocks:
-            yield block
-            pending.extend(r for operation in block.operations for r in operation.regions)
-
-
 def _only_block(region: Any) -> Any:
     if len(region.blocks) != 1:
         raise UnsupportedError(
@@ -244,29 +232,11 @@ def _only_block(region: Any) -> Any:
     return region.blocks[0]
 
 
-def is_constant(value: Any) -> bool:
-    """Whether a value is the result of a constant operation."""
-    owner = value.owner
-    return not isinstance(owner, ir.Block) and owner.name == "stablehlo.constant"
-
-
 def argument_name(argument: Any) -> str:
     """The name of a function's argument, if its location tells."""
     location = argument.location
     name = location.name_str if isinstance(location, ir.NameLoc) else ""
     return re.sub(r"\W+", "_", name).strip("_")
-
-
-def as_one(results: Sequence[Instruction]) -> Instruction:
-    """One instruction for several results: a tuple, or the only one itself."""
-    return results[0] if len(results) == 1 else builder.instruction("tuple", results)
-
-
-def elements(value: Instruction, count: int, always: bool = False) -> list[Instruction]:
-    """What as_one made one of; `always` if the value is a tuple even for one element."""
-    if count == 1 and not always:
-        return [value]
-    return [builder.instruction("get-tuple-element", [value], index=n) for n in range(count)]
 
 
 def _where(operation: Operation) -> str:

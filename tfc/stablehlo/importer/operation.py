@@ -1,4 +1,4 @@
-"""An operation to be imported as its row sees it, and the table of rows."""
+"""An operation to be imported, as its row sees it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,7 @@ from tfc.backends.mlir.provider import ir
 from tfc.errors import InternalError, UnsupportedError
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Metadata
-from tfc.hlo.lexer import Lexer
-from tfc.hlo.op import op_named
 from tfc.hlo.shape import AnyShape, Shape
-from tfc.hlo.text.value_text import FORMS
 from tfc.stablehlo.types import result_shape, shape_from
 
 
@@ -42,27 +39,6 @@ class Scope(Protocol):
     def function(self, name: str) -> Computation:
         """The computation of a function of the module."""
         ...
-
-
-Row = Callable[["Operation"], Instruction | Sequence[Instruction]]
-
-ROWS: dict[str, Row] = {}
-
-
-def row(*names: str) -> Callable[[Row], Row]:
-    """Register how operations of these names are imported.
-
-    The row returns one instruction, of tuple shape if the operation has several results; or a list
-    with an instruction for each result.
-    """
-
-    def add(function: Row) -> Row:
-        for name in names:
-            assert name not in ROWS, f"{name} has two rows"
-            ROWS[name] = function
-        return function
-
-    return add
 
 
 @dataclass(frozen=True)
@@ -148,14 +124,6 @@ class Operation:
             )
         return operand["literal"].array
 
-    @staticmethod
-    def parsed(opcode: str, attribute: str, text: str) -> Any:
-        """The value of an HLO attribute from its text form."""
-        found = op_named(opcode).attribute(attribute)
-        if found is None:
-            raise UnsupportedError(f"{opcode} has no attribute {attribute}")
-        return FORMS[found.kind].parse(Lexer(text, attribute), _no_computation)
-
     def make(
         self,
         opcode: str,
@@ -187,8 +155,9 @@ class Operation:
         return made
 
 
-def _no_computation() -> Computation:
-    raise InternalError("a parsed attribute names no computation")
+# How operations of one name are imported: one instruction, of tuple shape if there are several
+# results; or a list with an instruction for each result.
+Reader = Callable[[Operation], Instruction | Sequence[Instruction]]
 
 
 def integer_of(attribute: Any, name: str) -> int:

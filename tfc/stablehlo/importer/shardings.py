@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction
-from tfc.stablehlo.importer.operation import Operation, row
+from tfc.stablehlo.importer.operation import Operation, Reader
 from tfc.stablehlo.types import shape_from
 
 
@@ -33,12 +33,6 @@ def _require_same(operation: Operation, operand: Instruction, shape: object) -> 
         )
 
 
-@row("sdy.sharding_constraint", "sdy.reshard", "sdy.propagation_barrier", "sdy.sharding_group")
-def _annotation(operation: Operation) -> list[Instruction]:
-    return same(operation)
-
-
-@row("sdy.manual_computation", "sdy.named_computation")
 def _computation(operation: Operation) -> Sequence[Instruction]:
     region = operation.mlir.regions[0]
     arguments = [shape_from(a.type) for a in region.blocks[0].arguments]
@@ -48,3 +42,13 @@ def _computation(operation: Operation) -> Sequence[Instruction]:
     for result, shape in zip(results, operation.shapes):
         _require_same(operation, result, shape)
     return results
+
+
+READERS: dict[str, Reader] = {
+    "sdy.sharding_constraint": same,
+    "sdy.reshard": same,
+    "sdy.propagation_barrier": same,
+    "sdy.sharding_group": same,
+    "sdy.manual_computation": _computation,
+    "sdy.named_computation": _computation,
+}

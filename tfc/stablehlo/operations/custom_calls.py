@@ -1,0 +1,86 @@
+"""Custom calls: annotations vanish, some are operations of HLO, libraries' are refused."""
+
+from collections.abc import Sequence
+
+from tfc.backends.mlir.provider import ir
+from tfc.errors import UnsupportedError
+from tfc.hlo.ir import Instruction
+from tfc.hlo.lexer import quote
+from tfc.hlo.ops.outside.custom_call import ANNOTATIONS
+from tfc.stablehlo.exporter.emission import Emission, i32
+from tfc.stablehlo.importer.operation import Operation, flag_of, integer_in
+from tfc.stablehlo.importer.shardings import same
+from tfc.stablehlo.operations.row import Field, Values, row
+
+# How routines of LAPACK, BLAS and their like are named, and others that only JAX's runtime has.
+LIBRARIES = ("lapack_", "blas_", "cusolver_", "cublas_", "cu_", "hip", "xla_python_", "xla_ffi_",
+             "Qr", "Eigh", "ProductOfElementary", "LuDecomposition")  # fmt: skip
+API_VERSIONS = {
+    1: "API_VERSION_ORIGINAL",
+    2: "API_VERSION_STATUS_RETURNING",
+    3: "API_VERSION_STATUS_RETURNING_UNIFIED",
+    4: "API_VERSION_TYPED_FFI",
+}
+_NUMBERS = {name: number for number, name in API_VERSIONS.items()}
+
+
+def _read_target(operation: Operation) -> Values:
+    effect = {"custom_call_has_side_effect": True} if operation.flag("has_side_effect") else {}
+    version = operation.integer("api_version", 1)
+    stated = API_VERSIONS.get(version, f"API_VERSION_{version}")
+    return {
+        "custom_call_target": operation.text("call_target_name"),
+        **effect,
+        **({"api_version": stated} if version != 1 else {}),
+    }
+
+
+def _write_target(e: Emission) -> Values:
+    config = dict(e.instruction.annotations).get("backend_config", '""')
+    return {
+        "call_target_name": e["custom_call_target"],
+        "has_side_effect": e.get("custom_call_has_side_effect", False),
+        "api_version": i32(_NUMBERS.get(e.get("api_version", API_VERSIONS[1]), 1)),
+        "backend_config": ir.Attribute.parse(config),
+    }
+
+
+def _make(
+    operation: Operation, opcode: str, attributes: Values
+) -> Instruction | Sequence[Instruction]:
+    target = attributes["custom_call_target"]
+    if target in ANNOTATIONS:
+        return same(operation)
+    if target in KNOWN_CALLS:
+        return KNOWN_CALLS[target](operation)
+    if target.startswith(LIBRARIES):
+        raise UnsupportedError(
+            f"{target} is a routine of a library that comes with JAX, which tfc has no code for: "
+            "compute it outside of the program, and pass what it gives as an argument"
+        )
+    call = operation.make(opcode, **attributes)
+    if operation.has("backend_config"):
+        return call.with_(annotations=(("backend_config", _backend_config(operation)),))
+    return call
+
+
+def _backend_config(operation: Operation) -> str:
+    """A string as it is; a dictionary as MLIR prints it, which is what XLA keeps."""
+    attribute = operation.attribute("backend_config")
+    return quote(attribute.value) if hasattr(attribute, "value") else str(attribute)
+
+
+def _top_k(operation: Operation) -> Instruction:
+    given = operation.attribute("mhlo.attributes")
+    count = integer_in(given, "k")
+    largest = "largest" not in given or flag_of(given["largest"], "largest")
+    return operation.make("topk", k=count, largest=largest)
+
+
+KNOWN_CALLS = {
+    "mhlo.erf": lambda operation: operation.make("erf"),
+    "mhlo.tan": lambda operation: operation.make("tan"),
+    "mhlo.topk": _top_k,
+}
+
+CUSTOM_CALL = row("custom-call", Field(_read_target, _write_target), make=_make)
