@@ -25,6 +25,7 @@ from tfc.passes import (
 from tfc.passes.fusion.fusion import Fusion
 from tfc.passes.pipeline import pass_text
 from tfc.passes.report import Step
+from tfc.passes.rewriting.decisions import Refused, Taken
 from tfc.passes.simplify.cse import Cse
 from tfc.passes.simplify.dce import Dce
 from tfc.passes.simplify.simplify import Simplify
@@ -170,7 +171,7 @@ def test_the_report_says_what_each_pass_did() -> None:
     assert [(s.name, s.changed) for s in report.steps] == [
         ("simplify", True), ("cse", True), ("cse", False),
     ]  # fmt: skip
-    assert report.steps[0].notes == ("1 x multiply(x, 1) -> x",)
+    assert report.steps[0].decisions == (Taken("multiply(x, 1) -> x"),)
     assert report.steps[1].before == report.steps[1].after + 1
     assert set(report.seconds()) == {"simplify", "cse"}
     lines = [line.split() for line in str(report).split("\n")]
@@ -183,12 +184,17 @@ def test_the_report_says_what_each_pass_did() -> None:
 
 def test_what_passes_refuse_is_counted_once_however_often_they_say_so() -> None:
     module = sample()
-    once = Step("fusion", 0.5, module, module, ("refused a into b: why", "3 x rule", "moved c"))
+    refusal = Refused("a", "why", "b")
+    decisions = (refusal, Taken("rule", count=3), Taken("moved", "c"), refusal)
+    once = Step("fusion", 0.5, module, module, decisions)
     report = PipelineReport([once, once])
-    assert once.decisions() == (Counter({"rule": 3, "moved c": 1}), Counter({once.notes[0]: 1}))
+    assert once.taken == Counter({"rule": 3, "c: moved": 1})
+    assert once.refused == (refusal,)
+    assert f"{'':9}fusion  refused a into b: why" in str(report).split("\n")
+    assert f"{6:5} x  fusion  rule" in str(report).split("\n")
     (line,) = (x.split() for x in str(report).split("\n") if x.startswith("fusion"))
     assert line == ["fusion", "2", "0", "1000.00", "unchanged", "8", "1"]
-    many = Step("fusion", 0, module, module, tuple(f"refused {n}" for n in range(100)))
+    many = Step("fusion", 0, module, module, tuple(Refused(f"{n}", "why") for n in range(100)))
     assert "… and 60 more like these" in str(PipelineReport([many]))
 
 

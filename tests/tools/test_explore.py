@@ -19,6 +19,7 @@ from tfc.hlo.text.parser import parse
 from tfc.hlo.text.printer import print_module
 from tfc.passes import PipelineReport
 from tfc.passes.report import Step
+from tfc.passes.rewriting.decisions import Refused
 from tfc.tools.explore.code import kernel_code
 from tfc.tools.explore.diff import diff_html
 from tfc.tools.explore.page import Page
@@ -149,8 +150,8 @@ def long_module(count: int):
 def test_pages_of_large_modules_are_bounded():
     before, after = long_module(4000), long_module(3900)
     page = Page("large")
-    notes = tuple(f"refused {n}" for n in range(10_000))
-    steps = [Step("cut", 0.1, before, after, notes), Step("cse", 0.1, after, after)]
+    refusals = tuple(Refused(f"n{n}", "why") for n in range(10_000))
+    steps = [Step("cut", 0.1, before, after, refusals), Step("cse", 0.1, after, after)]
     page.passes(before, PipelineReport(steps))
     html = page.html()
     Markup(html)

@@ -22,6 +22,7 @@ from tfc.hlo.verification.boundaries import verify_boundaries
 from tfc.hlo.verification.verifier import verify
 from tfc.options import Options
 from tfc.passes.report import PipelineReport, Step
+from tfc.passes.rewriting.decisions import Decisions
 from tfc.tools.pictures.dot import graph_dot
 from tfc.tools.pictures.graph import module_graph
 from tfc.tools.pictures.page import module_page
@@ -44,13 +45,10 @@ class Pass(Protocol):
 
 @runtime_checkable
 class Explains(Protocol):
-    """A pass that can say in lines of text what it would do to a module and what it refuses.
+    """A pass that can say what it would do to a module, and what it refuses and why."""
 
-    "3 x rule" is something done three times, "refused …" a refusal, any other line something done.
-    """
-
-    def explain(self, module: Module) -> tuple[str, ...]:
-        """The lines."""
+    def explain(self, module: Module) -> Decisions:
+        """The decisions."""
         ...
 
 
@@ -237,9 +235,9 @@ class _Runner:
             error.add_note(self._blame(each, module))
             raise
         explain = self.options.time and isinstance(each, Explains)
-        notes = each.explain(module) if explain else ()  # type: ignore[union-attr]
+        decisions = each.explain(module) if explain else ()  # type: ignore[union-attr]
         changed = result is not module
-        self.report.steps.append(Step(each.name, seconds, module, result, notes))
+        self.report.steps.append(Step(each.name, seconds, module, result, decisions))
         if changed:
             self._dump(result, each.name)
         if not changed or getattr(each, "settles", False):

@@ -8,14 +8,14 @@ fusion         1        1      0.80       8 -> 12      0        1
        fusion    refused exponential into dot: dot needs its operand in memory
 """
 
-import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from tfc.hlo.ir import Module
+from tfc.passes.rewriting.decisions import Decisions, Refused, Taken
 
-_COUNTED = re.compile(r"(\d+) x (.*)", re.S)
 _COLUMNS = ("pass", "runs", "changed", "ms", "instructions", "taken", "refused")
 _MOST_NOTES = 40  # of one pass
 
@@ -24,14 +24,14 @@ _MOST_NOTES = 40  # of one pass
 class Step:
     """One run of one pass: the module before it and after it, and what it took.
 
-    notes: what the pass says about its decisions, when asked for by Options.time.
+    decisions: what the pass did and refused, when asked for by Options.time.
     """
 
     name: str
     seconds: float
     source: Module = field(repr=False)
     result: Module = field(repr=False)
-    notes: tuple[str, ...] = ()
+    decisions: Decisions = ()
 
     @property
     def changed(self) -> bool:
@@ -48,21 +48,19 @@ class Step:
         """How many instructions it has after the pass."""
         return size(self.result) if self.changed else self.before
 
-    def decisions(self) -> tuple[Counter[str], Counter[str]]:
-        """What the pass did and what it refused, and how often, as its notes say.
+    @property
+    def taken(self) -> Counter[str]:
+        """What the pass did, and how often."""
+        counts = Counter[str]()
+        for decision in self.decisions:
+            if isinstance(decision, Taken):
+                counts[str(decision)] += decision.count
+        return counts
 
-        A note "3 x rule" is something done three times, "refused …" a refusal.
-        """
-        taken, refused = Counter[str](), Counter[str]()
-        for note in self.notes:
-            counted = _COUNTED.fullmatch(note)
-            if note.startswith("refused "):
-                refused[note] += 1
-            elif counted:
-                taken[counted[2]] += int(counted[1])
-            else:
-                taken[note] += 1
-        return taken, refused
+    @property
+    def refused(self) -> tuple[Refused, ...]:
+        """What the pass refused, each refusal once."""
+        return tuple(dict.fromkeys(d for d in self.decisions if isinstance(d, Refused)))
 
 
 @dataclass
@@ -84,11 +82,11 @@ class PipelineReport:
         notes: list[str] = []
         for name in self.seconds():
             steps = [s for s in self.steps if s.name == name]
-            done = sum((s.decisions()[0] for s in steps), Counter[str]())
+            taken = sum((s.taken for s in steps), Counter[str]())
             # A pass that runs again refuses the same again.
-            refused = Counter(dict.fromkeys((r for s in steps for r in s.decisions()[1]), 1))
-            rows.append((name, *_cells(steps), str(done.total()), str(refused.total())))
-            notes += _notes(name, done, refused)
+            refused = dict.fromkeys(r for s in steps for r in s.refused)
+            rows.append((name, *_cells(steps), str(taken.total()), str(len(refused))))
+            notes += _notes(name, taken, refused)
         if self.steps:
             rows.append(("total", *_cells(self.steps), "", ""))
         widths = [max(len(row[c]) for row in rows) for c in range(len(_COLUMNS))]
@@ -115,8 +113,8 @@ def _cells(steps: list[Step]) -> tuple[str, str, str, str]:
     return str(len(steps)), str(len(changes)), f"{spent:.2f}", sizes
 
 
-def _notes(name: str, done: Counter[str], refused: Counter[str]) -> list[str]:
-    lines = [f"{count:5} x  {name}  {what}" for what, count in done.most_common()]
+def _notes(name: str, taken: Counter[str], refused: Iterable[Refused]) -> list[str]:
+    lines = [f"{count:5} x  {name}  {what}" for what, count in taken.most_common()]
     lines += [f"{'':9}{name}  {what}" for what in refused]
     if len(lines) > _MOST_NOTES:
         rest = len(lines) - _MOST_NOTES

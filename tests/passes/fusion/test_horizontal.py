@@ -31,7 +31,7 @@ def test_kernels_of_one_kind_are_merged_up_to_the_limits() -> None:
     assert kernels(Horizontal(max_arrays=10)(module)) == 4
     assert kernels(Horizontal(max_instructions=14)(module)) == 10
     assert kernels(Horizontal(max_bytes=80)(module)) == 11
-    assert "more than 10 arrays" in Horizontal(max_arrays=10).explain(module)[0]
+    assert "more than 10 arrays" in str(Horizontal(max_arrays=10).explain(module)[0])
 
 
 def test_what_needs_another_is_refused() -> None:
@@ -40,7 +40,7 @@ def test_what_needs_another_is_refused() -> None:
     twice = builder.unary("exponential", once)
     module = Module("chain", Computation.make("main", [x], twice))
     assert Horizontal()(module) is module
-    assert "a path leads from one to the other" in Horizontal().explain(module)[0]
+    assert "a path leads from one to the other" in str(Horizontal().explain(module)[0])
 
 
 @given(modules(14, element_types=(F32, S32)))

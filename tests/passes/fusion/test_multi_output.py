@@ -28,7 +28,7 @@ def merged(lines: str, **options: int) -> tuple[int, str]:
     assert_same_values(module, result)
     silent = ("parameter", "constant", "tuple", "get-tuple-element", "reshape")
     kernels = [i for i in result.entry.instructions if i.opcode not in silent]
-    return len(kernels), "\n".join(made.explain(module))
+    return len(kernels), "\n".join(map(str, made.explain(module)))
 
 
 def assert_same_values(before: Module, after: Module) -> None:

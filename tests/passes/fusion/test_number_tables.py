@@ -14,6 +14,7 @@ from tfc.passes import Pipeline, default_pipeline
 from tfc.passes.fusion.fusion import Fusion
 from tfc.passes.fusion.multi_output import MultiOutput
 from tfc.passes.fusion.number_tables import NumberTables
+from tfc.passes.rewriting.decisions import Taken
 from tfc.testing import arguments_for, modules
 from tfc.testing.compare import flat
 
@@ -91,7 +92,10 @@ def test_kernels_of_a_loop_and_after_it_share_a_function() -> None:
     ]
     assert len(called) == 2
     assert called[0] is called[1]
-    assert NumberTables(min_code=8).explain(module) == ("numbers of a kernel in a table",) * 2
+    assert NumberTables(min_code=8).explain(module) == (
+        Taken("1 numbers in a table", "first"),
+        Taken("1 numbers in a table", "second"),
+    )
     assert NumberTables(min_code=8)(result) is result
     np.testing.assert_array_equal(evaluate(result, X[:8])[0], evaluate(module, X[:8])[0])
 

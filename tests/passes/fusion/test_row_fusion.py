@@ -50,7 +50,7 @@ def fused(lines: str, **options: int) -> tuple[list[str], str]:
     verify(result)
     same_values(module, result)
     kept = [i for i in result.entry.instructions if i.opcode not in ("parameter", "constant")]
-    return [summary(i) for i in kept], "\n".join(rows.explain(module))
+    return [summary(i) for i in kept], "\n".join(map(str, rows.explain(module)))
 
 
 def summary(instruction: Instruction) -> str:

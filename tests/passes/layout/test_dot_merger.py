@@ -58,15 +58,15 @@ def test_weights_that_are_arguments_are_joined_where_many_rows_pay_for_it() -> N
     check(projections(256, 32, [2, 2, 2, 2], constants=False), 1)
     module = projections(4, 32, [2, 2, 2, 2], constants=False)
     check(module, 4)
-    (line,) = DotMerger().explain(module)
-    assert "moving results and operands costs" in line
+    (refusal,) = DotMerger().explain(module)
+    assert "moving results and operands costs" in str(refusal)
 
 
 def test_projections_as_wide_as_what_is_projected_stay_apart() -> None:
     module = projections(16, 48, [48, 48, 48], constants=True)
     check(module, 3)
-    (line,) = DotMerger().explain(module)
-    assert line.endswith("costs 18432 bytes, reading the shared one 6144")
+    (refusal,) = DotMerger().explain(module)
+    assert str(refusal).endswith("costs 18432 bytes, reading the shared one 6144")
 
 
 def test_batches_are_merged_along_the_columns() -> None:
@@ -80,8 +80,8 @@ def test_dots_that_need_each_other_stay_apart() -> None:
     root = builder.instruction("tuple", [first, second])
     module = Module("m", Computation.make("main", [x, first.operands[1]], root))
     check(module, 2)
-    (line,) = DotMerger().explain(module)
-    assert "its right operand is computed" in line
+    (refusal,) = DotMerger().explain(module)
+    assert "its right operand is computed" in str(refusal)
 
 
 def test_other_dimension_numbers_and_other_operands_are_other_dots() -> None:

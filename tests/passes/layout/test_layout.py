@@ -17,6 +17,7 @@ from tfc.passes.analysis.dimension_orders import backward, forward, order_of, ro
 from tfc.passes.layout import layout
 from tfc.passes.layout.layout import Layouts
 from tfc.passes.layout.layout_choice import Choice, Takes, is_free
+from tfc.passes.rewriting.decisions import Taken
 from tfc.testing import arguments_for, modules
 from tfc.testing.compare import flat
 from tfc.testing.fuzz import problem
@@ -223,8 +224,8 @@ def test_copies_and_transposes_are_reported() -> None:
         " e = f32[3,2] tanh(t)\n y = f32[3,2] parameter(1)\n ROOT a = f32[3,2] add(e, y)\n}"
     )
     assert Layouts().explain(module) == (
-        "copy of e to f32[3,2]{1,0}: 24 bytes",
-        "transpose t to f32[3,2]{0,1} moves no byte",
+        Taken("copy to f32[3,2]{1,0}, 24 bytes", "e"),
+        Taken("a transpose to f32[3,2]{0,1} that moves no byte", "t"),
     )
 
 

@@ -19,6 +19,7 @@ from tfc.passes.loops.licm import Licm
 from tfc.passes.loops.loop_simplify import Loops
 from tfc.passes.loops.unroll import Unroll
 from tfc.passes.pipeline import Pipeline
+from tfc.passes.rewriting.decisions import Refused, Taken
 
 STATE = "(s32[], f32[8,8], f32[8,8], f32[8])"
 
@@ -59,28 +60,28 @@ def unknown(module: Module) -> Module:
 
 EXP = "e = f32[8,8] exponential(m)\n a = f32[8,8] add(v, e)"
 INVARIANTS = [
-    (loop(EXP, "a"), Licm(), "e out of body"),
+    (loop(EXP, "a"), Licm(), Taken("out of body", "e")),
     (loop("e = f32[8,8] broadcast(b), dimensions={0}\n f = f32[8,8] negate(e)\n"
           "a = f32[8,8] add(v, f)", "a"), Licm(),
-     "f: it is larger than what it is made of, and cheap to make"),
+     Refused("f", "it is larger than what it is made of, and cheap to make")),
     (loop("e = f32[8,8] broadcast(b), dimensions={0}\n f = f32[8,8] tanh(e)\n"
-          "a = f32[8,8] add(v, f)", "a"), Licm(), "f out of body"),
+          "a = f32[8,8] add(v, f)", "a"), Licm(), Taken("out of body", "f")),
     (loop("e = f32[8,8] broadcast(b), dimensions={0}\n f = f32[8,8] tanh(e)\n"
           "a = f32[8,8] add(v, f)", "a"), Licm(max_bytes=100),
-     "f: it takes 224 bytes more than what it is made of"),
+     Refused("f", "it takes 224 bytes more than what it is made of")),
     (unknown(loop('e = f32[8,8] custom-call(m), custom_call_target="f"\n'
                   "a = f32[8,8] add(v, e)", "a")), Licm(),
-     "e: it may not end, and the loop may run no iteration"),
+     Refused("e", "it may not end, and the loop may run no iteration")),
     (loop('e = f32[8,8] custom-call(m), custom_call_target="f"\n'
-          "a = f32[8,8] add(v, e)", "a"), Licm(), "e out of body"),
+          "a = f32[8,8] add(v, e)", "a"), Licm(), Taken("out of body", "e")),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", range(len(INVARIANTS)))
 def test_invariants(number: int):
-    module, made, line = INVARIANTS[number]
-    assert line in made.explain(module)
-    assert (made(module) is module) == (" out of " not in line)
+    module, made, decision = INVARIANTS[number]
+    assert decision in made.explain(module)
+    assert (made(module) is module) == isinstance(decision, Refused)
 
 
 def test_an_effect_is_not_moved():
@@ -90,22 +91,23 @@ def test_an_effect_is_not_moved():
 
 
 UNROLLED = [
-    (loop(EXP, "a", "3"), Unroll(), "w: unrolled"),
-    (loop(EXP, "a"), Unroll(), "w: it runs 10 iterations, more than 8"),
-    (loop(EXP, "a"), Unroll(max_trips=10), "w: unrolled"),
+    (loop(EXP, "a", "3"), Unroll(), Taken("unrolled", "w")),
+    (loop(EXP, "a"), Unroll(), Refused("w", "it runs 10 iterations, more than 8")),
+    (loop(EXP, "a"), Unroll(max_trips=10), Taken("unrolled", "w")),
     (loop(EXP, "a", "3"), Unroll(max_instructions=8),
-     "w: it would be 9 instructions, more than 8"),
-    (unknown(loop(EXP, "a", "3")), Unroll(), "w: the number of its iterations is not known"),
+     Refused("w", "it would be 9 instructions, more than 8")),
+    (unknown(loop(EXP, "a", "3")), Unroll(),
+     Refused("w", "the number of its iterations is not known")),
     (loop('a = f32[8,8] custom-call(m), custom_call_target="f", '
-          "custom_call_has_side_effect=true", "a", "3"), Unroll(), "w: it has effects"),
+          "custom_call_has_side_effect=true", "a", "3"), Unroll(), Refused("w", "it has effects")),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", range(len(UNROLLED)))
 def test_unrolling(number: int):
-    module, made, line = UNROLLED[number]
-    assert made.explain(module) == (line,)
-    assert (made(module) is module) == (line != "w: unrolled")
+    module, made, decision = UNROLLED[number]
+    assert made.explain(module) == (decision,)
+    assert (made(module) is module) == isinstance(decision, Refused)
 
 
 def conditional(step: str, shape: str = "f32[8]", branches: int = 2) -> Module:
@@ -126,19 +128,19 @@ ENTRY main {{
 
 EFFECT = 'custom-call(x), custom_call_target="f", custom_call_has_side_effect=true'
 CONDITIONALS = [
-    (conditional("add(x, x)"), "c: a select"),
-    (conditional("tanh(x)"), "c: f has an expensive operation, tanh"),
-    (conditional(EFFECT), "c: f has effects"),
-    (conditional("add(x, x)", "f32[8192]"), "c: f makes 65536 bytes"),
-    (conditional("add(x, x)", branches=5), "c: it has more than 4 branches"),
+    (conditional("add(x, x)"), Taken("a select", "c")),
+    (conditional("tanh(x)"), Refused("c", "f has an expensive operation, tanh")),
+    (conditional(EFFECT), Refused("c", "f has effects")),
+    (conditional("add(x, x)", "f32[8192]"), Refused("c", "f makes 65536 bytes")),
+    (conditional("add(x, x)", branches=5), Refused("c", "it has more than 4 branches")),
 ]
 
 
 @pytest.mark.parametrize("number", range(len(CONDITIONALS)))
 def test_conditionals(number: int):
-    module, line = CONDITIONALS[number]
-    assert Conditionals().explain(module) == (line,)
-    assert (Conditionals()(module) is module) == (line != "c: a select")
+    module, decision = CONDITIONALS[number]
+    assert Conditionals().explain(module) == (decision,)
+    assert (Conditionals()(module) is module) == isinstance(decision, Refused)
 
 
 def scan(steps: int, rows: int, count: str) -> Module:
@@ -176,25 +178,25 @@ ENTRY main {{
 
 
 PROJECTIONS = [
-    (scan(20, 1, "constant(20)"), InputProjections(), "d: before the loop"),
-    (scan(20, 1, "constant(25)"), InputProjections(), "d: before the loop"),
+    (scan(20, 1, "constant(20)"), InputProjections(), Taken("before the loop", "d")),
+    (scan(20, 1, "constant(25)"), InputProjections(), Taken("before the loop", "d")),
     (scan(20, 1, "copy(k)"), InputProjections(),
-     "d: the loop is not known to use most of 20 slices"),
+     Refused("d", "the loop is not known to use most of 20 slices")),
     (scan(20, 1, "constant(9)"), InputProjections(),
-     "d: the loop is not known to use most of 20 slices"),
+     Refused("d", "the loop is not known to use most of 20 slices")),
     (scan(20, 1, "constant(20)"), InputProjections(max_bytes=300),
-     "d: all products take 320 bytes, more than 300"),
+     Refused("d", "all products take 320 bytes, more than 300")),
     (scan(20, 2, "constant(20)"), InputProjections(),
-     "d: storing all products moves more than reading the weights each time"),
+     Refused("d", "storing all products moves more than reading the weights each time")),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", range(len(PROJECTIONS)))
 def test_input_projections(number: int):
-    module, made, line = PROJECTIONS[number]
-    assert made.explain(module) == (line,)
+    module, made, decision = PROJECTIONS[number]
+    assert made.explain(module) == (decision,)
     result = made(module)
-    assert (result is module) == (line != "d: before the loop")
+    assert (result is module) == isinstance(decision, Refused)
     numbers = np.random.default_rng(0).integers(-3, 4, (20, 2, 4)).astype(np.float32)
     rows = module.entry.parameters[2].array_shape.dims[0]
     arguments = (numbers[:, :rows], numbers[0, :1].repeat(4, 0), numbers[1, :rows], np.int32(5))

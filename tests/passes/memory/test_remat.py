@@ -14,6 +14,7 @@ from tfc.passes.expand.inline import Flatten, Inline
 from tfc.passes.memory.buffers import assign_buffers
 from tfc.passes.memory.copies import Copies
 from tfc.passes.memory.remat import Remat
+from tfc.passes.rewriting.decisions import Refused
 from tfc.testing import arguments_for, modules
 
 LATE = """
@@ -49,8 +50,10 @@ def test_a_limit_that_is_kept_or_not_given_changes_nothing() -> None:
 
 
 def test_a_limit_that_cannot_be_kept_is_told() -> None:
-    (note,) = Remat(limit=100).explain(parse(LATE))
-    assert "main needs 8000 bytes at one time, more than the limit of 100" in note
+    (refusal,) = Remat(limit=100).explain(parse(LATE))
+    assert isinstance(refusal, Refused)
+    assert refusal.what == "main"
+    assert "it needs 8000 bytes at one time, more than the limit of 100" in refusal.reason
 
 
 def test_what_is_not_computed_element_by_element_is_kept() -> None:

@@ -18,6 +18,7 @@ from tfc.passes.memory.execution_graph import (
     most_needed_first,
 )
 from tfc.passes.memory.schedule import Schedule
+from tfc.passes.rewriting.decisions import Taken
 from tfc.testing import arguments_for, modules
 
 FAN = """
@@ -44,8 +45,7 @@ def test_producers_wait_for_their_consumers() -> None:
     assert assign_buffers(module).arena_size > 3 * 4000
     assert assign_buffers(result).arena_size < 4000 + 1000
     assert Schedule()(result) is result
-    (note,) = Schedule().explain(module)
-    assert note == "main: 12004 -> 4008 bytes at one time"
+    assert Schedule().explain(module) == (Taken("12004 -> 4008 bytes at one time", "main"),)
 
 
 def test_what_is_read_is_read_before_it_is_written_over() -> None:

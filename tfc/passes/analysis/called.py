@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import replace
 
 from tfc.hlo.ir import Computation, Instruction, Module, calling, retarget
+from tfc.passes.rewriting.decisions import Decision, Decisions
 
 CONTROL = frozenset({"while", "conditional"})
 Walk = Iterator["Walk"]  # over a computation; yields the walks over those that it runs
@@ -43,11 +44,10 @@ def kernel_loop(computation: Computation) -> Instruction | None:
     return next((i for i in computation.instructions if i.opcode == "while"), None)
 
 
-def refused(module: Module, refusals: Callable[[Computation], Iterable[object]]) -> tuple[str, ...]:
-    """The refusals met in the computations that run as steps, as the lines that a pass explains."""
+def decided(module: Module, decide: Callable[[Computation], Iterable[Decision]]) -> Decisions:
+    """The decisions about the computations that run as steps."""
     control = control_computations(module)
-    some = (c for c in module.computations if c in control)
-    return tuple(f"refused {refusal}" for c in some for refusal in refusals(c))
+    return tuple(d for c in module.computations if c in control for d in decide(c))
 
 
 def map_some(

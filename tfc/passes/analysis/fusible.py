@@ -9,6 +9,7 @@ from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape
 from tfc.passes.analysis.aliases import before_bitcasts, is_bitcast
+from tfc.passes.rewriting.decisions import Refused
 
 # Elementwise ops of a few machine instructions, and those of one slow instruction; the others
 # (transcendental functions, remainders) are many.
@@ -39,18 +40,6 @@ _LONG = frozenset(
 )  # fmt: skip
 # What goes through elements of its operands in loops of its own.
 REDUCTIONS = frozenset({"reduce", "reduce-window", "scan"})
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Why a producer is not computed inside a consumer's kernel."""
-
-    producer: Instruction
-    consumer: Instruction
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.producer.name} into {self.consumer.name}: {self.reason}"
 
 
 def is_elementwise(instruction: Instruction) -> bool:
@@ -85,19 +74,21 @@ def is_consumer(instruction: Instruction) -> bool:
     return is_loop(instruction) or instruction.opcode in REDUCTIONS
 
 
-def can_fuse(producer: Instruction, consumer: Instruction) -> Refusal | None:
+def can_fuse(producer: Instruction, consumer: Instruction) -> Refused | None:
     """None if the producer's op may be computed where the consumer's needs its elements."""
     if not is_producer(producer):
-        return Refusal(producer, consumer, f"{producer.opcode} is not computed element by element")
+        return Refused.of(
+            producer, f"{producer.opcode} is not computed element by element", consumer
+        )
     if consumer.opcode in REDUCTIONS:
         if producer in _init_values(consumer) and not is_scalar_constant(producer):
-            return Refusal(producer, consumer, f"it is the init value of a {consumer.opcode}")
+            return Refused.of(producer, f"it is the init value of a {consumer.opcode}", consumer)
     elif not is_loop(consumer):
         reason = f"{consumer.opcode} needs its operand in memory"
-        return Refusal(producer, consumer, reason)
+        return Refused.of(producer, reason, consumer)
     if is_bitcast(producer) and _is_stored(producer.operands[0]):
         reason = f"a {producer.opcode} of a stored value needs no code"
-        return Refusal(producer, consumer, reason)
+        return Refused.of(producer, reason, consumer)
     return None
 
 

@@ -295,14 +295,3 @@ def used_elements(computation: Computation, value: Instruction) -> Numbers:
     if value is not computation.root and all(u.opcode == "get-tuple-element" for u in users):
         return frozenset(u["index"] for u in users)
     return frozenset(range(len(elements(value))))
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Why a loop, a conditional or a part of one is left as it is."""
-
-    subject: Instruction
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.subject.name or self.subject.opcode}: {self.reason}"

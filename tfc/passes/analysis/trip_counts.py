@@ -26,6 +26,7 @@ from tfc.hlo.ops.elementwise.selection import MIRRORED
 from tfc.hlo.shape import F32, F64, ElementType, Shape
 from tfc.passes.analysis.loop_config import stated_trip_count, with_trip_count
 from tfc.passes.analysis.loop_state import Applied, Loop, apply, loop_of, rewrite_each
+from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
 
 _MOST_TRIED = 64  # iterations, and instructions in each
 # Operations on floats that every machine rounds the same way.
@@ -302,11 +303,14 @@ class TripCounts:
         """The module with the counts."""
         return rewrite_each(module, "while", lambda loop, _: _counted(loop))
 
-    def explain(self, module: Module) -> tuple[str, ...]:
+    def explain(self, module: Module) -> Decisions:
         """How often each loop runs."""
-        found = ((loop, trips_of(loop).exact) for loop in whiles(module))
-        return tuple(f"{loop.name}: {count if count is not None else 'unknown'} iterations"
-                     for loop, count in found)  # fmt: skip
+        return tuple(
+            Refused.of(loop, "the number of its iterations is not known")
+            if count is None
+            else Taken(f"{count} iterations", label(loop))
+            for loop, count in ((loop, trips_of(loop).exact) for loop in whiles(module))
+        )
 
 
 def _counted(loop: Instruction) -> Instruction:

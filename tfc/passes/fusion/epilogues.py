@@ -27,9 +27,8 @@ from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Instruction, Module, remake
 from tfc.passes.analysis.aliases import before_bitcasts, is_alias, is_bitcast
-from tfc.passes.analysis.called import control_computations, map_some, refused
+from tfc.passes.analysis.called import control_computations, decided, map_some
 from tfc.passes.analysis.fusible import (
-    Refusal,
     is_cheap,
     is_elementwise,
     is_loop,
@@ -42,6 +41,7 @@ from tfc.passes.analysis.products import (
     tiled_type,
 )
 from tfc.passes.fusion.make_fusion import make_fusion
+from tfc.passes.rewriting.decisions import Decisions, Refused
 
 # Movements whose elements are found at no cost in a loop over a result.
 _VIEWS = frozenset({"broadcast", "reshape", "slice", "iota"})
@@ -62,9 +62,9 @@ class EpilogueFusion:
         """The module with fusions of kind kOutput."""
         return map_some(module, control_computations(module), self._fuse)
 
-    def explain(self, module: Module) -> tuple[str, ...]:
-        """The refusals that end each epilogue, as text."""
-        return refused(module, lambda c: _Plan(c, self.max_instructions).refusals)
+    def explain(self, module: Module) -> Decisions:
+        """The refusals that end each epilogue."""
+        return decided(module, lambda c: _Plan(c, self.max_instructions).refusals)
 
     def _fuse(self, computation: Computation) -> Computation:
         return _Plan(computation, self.max_instructions).apply()
@@ -100,7 +100,7 @@ class _Plan:
         self.after_reductions = _after_reductions(computation)
         self.fusions: dict[Instruction, dict[Instruction, None]] = {}
         self.taken: set[Instruction] = set()
-        self.refusals: list[Refusal] = []
+        self.refusals: list[Refused] = []
         # From the end: where the results of two products meet, the second one to be ready is
         # followed by what they have in common.
         regions = []
@@ -146,7 +146,7 @@ class _Plan:
             _, candidate = heappop(waiting)
             reason = self._reason_against(region, candidate)
             if reason is not None:
-                self.refusals.append(Refusal(candidate, best[-1], reason))
+                self.refusals.append(Refused.of(candidate, reason, best[-1]))
                 break
             added = candidate
         while is_alias(best[-1]):
@@ -183,7 +183,7 @@ class _Plan:
         elif reason is None and not self._only_here(operand, members):
             reason = "it is used elsewhere too"
         if reason is not None:
-            self.refusals.append(Refusal(operand, product, reason))
+            self.refusals.append(Refused.of(operand, reason, product))
         return reason is None
 
     def _reason_against_prologue(self, product: Instruction, number: int) -> str | None:

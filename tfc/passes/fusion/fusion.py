@@ -13,7 +13,7 @@ What goes in is a matter of cost, in bytes moved; arithmetic has a price in byte
 producer whose users are all in one fusion saves being stored and loaded. If they are in several,
 computing it in each must cost no more than storing it once and loading it. Inside one fusion, too,
 an element may be computed several times: a loop body computes it once for each distinct index at
-which it is wanted, and those are counted symbolically. A producer stays out, with a Refusal that
+which it is wanted, and those are counted symbolically. A producer stays out, with a refusal that
 says why, if that costs more than storing and loading it would, or if the code would grow beyond
 `max_instructions`.
 
@@ -30,10 +30,9 @@ from tfc.hlo.index_maps import Index, variable
 from tfc.hlo.ir import Computation, Instruction, Module, remake
 from tfc.hlo.op import op_named
 from tfc.hlo.ops.windows import window_of
-from tfc.passes.analysis.called import control_computations, map_some, refused
+from tfc.passes.analysis.called import control_computations, decided, map_some
 from tfc.passes.analysis.fusible import (
     REDUCTIONS,
-    Refusal,
     Sources,
     can_fuse,
     code_size,
@@ -45,6 +44,7 @@ from tfc.passes.analysis.fusible import (
     sources,
 )
 from tfc.passes.fusion.make_fusion import make_fusion
+from tfc.passes.rewriting.decisions import Decisions, Refused
 
 _LONGEST_INDEX = 64  # nodes of one index expression
 _MOST_RECOMPUTED = 16  # what a fusion may cost more for each step of its loop by recomputing
@@ -69,9 +69,9 @@ class Fusion:
         """The module with fusions."""
         return map_some(module, control_computations(module), self._fuse)
 
-    def explain(self, module: Module) -> tuple[str, ...]:
-        """The refusals that fusing the module meets, as text."""
-        return refused(module, lambda c: _Plan(c, self.max_instructions).refusals)
+    def explain(self, module: Module) -> Decisions:
+        """The refusals that fusing the module meets."""
+        return decided(module, lambda c: _Plan(c, self.max_instructions).refusals)
 
     def _fuse(self, computation: Computation) -> Computation:
         return _Plan(computation, self.max_instructions).apply()
@@ -143,7 +143,7 @@ class _Plan:
         self.groups: dict[Instruction, _Group] = {}
         self.groups_of: dict[Instruction, list[_Group]] = {}
         self.stored: set[Instruction] = set()
-        self.refusals: list[Refusal] = []
+        self.refusals: list[Refused] = []
         for instruction in reversed(computation.instructions):
             if self._goes_inside(instruction):
                 continue
@@ -169,7 +169,7 @@ class _Plan:
         alone = len(groups) == 1 and not stored
         if not alone and not self._may_duplicate(producer, len(groups), stored):
             reason = "it is used elsewhere too, and computing it again costs more than loading it"
-            self.refusals.append(Refusal(producer, groups[0].root, reason))
+            self.refusals.append(Refused.of(producer, reason, groups[0].root))
             return False
         inside = [self._fuse_into(group, producer, users) for group in groups]
         return all(inside) and not stored
@@ -190,7 +190,7 @@ class _Plan:
                 group.add(producer, accesses, wanted)
                 self.groups_of.setdefault(producer, []).append(group)
                 return True
-            refusal = Refusal(producer, group.root, "the index arithmetic would be too long")
+            refusal = Refused.of(producer, "the index arithmetic would be too long", group.root)
         self.refusals.append(refusal)
         return False
 
@@ -200,7 +200,7 @@ class _Plan:
         producer: Instruction,
         users: Sequence[Instruction],
         accesses: Accesses,
-    ) -> Refusal | None:
+    ) -> Refused | None:
         """Why a producer does not go into a group; None if it may."""
         for user in users:
             refusal = can_fuse(producer, user) if user in group.members else None
@@ -216,7 +216,7 @@ class _Plan:
             reason = "it is expensive and its elements would be computed more than once"
         elif extra and group.recomputed + extra > _MOST_RECOMPUTED * loop_count(group.root):
             reason = "too much of the fusion would be computed more than once"
-        return Refusal(producer, group.root, reason) if reason else None
+        return Refused.of(producer, reason, group.root) if reason else None
 
     def apply(self) -> Computation:
         """The computation with each group that has producers made a fusion."""

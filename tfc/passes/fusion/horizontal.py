@@ -11,7 +11,7 @@ is for targets where a call is dear (KernelKinds.dear_calls): launching a GPU's 
 microseconds. A call on the CPU takes so little that nothing is gained: 20 updates of one element
 each run as fast apart as merged, and equal kernels, if apart, are emitted once.
 
-It stays apart, with a Refusal that says why, if one needs the other's result
+It stays apart, with a refusal that says why, if one needs the other's result
 (topological_levels.py), or if the merged kernel would have too many arrays or too much code.
 """
 
@@ -20,10 +20,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Module
-from tfc.passes.analysis.called import control_computations, map_some, refused
-from tfc.passes.analysis.fusible import Refusal, code_size
+from tfc.passes.analysis.called import control_computations, decided, map_some
+from tfc.passes.analysis.fusible import code_size
 from tfc.passes.analysis.topological_levels import Levels
 from tfc.passes.fusion.merging import Body, body_of, byte_size, merge
+from tfc.passes.rewriting.decisions import Decisions, Refused
 
 _MOST_TRIED = 4  # groups of one kind that a kernel is held against
 
@@ -46,9 +47,9 @@ class Horizontal:
         """The module with merged kernels."""
         return map_some(module, control_computations(module), lambda c: _Plan(c, self).apply())
 
-    def explain(self, module: Module) -> tuple[str, ...]:
-        """The refusals that merging the module's kernels meets, as text."""
-        return refused(module, lambda c: _Plan(c, self).refusals)
+    def explain(self, module: Module) -> Decisions:
+        """The refusals that merging the module's kernels meets."""
+        return decided(module, lambda c: _Plan(c, self).refusals)
 
 
 @dataclass(eq=False)
@@ -65,7 +66,7 @@ class _Plan:
 
     def __init__(self, computation: Computation, limits: Horizontal):
         self.computation, self.limits = computation, limits
-        self.refusals: list[Refusal] = []
+        self.refusals: list[Refused] = []
         self.levels = Levels(computation)
         self.groups: dict[Hashable, list[_Group]] = {}
         for instruction in computation.instructions:
@@ -84,7 +85,7 @@ class _Plan:
             reason = self._refuse(group, body)
             if reason is None:
                 break
-            self.refusals.append(Refusal(body.instruction, group.bodies[0].instruction, reason))
+            self.refusals.append(Refused.of(body.instruction, reason, group.bodies[0].instruction))
         else:
             group = _Group()
             groups.append(group)

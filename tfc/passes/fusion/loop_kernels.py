@@ -41,6 +41,7 @@ from tfc.passes.analysis.called import CONTROL, control_callees
 from tfc.passes.analysis.cost import kernel_cost
 from tfc.passes.analysis.in_place import overwritable
 from tfc.passes.analysis.loop_state import elements, packed
+from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
 
 _MOST_KERNELS = 64  # the parts of loops and conditionals inside counted, too
 _MOST_BYTES = 32 * 1024  # that a kernel moves: being called takes a hundredth of that time
@@ -67,10 +68,10 @@ class LoopKernels:
             new[computation] = _remade(computation, new, taken, unchanging)
         return module.with_entry(new[module.entry])
 
-    def explain(self, module: Module) -> tuple[str, ...]:
+    def explain(self, module: Module) -> Decisions:
         """The loops that become kernels, and why others do not."""
         return tuple(
-            f"{loop.name}: one kernel" if reason is None else f"refused {loop.name}: {reason}"
+            Refused.of(loop, reason) if reason else Taken("one kernel", label(loop))
             for loop, reason in _outermost(module)
         )
 
@@ -98,7 +99,7 @@ def why_no_kernel(loop: Instruction) -> str | None:
     for instruction in _steps_of(loop):
         reason = _why_not_inside(instruction)
         if reason is not None:
-            return f"{instruction.name or instruction.opcode} {reason}"
+            return f"{label(instruction)} {reason}"
         if instruction.opcode == "constant":
             constants += instruction.array_shape.size if instruction.array_shape.rank else 0
         elif instruction.opcode in CONTROL:

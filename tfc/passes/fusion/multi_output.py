@@ -9,7 +9,7 @@ with a consumer that reads just the element that the producer stores. Both must 
 (loop_spaces.py); a reduction takes in what its pass can store on the way, where a thread makes more
 than one result. What only the merged kernels use is no longer stored.
 
-It stays apart, with a Refusal that says why, if a path leads from one to the other through others
+It stays apart, with a refusal that says why, if a path leads from one to the other through others
 (topological_levels.py), if too little is saved of what the smaller one moves, or if the merged
 kernel would have more arrays or code than the limits. Loops with conditions (pieces of a
 concatenate that its loops cannot part) and what other passes formed stay as they are.
@@ -22,11 +22,12 @@ from typing import ClassVar
 from tfc.hlo.index_maps import variable
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.shape import Shape
-from tfc.passes.analysis.called import control_computations, map_some, refused
-from tfc.passes.analysis.fusible import Refusal, code_size
+from tfc.passes.analysis.called import control_computations, decided, map_some
+from tfc.passes.analysis.fusible import code_size
 from tfc.passes.analysis.loop_spaces import Indices, LoopSpace, space_of, visits
 from tfc.passes.analysis.topological_levels import Levels
 from tfc.passes.fusion.merging import Body, body_of, byte_size, merge
+from tfc.passes.rewriting.decisions import Decisions, Refused
 
 _MOST_TRIED = 3  # clusters of one space that a kernel is held against, for each array it reads
 
@@ -51,9 +52,9 @@ class MultiOutput:
         """The module with merged kernels."""
         return map_some(module, control_computations(module), lambda c: _Plan(c, self).apply())
 
-    def explain(self, module: Module) -> tuple[str, ...]:
-        """The refusals that merging the module's kernels meets, as text."""
-        return refused(module, lambda c: _Plan(c, self).refusals)
+    def explain(self, module: Module) -> Decisions:
+        """The refusals that merging the module's kernels meets."""
+        return decided(module, lambda c: _Plan(c, self).refusals)
 
 
 @dataclass(eq=False)
@@ -94,7 +95,7 @@ class _Plan:
 
     def __init__(self, computation: Computation, limits: MultiOutput):
         self.computation, self.limits = computation, limits
-        self.refusals: list[Refusal] = []
+        self.refusals: list[Refused] = []
         self.clusters: dict[Instruction, _Cluster] = {}
         for instruction in computation.instructions:
             cluster = _cluster_of(instruction)
@@ -130,7 +131,7 @@ class _Plan:
         if reason is None and not self.levels.merge(first, second):
             reason = "a path leads from one to the other, or may"
         if reason is not None:
-            self.refusals.append(Refusal(second, first, reason))
+            self.refusals.append(Refused.of(second, reason, first))
             return False
         large, small = (one, other) if len(one.bodies) >= len(other.bodies) else (other, one)
         large.absorb(small, space)

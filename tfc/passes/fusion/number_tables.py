@@ -31,6 +31,7 @@ from tfc.hlo.ir import Computation, Instruction, Module, rebuild
 from tfc.hlo.shape import F32, F64
 from tfc.passes.analysis.called import control_computations, map_some
 from tfc.passes.analysis.fusible import code_size, is_loop, is_scalar_constant
+from tfc.passes.rewriting.decisions import Decisions, Taken
 
 _TAKES_ANY = frozenset({"add", "multiply", "subtract"})
 
@@ -56,9 +57,10 @@ class NumberTables:
             lambda c: rebuild(c, lambda x: _with_tables(x, plans)),
         )
 
-    def explain(self, module: Module) -> tuple[str, ...]:
-        """One line for each kernel that gets tables."""
-        return tuple("numbers of a kernel in a table" for _ in self._plans(module))
+    def explain(self, module: Module) -> Decisions:
+        """The kernels that get tables."""
+        plans = self._plans(module).items()
+        return tuple(Taken(f"{len(p.numbers)} numbers in a table", c.name) for c, p in plans)
 
     def _plans(self, module: Module) -> dict[Computation, "_Plan"]:
         """What to do with the computations of kernels that share code once they have tables."""

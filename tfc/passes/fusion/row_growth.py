@@ -13,7 +13,6 @@ from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import Shape, TupleShape
 from tfc.passes.analysis.aliases import is_bitcast
 from tfc.passes.analysis.fusible import (
-    Refusal,
     Sources,
     code_size,
     is_elementwise,
@@ -23,6 +22,7 @@ from tfc.passes.analysis.fusible import (
     sources,
 )
 from tfc.passes.analysis.row_region import Elsewhere, Role, RowSpace, Want, row_space, wants
+from tfc.passes.rewriting.decisions import Refused
 
 
 @dataclass(eq=False)
@@ -77,7 +77,7 @@ class Growth:
         self.position = {i: n for n, i in enumerate(computation.instructions)}
         self.stamps: dict[Instruction, int] = {}
         self.region_of: dict[Instruction, Region] = {}
-        self.refusals: list[Refusal] = []
+        self.refusals: list[Refused] = []
         self.sources: Sources | None = None
         for instruction in computation.instructions:
             self._visit(instruction)
@@ -100,7 +100,7 @@ class Growth:
 
     def refuse(self, producer: Instruction, consumer: Instruction, reason: str) -> None:
         """Note a refusal."""
-        self.refusals.append(Refusal(producer, consumer, reason))
+        self.refusals.append(Refused.of(producer, reason, consumer))
 
     def _least(self, operand: Instruction) -> int:
         """The least stamp of what uses an operand from outside of its region."""

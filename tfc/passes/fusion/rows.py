@@ -22,9 +22,10 @@ from typing import ClassVar
 from tfc.hlo import builder
 from tfc.hlo.ir import Attributes, Computation, Instruction, Module, remake
 from tfc.hlo.shape import TupleShape
-from tfc.passes.analysis.called import control_computations, map_some, refused
+from tfc.passes.analysis.called import control_computations, decided, map_some
 from tfc.passes.analysis.row_region import row_region
 from tfc.passes.fusion.row_growth import Growth, Region
+from tfc.passes.rewriting.decisions import Decisions
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,9 @@ class RowFusion:
         """The module with fusions."""
         return map_some(module, control_computations(module), self._fuse)
 
-    def explain(self, module: Module) -> tuple[str, ...]:
-        """The refusals that fusing the module meets, as text."""
-        return refused(module, lambda c: _Plan(c, self.max_instructions).growth.refusals)
+    def explain(self, module: Module) -> Decisions:
+        """The refusals that fusing the module meets."""
+        return decided(module, lambda c: _Plan(c, self.max_instructions).growth.refusals)
 
     def _fuse(self, computation: Computation) -> Computation:
         return _Plan(computation, self.max_instructions).apply()

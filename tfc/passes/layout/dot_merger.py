@@ -26,9 +26,9 @@ import numpy as np
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Module, remake
-from tfc.passes.analysis.called import control_computations, map_some
-from tfc.passes.analysis.fusible import Refusal
+from tfc.passes.analysis.called import control_computations, decided, map_some
 from tfc.passes.analysis.products import dot_groups
+from tfc.passes.rewriting.decisions import Decision, Decisions, Refused, Taken, label
 
 _STORED = frozenset({"constant", "parameter", "get-tuple-element"})
 
@@ -43,16 +43,9 @@ class DotMerger:
         """The module with merged dots."""
         return map_some(module, control_computations(module), _merge)
 
-    def explain(self, module: Module) -> tuple[str, ...]:
-        """The refusals, as text."""
-        control = control_computations(module)
-        groups = [g for c in module.computations if c in control for g in _groups(c)]
-        found = [(group[0], _reason_against(group)) for group in groups]
-        return tuple(
-            f"refused {Refusal(group[-1], group[0], reason)}"
-            for group, (_, reason) in zip(groups, found)
-            if reason is not None
-        )
+    def explain(self, module: Module) -> Decisions:
+        """The dots that are merged, and those that are not, and why."""
+        return decided(module, lambda c: map(_decision, _groups(c)))
 
 
 def _groups(computation: Computation) -> Iterator[list[Instruction]]:
@@ -84,6 +77,13 @@ def _reason_against(group: Sequence[Instruction]) -> str | None:
     if saved > moved:
         return None
     return f"moving results and operands costs {moved} bytes, reading the shared one {saved}"
+
+
+def _decision(group: Sequence[Instruction]) -> Decision:
+    reason = _reason_against(group)
+    if reason is not None:
+        return Refused.of(group[-1], reason, group[0])
+    return Taken(f"one dot of {len(group)}", label(group[0]))
 
 
 def _merge(computation: Computation) -> Computation:

@@ -14,6 +14,7 @@ and results of calls, collectives and whatever else has one form keep their layo
 a computation without transposes in which all is row-major.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import ClassVar
@@ -23,7 +24,7 @@ from tfc.hlo.ir import Computation, Instruction, Module, remake
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import AnyShape, Shape, leaves
 from tfc.passes.analysis.aliases import is_bitcast
-from tfc.passes.analysis.called import control_computations, map_some
+from tfc.passes.analysis.called import control_computations, decided, map_some
 from tfc.passes.analysis.dimension_orders import (
     Order,
     backward,
@@ -35,6 +36,7 @@ from tfc.passes.analysis.dimension_orders import (
 from tfc.passes.analysis.products import has_one_stride_a_direction
 from tfc.passes.expand.dots import swapped
 from tfc.passes.layout.layout_choice import REMADE, Choice, Takes, shape_in
+from tfc.passes.rewriting.decisions import Decision, Decisions, Refused, Taken, label
 
 
 @dataclass(frozen=True)
@@ -51,19 +53,19 @@ class Layouts:
         """The module with layouts assigned."""
         return map_some(module, control_computations(module), self._assign)
 
-    def explain(self, module: Module) -> tuple[str, ...]:
+    def explain(self, module: Module) -> Decisions:
         """The copies that the layouts need, and the transposes that move bytes or none."""
-        notes: list[str] = []
-        control = control_computations(module)
-        for computation in (c for c in module.computations if c in control):
-            laying = _Laying(computation, self.takes)
-            after = laying.apply()
-            notes += laying.notes
-            for x in after.instructions:
-                if x.opcode == "transpose":
-                    does = "moves no byte" if is_bitcast(x) else "moves bytes"
-                    notes.append(f"transpose {x.name} to {x.shape} {does}")
-        return tuple(notes)
+        return decided(module, self._decisions)
+
+    def _decisions(self, computation: Computation) -> Iterator[Decision]:
+        laying = _Laying(computation, self.takes)
+        after = laying.apply()
+        yield from laying.copies
+        for x in after.instructions:
+            if x.opcode == "transpose" and is_bitcast(x):
+                yield Taken(f"a transpose to {x.shape} that moves no byte", label(x))
+            elif x.opcode == "transpose":
+                yield Refused.of(x, f"a transpose to {x.shape} moves bytes")
 
     def _assign(self, computation: Computation) -> Computation:
         return _Laying(computation, self.takes).apply()
@@ -74,7 +76,7 @@ class _Laying:
 
     def __init__(self, computation: Computation, takes: Takes):
         self.computation, self.takes = computation, takes
-        self.notes: list[str] = []
+        self.copies: list[Taken] = []
         self.new: dict[Instruction, Instruction] = {}
         self._laid: dict[tuple[Instruction, Order], Instruction] = {}
 
@@ -163,7 +165,7 @@ class _Laying:
         shape = shape_in(x.array_shape, order)
         if x.opcode in REMADE:
             return x.with_(shape=shape)
-        self.notes.append(f"copy of {x.name} to {shape}: {shape.byte_size} bytes")
+        self.copies.append(Taken(f"copy to {shape}, {shape.byte_size} bytes", label(x)))
         return Instruction("copy", (x,), shape, name="copy", metadata=x.metadata)
 
 

@@ -24,7 +24,6 @@ from tfc.hlo.shape import Shape, TupleShape, leaves
 from tfc.passes.analysis.fusible import is_cheap, is_loop
 from tfc.passes.analysis.loop_state import (
     Numbers,
-    Refusal,
     apply,
     dependences,
     elements,
@@ -34,6 +33,7 @@ from tfc.passes.analysis.loop_state import (
     remade,
     rewrite_each,
 )
+from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
 from tfc.passes.simplify.cse import same_computations
 
 _FREE = frozenset({"constant", "get-tuple-element", "parameter", "tuple"})
@@ -56,24 +56,24 @@ class Conditionals:
         """The module with simpler conditionals."""
         return rewrite_each(module, "conditional", self._simplified)
 
-    def explain(self, module: Module) -> tuple[str, ...]:
+    def explain(self, module: Module) -> Decisions:
         """Which conditionals would become selects, and which not, and why."""
         found = (i for c in module.computations for i in c.instructions)
         return tuple(
-            str(self.can_select(x) or f"{x.name}: a select")
+            self.can_select(x) or Taken("a select", label(x))
             for x in found if x.opcode == "conditional"
         )  # fmt: skip
 
-    def can_select(self, conditional: Instruction) -> Refusal | None:
+    def can_select(self, conditional: Instruction) -> Refused | None:
         """None if a conditional is to become selects, else why not."""
         called = branches(conditional)
         if len(called) > _MOST_BRANCHES:
-            return Refusal(conditional, f"it has more than {_MOST_BRANCHES} branches")
+            return Refused.of(conditional, f"it has more than {_MOST_BRANCHES} branches")
         if not all(isinstance(s, Shape) for s in _parts(conditional)):
-            return Refusal(conditional, "it has a tuple or token among its results")
+            return Refused.of(conditional, "it has a tuple or token among its results")
         reasons = (self._keeps_apart(branch) for branch in called)
         reason = next((r for r in reasons if r), None)
-        return Refusal(conditional, reason) if reason else None
+        return Refused.of(conditional, reason) if reason else None
 
     def _keeps_apart(self, branch: Computation) -> str | None:
         """Why a branch is computed only where it is taken."""

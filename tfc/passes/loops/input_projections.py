@@ -23,7 +23,6 @@ from tfc.hlo.ops.contraction import dot_dimensions
 from tfc.hlo.shape import Shape
 from tfc.passes.analysis.loop_state import (
     Loop,
-    Refusal,
     Replace,
     elements,
     loop_of,
@@ -32,6 +31,7 @@ from tfc.passes.analysis.loop_state import (
     rewrite_each,
 )
 from tfc.passes.analysis.trip_counts import trips_of, whiles
+from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,15 @@ class InputProjections:
         """The module with one dot before each loop in the place of one in each iteration."""
         return rewrite_each(module, "while", lambda x, _: self._projected(x))
 
-    def explain(self, module: Module) -> tuple[str, ...]:
+    def explain(self, module: Module) -> Decisions:
         """Which dots would be taken out, and which not, and why."""
-        lines = []
-        for loop in filter(None, map(loop_of, whiles(module))):
-            for found in _projections(loop):
-                lines.append(str(self._refuse(loop, found) or f"{found.dot.name}: before the loop"))
-        return tuple(lines)
+        return tuple(
+            self._refuse(loop, found) or Taken("before the loop", label(found.dot))
+            for loop in filter(None, map(loop_of, whiles(module)))
+            for found in _projections(loop)
+        )
 
-    def _refuse(self, loop: Loop, found: _Projection) -> Refusal | None:
+    def _refuse(self, loop: Loop, found: _Projection) -> Refused | None:
         """Why a dot stays in its loop; None if it does not."""
         count = trips_of(loop.instruction).exact
         slices, size = found.shape.dims[0], found.shape.byte_size
@@ -84,7 +84,7 @@ class InputProjections:
             reason = f"all products take {size} bytes, more than {self.max_bytes}"
         elif (count - 1) * weights <= 2 * size:
             reason = "storing all products moves more than reading the weights each time"
-        return Refusal(found.dot, reason) if reason else None
+        return Refused.of(found.dot, reason) if reason else None
 
     def _projected(self, instruction: Instruction) -> Instruction:
         loop = loop_of(instruction)

@@ -23,7 +23,6 @@ from tfc.hlo.shape import Shape, leaves
 from tfc.passes.analysis.fusible import Sources, is_cheap, is_producer, sources
 from tfc.passes.analysis.loop_state import (
     Loop,
-    Refusal,
     Replace,
     apply,
     elements,
@@ -33,6 +32,7 @@ from tfc.passes.analysis.loop_state import (
     rewrite_each,
 )
 from tfc.passes.analysis.trip_counts import trip_count, trips_of, whiles
+from tfc.passes.rewriting.decisions import Decision, Decisions, Refused, Taken, label
 
 # Made where it is wanted, as part of another kernel or with no code at all.
 _INSIDE = frozenset({
@@ -55,16 +55,16 @@ class Licm:
         """The module with what does not change before its loops."""
         return rewrite_each(module, "while", lambda x, _: self._hoisted(x))
 
-    def explain(self, module: Module) -> tuple[str, ...]:
+    def explain(self, module: Module) -> Decisions:
         """What would be moved out of each loop, and what not, and why."""
-        lines = []
+        decisions: list[Decision] = []
         for instruction in whiles(module):
             loop = loop_of(instruction)
             if loop is not None:
                 plan = _Plan(loop, self.max_bytes)
-                lines += [f"{x.name} out of {loop.body.name}" for x in plan.moved]
-                lines += map(str, plan.refusals)
-        return tuple(lines)
+                decisions += [Taken(f"out of {loop.body.name}", label(x)) for x in plan.moved]
+                decisions += plan.refusals
+        return tuple(decisions)
 
     def _hoisted(self, instruction: Instruction) -> Instruction:
         loop = loop_of(instruction)
@@ -94,7 +94,7 @@ class _Plan:
     def __init__(self, loop: Loop, max_bytes: int):
         self.loop, self.max_bytes = loop, max_bytes
         self.moved: list[Instruction] = []
-        self.refusals: list[Refusal] = []
+        self.refusals: list[Refused] = []
         unchanging = self._unchanging()
         if not any(x.opcode not in _INSIDE for x in unchanging):
             return
@@ -119,7 +119,7 @@ class _Plan:
                     continue
                 if not runs and _may_not_end(x):
                     reason = "it may not end, and the loop may run no iteration"
-                    self.refusals.append(Refusal(x, reason))
+                    self.refusals.append(Refused.of(x, reason))
                     continue
                 found[x] = None
         return found
@@ -141,7 +141,7 @@ class _Plan:
                 self.moved.append(x)
                 continue
             if reason is not None:
-                self.refusals.append(Refusal(x, reason))
+                self.refusals.append(Refused.of(x, reason))
             pending += x.operands
         place = {x: k for k, x in enumerate(self.loop.body.instructions)}
         self.moved.sort(key=place.__getitem__)

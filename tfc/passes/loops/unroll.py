@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect
-from tfc.passes.analysis.loop_state import Refusal, repeated, rewrite_each
+from tfc.passes.analysis.loop_state import repeated, rewrite_each
 from tfc.passes.analysis.trip_counts import trips_of, whiles
+from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
 
 _FREE = frozenset({"constant", "get-tuple-element", "parameter", "tuple"})
 
@@ -33,11 +34,11 @@ class Unroll:
         """The module without short loops."""
         return rewrite_each(module, "while", lambda loop, _: self._unrolled(loop))
 
-    def explain(self, module: Module) -> tuple[str, ...]:
+    def explain(self, module: Module) -> Decisions:
         """Which loops would be unrolled, and which not, and why."""
-        return tuple(str(self.can_unroll(x) or f"{x.name}: unrolled") for x in whiles(module))
+        return tuple(self.can_unroll(x) or Taken("unrolled", label(x)) for x in whiles(module))
 
-    def can_unroll(self, loop: Instruction) -> Refusal | None:
+    def can_unroll(self, loop: Instruction) -> Refused | None:
         """None if a while is to be replaced by its iterations, else why not."""
         count = trips_of(loop).exact
         reason = None
@@ -49,7 +50,7 @@ class Unroll:
             reason = "it has effects"
         elif (total := count * _length(loop["body"])) > self.max_instructions:
             reason = f"it would be {total} instructions, more than {self.max_instructions}"
-        return Refusal(loop, reason) if reason else None
+        return Refused.of(loop, reason) if reason else None
 
     def _unrolled(self, loop: Instruction) -> Instruction:
         if self.can_unroll(loop) is not None:

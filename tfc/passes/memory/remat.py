@@ -26,6 +26,7 @@ from tfc.passes.analysis.called import control_computations
 from tfc.passes.analysis.fusible import is_cheap, is_loop
 from tfc.passes.memory.execution_graph import Steps
 from tfc.passes.memory.schedule import with_callees
+from tfc.passes.rewriting.decisions import Decisions, Refused
 
 _MOST_ROUNDS = 256
 
@@ -41,14 +42,17 @@ class Remat:
         """The module with the values computed again."""
         return _Rematerialiser(module, self.limit).module if self.limit else module
 
-    def explain(self, module: Module) -> tuple[str, ...]:
+    def explain(self, module: Module) -> Decisions:
         """The computations whose peak is above the limit, as it becomes."""
         if not self.limit:
             return ()
         peaks = _Rematerialiser(module, self.limit).peaks
         return tuple(
-            f"{name} needs {peak} bytes at one time, more than the limit of {self.limit}: nothing "
-            "else that is kept can be computed again"
+            Refused(
+                name,
+                f"it needs {peak} bytes at one time, more than the limit of {self.limit}: nothing "
+                "else that is kept can be computed again",
+            )
             for name, peak in peaks.items()
             if peak > self.limit
         )

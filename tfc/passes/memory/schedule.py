@@ -30,6 +30,7 @@ from tfc.passes.memory.execution_graph import (
     most_freed_first,
     most_needed_first,
 )
+from tfc.passes.rewriting.decisions import Decisions, Taken
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,11 @@ class Schedule:
         """The module in another order."""
         return module.with_entry(_Scheduler(module).new[module.entry])
 
-    def explain(self, module: Module) -> tuple[str, ...]:
+    def explain(self, module: Module) -> Decisions:
         """The peak of each computation that changes, before and after."""
         peaks = _Scheduler(module).peaks
         return tuple(
-            f"{name}: {before} -> {after} bytes at one time"
+            Taken(f"{before} -> {after} bytes at one time", name)
             for name, (before, after) in peaks.items()
             if before != after
         )

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from tfc.hlo.ir import Module
 from tfc.hlo.op import OPS
+from tfc.passes.rewriting.decisions import Decisions, Taken
 from tfc.passes.rewriting.patterns import Function
 from tfc.passes.rewriting.rewriter import Rewriter, RuleTable
 from tfc.passes.simplify.arithmetic import ARITHMETIC
@@ -55,11 +56,11 @@ class Simplify:
         """The module to which no rule applies."""
         return Rewriter(_table(self.exact, self.reorder)).run(module)
 
-    def explain(self, module: Module) -> tuple[str, ...]:
+    def explain(self, module: Module) -> Decisions:
         """How often each rule is used on the module."""
         rewriter = Rewriter(_table(self.exact, self.reorder))
         rewriter.run(module)
-        return tuple(f"{count} x {name}" for name, count in rewriter.counts.most_common())
+        return tuple(Taken(name, count=n) for name, n in rewriter.counts.most_common())
 
 
 @cache

@@ -23,6 +23,7 @@ from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, map_co
 from tfc.hlo.op import OPS
 from tfc.hlo.ops.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.shape import ElementType, Shape
+from tfc.passes.rewriting.decisions import Decisions, Taken
 from tfc.passes.rewriting.replacing import made
 from tfc.passes.simplify.elementwise import widens
 from tfc.passes.simplify.movement import chain_of, shorter_chain, shortest_chain
@@ -47,11 +48,11 @@ class Sinking:
         """The module in which nothing more moves."""
         return map_computations(module, lambda c: _move(c, Counter()))
 
-    def explain(self, module: Module) -> tuple[str, ...]:
+    def explain(self, module: Module) -> Decisions:
         """How often each move is made."""
         counts: Counter[str] = Counter()
         map_computations(module, lambda c: _move(c, counts))
-        return tuple(f"{count} x {name}" for name, count in counts.most_common())
+        return tuple(Taken(name, count=n) for name, n in counts.most_common())
 
 
 def _move(computation: Computation, counts: Counter[str]) -> Computation:

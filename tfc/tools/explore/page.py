@@ -104,13 +104,14 @@ class Page:
     def _changed(self, pane: str, step: Step, before: str) -> str:
         """The pane of a pass that changed the module; returns the module's text."""
         text = print_module(step.result, short=True)
-        taken, refused = step.decisions()
+        taken, refused = step.taken, step.refused
         sizes = f"{step.before} → {step.after}"
         self.link(pane, step.name, f"{sizes} · {step.seconds * 1e3:.2f} ms")
-        notes = [f"{count} × {what}" for what, count in taken.most_common()] + list(refused)
+        notes = [f"{count} × {what}" for what, count in taken.most_common()]
+        notes += map(str, refused)
         facts = (
             f"{sizes} instructions in {step.seconds * 1e3:.2f} ms; "
-            f"{taken.total()} decisions taken, {refused.total()} refused"
+            f"{taken.total()} decisions taken, {len(refused)} refused"
         )
         self._pass_pane(pane, step.name, facts, step.result, text, before, notes)
         return text
