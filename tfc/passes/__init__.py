@@ -5,7 +5,6 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from tfc.errors import TfcError
-from tfc.passes.analysis.trip_counts import TripCounts
 from tfc.passes.expand.convolutions import Convolutions
 from tfc.passes.expand.devices import Devices
 from tfc.passes.expand.dots import Dots
@@ -27,6 +26,7 @@ from tfc.passes.layout.split_reductions import SplitReductions
 from tfc.passes.layout.stated_layouts import StatedLayouts
 from tfc.passes.loops.conditionals import Conditionals
 from tfc.passes.loops.input_projections import InputProjections
+from tfc.passes.loops.known_trip_counts import TripCounts
 from tfc.passes.loops.licm import Licm
 from tfc.passes.loops.loop_simplify import Loops
 from tfc.passes.loops.unroll import Unroll

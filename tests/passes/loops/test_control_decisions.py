@@ -11,7 +11,6 @@ from benchmarks.models import lstm
 from tfc.hlo import Module, evaluate, parse
 from tfc.hlo.ir import Instruction
 from tfc.passes import default_pipeline
-from tfc.passes.analysis.loop_config import stated_trip_count
 from tfc.passes.analysis.trip_counts import whiles
 from tfc.passes.loops.conditionals import Conditionals
 from tfc.passes.loops.input_projections import InputProjections
@@ -20,6 +19,7 @@ from tfc.passes.loops.loop_simplify import Loops
 from tfc.passes.loops.unroll import Unroll
 from tfc.passes.pipeline import Pipeline
 from tfc.passes.rewriting.decisions import Refused, Taken
+from tfc.passes.rewriting.loop_config import stated_trip_count
 
 STATE = "(s32[], f32[8,8], f32[8,8], f32[8])"
 
@@ -108,6 +108,56 @@ def test_unrolling(number: int):
     module, made, decision = UNROLLED[number]
     assert made.explain(module) == (decision,)
     assert (made(module) is module) == isinstance(decision, Refused)
+
+
+def loops_in_loops(depth: int) -> Module:
+    """Loops of 3 iterations, each body of which but the innermost runs the next one twice."""
+    state = "(s32[], f32[])"
+    parts = [
+        f"""
+test {{ s = {state} parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT c = pred[] compare(i, n), direction=LT }}
+body0 {{ s = {state} parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  y = f32[] sine(x)
+  ROOT r = {state} tuple(j, y) }}"""
+    ]
+    parts += [f"""
+body{d} {{ s = {state} parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[] get-tuple-element(s), index=1
+  z = s32[] constant(0)
+  one = s32[] constant(1)
+  a = {state} tuple(z, x)
+  v = {state} while(a), condition=test, body=body{d - 1}
+  y = f32[] get-tuple-element(v), index=1
+  b = {state} tuple(z, y)
+  w = {state} while(b), condition=test, body=body{d - 1}
+  u = f32[] get-tuple-element(w), index=1
+  j = s32[] add(i, one)
+  ROOT r = {state} tuple(j, u) }}""" for d in range(1, depth)]  # fmt: skip
+    return parse(
+        "".join(parts)
+        + f"""
+ENTRY main {{ x = f32[] parameter(0)
+  z = s32[] constant(0)
+  t = {state} tuple(z, x)
+  w = {state} while(t), condition=test, body=body{depth - 1}
+  ROOT y = f32[] get-tuple-element(w), index=1 }}"""
+    )
+
+
+def test_bodies_that_are_run_in_many_places_are_measured_once():
+    innermost, *_, outermost = Unroll().explain(loops_in_loops(60))
+    assert innermost == Taken("unrolled", "v")
+    # An addition, two loops, and a comparison and a body in each: L(n) = 5 + 2 L(n-1), L(0) = 2.
+    length = 7 * 2**59 - 5
+    assert outermost == Refused("w", f"it would be {3 * length} instructions, more than 128")
 
 
 def conditional(step: str, shape: str = "f32[8]", branches: int = 2) -> Module:

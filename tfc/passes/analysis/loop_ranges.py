@@ -15,7 +15,6 @@ from tfc.hlo.ops.control import branches
 from tfc.hlo.ops.elementwise.selection import MIRRORED
 from tfc.hlo.shape import TupleShape
 from tfc.passes.analysis.float_classes import Interval
-from tfc.passes.analysis.loop_state import loop_of
 from tfc.passes.analysis.trip_counts import Counting
 from tfc.passes.analysis.value_ranges import (
     Range,
@@ -25,6 +24,7 @@ from tfc.passes.analysis.value_ranges import (
     is_discrete,
     joined,
 )
+from tfc.passes.rewriting.loop_state import loop_of
 
 Ranges = Mapping[Instruction, Range]
 

@@ -6,27 +6,24 @@ A counter is an integer scalar that begins at a constant and has one added: star
 2**bits, whatever the body does besides. The condition may be any conjunction of comparisons of such
 numbers with constants. Answers are proved or None: where a counter would wrap around, only != is
 solved. Conditions of other forms over a few scalars are tried out, since short loops are common.
-
-The pass writes what it finds into the text, where it outlives the fusion of conditions:
-
-    w = … while(s), condition=c, body=b, backend_config={"known_trip_count":{"n":"5"}}
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from math import gcd
-from typing import Any, ClassVar
+from typing import Any
 
 from tfc.hlo import builder
 from tfc.hlo.evaluation.evaluator import evaluate_computation
 from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.literal import Literal
 from tfc.hlo.op import op_named
 from tfc.hlo.ops.elementwise.selection import MIRRORED
 from tfc.hlo.shape import F32, F64, ElementType, Shape
-from tfc.passes.analysis.loop_config import stated_trip_count, with_trip_count
-from tfc.passes.analysis.loop_state import Applied, Loop, apply, loop_of, rewrite_each
-from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
+from tfc.hlo.structure import structure
+from tfc.passes.rewriting.loop_config import stated_trip_count
+from tfc.passes.rewriting.loop_state import Applied, Loop, apply, loop_of
 
 _MOST_TRIED = 64  # iterations, and instructions in each
 # Operations on floats that every machine rounds the same way.
@@ -193,12 +190,28 @@ class Counting:
         )
         if test is None or step is None:
             return None
-        state: Any = tuple(i["literal"].array for i in inits)
-        for count in range(_MOST_TRIED + 1):
-            if not evaluate_computation(test, state)[0]:
-                return count
-            state = evaluate_computation(step, state)
-        return None
+        literals = tuple(i["literal"] for i in inits)
+        return _iterations(_Trial((structure(test), structure(step), literals), test, step))
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A loop over a few scalars, which is compared by what it computes."""
+
+    key: tuple[Hashable, Hashable, tuple[Literal, ...]]
+    test: Computation = field(compare=False)
+    step: Computation = field(compare=False)
+
+
+@lru_cache(maxsize=1 << 10)
+def _iterations(trial: _Trial) -> int | None:
+    """How often a loop runs, counted; None if that is often. Passes ask for one again and again."""
+    state: Any = tuple(literal.array for literal in trial.key[2])
+    for count in range(_MOST_TRIED + 1):
+        if not evaluate_computation(trial.test, state)[0]:
+            return count
+        state = evaluate_computation(trial.step, state)
+    return None
 
 
 def _is_scalar_constant(value: Instruction) -> bool:
@@ -291,28 +304,3 @@ def whiles(module: Module) -> Iterator[Instruction]:
     """Every while of a module."""
     for computation in module.computations:
         yield from (i for i in computation.instructions if i.opcode == "while")
-
-
-@dataclass(frozen=True)
-class TripCounts:
-    """Write into every loop how often it runs, where that is known."""
-
-    name: ClassVar[str] = "trip-counts"
-
-    def __call__(self, module: Module) -> Module:
-        """The module with the counts."""
-        return rewrite_each(module, "while", lambda loop, _: _counted(loop))
-
-    def explain(self, module: Module) -> Decisions:
-        """How often each loop runs."""
-        return tuple(
-            Refused.of(loop, "the number of its iterations is not known")
-            if count is None
-            else Taken(f"{count} iterations", label(loop))
-            for loop, count in ((loop, trips_of(loop).exact) for loop in whiles(module))
-        )
-
-
-def _counted(loop: Instruction) -> Instruction:
-    count = trips_of(loop).exact
-    return loop if count is None else with_trip_count(loop, count)

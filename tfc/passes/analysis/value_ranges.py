@@ -14,7 +14,7 @@ places in arrays, which never wrap around, and are about no instruction.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Union
+from typing import Any, Union
 
 from tfc.hlo.ir import NO_ATTRIBUTES, Computation, Instruction
 from tfc.hlo.shape import S64, ElementType, Shape
@@ -63,8 +63,8 @@ def computation_ranges(
 
 def bounds(x: Instruction, of: Lookup = seen) -> Interval:
     """Numbers that no element of an array of integers or preds is below or above."""
-    found = of(x)
-    return found if isinstance(found, tuple) else x.array_shape.element_type.limits  # type: ignore[return-value]
+    found: Any = of(x)
+    return x.array_shape.element_type.limits if found is None else found
 
 
 def ends(x: Instruction, of: Lookup = seen) -> Interval | None:
@@ -160,13 +160,13 @@ def _selected(x: Instruction, of: Lookup) -> Range:
     return joined([of(on_true), of(on_false)])
 
 
-def _converted(known: Range, source: ElementType, to: ElementType) -> Range:
+def _converted(known: Any, source: ElementType, to: ElementType) -> Range:
     if source.is_complex:
         return None
     if source.is_float or to.is_float:
         given = _whole(source) if known is None else known
-        return outcome("convert", NO_ATTRIBUTES, to, ((source, given),), False)  # type: ignore[arg-type]
-    return _within(known, to)  # type: ignore[arg-type]
+        return outcome("convert", NO_ATTRIBUTES, to, ((source, given),), False)
+    return _within(known, to)
 
 
 def _whole(element_type: ElementType) -> Interval | Classes:
@@ -179,7 +179,7 @@ def _within(found: Interval | None, element_type: ElementType) -> Interval | Non
     return found if found and low <= found[0] and found[1] <= high else None
 
 
-Given = tuple[ElementType, Range]
+Given = tuple[ElementType, Any]
 
 
 def _computed(x: Instruction, of: Lookup) -> Range:
@@ -202,9 +202,9 @@ def _combined(x: Instruction, given: Sequence[Given], alike: bool = False) -> Ra
     to = x.array_shape.element_type
     if to.is_float or any(element_type.is_float for element_type, _ in given):
         sampled = x.opcode in SAMPLED
-        return outcome(x.opcode, x.attributes, to, tuple(given), alike) if sampled else None  # type: ignore[arg-type]
+        return outcome(x.opcode, x.attributes, to, tuple(given), alike) if sampled else None
     rule = _RULES.get(x.opcode)
-    return _within(rule(x, [known for _, known in given]), to) if rule else None  # type: ignore[misc]
+    return _within(rule(x, [known for _, known in given]), to) if rule else None
 
 
 def _reduced(x: Instruction, of: Lookup) -> Range:

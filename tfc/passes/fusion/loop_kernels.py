@@ -37,11 +37,11 @@ from tfc.hlo.ir import (
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape, leaves
 from tfc.passes.analysis.aliases import is_alias, unchanging_leaves
-from tfc.passes.analysis.called import CONTROL, control_callees
+from tfc.passes.analysis.called import CONTROL, control_computations
 from tfc.passes.analysis.cost import kernel_cost
 from tfc.passes.analysis.in_place import overwritable
-from tfc.passes.analysis.loop_state import elements, packed
 from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
+from tfc.passes.rewriting.loop_state import elements, packed
 
 _MOST_KERNELS = 64  # the parts of loops and conditionals inside counted, too
 _MOST_BYTES = 32 * 1024  # that a kernel moves: being called takes a hundredth of that time
@@ -78,12 +78,13 @@ class LoopKernels:
 
 def _outermost(module: Module) -> Iterator[tuple[Instruction, str | None]]:
     """Loops with the reason why they are no kernels, those inside of a refused one after it."""
+    work = _work_of_parts(module)
     pending = [module.entry]
     while pending:
         computation = pending.pop()
         for instruction in computation.instructions:
             if instruction.opcode == "while":
-                reason = why_no_kernel(instruction)
+                reason = _why_no_kernel(instruction, work)
                 yield instruction, reason
                 if reason is not None:
                     pending += instruction.called_computations
@@ -91,36 +92,59 @@ def _outermost(module: Module) -> Iterator[tuple[Instruction, str | None]]:
                 pending += instruction.called_computations
 
 
-def why_no_kernel(loop: Instruction) -> str | None:
+@dataclass(frozen=True)
+class _Work:
+    """What would run in a kernel, with the loops and conditionals inside, or why it cannot.
+
+    kernels: how many, each part of a loop or conditional being one, too.
+    constants: the elements of constant arrays.
+    """
+
+    kernels: int = 0
+    constants: int = 0
+    refusal: str | None = None
+
+
+def _work_of_parts(module: Module) -> dict[Computation, _Work]:
+    """The work of every computation that loops and conditionals run, if there is a loop."""
+    control = control_computations(module) - {module.entry}
+    if not any(x.opcode == "while" for c in module.computations for x in c.instructions):
+        return {}
+    found: dict[Computation, _Work] = {}
+    for computation in module.computations:  # callees first
+        if computation in control:
+            found[computation] = _work(computation.instructions, found)
+    return found
+
+
+def _why_no_kernel(loop: Instruction, work: Mapping[Computation, _Work]) -> str | None:
     """Why a while stays steps of the program; None if it can be one kernel."""
     if not all(isinstance(e.shape, Shape) for e in elements(loop)):
         return "its state has tuples or tokens in it"
-    kernels, constants = 0, 0
-    for instruction in _steps_of(loop):
+    return _work([loop], work).refusal
+
+
+def _work(instructions: Sequence[Instruction], known: Mapping[Computation, _Work]) -> _Work:
+    """The work of instructions, given that of the computations that they run."""
+    parts = [known[c] for i in instructions if i.opcode in CONTROL for c in i.called_computations]
+    refused = next((part for part in parts if part.refusal), None)
+    if refused is not None:
+        return refused
+    kernels = len(parts) + sum(part.kernels for part in parts)
+    constants = sum(part.constants for part in parts)
+    for instruction in instructions:
         reason = _why_not_inside(instruction)
         if reason is not None:
-            return f"{label(instruction)} {reason}"
+            return _Work(refusal=f"{label(instruction)} {reason}")
         if instruction.opcode == "constant":
             constants += instruction.array_shape.size if instruction.array_shape.rank else 0
-        elif instruction.opcode in CONTROL:
-            kernels += len(instruction.called_computations)
-        elif not is_alias(instruction) and instruction.opcode != "parameter":
+        elif instruction.opcode not in (*CONTROL, "parameter") and not is_alias(instruction):
             kernels += 1
         if kernels > _MOST_KERNELS:
-            return f"it has more than {_MOST_KERNELS} kernels and branches"
+            return _Work(refusal=f"it has more than {_MOST_KERNELS} kernels and branches")
         if constants > _MOST_CONSTANTS:
-            return f"it has constants of more than {_MOST_CONSTANTS} elements"
-    return None
-
-
-def _steps_of(loop: Instruction) -> Iterator[Instruction]:
-    """The loop, and everything that runs in it."""
-    yield loop
-    pending = list(loop.called_computations)
-    while pending:
-        computation = pending.pop()
-        yield from computation.instructions
-        pending += control_callees(computation)
+            return _Work(refusal=f"it has constants of more than {_MOST_CONSTANTS} elements")
+    return _Work(kernels, constants)
 
 
 def _why_not_inside(instruction: Instruction) -> str | None:

@@ -22,7 +22,9 @@ from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, holdin
 from tfc.hlo.ops.control import branches
 from tfc.hlo.shape import Shape, TupleShape, leaves
 from tfc.passes.analysis.fusible import is_cheap, is_loop
-from tfc.passes.analysis.loop_state import (
+from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
+from tfc.passes.rewriting.loop_state import (
+    WITHOUT_CODE,
     Numbers,
     apply,
     dependences,
@@ -33,10 +35,8 @@ from tfc.passes.analysis.loop_state import (
     remade,
     rewrite_each,
 )
-from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
 from tfc.passes.simplify.cse import same_computations
 
-_FREE = frozenset({"constant", "get-tuple-element", "parameter", "tuple"})
 _MOST_BRANCHES = 4
 
 
@@ -77,7 +77,7 @@ class Conditionals:
 
     def _keeps_apart(self, branch: Computation) -> str | None:
         """Why a branch is computed only where it is taken."""
-        steps = [x for x in branch.instructions if x.opcode not in _FREE]
+        steps = [x for x in branch.instructions if x.opcode not in WITHOUT_CODE]
         for x in steps:
             if has_side_effect(x):
                 return f"{branch.name} has effects"

@@ -21,17 +21,15 @@ from tfc.hlo import builder
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.ops.contraction import dot_dimensions
 from tfc.hlo.shape import Shape
-from tfc.passes.analysis.loop_state import (
-    Loop,
-    Replace,
-    elements,
-    loop_of,
-    packed,
-    restated,
-    rewrite_each,
-)
 from tfc.passes.analysis.trip_counts import trips_of, whiles
 from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
+from tfc.passes.rewriting.loop_state import (
+    Loop,
+    Replace,
+    extended,
+    loop_of,
+    rewrite_each,
+)
 
 
 @dataclass(frozen=True)
@@ -93,15 +91,11 @@ class InputProjections:
         chosen = [p for p in _projections(loop) if self._refuse(loop, p) is None]
         if not chosen:
             return instruction
-        count = len(loop.inits)
-        made = restated(
-            instruction,
-            [*loop.inits, *(_all_products(loop, p) for p in chosen)],
-            lambda parts: parts[:count],
-            lambda applied, parts: [*applied.results, *parts[count:]],
-            lambda parts: _sliced(dict(zip((p.dot for p in chosen), zip(chosen, parts[count:])))),
+        return extended(
+            loop,
+            [_all_products(loop, p) for p in chosen],
+            lambda parts: _sliced(dict(zip((p.dot for p in chosen), zip(chosen, parts)))),
         )
-        return packed(instruction.shape, elements(made)[:count])
 
 
 def _projections(loop: Loop) -> list[_Projection]:

@@ -17,22 +17,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tfc.hlo.ir import Instruction, Module, has_side_effect
+from tfc.hlo.ir import Instruction, Module, callees_first, has_side_effect
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape, leaves
 from tfc.passes.analysis.fusible import Sources, is_cheap, is_producer, sources
-from tfc.passes.analysis.loop_state import (
+from tfc.passes.analysis.trip_counts import trip_count, trips_of, whiles
+from tfc.passes.rewriting.decisions import Decision, Decisions, Refused, Taken, label
+from tfc.passes.rewriting.loop_state import (
     Loop,
     Replace,
     apply,
-    elements,
+    extended,
     loop_of,
-    packed,
-    restated,
     rewrite_each,
 )
-from tfc.passes.analysis.trip_counts import trip_count, trips_of, whiles
-from tfc.passes.rewriting.decisions import Decision, Decisions, Refused, Taken, label
 
 # Made where it is wanted, as part of another kernel or with no code at all.
 _INSIDE = frozenset({
@@ -72,16 +70,11 @@ class Licm:
         if loop is None or not moved:
             return instruction
         outside = apply(loop.body, loop.inits).new
-        inits = [*loop.inits, *(outside[x] for x in moved)]
-        count = len(loop.inits)
-        made = restated(
-            instruction,
-            inits,
-            lambda parts: parts[:count],
-            lambda applied, parts: [*applied.results, *parts[count:]],
-            lambda parts: _known(dict(zip(moved, parts[count:]))),
+        return extended(
+            loop,
+            [outside[x] for x in moved],
+            lambda parts: _known(dict(zip(moved, parts))),
         )
-        return packed(instruction.shape, elements(made)[:count])
 
 
 def _known(made: Mapping[Instruction, Instruction]) -> Replace:
@@ -166,10 +159,9 @@ class _Plan:
 
 def _may_not_end(x: Instruction) -> bool:
     """True for custom calls and loops of unknown length, and what calls one."""
-    pending = [x]
-    while pending:
-        each = pending.pop()
-        if each.opcode == "custom-call" or (each.opcode == "while" and trip_count(each) is None):
-            return True
-        pending += [i for c in each.called_computations for i in c.instructions]
-    return False
+    inside = (i for c in x.called_computations for callee in callees_first(c)
+              for i in callee.instructions)  # fmt: skip
+    return any(
+        i.opcode == "custom-call" or (i.opcode == "while" and trip_count(i) is None)
+        for i in (x, *inside)
+    )

@@ -19,7 +19,8 @@ from typing import ClassVar
 
 from tfc.hlo.ir import Instruction, Module, has_side_effect, holding
 from tfc.hlo.shape import AnyShape, TupleShape
-from tfc.passes.analysis.loop_state import (
+from tfc.passes.analysis.trip_counts import trips_of
+from tfc.passes.rewriting.loop_state import (
     Applied,
     Loop,
     Numbers,
@@ -33,7 +34,6 @@ from tfc.passes.analysis.loop_state import (
     rewrite_each,
     same_layouts,
 )
-from tfc.passes.analysis.trip_counts import trips_of
 
 _MOST_ROUNDS = 8  # in which elements that begin alike are told apart
 

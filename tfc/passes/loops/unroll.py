@@ -10,12 +10,10 @@ runs often, has a long body (counted with all that it calls), or has effects.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect
-from tfc.passes.analysis.loop_state import repeated, rewrite_each
+from tfc.hlo.ir import Computation, Instruction, Module, callees_first, has_side_effect
 from tfc.passes.analysis.trip_counts import trips_of, whiles
 from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
-
-_FREE = frozenset({"constant", "get-tuple-element", "parameter", "tuple"})
+from tfc.passes.rewriting.loop_state import WITHOUT_CODE, repeated, rewrite_each
 
 
 @dataclass(frozen=True)
@@ -60,9 +58,8 @@ class Unroll:
 
 def _length(body: Computation) -> int:
     """How many instructions with code of their own a body has, with what it calls."""
-    count, pending = 0, [body]
-    while pending:
-        for x in pending.pop().instructions:
-            count += x.opcode not in _FREE
-            pending += x.called_computations
-    return count
+    lengths: dict[Computation, int] = {}
+    for each in callees_first(body):
+        own = sum(x.opcode not in WITHOUT_CODE for x in each.instructions)
+        lengths[each] = own + sum(lengths[callee] for callee in each.callees)
+    return lengths[body]

@@ -1,4 +1,4 @@
-"""How instructions are replaced: patterns, tables of equations, the driver, and decisions.
+"""How instructions are replaced: patterns, equations, the driver, decisions, loops stated anew.
 
 The lowest room of `tfc.passes`: it imports the IR only.
 """

@@ -13,13 +13,14 @@ from functools import cached_property
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Module, holding, map_computations, remake
 from tfc.hlo.shape import AnyShape, TupleShape
-from tfc.passes.analysis.loop_config import without_element_numbers
+from tfc.passes.rewriting.loop_config import without_element_numbers
 
 Known = Mapping[Instruction, Instruction]
 View = Callable[[Sequence[Instruction]], Sequence[Instruction]]
 Numbers = frozenset[int]
 # What stands for an instruction, given what stands for those before it; None if it is kept.
 Replace = Callable[[Instruction, Known], Instruction | None]
+WITHOUT_CODE = frozenset({"constant", "get-tuple-element", "parameter", "tuple"})
 _KEPT_ANNOTATIONS = ("frontend_attributes", "backend_config")
 
 
@@ -242,6 +243,28 @@ def restated(
     kept = tuple(a for a in loop.annotations if a[0] in _KEPT_ANNOTATIONS)
     made = loop.with_(operands=(operand,), shape=shape, attributes=named, annotations=kept)
     return without_element_numbers(made)
+
+
+def extended(
+    loop: Loop,
+    more: Sequence[Instruction],
+    replace: Callable[[Sequence[Instruction]], Replace],
+) -> Instruction:
+    """The state after a while with further elements, which it hands on as they are.
+
+    Args:
+        more: what the further elements are.
+        replace: what stands for some of the body's instructions, given the further elements.
+    """
+    count = len(loop.inits)
+    made = restated(
+        loop.instruction,
+        [*loop.inits, *more],
+        lambda parts: parts[:count],
+        lambda applied, parts: [*applied.results, *parts[count:]],
+        lambda parts: replace(parts[count:]),
+    )
+    return packed(loop.instruction.shape, elements(made)[:count])
 
 
 def remade(
