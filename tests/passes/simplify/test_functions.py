@@ -4,12 +4,17 @@ Exact ones give the same bits on special values; those that combine elements in 
 are inexact, the same numbers where all sums are exact, and else about the same.
 """
 
+import inspect
+import pkgutil
+from importlib import import_module
+
 import examples_control
 import examples_dots
 import examples_elementwise
 import examples_indexed
 import examples_movement
 import examples_reductions
+import examples_sinking
 import examples_slices
 import numpy as np
 import pytest
@@ -18,8 +23,10 @@ from comparing import same
 from tfc.hlo import Module, evaluate, parse, verify
 from tfc.hlo.attributes.window import Window, print_window
 from tfc.hlo.ir import Computation, Instruction
+from tfc.passes import simplify as room
 from tfc.passes.rewriting.patterns import Function
 from tfc.passes.simplify.simplify import FUNCTIONS, INEXACT, REORDERED
+from tfc.passes.simplify.sinking import MOVES
 from tfc.testing import arguments_for
 from tfc.testing.compare import flat, mismatch
 
@@ -62,7 +69,11 @@ EXAMPLES = [
     *examples_dots.EXAMPLES,
     *examples_indexed.EXAMPLES,
     *examples_control.EXAMPLES,
+    *examples_sinking.EXAMPLES,
 ]
+MOVES_BY_NAME = {move.__name__: move for move in MOVES}
+TABLED = {f.__name__: f for several in FUNCTIONS.values() for f in several} | MOVES_BY_NAME
+LOOSE = {f.__name__ for f in REORDERED | INEXACT} | {"raise_slice"}  # a part of a sum, by itself
 
 
 def module_of(lines: str) -> Module:
@@ -89,51 +100,63 @@ def shown(value: object) -> str:
     return print_window(value) if isinstance(value, Window) else repr(value)
 
 
-def function_named(name: str, opcode: str) -> Function:
-    return next(f for f in FUNCTIONS[opcode] if f.__name__ == name)
+def function_named(name: str, module: Module) -> Function:
+    """A function by its name, and one that asks so told whether the root alone uses something."""
+    entry = module.entry
+    if name in MOVES_BY_NAME:
+        return lambda x: MOVES_BY_NAME[name](x, lambda operand: len(entry.users[operand]) == 1)
+    return next(f for f in FUNCTIONS[entry.root.opcode] if f.__name__ == name)
 
 
 @pytest.mark.parametrize(("name", "before", "after"), EXAMPLES)
 def test_example(name: str, before: str, after: str | None) -> None:
     module = module_of(before)
     old = module.entry.root
-    function = function_named(name, old.opcode)
-    new = function(old)
+    new = function_named(name, module)(old)
     assert (show(new) if new else None) == after
     if new is None:
         return
     assert new.shape == old.shape
     changed = Module("m", Computation.make("main", module.entry.parameters, new))
     verify(changed)
-    loose = function in REORDERED | INEXACT
     for kind in ("whole", "normal", "special"):
         arguments = arguments_for(module, np.random.default_rng(3), kind)
         expected, got = (list(flat(evaluate(m, *arguments))) for m in (module, changed))
-        if not loose:
+        if name not in LOOSE:
             assert all(same(a, b).all() for a, b in zip(expected, got, strict=True))
         elif kind == "whole":
             assert all(np.array_equal(a, b) for a, b in zip(expected, got, strict=True))
-        elif function not in INEXACT:
+        elif TABLED[name] not in INEXACT:
             assert mismatch(module, arguments, got) is None
 
 
-def test_every_function_has_an_example() -> None:
-    known = {f.__name__ for several in FUNCTIONS.values() for f in several}
-    assert known == {name for name, _, after in EXAMPLES if after is not None}
+@pytest.mark.parametrize("name", sorted(TABLED))
+def test_function_has_an_example(name: str) -> None:
+    assert name in {n for n, _, after in EXAMPLES if after is not None}, f"no example of {name}"
+
+
+def test_every_function_that_states_a_rewrite_is_in_a_table() -> None:
+    modules = [
+        import_module(m.name) for m in pkgutil.iter_modules(room.__path__, f"{room.__name__}.")
+    ]
+    stated = {
+        name for m in modules for name, f in inspect.getmembers(m, inspect.isfunction)
+        if f.__module__ == m.__name__ and " --> " in (f.__doc__ or "")
+    }  # fmt: skip
+    assert stated == set(TABLED)
 
 
 def test_every_function_states_itself() -> None:
-    for function in {f for several in FUNCTIONS.values() for f in several}:
-        assert " --> " in (function.__doc__ or ""), function.__name__
+    for name, function in TABLED.items():
+        assert " --> " in (function.__doc__ or ""), name
 
 
 def test_inexact_functions_differ_somewhere() -> None:
     for name, before, after in EXAMPLES:
         module = module_of(before)
-        function = function_named(name, module.entry.root.opcode)
-        if function not in INEXACT or after is None:
+        if TABLED[name] not in INEXACT or after is None:
             continue
-        new = function(module.entry.root)
+        new = function_named(name, module)(module.entry.root)
         assert new is not None
         changed = Module("m", Computation.make("main", module.entry.parameters, new))
         differs = False

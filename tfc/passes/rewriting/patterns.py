@@ -18,6 +18,7 @@ from typing import Any, Union
 
 import numpy as np
 
+from tfc.errors import ShapeError
 from tfc.hlo import builder
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.shape import PRED, ElementType, Shape
@@ -258,7 +259,10 @@ def _substitute(pattern: Pattern, bound: Bindings, like: Shape, old: Instruction
                 value = pattern.value(*(bound[c.name] for c in pattern.operands))
             return builder.full(value, like)
         case "literal":
-            return builder.full(literal_value(pattern, like.element_type), like)
+            value = literal_value(pattern, like.element_type)
+            if value is None:
+                raise ShapeError(f"{like.element_type} has no value {pattern}")
+            return builder.full(value, like)
     is_value = [p.kind in ("variable", "op") for p in pattern.operands]
     made = [
         _substitute(p, bound, like, old) if v else None for p, v in zip(pattern.operands, is_value)
@@ -266,9 +270,12 @@ def _substitute(pattern: Pattern, bound: Bindings, like: Shape, old: Instruction
     # A constant is of the type of the operand beside it; a select's first is a pred of its own.
     beside = [m for m in made[1 if pattern.name == "select" else 0 :] if m is not None]
     shape = beside[0].array_shape if beside else like
+    shapes = [shape for _ in made]
+    if pattern.name == "select":
+        shapes[0] = shape.with_element_type(PRED)
     operands = [
-        _substitute(p, bound, shape, old) if m is None else m
-        for p, m in zip(pattern.operands, made)
+        _substitute(p, bound, s, old) if m is None else m
+        for p, m, s in zip(pattern.operands, made, shapes)
     ]
     return builder.instruction(
         pattern.name, operands, metadata=old.metadata, **dict(pattern.attributes)

@@ -8,7 +8,7 @@ from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
 from tfc.passes.rewriting.patterns import Function, constant_value
 from tfc.passes.rewriting.replacing import made, repeated
-from tfc.passes.simplify.movement_chains import MOVERS, Step, chain_with
+from tfc.passes.simplify.movement_chains import MOVERS, Chain, Step, chain_with
 
 
 def same_shape(x: Instruction) -> Instruction | None:
@@ -31,24 +31,36 @@ def shortest_chain(x: Instruction) -> tuple[tuple[Step, ...], Instruction] | Non
     """
     if not x.array_shape.size or (x.array_shape.rank and constant_value(x) is not None):
         return None  # a repeated scalar is the form of constants of one value, also of one element
-    chain, source, plain = None, x, True
+    chain, source, movers = None, x, list[Instruction]()
     while source.opcode in MOVERS:
-        plain = plain and source.array_shape.has_default_layout
+        movers.append(source)
         chain = chain_with(source, chain)
         if chain.operand is None:
-            return None
+            break
         source = source.operands[chain.operand]
-        if chain.shorter is not None and (plain or len(chain.shorter) < 2):
-            return chain.shorter, source
-    if source.opcode == "iota" and chain is not None and chain.piece is not None:
-        index = chain.piece.index[source["iota_dimension"]]
-        if index.kind == "variable":
-            return (), made(x, "iota", [], iota_dimension=int(index.name))
-        if index.kind == "constant":
-            value = np.asarray(index.value).astype(x.array_shape.element_type.dtype)
-            return (), builder.full(value, x.array_shape)
-    scalar = source.opcode == "constant" and not source.array_shape.rank
-    return ((), repeated(source, x.array_shape)) if scalar else None
+        again = _again(x, chain, source) if source.opcode in ("constant", "iota") else None
+        if again is not None:
+            return (), again
+        steps = chain.shorter
+        if steps is None:
+            continue
+        if len(steps) < 2 or all(m.array_shape.has_default_layout for m in movers):
+            return steps, source
+    return None
+
+
+def _again(x: Instruction, chain: Chain, source: Instruction) -> Instruction | None:
+    """What a chain makes of a scalar constant or an iota, if that is such a thing again."""
+    if source.opcode == "constant":
+        return None if source.array_shape.rank else repeated(source, x.array_shape)
+    assert chain.piece is not None
+    index = chain.piece.index[source["iota_dimension"]]
+    if index.kind == "variable":
+        return made(x, "iota", [], iota_dimension=int(index.name))
+    if index.kind != "constant":
+        return None
+    value = np.asarray(index.value).astype(x.array_shape.element_type.dtype)
+    return builder.full(value, x.array_shape)
 
 
 def chain_of(x: Instruction, steps: tuple[Step, ...], moved: Instruction) -> Instruction:

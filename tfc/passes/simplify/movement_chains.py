@@ -20,7 +20,6 @@ from tfc.hlo.index_maps import Index, Piece, linearize, possible, variable
 from tfc.hlo.ir import NO_ATTRIBUTES, Attributes, Instruction
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import PRED, Shape
-from tfc.passes.rewriting.replacing import made
 
 Dims = tuple[int, ...]
 FREE = frozenset({"broadcast", "reshape"})  # a result needs no memory of its own
@@ -40,7 +39,8 @@ class Step:
         """The operation on an array, in the place of `old` or on the way to it."""
         last = self.dims == old.array_shape.dims
         shape = old.array_shape if last else Shape(old.array_shape.element_type, self.dims)
-        return made(old, self.opcode, [operand], shape, **self.attributes)
+        operands, name = (operand,), self.opcode
+        return Instruction(self.opcode, operands, shape, self.attributes, name, old.metadata)
 
     @property
     def cost(self) -> tuple[int, ...]:

@@ -88,7 +88,7 @@ def _move(computation: Computation, counts: Counter[str]) -> Computation:
 
 def _once(x: Instruction, single: Single, counts: Counter[str]) -> Instruction | None:
     """The instruction after the first move that it can make; None if there is none."""
-    for move in _MOVES:
+    for move in MOVES:
         moved = move(x, single)
         if moved is not None and moved.shape == x.shape:
             counts[move.__name__] += 1
@@ -157,7 +157,8 @@ def _freely(x: Instruction) -> Instruction | None:
     if shorter is None or not FREE.issuperset(s.opcode for s in shorter[0]):
         return None
     free = chain_of(x, *shorter)
-    return None if shorter[0] and free.opcode == "reshape" else free
+    costs = shorter[0] and free.opcode == "reshape" and free.operands[0].array_shape.rank
+    return None if costs else free
 
 
 def sink_movement(x: Instruction, single: Single) -> Instruction | None:
@@ -275,4 +276,4 @@ def _over(
     return inner.with_(operands=tuple(operands), shape=x.shape)
 
 
-_MOVES: tuple[Move, ...] = (sink_movement, raise_movement, sink_convert, raise_slice)
+MOVES: tuple[Move, ...] = (sink_movement, raise_movement, sink_convert, raise_slice)
