@@ -54,7 +54,6 @@ STAGES = ("hlo", "optimized", "mlir", "llvm", "asm")
 class Compilation:
     """A module on its way to code: optimised HLO, its buffers, and how to emit its MLIR.
 
-    timed: its sites are asked for, which are not kept with code.
     cores: how many threads share large kernels.
     cache: where code for this process is kept for later ones.
     """
@@ -64,7 +63,6 @@ class Compilation:
     assignment: BufferAssignment
     target: Target
     callees: Mapping[Instruction, Callee]
-    timed: bool = False
     cores: int = 1
     cache: CodeCache | None = None
 
@@ -80,9 +78,9 @@ class Compilation:
             take,
         )
 
-    def with_clocks(self) -> "Compilation":
-        """The same with a clock around each kernel."""
-        return replace(self, timed=True)
+    def made_anew(self) -> "Compilation":
+        """The same, whose sites are known: they are not kept with code."""
+        return replace(self, cache=None)
 
     def to_llvm(self, program: Program, constants: bytes | None) -> CompiledModule:
         """Optimised LLVM IR and machine code of a program, which is used up.
@@ -103,7 +101,7 @@ class Compilation:
 
     def machine_code(self) -> MachineCode:
         """The code for this process: made, or that of an earlier compilation."""
-        if self.cache is None or self.callees or self.timed:
+        if self.cache is None or self.callees:
             return self._made()
         key = code_key(self.module, self.name, str(self.target), self.cores)
         found = self.cache.get(key)

@@ -61,7 +61,7 @@ class MachineCode:
     """Object files that belong together.
 
     shared: they call the pool of threads.
-    sites: what the clocks measure, in code that has some.
+    sites: what a clock measures; none in code that was kept.
     """
 
     objects: tuple[bytes, ...]
@@ -96,8 +96,8 @@ class Compilation(Protocol):
         """Its MLIR."""
         ...
 
-    def with_clocks(self) -> "Compilation":
-        """The same with a clock around each kernel."""
+    def made_anew(self) -> "Compilation":
+        """The same, whose sites are known: they are not kept with code."""
         ...
 
     def text(self, stage: str) -> str:
@@ -269,7 +269,7 @@ class CpuExecutable(Executable):
 
     def timed(self) -> Callable[..., KernelTimes]:
         """The same program with a clock around each kernel; for one thread at a time."""
-        clocked = TimedExecutable(self.source, self._compilation.with_clocks(), self._name)
+        clocked = TimedExecutable(self.source, self._compilation.made_anew(), self._name)
         return clocked.measure
 
     def memory_analysis(self) -> MemoryAnalysis:

@@ -19,7 +19,6 @@ from functools import cache
 from tfc.backends.cpu.runtime.abi import constant_pool
 from tfc.backends.cpu.runtime.bytecode import Arity, Bytecode
 from tfc.backends.cpu.runtime.generated import runtime_ir
-from tfc.backends.cpu.runtime.threads import PARALLEL_FOR
 from tfc.backends.llvm.compilation import LoadedCode, compile_ir
 from tfc.backends.target import Target
 
@@ -75,7 +74,7 @@ def whole_program(
     name: str, bytecode: Bytecode, arguments: int, results: int, constants: bytes | None,
     pointer_bits: int, entry: str,
 ) -> str:  # fmt: skip
-    """The LLVM IR of a program with the interpreter, and an entry point around them.
+    """The LLVM IR of a program for one thread, its interpreter, and an entry point around them.
 
     Args:
         constants: the constant pool to put into the object file; None to only name it.
@@ -85,16 +84,14 @@ def whole_program(
     pool = f'@"{name}.constants" = external constant i8'
     if constants is not None:
         pool = constant_pool(f"{name}.constants", constants)
-    parallel_for = f"@{PARALLEL_FOR}" if bytecode.shared else "null"
-    declared = f"declare void {parallel_for}(ptr, ptr, i64)\n" if bytecode.shared else ""
     interpret = runtime_ir(f"bytecode_interpreter.{pointer_bits}", {})
     interpret = interpret.replace("define i32 @", "define internal i32 @")
     callers = "".join(_caller(arity, "internal ") for arity in bytecode.arities)
     tables = _tables(name, bytecode, arguments, results, "internal ", "internal ")
     return f"""{pool}
-{declared}{tables}{callers}{interpret}
+{tables}{callers}{interpret}
 @"{name}.context" = internal constant {{ ptr, ptr, ptr }} \
-{{ ptr @"{name}.constants", ptr {parallel_for}, ptr null }}
+{{ ptr @"{name}.constants", ptr null, ptr null }}
 
 define {"" if entry == name else "internal "}i32 @"{entry}"(ptr %args, ptr %results, ptr %arena) {{
   %status = call i32 @{INTERPRET}(ptr @"{name}.program", ptr @"{name}.context",

@@ -13,7 +13,6 @@ from tfc.backends.llvm.compilation import LoadedCode, compile_ir
 from tfc.backends.target import Target
 from tfc.runtime.threads import MOST_THREADS, available_cores, on_change
 
-PARALLEL_FOR = "tfc_parallel_for"
 # What tells a processor of an architecture that this is a loop that waits.
 _PAUSE = {
     "x86_64": "call void @llvm.x86.sse2.pause()",
@@ -32,7 +31,7 @@ def sharing_cores() -> int:
 def parallel_for() -> int:
     """The address of the function that runs kernels which threads share."""
     with _lock:
-        return _pool().address(PARALLEL_FOR)
+        return _pool().address("tfc_parallel_for")
 
 
 _lock = threading.Lock()  # so that there is one pool
