@@ -12,7 +12,7 @@ import itertools
 import re
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, cached_property
 from typing import Any, Generic, Self, TypeVar
@@ -86,13 +86,20 @@ def to_llvm_ir(module: Any) -> str:
         InternalError: an operation outside the LLVM dialect is left, or translation fails.
     """
     _verify(module, "before it is translated to LLVM IR")
-    for operation in _operations(module):
-        # The translator ends the process at an operation whose dialect has not registered one.
-        if operation.name != "builtin.module" and not operation.name.startswith(("llvm.", "nvvm.")):
-            raise InternalError(
-                f"no LLVM IR for the operation {operation.name} that lowering left: "
-                f"{_excerpt(str(operation))}"
-            )
+    found: list[Any] = []
+
+    def look(operation: Any) -> Any:
+        if not operation.name.startswith(("llvm.", "nvvm.", "builtin.module")):
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    # The translator ends the process at an operation whose dialect has not registered one.
+    module.operation.walk(look)
+    if found:
+        raise InternalError(
+            f"no LLVM IR for the operation {found[0].name} that lowering left: "
+            f"{_excerpt(str(found[0]))}"
+        )
     try:
         text = llvm.translate_module_to_llvmir(module.operation)
     except Exception as error:
@@ -143,17 +150,6 @@ def _libdevice(declaration: re.Match[str]) -> str:
     return (
         f"define internal {result} @{name}({arguments}) alwaysinline {{ {code} ret {result} %r }}"
     )
-
-
-def _operations(module: Any) -> Iterator[Any]:
-    """Every operation in the module, outermost first."""
-    waiting = [module.operation]
-    while waiting:
-        operation = waiting.pop()
-        yield operation
-        for region in operation.regions:
-            for block in region:
-                waiting.extend(o.operation for o in block)
 
 
 def _run_passes(module: Any, pipeline: str) -> None:
@@ -410,18 +406,21 @@ def _with_attributes(text: str, target: Target) -> str:
         "prefer-vector-width": str(target.vector_bits or ""),
     }
     words = " ".join(f'"{name}"="{value}"' for name, value in attributes.items() if value)
-    group = 1 + max((int(n) for n in re.findall(r"^attributes #(\d+)", text, re.M)), default=-1)
-    lines = [
-        _with_group(line, group)
-        if line.startswith("define ") and '"target-cpu"' not in line
-        else line
-        for line in text.split("\n")
-    ]
-    return "\n".join([*lines, f"attributes #{group} = {{ nounwind {words} }}", ""])
+    # Expressions that begin with a letter of their own find lines ten times as fast as with ^.
+    text = f"\n{text}"
+    groups = re.findall(r"\nattributes #(\d+)", text)
+    group = 1 + max(map(int, groups), default=-1)
+    text = re.sub(r"\ndefine .*", lambda line: _with_group(line[0], group), text)
+    return f"{text[1:]}\nattributes #{group} = {{ nounwind {words} }}\n"
 
 
 def _with_group(line: str, group: int) -> str:
-    """A `define` line with an attribute group after its parameters, where the grammar wants it."""
+    """A `define` line with an attribute group after its parameters, where the grammar wants it.
+
+    One that states its processor stays as it is.
+    """
+    if '"target-cpu"' in line:
+        return line
     depth = 0
     for match in re.finditer(r'"[^"]*"|[()]', line[line.index("@") :]):
         depth += {"(": 1, ")": -1}.get(match[0], 0)

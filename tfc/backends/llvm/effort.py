@@ -23,8 +23,8 @@ class Effort(Enum):
 
 _LOOP_KERNEL = re.compile(r'define [^@]*@"?[-\w.$]+\.while"?\(')
 _CALL = re.compile(r"call \S+ @(?!llvm\.)")
-_STORED = re.compile(r"^  store (.)", re.MULTILINE)
-_MEMORY = re.compile(r" = load |^  store |@llvm\.(?![su](?:min|max)\.)", re.MULTILINE)
+_STORED = re.compile(r"\n  store (.)")  # with ^ in place of \n it would take ten times as long
+_INTRINSIC = re.compile(r"@llvm\.(?![su](?:min|max)\.)")
 
 
 def effort_for(function: str) -> Effort:
@@ -36,9 +36,10 @@ def effort_for(function: str) -> Effort:
     """
     if _LOOP_KERNEL.match(function):
         return Effort.UNROLLED
-    if _CALL.search(function) and not _MEMORY.search(function):
-        return Effort.STEERING
-    return Effort.VECTORS if set(_STORED.findall(function)) == {"<"} else Effort.FULL
+    stored = set(_STORED.findall(function))
+    if not stored and " = load " not in function and _CALL.search(function):
+        return Effort.FULL if _INTRINSIC.search(function) else Effort.STEERING
+    return Effort.VECTORS if stored == {"<"} else Effort.FULL
 
 
 def codegen_level(effort: Effort) -> int:

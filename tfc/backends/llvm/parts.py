@@ -20,7 +20,6 @@ from llvmlite.binding import ffi
 
 from tfc.backends.llvm.effort import Effort, effort_for
 
-_FUNCTION = re.compile(r"^define .*?^}\n", re.MULTILINE | re.DOTALL)
 _SYMBOL = re.compile(r'@(?:"([^"]*)"|([-\w.$]+))')
 _CONSTANT = re.compile(r"^@\S+ = (?:private|internal) .*\bconstant\b.*\n", re.MULTILINE)
 _SEEN = re.compile(r"^@\S+ = (?:hidden .*\b)?constant\b.*\n", re.MULTILINE)
@@ -44,7 +43,7 @@ def split_ir(text: str, count: int, least: int = LEAST) -> list[Part]:
 
     A module with variables stays in one piece: each of them must exist once.
     """
-    functions = _FUNCTION.findall(text)
+    functions, around = _functions(text)
     groups: dict[Effort, list[str]] = {}
     for function in functions:
         groups.setdefault(effort_for(function), []).append(function)
@@ -55,9 +54,8 @@ def split_ir(text: str, count: int, least: int = LEAST) -> list[Part]:
         if (group := groups.get(effort))
         for part in _balanced(group, min(count, sum(map(len, group)) // least))
     ]
-    if _VARIABLE.search(text) or len(parts) < 2:
+    if _VARIABLE.search(around) or len(parts) < 2:
         return [Part(text, *groups) if len(groups) == 1 else Part(text)]
-    around = _FUNCTION.sub("", text)
     constants = {_symbols(line)[0]: line for line in _CONSTANT.findall(around)}
     seen = _SEEN.findall(around)
     around = _SEEN.sub("", _CONSTANT.sub("", around))
@@ -71,7 +69,19 @@ def split_ir(text: str, count: int, least: int = LEAST) -> list[Part]:
 
 def visible(text: str) -> str:
     """LLVM IR in which functions can be seen from other parts of the program."""
-    return re.sub("^define internal", "define hidden", text, flags=re.MULTILINE)
+    # Regular expressions that look for the beginnings of lines would take ten times as long.
+    return f"\n{text}".replace("\ndefine internal", "\ndefine hidden")[1:]
+
+
+def _functions(text: str) -> tuple[list[str], str]:
+    """The definitions of functions in a module, and what is around them."""
+    functions, around = [], []
+    *pieces, last = text.split("\n}\n")
+    for piece in pieces:
+        before, _, function = f"\n{piece}".partition("\ndefine ")
+        around.append(f"{before[1:]}\n")
+        functions.append(f"define {function}\n}}\n")
+    return functions, "".join([*around, last])
 
 
 def _balanced(functions: Sequence[str], count: int) -> list[list[str]]:

@@ -25,7 +25,9 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_MAY_HOLD_CONSTANT = re.compile(r"f0x|[+-](?:inf|[qs]?nan)|[0-9]\.[0-9]*[eE]")
+_MAY_HOLD_CONSTANT = re.compile(r"f0x|[+-](?:inf|[qs]?nan)|[0-9]\.[0-9]*e")
+# What such a line has in any case, which is found several times faster than by the expression.
+_MARKS = ("f0x", "inf", "nan", "e+", "e-")
 
 
 def hand_over(text: str) -> str:
@@ -39,10 +41,15 @@ def hand_over(text: str) -> str:
     Raises:
         UnsupportedError: a constant has a type that tfc does not use.
     """
-    return "\n".join(
-        _hand_over_line(line) if _MAY_HOLD_CONSTANT.search(line) else line
-        for line in text.split("\n")
-    )
+    lines = text.split("\n")
+    marks = [mark for mark in _MARKS if mark in text]
+    for number, line in enumerate(lines):
+        for mark in marks:
+            if mark in line:
+                if _MAY_HOLD_CONSTANT.search(line):
+                    lines[number] = _hand_over_line(line)
+                break
+    return "\n".join(lines)
 
 
 def _hand_over_line(line: str) -> str:
