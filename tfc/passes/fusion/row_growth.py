@@ -22,7 +22,7 @@ from tfc.passes.analysis.fusible import (
     sources,
 )
 from tfc.passes.analysis.row_region import Elsewhere, Role, RowSpace, Want, row_space, wants
-from tfc.passes.rewriting.decisions import Refused
+from tfc.passes.fusion.engine import Kernels, too_much
 
 
 @dataclass(eq=False)
@@ -65,19 +65,18 @@ class Region:
         return False
 
 
-class Growth:
-    """The regions of one computation.
+class Growth(Kernels):
+    """The regions of one computation, which become kernels.
 
     region_of: of each instruction that is computed inside of one only.
     stamps: of those that are outside.
     """
 
     def __init__(self, computation: Computation, max_instructions: int):
-        self.computation, self.max_instructions = computation, max_instructions
-        self.position = {i: n for n, i in enumerate(computation.instructions)}
+        super().__init__(computation)
+        self.max_instructions = max_instructions
         self.stamps: dict[Instruction, int] = {}
         self.region_of: dict[Instruction, Region] = {}
-        self.refusals: list[Refused] = []
         self.sources: Sources | None = None
         for instruction in computation.instructions:
             self._visit(instruction)
@@ -98,9 +97,12 @@ class Growth:
         """True unless the user is computed only inside of the region."""
         return self.region_of.get(user) is not region
 
-    def refuse(self, producer: Instruction, consumer: Instruction, reason: str) -> None:
-        """Note a refusal."""
-        self.refusals.append(Refused.of(producer, reason, consumer))
+    def is_output(self, member: Instruction, region: Region) -> bool:
+        """True if a member's value is stored, since it is wanted outside."""
+        if member in region.copies or isinstance(member.shape, TupleShape):
+            return False
+        users = self.computation.users[member]
+        return member is self.computation.root or any(self.is_outside(u, region) for u in users)
 
     def _least(self, operand: Instruction) -> int:
         """The least stamp of what uses an operand from outside of its region."""
@@ -120,7 +122,7 @@ class Growth:
         if instruction.opcode == "reduce":
             space = self._space(instruction)
             if isinstance(space, str):
-                self.refuse(instruction.operands[0], instruction, space)
+                self.refuse(instruction.operands[0], space, instruction)
                 return
             region = self.region_of[instruction] = Region(space, stamp)
             found = wants(instruction, "row", space)
@@ -146,7 +148,7 @@ class Growth:
         first = next(o for o in instruction.operands if o in inside)
         if isinstance(fit, str):
             if is_loop(instruction) or instruction.opcode == "reduce":
-                self.refuse(first, instruction, fit)
+                self.refuse(first, fit, instruction)
             return False
         outside = [self._least(o) for o in instruction.operands if o not in inside]
         stamp = max([*outside, *(r.stamp for r in regions)])
@@ -154,9 +156,9 @@ class Growth:
         if any(r.stamp < stamp and r.exit <= stamp for r in regions):
             reason = "it needs a value that needs the region's results"
         elif self._is_full(inside, instruction) and instruction.opcode != "get-tuple-element":
-            reason = f"the kernel would exceed {self.max_instructions} instructions"
+            reason = too_much(self.max_instructions)
         if reason:
-            self.refuse(first, instruction, reason)
+            self.refuse(first, reason, instruction)
             return False
         region = self._merge(regions)
         region.stamp = stamp
@@ -250,8 +252,8 @@ class Growth:
             seen.add(producer)
             full = bool(producer.operands) and self._is_full(region.members, producer)
             if full and is_loop(producer):
-                reason = f"the kernel would exceed {self.max_instructions} instructions"
-                self.refuse(producer, next(iter(region.members)), reason)
+                reason = too_much(self.max_instructions)
+                self.refuse(producer, reason, next(iter(region.members)))
             taken = None if full else self._taken(region, producer)
             if taken is None:
                 continue
