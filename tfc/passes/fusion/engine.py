@@ -116,6 +116,12 @@ class Kernels:
         """The place of each instruction in the computation."""
         return {x: n for n, x in enumerate(self.computation.instructions)}
 
+    @cached_property
+    def earlier_effects(self) -> dict[Instruction, Instruction]:
+        """The effect before each effect, which must stay before it."""
+        effects = self.computation.effects
+        return dict(zip(effects[1:], effects))
+
     def refuse(self, instruction: Instruction, reason: str, into: Instruction) -> None:
         """Note that an instruction is not put together with another."""
         self.refusals.append(Refused.of(instruction, reason, into))
@@ -168,14 +174,13 @@ class Kernels:
         self, maker: Mapping[Instruction, Kernel], control: frozenset[Instruction]
     ) -> list[Instruction]:
         """The order in which control predecessors count if they are among `control`."""
-        effects = self.computation.effects
-        earlier = dict(zip(effects[1:], effects))
+        earlier = self.earlier_effects
         order: list[Instruction] = []
         done: set[Instruction] = set()
         begun: set[Instruction] = set()
         path: list[Instruction] = []  # what waits, each for a None in the stack
         stack: list[Instruction | None] = [self.computation.root]
-        stack += reversed((*self.computation.parameters, *effects))
+        stack += reversed((*self.computation.parameters, *self.computation.effects))
         while stack:
             x = stack.pop() or path.pop()
             if x in done:

@@ -21,8 +21,9 @@ from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Module
 from tfc.passes.analysis.fusible import code_size
+from tfc.passes.analysis.topological_levels import DEPENDENT
 from tfc.passes.fusion.engine import Kernels, explain, fuse
-from tfc.passes.fusion.merging import DEPENDENT, Body, Merging, body_of, byte_size
+from tfc.passes.fusion.merging import Body, Merging, body_of, byte_size
 from tfc.passes.rewriting.decisions import Decisions
 
 _MOST_TRIED = 4  # groups of one kind that a kernel is held against
@@ -104,7 +105,7 @@ class _Plan(Merging):
         members = {b.instruction for b in group.bodies}
         if not members.isdisjoint(body.operands):
             return DEPENDENT
-        return self.joined(group.bodies[0].instruction, body.instruction)
+        return self.levels.merge(group.bodies[0].instruction, body.instruction)
 
 
 def _code(body: Body) -> int:

@@ -15,7 +15,6 @@ from tfc.passes.analysis.fusible import is_loop, is_scalar_constant
 from tfc.passes.analysis.topological_levels import Levels
 from tfc.passes.fusion.engine import Kernel, Kernels, too_much
 
-DEPENDENT = "a path leads from one to the other, or may"
 _COMPUTED = ("kLoop", "kInput")
 
 
@@ -96,10 +95,6 @@ class Merging(Kernels):
         if arrays > self.max_arrays:
             return f"the kernel would have more than {self.max_arrays} arrays"
         return None
-
-    def joined(self, one: Instruction, other: Instruction) -> str | None:
-        """Why two sets of kernels cannot be one; None if from here on they are."""
-        return None if self.levels.merge(one, other) else DEPENDENT
 
     def merge(self, bodies: Iterable[Body]) -> None:
         """Form the kernel that computes what several do, if they are several."""

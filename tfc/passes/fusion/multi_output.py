@@ -131,7 +131,7 @@ class _Plan(Merging):
             return False
         reason = self._refuse(one, other)
         first, second = one.bodies[-1].instruction, other.bodies[-1].instruction
-        reason = reason or self.joined(first, second)
+        reason = reason or self.levels.merge(first, second)
         if reason is not None:
             self.refuse(second, reason, first)
             return False

@@ -1,8 +1,9 @@
 """Growing the regions of row fusion: which instructions go along the same rows.
 
 One walk from operands to users finds what needs values of a region, one from users to operands what
-is computed for it alone. Order is kept by stamps: an instruction's is at least its operands', and
-greater than that of a region that it uses from outside; so what leaves a region never comes back.
+is computed for it alone. Order is kept by stamps: an instruction's is at least its operands' and,
+for an effect, that of the effect before it; and it is greater than that of a region that it uses
+from outside; so what leaves a region never comes back.
 """
 
 from collections.abc import Iterable, Sequence
@@ -115,7 +116,10 @@ class Growth(Kernels):
         used = dict.fromkeys(r for o in instruction.operands if (r := self.region_of.get(o)))
         if any(self._joins(instruction, space, used) for space in {r.space: 0 for r in used}):
             return
-        stamp = max((self._least(o) for o in instruction.operands), default=0)
+        before = instruction.operands
+        if instruction in self.earlier_effects:
+            before = (*before, self.earlier_effects[instruction])
+        stamp = max(map(self._least, before), default=0)
         for region in used:
             region.exit = min(region.exit, stamp)
         self.stamps[instruction] = stamp
