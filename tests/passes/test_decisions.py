@@ -89,7 +89,7 @@ def test_what_is_refused_is_not_counted_as_taken(trips: int, taken: int, refused
 
 
 COUNTED = [
-    ("conditionals.hlo", "conditionals"), ("loop_invariants.hlo", "invariants"),
+    ("conditionals.hlo", "conditionals"), ("licm.hlo", "licm"),
     ("input_projections.hlo", "input-projections"), ("unroll.hlo", "unroll"),
 ]  # fmt: skip
 

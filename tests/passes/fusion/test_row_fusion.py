@@ -233,6 +233,25 @@ def test_reasons_for_staying_alone() -> None:
     assert "its results are used as a tuple" in fused(whole)[1]
 
 
+def test_effects_keep_their_order() -> None:
+    """What needs the result of the second effect is no part of what the first one needs."""
+    module = parse(HELPERS + """ENTRY main {
+      x = f32[4,8] parameter(0)
+      zero = f32[] constant(0)
+      s = f32[4] reduce(x, zero), dimensions={1}, to_apply=add
+      first = f32[4] custom-call(s), custom_call_target="f", custom_call_has_side_effect=true
+      second = f32[4,8] custom-call(x), custom_call_target="g", custom_call_has_side_effect=true
+      b = f32[4,8] broadcast(s), dimensions={0}
+      e = f32[4,8] multiply(x, b)
+      y = f32[4,8] add(e, second)
+      ROOT t = (f32[4,8], f32[4]) tuple(y, first)
+    }""")  # fmt: skip
+    after = RowFusion()(module).entry
+    assert [i["custom_call_target"] for i in after.effects] == ["f", "g"]
+    (kernel,) = (i for i in after.instructions if i.opcode == "fusion")
+    assert summary(kernel) == "rows: reduce broadcast multiply tuple"
+
+
 def test_kernels_are_of_bounded_size() -> None:
     lines = f"{GIVEN} {SUM} y = f32[4,8] divide(x, t); ROOT z = f32[4,8] tanh(y)"
     kernels, refusals = fused(lines, max_instructions=3)

@@ -6,7 +6,9 @@ from tfc.hlo import Module, builder, evaluate, parse, verify
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import F32, Shape
 from tfc.passes import default_pipeline
+from tfc.passes.analysis.topological_levels import DEPENDENT
 from tfc.passes.layout.dot_merger import DotMerger
+from tfc.passes.rewriting.decisions import Refused
 from tfc.testing import arguments_for
 
 
@@ -82,6 +84,22 @@ def test_dots_that_need_each_other_stay_apart() -> None:
     check(module, 2)
     (refusal,) = DotMerger().explain(module)
     assert "its right operand is computed" in str(refusal)
+
+
+def test_an_effect_between_two_dots_runs_once() -> None:
+    """The second dot's weights are an element of what the first one's result is passed to."""
+    module = parse("""ENTRY main {
+      x = f32[256,32] parameter(0)
+      u = f32[32,2] parameter(1)
+      d = f32[256,2] dot(x, u), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+      c = (f32[32,2], f32[4]) custom-call(d), custom_call_target="f",
+          custom_call_has_side_effect=true
+      w = f32[32,2] get-tuple-element(c), index=0
+      e = f32[256,2] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+      ROOT t = (f32[256,2], f32[256,2]) tuple(d, e)
+    }""")
+    assert DotMerger()(module) is module
+    assert DotMerger().explain(module) == (Refused("e", DEPENDENT, "d"),)
 
 
 def test_other_dimension_numbers_and_other_operands_are_other_dots() -> None:

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from tfc.hlo.ir import Computation, Instruction
 
+DEPENDENT = "a path leads from one to the other, or may"
 _FARTHEST = 500  # instructions that are looked at before giving up
 
 
@@ -37,21 +38,22 @@ class Levels:
             for i in known:
                 self._after[i].append(instruction)
 
-    def merge(self, a: Instruction, b: Instruction) -> bool:
+    def merge(self, a: Instruction, b: Instruction) -> str | None:
         """Make one of two merged sets of instructions, if no path leads from one to the other.
 
-        A direct edge between them is no path: it becomes a part of what they are merged to. False
-        if there is a path, or if too many instructions would have to be looked at to know.
+        A direct edge between them is no path: it becomes a part of what they are merged to. The
+        reason (DEPENDENT) if there is a path, or if too many instructions would have to be looked
+        at to know.
         """
         lower, higher = sorted((a, b), key=self._level.__getitem__)
         raised = self._raise(lower, higher)
         if raised is None:
-            return False
+            return DEPENDENT
         self._level.update(raised)
         small, large = sorted((self._group[lower], self._group[higher]), key=len)
         large += small
         self._group.update((member, large) for member in small)
-        return True
+        return None
 
     def ordered(self, some: Iterable[Instruction]) -> list[Instruction]:
         """The instructions by level: operands first, merged ones as if they were one."""

@@ -25,9 +25,8 @@ from heapq import heappop, heappush
 from math import prod
 from typing import ClassVar
 
-from tfc.hlo.ir import Computation, Instruction, Module, remake
+from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.passes.analysis.aliases import before_bitcasts, is_alias, is_bitcast
-from tfc.passes.analysis.called import control_computations, decided, map_some
 from tfc.passes.analysis.fusible import (
     is_cheap,
     is_elementwise,
@@ -40,8 +39,8 @@ from tfc.passes.analysis.products import (
     has_one_stride_a_direction,
     tiled_type,
 )
-from tfc.passes.fusion.make_fusion import make_fusion
-from tfc.passes.rewriting.decisions import Decisions, Refused
+from tfc.passes.fusion.engine import Kernel, Kernels, explain, fuse, too_much
+from tfc.passes.rewriting.decisions import Decisions
 
 # Movements whose elements are found at no cost in a loop over a result.
 _VIEWS = frozenset({"broadcast", "reshape", "slice", "iota"})
@@ -60,14 +59,14 @@ class EpilogueFusion:
 
     def __call__(self, module: Module) -> Module:
         """The module with fusions of kind kOutput."""
-        return map_some(module, control_computations(module), self._fuse)
+        return fuse(module, self._plan)
 
     def explain(self, module: Module) -> Decisions:
-        """The refusals that end each epilogue."""
-        return decided(module, lambda c: _Plan(c, self.max_instructions).refusals)
+        """The fusions, and the refusals that end each epilogue."""
+        return explain(module, self._plan)
 
-    def _fuse(self, computation: Computation) -> Computation:
-        return _Plan(computation, self.max_instructions).apply()
+    def _plan(self, computation: Computation) -> Kernels:
+        return _Plan(computation, self.max_instructions)
 
 
 @dataclass(eq=False)
@@ -91,16 +90,17 @@ class _Region:
         self.exits += users > 0
 
 
-class _Plan:
-    """The fusions of one computation: for each root its members, operands first."""
+class _Plan(Kernels):
+    """The fusions of one computation.
+
+    taken: what is part of one of them.
+    """
 
     def __init__(self, computation: Computation, limit: int):
-        self.computation, self.limit = computation, limit
-        self.position = {x: n for n, x in enumerate(computation.instructions)}
+        super().__init__(computation)
+        self.limit = limit
         self.after_reductions = _after_reductions(computation)
-        self.fusions: dict[Instruction, dict[Instruction, None]] = {}
         self.taken: set[Instruction] = set()
-        self.refusals: list[Refused] = []
         # From the end: where the results of two products meet, the second one to be ready is
         # followed by what they have in common.
         regions = []
@@ -121,7 +121,7 @@ class _Plan:
             return
         members = self._with_sources(members)
         self.taken.update(m for m in members if not _is_free(m))
-        self.fusions[root] = members
+        self.kernels.append(Kernel("kOutput", tuple(members), (root,)))
 
     def _users(self, instruction: Instruction) -> list[Instruction]:
         return list(dict.fromkeys(self.computation.users[instruction]))
@@ -146,7 +146,7 @@ class _Plan:
             _, candidate = heappop(waiting)
             reason = self._reason_against(region, candidate)
             if reason is not None:
-                self.refusals.append(Refused.of(candidate, reason, best[-1]))
+                self.refuse(candidate, reason, best[-1])
                 break
             added = candidate
         while is_alias(best[-1]):
@@ -156,7 +156,7 @@ class _Plan:
     def _reason_against(self, region: _Region, candidate: Instruction) -> str | None:
         """Why an op does not go into the region; None if it may."""
         if len(region.outside) > self.limit:
-            return f"the epilogue would exceed {self.limit} instructions"
+            return too_much(self.limit, "epilogue")
         if candidate in self.taken:
             return "it is part of another product's epilogue"
         inside = next(o for o in candidate.operands if o in region.outside)
@@ -183,7 +183,7 @@ class _Plan:
         elif reason is None and not self._only_here(operand, members):
             reason = "it is used elsewhere too"
         if reason is not None:
-            self.refusals.append(Refused.of(operand, reason, product))
+            self.refuse(operand, reason, product)
         return reason is None
 
     def _reason_against_prologue(self, product: Instruction, number: int) -> str | None:
@@ -242,22 +242,7 @@ class _Plan:
         return is_elementwise(source) and same
 
     def _only_here(self, source: Instruction, members: Container[Instruction]) -> bool:
-        used = any(u not in members for u in self.computation.users[source])
-        return not (used or source in self.taken or source is self.computation.root)
-
-    def apply(self) -> Computation:
-        """The computation with the fusions."""
-        if not self.fusions:
-            return self.computation
-        members = (m for fusion in self.fusions.values() for m in fusion if not _is_free(m))
-        inside = set(members) - set(self.fusions)
-        new: dict[Instruction, Instruction] = {}
-        for old in self.computation.instructions:
-            if old in self.fusions:
-                new[old] = make_fusion("kOutput", self.fusions[old], new)
-            elif old not in inside:
-                new[old] = old.renewed(new)
-        return remake(self.computation, new)
+        return source not in self.taken and not self.is_read_outside(source, members)
 
 
 def _is_free(source: Instruction) -> bool:

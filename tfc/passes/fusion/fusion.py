@@ -27,10 +27,9 @@ from math import prod
 from typing import ClassVar
 
 from tfc.hlo.index_maps import Index, variable
-from tfc.hlo.ir import Computation, Instruction, Module, remake
+from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import op_named
 from tfc.hlo.ops.windows import window_of
-from tfc.passes.analysis.called import control_computations, decided, map_some
 from tfc.passes.analysis.fusible import (
     REDUCTIONS,
     Sources,
@@ -43,7 +42,7 @@ from tfc.passes.analysis.fusible import (
     price,
     sources,
 )
-from tfc.passes.fusion.make_fusion import make_fusion
+from tfc.passes.fusion.engine import Kernel, Kernels, explain, fuse, too_much
 from tfc.passes.rewriting.decisions import Decisions, Refused
 
 _LONGEST_INDEX = 64  # nodes of one index expression
@@ -67,14 +66,14 @@ class Fusion:
 
     def __call__(self, module: Module) -> Module:
         """The module with fusions."""
-        return map_some(module, control_computations(module), self._fuse)
+        return fuse(module, self._plan)
 
     def explain(self, module: Module) -> Decisions:
-        """The refusals that fusing the module meets."""
-        return decided(module, lambda c: _Plan(c, self.max_instructions).refusals)
+        """The fusions, and the refusals that fusing the module meets."""
+        return explain(module, self._plan)
 
-    def _fuse(self, computation: Computation) -> Computation:
-        return _Plan(computation, self.max_instructions).apply()
+    def _plan(self, computation: Computation) -> Kernels:
+        return _Plan(computation, self.max_instructions)
 
 
 @dataclass(eq=False)
@@ -130,7 +129,7 @@ class _Group:
 _Wanted = tuple[Instruction, Access, int]
 
 
-class _Plan:
+class _Plan(Kernels):
     """The groups of one computation, found by walking it from users to operands.
 
     stored: the instructions whose values are in memory (or need none): they stay in the
@@ -138,18 +137,22 @@ class _Plan:
     """
 
     def __init__(self, computation: Computation, max_instructions: int):
-        self.computation, self.max_instructions = computation, max_instructions
+        super().__init__(computation)
+        self.max_instructions = max_instructions
         self.sources: Sources = sources(computation)
         self.groups: dict[Instruction, _Group] = {}
         self.groups_of: dict[Instruction, list[_Group]] = {}
         self.stored: set[Instruction] = set()
-        self.refusals: list[Refused] = []
         for instruction in reversed(computation.instructions):
             if self._goes_inside(instruction):
                 continue
             self.stored.add(instruction)
             if is_consumer(instruction):
                 self._start_group(instruction)
+        for root, group in self.groups.items():
+            if len(group.members) > 1:
+                kind = "kInput" if root.opcode in REDUCTIONS else "kLoop"
+                self.kernels.append(Kernel(kind, tuple(reversed(group.members)), (root,)))
 
     def _start_group(self, root: Instruction) -> None:
         group = _Group(root)
@@ -169,7 +172,7 @@ class _Plan:
         alone = len(groups) == 1 and not stored
         if not alone and not self._may_duplicate(producer, len(groups), stored):
             reason = "it is used elsewhere too, and computing it again costs more than loading it"
-            self.refusals.append(Refused.of(producer, reason, groups[0].root))
+            self.refuse(producer, reason, groups[0].root)
             return False
         inside = [self._fuse_into(group, producer, users) for group in groups]
         return all(inside) and not stored
@@ -211,28 +214,12 @@ class _Plan:
         reason = None
         extra = _repeated(producer, accesses) * price(producer)
         if group.count + code_size(producer) * len(accesses) > self.max_instructions:
-            reason = f"the loop body would exceed {self.max_instructions} instructions"
+            reason = too_much(self.max_instructions, "loop body")
         elif extra > _traffic(producer, accesses):
             reason = "it is expensive and its elements would be computed more than once"
         elif extra and group.recomputed + extra > _MOST_RECOMPUTED * loop_count(group.root):
             reason = "too much of the fusion would be computed more than once"
         return Refused.of(producer, reason, group.root) if reason else None
-
-    def apply(self) -> Computation:
-        """The computation with each group that has producers made a fusion."""
-        if all(len(group.members) == 1 for group in self.groups.values()):
-            return self.computation
-        new: dict[Instruction, Instruction] = {}
-        for old in self.computation.instructions:
-            if old not in self.stored:
-                continue
-            group = self.groups.get(old)
-            if group is not None and len(group.members) > 1:
-                kind = "kInput" if old.opcode in REDUCTIONS else "kLoop"
-                new[old] = make_fusion(kind, reversed(group.members), new)
-            else:
-                new[old] = old.renewed(new)
-        return remake(self.computation, new)
 
 
 def loop_count(root: Instruction) -> int:

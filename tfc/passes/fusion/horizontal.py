@@ -11,8 +11,8 @@ is for targets where a call is dear (KernelKinds.dear_calls): launching a GPU's 
 microseconds. A call on the CPU takes so little that nothing is gained: 20 updates of one element
 each run as fast apart as merged, and equal kernels, if apart, are emitted once.
 
-It stays apart, with a refusal that says why, if one needs the other's result
-(topological_levels.py), or if the merged kernel would have too many arrays or too much code.
+It stays apart, with a refusal that says why, if one needs the other's result, or if the merged
+kernel would have too many arrays or too much code.
 """
 
 from collections.abc import Hashable
@@ -20,11 +20,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Module
-from tfc.passes.analysis.called import control_computations, decided, map_some
 from tfc.passes.analysis.fusible import code_size
-from tfc.passes.analysis.topological_levels import Levels
-from tfc.passes.fusion.merging import Body, body_of, byte_size, merge
-from tfc.passes.rewriting.decisions import Decisions, Refused
+from tfc.passes.analysis.topological_levels import DEPENDENT
+from tfc.passes.fusion.engine import Kernels, explain, fuse
+from tfc.passes.fusion.merging import Body, Merging, body_of, byte_size
+from tfc.passes.rewriting.decisions import Decisions
 
 _MOST_TRIED = 4  # groups of one kind that a kernel is held against
 
@@ -45,11 +45,14 @@ class Horizontal:
 
     def __call__(self, module: Module) -> Module:
         """The module with merged kernels."""
-        return map_some(module, control_computations(module), lambda c: _Plan(c, self).apply())
+        return fuse(module, self._plan)
 
     def explain(self, module: Module) -> Decisions:
-        """The refusals that merging the module's kernels meets."""
-        return decided(module, lambda c: _Plan(c, self).refusals)
+        """The merged kernels, and the refusals that merging the module's kernels meets."""
+        return explain(module, self._plan)
+
+    def _plan(self, computation: Computation) -> Kernels:
+        return _Plan(computation, self)
 
 
 @dataclass(eq=False)
@@ -61,18 +64,18 @@ class _Group:
     code: int = 0
 
 
-class _Plan:
+class _Plan(Merging):
     """The groups of one computation."""
 
     def __init__(self, computation: Computation, limits: Horizontal):
-        self.computation, self.limits = computation, limits
-        self.refusals: list[Refused] = []
-        self.levels = Levels(computation)
+        super().__init__(computation, limits.max_instructions, limits.max_arrays)
         self.groups: dict[Hashable, list[_Group]] = {}
         for instruction in computation.instructions:
             body = body_of(instruction)
             if body is not None and self._moved(body) <= limits.max_bytes:
                 self._place(body)
+        for group in (g for kind in self.groups.values() for g in kind):
+            self.merge(group.bodies)
 
     def _moved(self, body: Body) -> int:
         arrays = {*body.operands, body.instruction}
@@ -85,7 +88,7 @@ class _Plan:
             reason = self._refuse(group, body)
             if reason is None:
                 break
-            self.refusals.append(Refused.of(body.instruction, reason, group.bodies[0].instruction))
+            self.refuse(body.instruction, reason, group.bodies[0].instruction)
         else:
             group = _Group()
             groups.append(group)
@@ -95,21 +98,14 @@ class _Plan:
 
     def _refuse(self, group: _Group, body: Body) -> str | None:
         """Why a kernel does not join a group; None if it has joined it."""
-        limits = self.limits
-        if group.arrays + len(body.operands) + len(body.values) > limits.max_arrays:
-            return f"the kernel would have more than {limits.max_arrays} arrays"
-        if group.code + _code(body) > limits.max_instructions:
-            return f"the kernel would exceed {limits.max_instructions} instructions"
+        arrays = group.arrays + len(body.operands) + len(body.values)
+        reason = self.too_large(group.code + _code(body), arrays)
+        if reason is not None:
+            return reason
         members = {b.instruction for b in group.bodies}
-        depends = not members.isdisjoint(body.operands)
-        if depends or not self.levels.merge(group.bodies[0].instruction, body.instruction):
-            return "a path leads from one to the other, or may"
-        return None
-
-    def apply(self) -> Computation:
-        """The computation with each group one kernel."""
-        groups = [g.bodies for kind in self.groups.values() for g in kind]
-        return merge(self.computation, groups, self.levels)
+        if not members.isdisjoint(body.operands):
+            return DEPENDENT
+        return self.levels.merge(group.bodies[0].instruction, body.instruction)
 
 
 def _code(body: Body) -> int:

@@ -9,10 +9,10 @@ with a consumer that reads just the element that the producer stores. Both must 
 (loop_spaces.py); a reduction takes in what its pass can store on the way, where a thread makes more
 than one result. What only the merged kernels use is no longer stored.
 
-It stays apart, with a refusal that says why, if a path leads from one to the other through others
-(topological_levels.py), if too little is saved of what the smaller one moves, or if the merged
-kernel would have more arrays or code than the limits. Loops with conditions (pieces of a
-concatenate that its loops cannot part) and what other passes formed stay as they are.
+It stays apart, with a refusal that says why, if a path leads from one to the other through others,
+if too little is saved of what the smaller one moves, or if the merged kernel would have more arrays
+or code than the limits. Loops with conditions (pieces of a concatenate that its loops cannot part)
+and what other passes formed stay as they are.
 """
 
 from collections.abc import Iterator
@@ -22,12 +22,11 @@ from typing import ClassVar
 from tfc.hlo.index_maps import variable
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.shape import Shape
-from tfc.passes.analysis.called import control_computations, decided, map_some
 from tfc.passes.analysis.fusible import code_size
 from tfc.passes.analysis.loop_spaces import Indices, LoopSpace, space_of, visits
-from tfc.passes.analysis.topological_levels import Levels
-from tfc.passes.fusion.merging import Body, body_of, byte_size, merge
-from tfc.passes.rewriting.decisions import Decisions, Refused
+from tfc.passes.fusion.engine import Kernels, explain, fuse
+from tfc.passes.fusion.merging import Body, Merging, body_of, byte_size
+from tfc.passes.rewriting.decisions import Decisions
 
 _MOST_TRIED = 3  # clusters of one space that a kernel is held against, for each array it reads
 
@@ -50,11 +49,14 @@ class MultiOutput:
 
     def __call__(self, module: Module) -> Module:
         """The module with merged kernels."""
-        return map_some(module, control_computations(module), lambda c: _Plan(c, self).apply())
+        return fuse(module, self._plan)
 
     def explain(self, module: Module) -> Decisions:
-        """The refusals that merging the module's kernels meets."""
-        return decided(module, lambda c: _Plan(c, self).refusals)
+        """The merged kernels, and the refusals that merging the module's kernels meets."""
+        return explain(module, self._plan)
+
+    def _plan(self, computation: Computation) -> Kernels:
+        return _Plan(computation, self)
 
 
 @dataclass(eq=False)
@@ -90,21 +92,22 @@ class _Cluster:
         self.moved += other.moved - sum(byte_size(i) for i in both)
 
 
-class _Plan:
+class _Plan(Merging):
     """The clusters of one computation."""
 
     def __init__(self, computation: Computation, limits: MultiOutput):
-        self.computation, self.limits = computation, limits
-        self.refusals: list[Refused] = []
+        super().__init__(computation, limits.max_instructions, limits.max_arrays)
+        self.limits = limits
         self.clusters: dict[Instruction, _Cluster] = {}
         for instruction in computation.instructions:
             cluster = _cluster_of(instruction)
             if cluster is not None:
                 self.clusters[instruction] = cluster
-        self.levels = Levels(computation)
         values = [i for i in computation.instructions if isinstance(i.shape, Shape)]
         for value in sorted(values, key=byte_size, reverse=True):
             self._merge_around(value)
+        for cluster in dict.fromkeys(self.clusters.values()):
+            self.merge(cluster.bodies)
 
     def _merge_around(self, value: Instruction) -> None:
         """Merge kernels that read a value with the one that makes it, and with one another."""
@@ -128,10 +131,9 @@ class _Plan:
             return False
         reason = self._refuse(one, other)
         first, second = one.bodies[-1].instruction, other.bodies[-1].instruction
-        if reason is None and not self.levels.merge(first, second):
-            reason = "a path leads from one to the other, or may"
+        reason = reason or self.levels.merge(first, second)
         if reason is not None:
-            self.refusals.append(Refused.of(second, reason, first))
+            self.refuse(second, reason, first)
             return False
         large, small = (one, other) if len(one.bodies) >= len(other.bodies) else (other, one)
         large.absorb(small, space)
@@ -140,28 +142,19 @@ class _Plan:
 
     def _refuse(self, one: _Cluster, other: _Cluster) -> str | None:
         """Why two clusters over one space are not merged; None if they may be."""
-        limits = self.limits
         for maker, reader in ((one, other), (other, one)):
             for made in maker.made.keys() & reader.reads.keys():
                 if not reader.reads[made] <= {maker.made[made]}:
                     return "it reads other elements than those that are just made"
-        if one.code + other.code > limits.max_instructions:
-            return f"the kernel would exceed {limits.max_instructions} instructions"
-        if (
-            one.arrays + other.arrays - len(one.reads.keys() & other.reads.keys())
-            > limits.max_arrays
-        ):
-            return f"the kernel would have more than {limits.max_arrays} arrays"
+        arrays = one.arrays + other.arrays - len(one.reads.keys() & other.reads.keys())
+        reason = self.too_large(one.code + other.code, arrays)
+        if reason is not None:
+            return reason
         saved = sum(byte_size(i) for i in _shared(one, other))
         smaller = min(one.moved, other.moved)
-        if saved * 100 < smaller * limits.least_saved or not saved:
+        if saved * 100 < smaller * self.limits.least_saved or not saved:
             return f"it would save {saved} of {smaller} bytes"
         return None
-
-    def apply(self) -> Computation:
-        """The computation with each cluster one kernel."""
-        clusters = dict.fromkeys(self.clusters.values())
-        return merge(self.computation, [c.bodies for c in clusters], self.levels)
 
 
 def _cluster_of(instruction: Instruction) -> _Cluster | None:

@@ -1,8 +1,9 @@
 """Growing the regions of row fusion: which instructions go along the same rows.
 
 One walk from operands to users finds what needs values of a region, one from users to operands what
-is computed for it alone. Order is kept by stamps: an instruction's is at least its operands', and
-greater than that of a region that it uses from outside; so what leaves a region never comes back.
+is computed for it alone. Order is kept by stamps: an instruction's is at least its operands' and,
+for an effect, that of the effect before it; and it is greater than that of a region that it uses
+from outside; so what leaves a region never comes back.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +23,7 @@ from tfc.passes.analysis.fusible import (
     sources,
 )
 from tfc.passes.analysis.row_region import Elsewhere, Role, RowSpace, Want, row_space, wants
-from tfc.passes.rewriting.decisions import Refused
+from tfc.passes.fusion.engine import Kernels, too_much
 
 
 @dataclass(eq=False)
@@ -65,19 +66,18 @@ class Region:
         return False
 
 
-class Growth:
-    """The regions of one computation.
+class Growth(Kernels):
+    """The regions of one computation, which become kernels.
 
     region_of: of each instruction that is computed inside of one only.
     stamps: of those that are outside.
     """
 
     def __init__(self, computation: Computation, max_instructions: int):
-        self.computation, self.max_instructions = computation, max_instructions
-        self.position = {i: n for n, i in enumerate(computation.instructions)}
+        super().__init__(computation)
+        self.max_instructions = max_instructions
         self.stamps: dict[Instruction, int] = {}
         self.region_of: dict[Instruction, Region] = {}
-        self.refusals: list[Refused] = []
         self.sources: Sources | None = None
         for instruction in computation.instructions:
             self._visit(instruction)
@@ -98,9 +98,12 @@ class Growth:
         """True unless the user is computed only inside of the region."""
         return self.region_of.get(user) is not region
 
-    def refuse(self, producer: Instruction, consumer: Instruction, reason: str) -> None:
-        """Note a refusal."""
-        self.refusals.append(Refused.of(producer, reason, consumer))
+    def is_output(self, member: Instruction, region: Region) -> bool:
+        """True if a member's value is stored, since it is wanted outside."""
+        if member in region.copies or isinstance(member.shape, TupleShape):
+            return False
+        users = self.computation.users[member]
+        return member is self.computation.root or any(self.is_outside(u, region) for u in users)
 
     def _least(self, operand: Instruction) -> int:
         """The least stamp of what uses an operand from outside of its region."""
@@ -113,14 +116,17 @@ class Growth:
         used = dict.fromkeys(r for o in instruction.operands if (r := self.region_of.get(o)))
         if any(self._joins(instruction, space, used) for space in {r.space: 0 for r in used}):
             return
-        stamp = max((self._least(o) for o in instruction.operands), default=0)
+        before = instruction.operands
+        if instruction in self.earlier_effects:
+            before = (*before, self.earlier_effects[instruction])
+        stamp = max(map(self._least, before), default=0)
         for region in used:
             region.exit = min(region.exit, stamp)
         self.stamps[instruction] = stamp
         if instruction.opcode == "reduce":
             space = self._space(instruction)
             if isinstance(space, str):
-                self.refuse(instruction.operands[0], instruction, space)
+                self.refuse(instruction.operands[0], space, instruction)
                 return
             region = self.region_of[instruction] = Region(space, stamp)
             found = wants(instruction, "row", space)
@@ -146,7 +152,7 @@ class Growth:
         first = next(o for o in instruction.operands if o in inside)
         if isinstance(fit, str):
             if is_loop(instruction) or instruction.opcode == "reduce":
-                self.refuse(first, instruction, fit)
+                self.refuse(first, fit, instruction)
             return False
         outside = [self._least(o) for o in instruction.operands if o not in inside]
         stamp = max([*outside, *(r.stamp for r in regions)])
@@ -154,9 +160,9 @@ class Growth:
         if any(r.stamp < stamp and r.exit <= stamp for r in regions):
             reason = "it needs a value that needs the region's results"
         elif self._is_full(inside, instruction) and instruction.opcode != "get-tuple-element":
-            reason = f"the kernel would exceed {self.max_instructions} instructions"
+            reason = too_much(self.max_instructions)
         if reason:
-            self.refuse(first, instruction, reason)
+            self.refuse(first, reason, instruction)
             return False
         region = self._merge(regions)
         region.stamp = stamp
@@ -250,8 +256,8 @@ class Growth:
             seen.add(producer)
             full = bool(producer.operands) and self._is_full(region.members, producer)
             if full and is_loop(producer):
-                reason = f"the kernel would exceed {self.max_instructions} instructions"
-                self.refuse(producer, next(iter(region.members)), reason)
+                reason = too_much(self.max_instructions)
+                self.refuse(producer, reason, next(iter(region.members)))
             taken = None if full else self._taken(region, producer)
             if taken is None:
                 continue

@@ -19,11 +19,9 @@ dimensions.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tfc.hlo import builder
-from tfc.hlo.ir import Attributes, Computation, Instruction, Module, remake
-from tfc.hlo.shape import TupleShape
-from tfc.passes.analysis.called import control_computations, decided, map_some
+from tfc.hlo.ir import Computation, Module
 from tfc.passes.analysis.row_region import row_region
+from tfc.passes.fusion.engine import Kernel, Kernels, explain, fuse
 from tfc.passes.fusion.row_growth import Growth, Region
 from tfc.passes.rewriting.decisions import Decisions
 
@@ -40,107 +38,31 @@ class RowFusion:
 
     def __call__(self, module: Module) -> Module:
         """The module with fusions."""
-        return map_some(module, control_computations(module), self._fuse)
+        return fuse(module, self._plan)
 
     def explain(self, module: Module) -> Decisions:
-        """The refusals that fusing the module meets."""
-        return decided(module, lambda c: _Plan(c, self.max_instructions).growth.refusals)
+        """The fusions, and the refusals that fusing the module meets."""
+        return explain(module, self._plan)
 
-    def _fuse(self, computation: Computation) -> Computation:
-        return _Plan(computation, self.max_instructions).apply()
-
-
-@dataclass(frozen=True)
-class _Made:
-    """The computation of a region, and the instructions that are its operands and results."""
-
-    computation: Computation
-    inputs: tuple[Instruction, ...]
-    outputs: tuple[Instruction, ...]
+    def _plan(self, computation: Computation) -> Kernels:
+        growth = Growth(computation, self.max_instructions)
+        for region in growth.regions():
+            reason = _form(growth, region)
+            if reason is not None:
+                for reduce in [m for m in region.members if m.opcode == "reduce"]:
+                    growth.refuse(reduce.operands[0], reason, reduce)
+                growth.dissolve(region)
+        return growth
 
 
-class _Plan:
-    """The fusions of one computation."""
-
-    def __init__(self, computation: Computation, max_instructions: int):
-        self.computation = computation
-        self.growth = Growth(computation, max_instructions)
-        self.made: dict[Region, _Made] = {}
-        for region in self.growth.regions():
-            self._make(region)
-
-    def _make(self, region: Region) -> None:
-        """Make the computation of a region that is worth it; dissolve another."""
-        reason = "nothing else is computed from its rows"
-        if region.is_worth_it():
-            made = self._made(region)
-            if row_region(made.computation.root) is not None:
-                self.made[region] = made
-                return
-            reason = "other places of its rows are needed"
-        for reduce in [m for m in region.members if m.opcode == "reduce"]:
-            self.growth.refuse(reduce.operands[0], reduce, reason)
-        self.growth.dissolve(region)
-
-    def _made(self, region: Region) -> _Made:
-        inside: dict[Instruction, Instruction] = {}
-        inputs: dict[Instruction, Instruction] = {}  # operand -> parameter
-        for member in region.members:
-            for operand in member.operands:
-                if operand not in inside:
-                    inputs[operand] = inside[operand] = builder.parameter(
-                        len(inputs), operand.shape
-                    )
-            operands = tuple(inside[o] for o in member.operands)
-            inside[member] = member.with_(operands=operands, control_predecessors=())
-        outputs = [m for m in region.members if m not in region.copies and self._is_read(m, region)]
-        root = inside[outputs[-1]]
-        if len(outputs) > 1:
-            root = builder.instruction("tuple", [inside[o] for o in outputs])
-        name = f"fused_{outputs[-1].opcode.replace('-', '_')}_rows"
-        return _Made(
-            Computation.make(name, list(inputs.values()), root), tuple(inputs), tuple(outputs)
-        )
-
-    def _is_read(self, member: Instruction, region: Region) -> bool:
-        """True if the member's value is wanted outside."""
-        if isinstance(member.shape, TupleShape):
-            return False
-        users = self.computation.users[member]
-        return member is self.computation.root or any(
-            self.growth.is_outside(u, region) for u in users
-        )
-
-    def apply(self) -> Computation:
-        """The computation with each region made a fusion."""
-        if not self.made:
-            return self.computation
-        new: dict[Instruction, Instruction] = {}
-        inside = self.growth.region_of
-        # At equal stamps what is outside comes first, since it uses no region of that stamp.
-        order = sorted(
-            self.computation.instructions,
-            key=lambda i: (self.growth.stamp(i), i in inside, self.growth.position[i]),
-        )
-        for old in order:
-            region = inside.get(old)
-            if region is None:
-                new[old] = old.renewed(new)
-            elif old not in new:
-                new |= _results(self.made[region], new)
-        return remake(self.computation, new)
-
-
-def _results(made: _Made, new: dict[Instruction, Instruction]) -> dict[Instruction, Instruction]:
-    """The instructions that stand for a region's outputs."""
-    root, last = made.computation.root, made.outputs[-1]
-    attributes = Attributes(kind="kInput", calls=made.computation)
-    operands = tuple(new[i] for i in made.inputs)
-    name = f"{last.name}_fusion"
-    fusion = Instruction("fusion", operands, root.shape, attributes, name, last.metadata)
-    if len(made.outputs) == 1:
-        return {last: fusion}
-    return {
-        o: builder.instruction("get-tuple-element", [fusion], index=n, name=o.name)
-        for n, o in enumerate(made.outputs)
-    }
+def _form(growth: Growth, region: Region) -> str | None:
+    """Make a kernel of a region; why not if it is not worth it."""
+    if not region.is_worth_it():
+        return "nothing else is computed from its rows"
+    outputs = tuple(m for m in region.members if growth.is_output(m, region))
+    title = f"{outputs[-1].opcode.replace('-', '_')}_rows"
+    kernel = Kernel("kInput", tuple(region.members), outputs, title)
+    if row_region(kernel.body.root) is None:
+        return "other places of its rows are needed"
+    growth.kernels.append(kernel)
+    return None

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tfc.hlo.ir import Computation, Instruction, Module, remake
-from tfc.passes.analysis.called import control_computations, map_some
+from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.passes.analysis.fusible import is_scalar_constant
 from tfc.passes.analysis.padded_windows import edges_of
-from tfc.passes.fusion.make_fusion import make_fusion
+from tfc.passes.fusion.engine import Kernel, Kernels, explain, fuse
+from tfc.passes.rewriting.decisions import Decisions
 
 
 @dataclass(frozen=True)
@@ -34,35 +34,26 @@ class WindowEdges:
 
     def __call__(self, module: Module) -> Module:
         """The module with fusions of kind kCustom."""
-        return map_some(module, control_computations(module), self._fuse)
+        return fuse(module, self._plan)
 
-    def _fuse(self, computation: Computation) -> Computation:
-        fusions: dict[Instruction, list[Instruction]] = {}
-        for x in computation.instructions:
-            if x.opcode == "select-and-scatter":
-                members = self._members(computation, x)
-                if len(members) > 1:
-                    fusions[members[-1]] = members
-        if not fusions:
-            return computation
-        new: dict[Instruction, Instruction] = {}
-        for old in computation.instructions:
-            members = fusions.get(old)
-            new[old] = make_fusion("kCustom", members, new) if members else old.renewed(new)
-        return remake(computation, new)
+    def explain(self, module: Module) -> Decisions:
+        """The fusions, and what the target has no code for."""
+        return explain(module, self._plan)
 
-    def _members(self, computation: Computation, scatter: Instruction) -> list[Instruction]:
-        """What becomes one kernel, operands first."""
-        root = _cut(computation, scatter)
-        if not self.takes(root):
-            return [scatter]
-        operand = scatter.operands[0]
-        inside = [operand, scatter] if edges_of(operand)[0] is not operand else [scatter]
-        inside += [root] if root is not scatter else []
-        if len(inside) == 1:
-            return inside
-        constants = dict.fromkeys(o for x in inside for o in x.operands if is_scalar_constant(o))
-        return [*constants, *inside]
+    def _plan(self, computation: Computation) -> Kernels:
+        plan = Kernels(computation)
+        for scatter in computation.instructions:
+            if scatter.opcode == "select-and-scatter":
+                operand, root = scatter.operands[0], _cut(computation, scatter)
+                inside = [operand, scatter] if edges_of(operand)[0] is not operand else [scatter]
+                inside += [root] if root is not scatter else []
+                if len(inside) > 1 and self.takes(root):
+                    read = dict.fromkeys(o for x in inside for o in x.operands)
+                    members = (*filter(is_scalar_constant, read), *inside)
+                    plan.kernels.append(Kernel("kCustom", members, (root,)))
+                elif len(inside) > 1:
+                    plan.refuse(scatter, "the target has no code for its edges", root)
+        return plan
 
 
 def _cut(computation: Computation, scatter: Instruction) -> Instruction:

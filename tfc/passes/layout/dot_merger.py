@@ -14,7 +14,8 @@ results are moved once more. So the estimate, in bytes:
                + reading and writing the right operands, if they are no constants.
 
 Projections to queries, keys and values as wide as what is projected do not pay; a few narrow heads
-do. Refused, with the reason, too: right operands that are computed.
+do. Refused, with the reason, too: right operands that are computed, and those that need one of the
+results.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,7 @@ from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Module, remake
 from tfc.passes.analysis.called import control_computations, decided, map_some
 from tfc.passes.analysis.products import dot_groups
+from tfc.passes.analysis.topological_levels import Levels
 from tfc.passes.rewriting.decisions import Decision, Decisions, Refused, Taken, label
 
 _STORED = frozenset({"constant", "parameter", "get-tuple-element"})
@@ -45,10 +47,10 @@ class DotMerger:
 
     def explain(self, module: Module) -> Decisions:
         """The dots that are merged, and those that are not, and why."""
-        return decided(module, lambda c: map(_decision, _groups(c)))
+        return decided(module, _decisions)
 
 
-def _groups(computation: Computation) -> Iterator[list[Instruction]]:
+def _groups(computation: Computation) -> list[list[Instruction]]:
     """The dots that could be one: they differ in the columns of the right operand only."""
     found: dict[object, list[Instruction]] = {}
     for dot in computation.instructions:
@@ -62,11 +64,11 @@ def _groups(computation: Computation) -> Iterator[list[Instruction]]:
         key = (dot.operands[0], dot.attributes, dims, right.element_type,
                dot.array_shape.element_type)  # fmt: skip
         found.setdefault(key, []).append(dot)
-    return (group for group in found.values() if len(group) > 1)
+    return [group for group in found.values() if len(group) > 1]
 
 
-def _reason_against(group: Sequence[Instruction]) -> str | None:
-    """Why dots are not merged; None if they are."""
+def _reason_against(group: Sequence[Instruction], levels: Levels) -> str | None:
+    """Why dots are not merged; None if from here on they are."""
     weights = [dot.operands[1] for dot in group]
     if any(w.opcode not in _STORED for w in weights):
         return "its right operand is computed, which may need the other's result"
@@ -74,30 +76,36 @@ def _reason_against(group: Sequence[Instruction]) -> str | None:
     moved = 2 * sum(dot.array_shape.byte_size for dot in group)
     if any(w.opcode != "constant" for w in weights):
         moved += 2 * sum(w.array_shape.byte_size for w in weights)
-    if saved > moved:
-        return None
-    return f"moving results and operands costs {moved} bytes, reading the shared one {saved}"
+    if saved <= moved:
+        return f"moving results and operands costs {moved} bytes, reading the shared one {saved}"
+    return next(filter(None, (levels.merge(group[0], dot) for dot in group[1:])), None)
 
 
-def _decision(group: Sequence[Instruction]) -> Decision:
-    reason = _reason_against(group)
-    if reason is not None:
-        return Refused.of(group[-1], reason, group[0])
-    return Taken(f"one dot of {len(group)}", label(group[0]))
+def _decisions(computation: Computation) -> Iterator[Decision]:
+    levels = Levels(computation)
+    for group in _groups(computation):
+        reason = _reason_against(group, levels)
+        if reason is not None:
+            yield Refused.of(group[-1], reason, group[0])
+        else:
+            yield Taken(f"one dot of {len(group)}", label(group[0]))
 
 
 def _merge(computation: Computation) -> Computation:
-    new: dict[Instruction, Instruction] = {}
-    groups = [g for g in _groups(computation) if _reason_against(g) is None]
+    groups = _groups(computation)
     if not groups:
         return computation
-    member = {dot: group for group in groups for dot in group}
-    for old in computation.instructions:
-        if old not in new:
+    levels = Levels(computation)
+    groups = [group for group in groups if _reason_against(group, levels) is None]
+    if not groups:
+        return computation
+    group_of = {dot: group for group in groups for dot in group}
+    new: dict[Instruction, Instruction] = {}
+    for old in levels.ordered(computation.instructions):
+        if old in group_of and old not in new:
+            new |= _merged(group_of[old], new)
+        elif old not in new:
             new[old] = old.renewed(new)
-        if old in member:
-            new.update(_merged(member.pop(old), new))
-            member = {d: g for d, g in member.items() if d not in new}
     return remake(computation, new)
 
 
@@ -111,7 +119,7 @@ def _merged(
     if all(w.opcode == "constant" for w in weights):
         wide = builder.constant(np.concatenate([w["literal"].array for w in weights], axis))
     else:
-        parts = [new.get(w, w) for w in weights]
+        parts = [new[w] for w in weights]
         wide = builder.instruction("concatenate", parts, dimensions=(axis,))
     dims = first.array_shape.dims
     dot = builder.instruction(

@@ -1,0 +1,57 @@
+"""Kinds of kernels: a pass that forms one runs only for backends that have code for it."""
+
+from dataclasses import fields, replace
+
+import pytest
+from hypothesis import given, settings
+
+from tfc.hlo import Module, verify
+from tfc.hlo.shape import Shape
+from tfc.passes import KernelKinds, default_pipeline
+from tfc.passes.fusion.kernel_kinds import LOOPS_ONLY
+from tfc.passes.fusion.multi_output import MultiOutput
+from tfc.passes.pipeline import names
+from tfc.testing import modules
+
+FORMED = {
+    "rows": {"split-reductions", "rows"},
+    "epilogues": {"epilogues"},
+    "several_results": {"multi-output"},
+    "reducing_stores": set(),  # an option of multi-output
+    "whole_loops": {"loop-kernels"},
+    "dear_calls": {"horizontal"},
+    "selections": set(),  # an option of expand
+    "equal_once": {"number-tables"},
+    "takes_layouts": {"layout"},
+    "takes_edges": {"window-edges"},
+}
+
+
+def passes_for(kinds: KernelKinds) -> set[str]:
+    return set(names(default_pipeline(kinds=kinds).passes))
+
+
+@pytest.mark.parametrize("field", [f.name for f in fields(KernelKinds)])
+def test_each_kind_brings_the_passes_that_form_it(field: str) -> None:
+    answer = (lambda _: True) if field.startswith("takes_") else True
+    kinds = KernelKinds(**{field: answer})  # type: ignore[arg-type]
+    assert passes_for(kinds) - passes_for(LOOPS_ONLY) == FORMED[field]
+
+
+def test_options_of_other_passes_follow_the_kinds() -> None:
+    several = KernelKinds(several_results=True)
+    more = replace(several, reducing_stores=True, selections=True)
+    plain, made = ({p.name: p for p in default_pipeline(kinds=k).passes} for k in (several, more))
+    assert made["multi-output"] == MultiOutput(reducing_stores=True)
+    assert plain["multi-output"] == MultiOutput(reducing_stores=False)
+    assert made["expand"] != plain["expand"]
+
+
+@given(modules(max_instructions=14))
+@settings(max_examples=30, deadline=None)
+def test_without_any_kind_all_kernels_are_loops_that_make_one_array(module: Module) -> None:
+    result = default_pipeline(kinds=LOOPS_ONLY).run(module)
+    verify(result)
+    for kernel in (i for c in result.computations for i in c.instructions if i.opcode == "fusion"):
+        assert kernel["kind"] in ("kLoop", "kInput")
+        assert isinstance(kernel.shape, Shape)
