@@ -2,8 +2,10 @@
 
 They broadcast and promote as NumPy 2 does. In a traced function they build the program; outside,
 given arrays, they are evaluated at once and give NumPy arrays. Arrays are never written to.
+Elementary functions of floats are made from the definitions of their operations.
 """
 
+from collections.abc import Callable
 from math import e, inf, nan, pi
 
 from tfc.frontend.numpy import fft, linalg
@@ -78,55 +80,30 @@ from tfc.frontend.numpy.creation import (
 )
 from tfc.frontend.numpy.creation import zeros_like as empty_like
 from tfc.frontend.numpy.functions import (
-    arccos,
-    arccosh,
-    arcsin,
-    arcsinh,
     arctan,
     arctan2,
-    arctanh,
-    cbrt,
     ceil,
     copysign,
-    cos,
-    cosh,
-    erf,
-    exp,
     exp2,
-    expm1,
     floor,
+    generated,
     hypot,
     isclose,
     isfinite,
     isinf,
     isnan,
-    log,
-    log1p,
     log2,
     log10,
     logaddexp,
     nan_to_num,
     rint,
     round,
-    rsqrt,
-    sigmoid,
     signbit,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
     trunc,
 )
-from tfc.frontend.numpy.functions import arccos as acos
-from tfc.frontend.numpy.functions import arccosh as acosh
-from tfc.frontend.numpy.functions import arcsin as asin
-from tfc.frontend.numpy.functions import arcsinh as asinh
 from tfc.frontend.numpy.functions import arctan as atan
 from tfc.frontend.numpy.functions import arctan2 as atan2
-from tfc.frontend.numpy.functions import arctanh as atanh
 from tfc.frontend.numpy.functions import round as around
-from tfc.frontend.numpy.functions import sigmoid as logistic
 from tfc.frontend.numpy.functions import trunc as fix
 from tfc.frontend.numpy.indexing import take
 from tfc.frontend.numpy.manipulation import (
@@ -180,14 +157,14 @@ from tfc.frontend.numpy.reductions import min as amin
 from tfc.frontend.numpy.sorting import argsort, median, percentile, quantile, searchsorted, sort
 from tfc.frontend.numpy.windows import cumprod, cumsum
 from tfc.frontend.promotion import result_type
+from tfc.frontend.tensor import Tensor
+from tfc.hlo.op import OPS
 
 newaxis = None
 
 __all__ = [
     "abs",
     "absolute",
-    "acos",
-    "acosh",
     "add",
     "all",
     "amax",
@@ -195,25 +172,17 @@ __all__ = [
     "angle",
     "any",
     "arange",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
     "arctan",
     "arctan2",
-    "arctanh",
     "argmax",
     "argmin",
     "argsort",
     "around",
     "array",
     "asarray",
-    "asin",
-    "asinh",
     "astype",
     "atan",
     "atan2",
-    "atanh",
     "atleast_1d",
     "atleast_2d",
     "bitwise_and",
@@ -225,15 +194,12 @@ __all__ = [
     "bitwise_xor",
     "broadcast_arrays",
     "broadcast_to",
-    "cbrt",
     "ceil",
     "clip",
     "concatenate",
     "conj",
     "conjugate",
     "copysign",
-    "cos",
-    "cosh",
     "count_nonzero",
     "cumprod",
     "cumsum",
@@ -246,11 +212,8 @@ __all__ = [
     "einsum",
     "empty_like",
     "equal",
-    "erf",
-    "exp",
     "exp2",
     "expand_dims",
-    "expm1",
     "eye",
     "fft",
     "fix",
@@ -283,8 +246,6 @@ __all__ = [
     "less_equal",
     "linalg",
     "linspace",
-    "log",
-    "log1p",
     "log2",
     "log10",
     "logaddexp",
@@ -292,7 +253,6 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
-    "logistic",
     "matmul",
     "matrix_transpose",
     "max",
@@ -334,16 +294,11 @@ __all__ = [
     "rint",
     "roll",
     "round",
-    "rsqrt",
     "searchsorted",
-    "sigmoid",
     "sign",
     "signbit",
-    "sin",
-    "sinh",
     "sort",
     "split",
-    "sqrt",
     "square",
     "squeeze",
     "stack",
@@ -352,8 +307,6 @@ __all__ = [
     "sum",
     "swapaxes",
     "take",
-    "tan",
-    "tanh",
     "tensordot",
     "tile",
     "trace",
@@ -370,3 +323,17 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+_generated = [name for op in OPS.values() for name in op.numpy]
+__all__ += _generated  # noqa: PLE0605  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Callable[..., Tensor]:
+    """The function of an elementwise op that is declared to have this name, made from it."""
+    function = generated(name)
+    if function is None:
+        raise AttributeError(f"module 'tfc.numpy' has no attribute '{name}'", name=name)
+    return function
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *(name for op in OPS.values() for name in op.numpy)})

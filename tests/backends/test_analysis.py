@@ -8,6 +8,7 @@ import pytest
 import tfc
 from tfc.hlo.text.parser import parse
 from tfc.passes.analysis.cost import cost_analysis
+from tfc.passes.analysis.fusible import price
 from tfc.tools.pictures.arena import LiveBuffer, alive, arena_svg
 from tfc.tools.pictures.svg import bytes_text, element, quantity, ticks
 
@@ -162,3 +163,47 @@ def test_texts_of_quantities():
     assert (
         element("a", "b", class_="c", stroke_width=1.5) == '<a class="c" stroke-width="1.5">b</a>'
     )
+
+
+PRICED = {
+    "real": ("c64[8]", "f32[8] real(x)"),
+    "imag": ("c64[8]", "f32[8] imag(x)"),
+    "complex": ("f32[8]", "c64[8] complex(x, x)"),
+    "reduce-precision": ("f32[8]", "f32[8] reduce-precision(x), exponent_bits=5, mantissa_bits=10"),
+    "add": ("f32[8]", "f32[8] add(x, x)"),
+    "sqrt": ("f32[8]", "f32[8] sqrt(x)"),
+    "exponential": ("f32[8]", "f32[8] exponential(x)"),
+    "sine": ("f32[8]", "f32[8] sine(x)"),
+}
+
+
+@pytest.mark.parametrize(
+    ("opcode", "work", "asked"),
+    [("real", (8, 0), 1), ("imag", (8, 0), 1), ("complex", (8, 0), 1), ("add", (8, 0), 1),
+     ("reduce-precision", (8, 0), 2), ("sqrt", (0, 8), 2), ("exponential", (0, 8), 16),
+     ("sine", (0, 8), 16)],
+)  # fmt: skip
+def test_parts_of_numbers_are_not_priced_as_functions(opcode, work, asked):
+    operand, text = PRICED[opcode]
+    module = parse(f"ENTRY e {{ x = {operand} parameter(0)\n ROOT y = {text} }}")
+    cost = cost_analysis(module)
+    assert (cost.flops, cost.transcendentals) == work
+    assert price(module.entry.root) == asked
+
+
+def test_what_rounds_to_fewer_bits_is_computed_where_it_is_wanted_rather_than_stored():
+    text = """add {
+      a = f32[] parameter(0)
+      b = f32[] parameter(1)
+      ROOT c = f32[] add(a, b)
+    }
+    ENTRY e {
+      x = f32[64,64] parameter(0)
+      r = f32[64,64] reduce-precision(x), exponent_bits=5, mantissa_bits=10
+      zero = f32[] constant(0)
+      rows = f32[64] reduce(r, zero), dimensions={1}, to_apply=add
+      columns = f32[64] reduce(r, zero), dimensions={0}, to_apply=add
+      ROOT t = (f32[64], f32[64]) tuple(rows, columns)
+    }"""
+    kernels = tfc.compile(parse(text)).cost_analysis().kernels
+    assert sum(k.bytes_written for k in kernels) == 2 * 64 * 4

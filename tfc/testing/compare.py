@@ -15,21 +15,12 @@ import numpy as np
 from tfc.hlo.evaluation.evaluator import evaluate, walk
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.op import Call, Value, op_named
+from tfc.hlo.shape import Shape
+from tfc.hlo.traits import Accuracy
 
 TRIALS = 12
 UNITS = 4  # units in the last place by which an inexact result may be off
 MARGIN = 8  # how much farther than the disturbed references a result may lie
-# Elementwise operations whose result is rounded once, whoever computes it.
-_ROUNDED = frozenset({
-    "abs", "add", "subtract", "multiply", "divide", "negate", "sqrt", "ceil", "floor",
-    "round-nearest-afz", "round-nearest-even", "sign", "maximum", "minimum", "clamp", "select",
-    "compare", "convert", "remainder", "bitcast-convert", "is-finite", "real", "imag", "complex",
-    "reduce-precision", "stochastic-convert", "mulhi", "sort", "topk",
-})  # fmt: skip
-_CONTROL = frozenset({
-    "call", "fusion", "while", "conditional", "tuple", "get-tuple-element", "constant", "iota",
-    "parameter",
-})  # fmt: skip
 
 
 def flat(value: Value) -> Iterator[np.ndarray]:
@@ -154,20 +145,17 @@ def _disturbed(module: Module, arguments: Sequence[Value], seed: int) -> Value:
 
     def step(instruction: Instruction, operands: Sequence[Value], call: Call) -> Value:
         op = op_named(instruction.opcode)
-        plain = op.is_movement or instruction.opcode in _ROUNDED or instruction.opcode in _CONTROL
-        if plain and not _is_complex_product(instruction):
+        accuracy = op.complex_accuracy if _is_of_complex(instruction) else op.accuracy
+        if accuracy <= Accuracy.ROUNDED:
             return op.evaluate(instruction, operands, call)
         # Sums and products may be taken in another order: that is as if the terms were off.
         terms = operands if op.elementwise else [disturb(o) for o in operands]
         value = disturb(op.evaluate(instruction, terms, call))
-        if instruction.opcode in _SUMS:
+        if accuracy is Accuracy.SUMMED:
             value = _with_zeros_of_any_sign(value, rng)
         return _overflowed(instruction, operands, value, call)
 
     return walk(module.entry, list(arguments), step)
-
-
-_SUMS = frozenset({"convolution", "dot", "fft", "reduce", "reduce-window"})
 
 
 def _with_zeros_of_any_sign(value: Value, rng: np.random.Generator) -> Value:
@@ -188,7 +176,7 @@ def _overflowed(
     besides become NaN in any element, since it is multiplied by zeros or is not.
     """
     op, is_fft = op_named(instruction.opcode), instruction.opcode == "fft"
-    if instruction.opcode not in _SUMS or isinstance(value, tuple):
+    if op.accuracy is not Accuracy.SUMMED or isinstance(value, tuple):
         return value
     value = np.asarray(value)
     if not _is_inexact(value):
@@ -216,8 +204,6 @@ def _magnitudes(array: np.ndarray, keep_infinite: bool) -> np.ndarray:
     return np.where(np.isfinite(_wide(array)), sizes, np.zeros((), array.dtype))
 
 
-def _is_complex_product(instruction: Instruction) -> bool:
-    products = ("multiply", "divide", "abs", "sqrt")
-    return instruction.opcode in products and any(
-        o.array_shape.element_type.is_complex for o in instruction.operands
-    )
+def _is_of_complex(instruction: Instruction) -> bool:
+    shapes = (o.shape for o in instruction.operands)
+    return any(isinstance(s, Shape) and s.element_type.is_complex for s in shapes)

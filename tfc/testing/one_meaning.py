@@ -13,12 +13,12 @@ import numpy as np
 
 from tfc.hlo.evaluation.evaluator import evaluate_computation
 from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.op import OPS
 from tfc.hlo.shape import Shape, leaves
+from tfc.hlo.traits import Accuracy
 from tfc.testing.compare import flat
 from tfc.testing.generators.values import random_array
 
-_REDUCING = frozenset({"all-reduce", "all-reduce-start", "reduce", "reduce-scatter",
-                       "reduce-window"})  # fmt: skip
 _STARTING = frozenset({"reduce", "reduce-window"})
 SAMPLES = 5
 
@@ -34,7 +34,8 @@ def order_matters(module: Module) -> str:
 
 
 def _order_matters(instruction: Instruction) -> str:
-    if instruction.opcode in _REDUCING:
+    summed = OPS[instruction.opcode].accuracy is Accuracy.SUMMED
+    if summed and "to_apply" in instruction.attributes:
         combine = instruction["to_apply"]
         if not (_is_associative(combine) and _is_commutative(combine)):
             return "its reduction depends on the order of the elements"

@@ -9,72 +9,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
+
+import numpy as np
 
 from tfc.backends.cpu.kernels import SEQUENTIAL
+from tfc.backends.mlir.arithmetic.elemental import EMISSION
 from tfc.backends.mlir.bodies import BODIES
 from tfc.frontend.differentiation.reverse import NONDIFFERENTIABLE, RULES
+from tfc.hlo import builder
 from tfc.hlo.absent import ABSENT
-from tfc.hlo.ir import Module
+from tfc.hlo.evaluation.evaluator import evaluate_computation
+from tfc.hlo.ir import Computation, Module
 from tfc.hlo.lexer import Lexer
 from tfc.hlo.literal import Literal
 from tfc.hlo.op import OPS, Attribute, Op
-from tfc.hlo.shape import leaves
-from tfc.hlo.text.literal_text import parse_literal
+from tfc.hlo.shape import C64, F32, PRED, S32, U32, leaves
+from tfc.hlo.text.literal_text import parse_literal, print_literal
 from tfc.hlo.text.parser import parse
+from tfc.hlo.traits import Cost
 from tfc.passes.expand.expand import EXPANSIONS
 
 # What the program, not a kernel, does on CPU.
-_PROGRAM = {
-    "while": "loop",
-    "conditional": "branch",
-    "call": "inlined",
-    "fusion": "kernel",
-    "tuple": "buffers",
-    "get-tuple-element": "buffers",
-    "parameter": "buffers",
-    "after-all": "buffers",
-    "opt-barrier": "buffers",
-}
-
-# Why the results of an operation are not compared with XLA's, op by op.
-_OUTSIDE = "it talks to the host; compared with what the host gave and got"
-_REPLICAS = "XLA's CPU backend runs it on many devices only; compared with NumPy's formulas"
-_APART = "XLA's CPU backend has no code for it; compared with what it begins"
-NOT_COMPARED = {
-    **dict.fromkeys(
-        ("custom-call", "infeed", "outfeed", "send", "send-done", "recv", "recv-done"), _OUTSIDE
-    ),
-    **dict.fromkeys(
-        (
-            "all-gather",
-            "all-gather-start",
-            "all-gather-done",
-            "all-reduce",
-            "all-reduce-start",
-            "all-reduce-done",
-            "all-to-all",
-            "collective-broadcast",
-            "collective-permute",
-            "collective-permute-start",
-            "collective-permute-done",
-            "reduce-scatter",
-        ),
-        _REPLICAS,
-    ),
-    **dict.fromkeys(
-        ("async-start", "async-update", "async-done", "copy-start", "copy-done"), _APART
-    ),
-    "parameter": "it is what the others are applied to",
-    "get-tuple-element": "compared with tuple",
-    "mulhi": "StableHLO, through which XLA takes programs, has no such operation",
-    "ragged-dot": "XLA's CPU backend has code for few of its forms; compared with JAX's",
-    "rng": "its results are random; their distribution is tested",
-    "rng-get-and-update-state": "its result is a state of the process",
-    **dict.fromkeys(
-        ("acos", "acosh", "asin", "asinh", "atanh", "cosh", "sinh"),
-        "XLA's CPU backend has no code for it; compared with exact arithmetic",
-    ),
-}
+_PROGRAM = {"while": "loop", "conditional": "branch", "call": "inlined", "fusion": "kernel"}
 
 
 @dataclass(frozen=True)
@@ -93,7 +50,7 @@ class Row:
 def rows() -> Iterator[Row]:
     """The coverage of every operation of tfc, then of those of XLA that tfc does not have."""
     for op in sorted(OPS.values(), key=lambda op: op.name):
-        note = NOT_COMPARED.get(op.name, "")
+        note = entry(op.name).get("not_compared", "")
         xla = "" if note else "compared"
         yield Row(op.name, "yes", "yes", cpu_form(op), gradient_form(op.name), xla, note)
     for opcode, reason in sorted(ABSENT.items()):
@@ -108,9 +65,11 @@ def cpu_form(op: Op) -> str:
         return _PROGRAM[op.name]
     if op.on_host:
         return "host"
+    if op.cost is Cost.FREE:
+        return "buffers"
     if op.name in SEQUENTIAL or op.name in BODIES:
         return "kernel"
-    return "element" if op.elementwise or op.is_movement else ""
+    return "element" if op.is_movement or op.name in EMISSION else ""
 
 
 def gradient_form(opcode: str) -> str:
@@ -135,19 +94,48 @@ def coverage() -> str:
 
 @cache
 def reference() -> dict[str, dict]:
-    """For each opcode its `meaning`, `constraints`, `example` (HLO text), and its `result`."""
+    """What reference.toml says, by opcode; its first lines say what there is."""
     return tomllib.loads(files("tfc.hlo").joinpath("reference.toml").read_text("utf-8"))
+
+
+def entry(opcode: str) -> dict[str, Any]:
+    """What is written about an operation; an elementwise one brings its meaning itself, and needs
+    no example of its own.
+    """
+    op, written = OPS[opcode], reference().get(opcode, {})
+    if op.elementwise:
+        made = {} if "example" in written else _made_example(op)
+        return {"meaning": op.description} | made | written
+    return written
+
+
+def _made_example(op: Op) -> dict[str, str]:
+    """An example of small numbers, if the operation takes any without being told more."""
+    types = [t for t in (F32, S32, U32, PRED, C64) if t.kind in op.domain]
+    if not types or op.needs_shape or any(a.required for a in op.attributes):
+        return {}
+    scale = 0.25 if types[0] in (F32, C64) else 1
+    values = [np.array([1, 2, 3]) * scale * (n + 1) for n in range(op.arity or 1)]
+    operands = [builder.constant(v.astype(types[0].dtype)) for v in values]
+    root = builder.instruction(op.name, operands)
+    lines = [f"  {n} = {o.shape.without_layout()} constant({print_literal(o['literal'])})"
+             for n, o in zip("xyz", operands)]  # fmt: skip
+    call = f"{op.name}({', '.join('xyz'[: len(operands)])})"
+    lines.append(f"  ROOT result = {root.shape.without_layout()} {call}")
+    result = evaluate_computation(Computation.make("example", (), root), ())
+    written = "\n".join(["ENTRY example {", *lines, "}"])
+    return {"example": written, "result": print_literal(Literal(result))}
 
 
 def example(opcode: str) -> Module:
     """The module of an operation's example."""
-    return parse(reference()[opcode]["example"])
+    return parse(entry(opcode)["example"])
 
 
 def expected(opcode: str) -> list[Literal]:
     """What an operation's example gives, an array for each leaf of its result."""
     shapes = leaves(example(opcode).entry.root.shape)
-    lexer = Lexer(reference()[opcode]["result"], f"the result of {opcode}")
+    lexer = Lexer(entry(opcode)["result"], f"the result of {opcode}")
     return [parse_literal(lexer, shape) for shape in shapes]
 
 
@@ -167,7 +155,7 @@ def reference_page() -> str:
 
 
 def _entry(op: Op) -> Iterator[str]:
-    written = reference()[op.name]
+    written = entry(op.name)
     yield f"## {op.name}"
     yield ""
     yield f"`{_signature(op)}`"

@@ -23,9 +23,10 @@ from comparing import same
 from tfc.hlo import Module, evaluate, parse, verify
 from tfc.hlo.attributes.window import Window, print_window
 from tfc.hlo.ir import Computation, Instruction
+from tfc.hlo.op import OPS
 from tfc.passes import simplify as room
 from tfc.passes.rewriting.patterns import Function
-from tfc.passes.simplify.simplify import FUNCTIONS, INEXACT, REORDERED
+from tfc.passes.simplify.simplify import INEXACT, REORDERED, functions_of
 from tfc.passes.simplify.sinking import MOVES
 from tfc.testing import arguments_for
 from tfc.testing.compare import flat, mismatch
@@ -72,7 +73,7 @@ EXAMPLES = [
     *examples_sinking.EXAMPLES,
 ]
 MOVES_BY_NAME = {move.__name__: move for move in MOVES}
-TABLED = {f.__name__: f for several in FUNCTIONS.values() for f in several} | MOVES_BY_NAME
+TABLED = {f.__name__: f for op in OPS.values() for f in functions_of(op)} | MOVES_BY_NAME
 LOOSE = {f.__name__ for f in REORDERED | INEXACT} | {"raise_slice"}  # a part of a sum, by itself
 
 
@@ -105,7 +106,7 @@ def function_named(name: str, module: Module) -> Function:
     entry = module.entry
     if name in MOVES_BY_NAME:
         return lambda x: MOVES_BY_NAME[name](x, lambda operand: len(entry.users[operand]) == 1)
-    return next(f for f in FUNCTIONS[entry.root.opcode] if f.__name__ == name)
+    return next(f for f in functions_of(OPS[entry.root.opcode]) if f.__name__ == name)
 
 
 @pytest.mark.parametrize(("name", "before", "after"), EXAMPLES)

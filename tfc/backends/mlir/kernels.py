@@ -26,10 +26,12 @@ from tfc.backends.mlir.spaces import (
 )
 from tfc.hlo.index_maps import Index, variable
 from tfc.hlo.ir import Attributes, Computation, Instruction
+from tfc.hlo.op import op_named
 from tfc.hlo.ops.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.ops.sum_types import kernel_sum_type
 from tfc.hlo.shape import PRED, U8, Shape, TupleShape, leaves
 from tfc.hlo.structure import structure
+from tfc.hlo.traits import Cost
 from tfc.passes.analysis.aliases import is_alias
 from tfc.passes.analysis.called import kernel_loop
 from tfc.passes.analysis.products import product_in, root_index
@@ -148,7 +150,7 @@ def is_inline_constant(instruction: Instruction) -> bool:
 
 def is_silent(instruction: Instruction) -> bool:
     """True for instructions without code of their own: their values lie in buffers already."""
-    return instruction.opcode in ("parameter", "constant", "after-all") or is_alias(instruction)
+    return op_named(instruction.opcode).cost is Cost.FREE or is_alias(instruction)
 
 
 def buffer_types(kernel: Kernel) -> list[Any]:

@@ -17,20 +17,9 @@ from tfc.frontend.numpy.parts import is_complex, on_parts, parts, require_kind, 
 from tfc.frontend.operations import compare, full_like, operation, select
 from tfc.frontend.promotion import as_tensor, cast, float_type, result_type, widen
 from tfc.frontend.python_numbers import real_number, whole
-from tfc.frontend.tensor import ArrayLike, Tensor, alias, traceable
-from tfc.hlo.op import OPS
+from tfc.frontend.tensor import FUNCTIONS, ArrayLike, Tensor, alias, evaluable, traceable
+from tfc.hlo.op import OPS, Op
 from tfc.hlo.shape import ELEMENT_TYPES
-
-
-def _floating(name: str, opcode: str, doc: str, *names: str):
-    """A function of one float; integers are converted to the float NumPy computes them in."""
-
-    def function(x: ArrayLike, /) -> Tensor:
-        tensor = as_float(x)
-        require_kind(name, tensor, OPS[opcode].domain)
-        return operation(opcode, tensor)
-
-    return named(function, name, doc, *names)
 
 
 def as_float(x: ArrayLike) -> Tensor:
@@ -39,28 +28,42 @@ def as_float(x: ArrayLike) -> Tensor:
     return cast(tensor, float_type(tensor.dtype))
 
 
-# fmt: off
-arccos  = _floating("arccos",  "acos",                  "Inverse cosine.", "acos")
-arccosh = _floating("arccosh", "acosh",                 "Inverse hyperbolic cosine.", "acosh")
-arcsin  = _floating("arcsin",  "asin",                  "Inverse sine.", "asin")
-arcsinh = _floating("arcsinh", "asinh",                 "Inverse hyperbolic sine.", "asinh")
-arctanh = _floating("arctanh", "atanh",                 "Inverse hyperbolic tangent.", "atanh")
-cbrt    = _floating("cbrt",    "cbrt",                  "Cube root.")
-cos     = _floating("cos",     "cosine",                "Cosine.")
-cosh    = _floating("cosh",    "cosh",                  "Hyperbolic cosine.")
-erf     = _floating("erf",     "erf",                   "The error function.")
-exp     = _floating("exp",     "exponential",           "e to the power x.")
-expm1   = _floating("expm1",   "exponential-minus-one", "exp(x) - 1, exact near zero.")
-log     = _floating("log",     "log",                   "Natural logarithm.")
-log1p   = _floating("log1p",   "log-plus-one",          "log(1 + x), exact near zero.")
-rsqrt   = _floating("rsqrt",   "rsqrt",                 "1 / sqrt(x).")
-sigmoid = _floating("sigmoid", "logistic",              "1 / (1 + exp(-x)).", "logistic")
-sin     = _floating("sin",     "sine",                  "Sine.")
-sinh    = _floating("sinh",    "sinh",                  "Hyperbolic sine.")
-sqrt    = _floating("sqrt",    "sqrt",                  "Square root.")
-tan     = _floating("tan",     "tan",                   "Tangent.")
-tanh    = _floating("tanh",    "tanh",                  "Hyperbolic tangent.")
-# fmt: on
+def of_op(op: Op) -> Callable[..., Tensor]:
+    """The function that an elementwise op is declared to be, by its first name; not yet traceable.
+
+    Integers are converted to the float that NumPy computes them in, unless the op takes integers.
+    """
+    convert = as_tensor if op.domain & {"signed", "unsigned"} else as_float
+
+    def unary(x: ArrayLike, /) -> Tensor:
+        tensor = convert(x)
+        require_kind(op.numpy[0], tensor, op.domain)
+        return operation(op.name, tensor)
+
+    def binary(x: ArrayLike, y: ArrayLike, /) -> Tensor:
+        both = meet(convert(x), convert(y))
+        require_kind(op.numpy[0], both[0], op.domain)
+        return operation(op.name, *both)
+
+    function = unary if op.arity == 1 else binary
+    function.__name__ = function.__qualname__ = op.numpy[0]
+    function.__module__, function.__doc__ = "tfc.numpy", op.description
+    return function
+
+
+def generated(name: str) -> Callable[..., Tensor] | None:
+    """The function made from the op that is declared to have this name; None if none is."""
+    op = next((op for op in OPS.values() if name in op.numpy), None)
+    # An op may have been defined after this module was imported.
+    return op and (FUNCTIONS.get(name) or evaluable(of_op(op)))
+
+
+for _op in OPS.values():
+    if _op.numpy:
+        traceable(of_op(_op), *_op.numpy[1:])
+cos, exp, log, log1p, sigmoid, sqrt = (
+    FUNCTIONS[name] for name in ("cos", "exp", "log", "log1p", "sigmoid", "sqrt")
+)
 
 
 def _real_floats(name: str, x: ArrayLike, y: ArrayLike) -> list[Tensor]:

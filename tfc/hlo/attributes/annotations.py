@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from tfc.hlo.ir import Attributes, Instruction, Metadata
 from tfc.hlo.lexer import Lexer, quote, unquote
+from tfc.hlo.op import Op
 from tfc.hlo.shape import AnyShape, leaves
 
 
@@ -87,14 +88,6 @@ COMPUTATION_ATTRIBUTES: dict[str, Annotation] = {
 STACK_FRAME_TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 
 
-# The functions of which XLA lets a program ask for an accuracy.
-APPROXIMATE = frozenset({
-    "acos", "acosh", "asin", "asinh", "atanh", "cbrt", "cosine", "cosh", "erf", "exponential",
-    "exponential-minus-one", "log", "log-plus-one", "logistic", "rsqrt", "sine", "sinh", "sqrt",
-    "tan", "tanh",
-})  # fmt: skip
-
-
 @dataclass
 class Notes:
     """What an instruction carries beside its op's attributes."""
@@ -137,17 +130,18 @@ def carry(lexer: Lexer, name: str, table: dict[str, Annotation], found: dict[str
 
 
 def check_place(
-    lexer: Lexer, name: str, text: str, opcode: str, shape: AnyShape | None, start: int
+    lexer: Lexer, name: str, text: str, op: Op, shape: AnyShape | None, start: int
 ) -> None:
     """Refuse an annotation on an instruction of which it can say nothing.
 
     Raises:
         ParseError: it is there.
     """
-    if name == "result_accuracy" and opcode not in APPROXIMATE:
-        lexer.error(f"{opcode} has no {name}, which is for functions such as tanh", start)
+    # XLA lets a program ask for an accuracy of functions of one number.
+    if name == "result_accuracy" and not (op.transcendental and op.arity == 1):
+        lexer.error(f"{op.name} has no {name}, which is for functions such as tanh", start)
     if name == "parameter_replication":
-        arrays = len(list(leaves(shape))) if shape and opcode == "parameter" else 0
+        arrays = len(list(leaves(shape))) if shape and op.name == "parameter" else 0
         if text.count("e") != arrays:  # there is one in true and in false
             lexer.error(f"{name} is for parameters, with true or false for each array in it, "
                         f"got {text} for {arrays}", start)  # fmt: skip

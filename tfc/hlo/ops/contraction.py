@@ -25,6 +25,7 @@ from tfc.hlo.op import (
 from tfc.hlo.ops.movement import require_dimensions
 from tfc.hlo.ops.sum_types import as_exact, sum_type
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
+from tfc.hlo.traits import Accuracy, Category, Cost
 
 DOT_DIMENSIONS = (
     "lhs_batch_dims",
@@ -173,7 +174,9 @@ register(Op("dot", 2, _infer_dot, _evaluate_dot, (
     # XLA prints contracting dimensions even if there are none, and batch dimensions if there are.
     *(Attribute(name, "ints", required="batch" not in name, default=()) for name in DOT_DIMENSIONS),
     Attribute("operand_precision", "precisions", required=False),
-    Attribute("algorithm", "name", required=False))))
+    Attribute("algorithm", "name", required=False)),
+            category=Category.PRODUCT, cost=Cost.OWN, accuracy=Accuracy.SUMMED, any_order=True))
 register(Op("reduce", None, _infer_reduce, _evaluate_reduce,
-            (Attribute("dimensions", "ints"), Attribute("to_apply", "computation"))))
+            (Attribute("dimensions", "ints"), Attribute("to_apply", "computation")),
+            category=Category.REDUCTION, cost=Cost.OWN, accuracy=Accuracy.SUMMED, any_order=True))
 # fmt: on

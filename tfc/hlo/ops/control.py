@@ -19,6 +19,7 @@ from tfc.hlo.op import (
     require_stated,
 )
 from tfc.hlo.shape import PRED, S32, AnyShape, TokenShape, TupleShape
+from tfc.hlo.traits import Accuracy, Category, Cost
 
 
 def _infer_parameter(_: Sequence[AnyShape], __: Attributes, stated: AnyShape | None) -> AnyShape:
@@ -190,23 +191,31 @@ def _evaluate_conditional(x: Instruction, values: Sequence[Value], call: Call) -
 
 # fmt: off
 register(Op("parameter", 0, _infer_parameter, _evaluate_parameter,
-            (Attribute("number", "operand"),), needs_shape=True))
+            (Attribute("number", "operand"),), needs_shape=True,
+            category=Category.PARAMETER, cost=Cost.FREE, accuracy=Accuracy.BITS))
 register(Op("constant", 0, _infer_constant, _evaluate_constant,
-            (Attribute("literal", "operand"),), needs_shape=True))
-register(Op("tuple", None, _infer_tuple, _evaluate_tuple))
+            (Attribute("literal", "operand"),), needs_shape=True,
+            category=Category.CONSTANT, cost=Cost.FREE, accuracy=Accuracy.BITS, any_order=True))
+register(Op("tuple", None, _infer_tuple, _evaluate_tuple,
+            category=Category.CONTROL, cost=Cost.FREE, accuracy=Accuracy.BITS))
 register(Op("get-tuple-element", 1, _infer_element, _evaluate_element,
-            (Attribute("index", "int"),)))
+            (Attribute("index", "int"),),
+            category=Category.CONTROL, cost=Cost.FREE, accuracy=Accuracy.BITS))
 register(Op("call", None, _infer_call("to_apply", "call"), _evaluate_call("to_apply"),
             (Attribute("to_apply", "computation"),
-             Attribute("is_composite", "bool", required=False))))
+             Attribute("is_composite", "bool", required=False)),
+            category=Category.CONTROL, cost=Cost.OWN, accuracy=Accuracy.BITS))
 register(Op("fusion", None, _infer_call("calls", "fusion"), _evaluate_call("calls"),
             (Attribute("kind", "name", choices=("kLoop", "kInput", "kOutput", "kCustom")),
              Attribute("output_to_operand_aliasing", "raw", required=False),
-             Attribute("calls", "computation")), needs_shape=True))
+             Attribute("calls", "computation")), needs_shape=True,
+            category=Category.CONTROL, cost=Cost.OWN, accuracy=Accuracy.BITS))
 register(Op("while", 1, _infer_while, _evaluate_while,
-            (Attribute("condition", "computation"), Attribute("body", "computation"))))
+            (Attribute("condition", "computation"), Attribute("body", "computation")),
+            category=Category.CONTROL, cost=Cost.OWN, accuracy=Accuracy.BITS))
 register(Op("conditional", None, _infer_conditional, _evaluate_conditional,
             (Attribute("true_computation", "computation", required=False),
              Attribute("false_computation", "computation", required=False),
-             Attribute("branch_computations", "computations", required=False))))
+             Attribute("branch_computations", "computations", required=False)),
+            category=Category.CONTROL, cost=Cost.OWN, accuracy=Accuracy.BITS))
 # fmt: on

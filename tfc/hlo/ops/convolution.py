@@ -17,6 +17,7 @@ from tfc.hlo.op import Attribute, Call, Op, Value, register, require, require_ar
 from tfc.hlo.ops.contraction import matrix_product
 from tfc.hlo.ops.sum_types import as_exact, sum_type
 from tfc.hlo.shape import AnyShape, Shape
+from tfc.hlo.traits import Accuracy, Category, Cost
 
 KINDS = ("fprop", "dgrad", "wgrad")
 
@@ -158,5 +159,6 @@ register(Op("convolution", 2, _infer_convolution, _evaluate_convolution, (
     Attribute("batch_group_count", "int", required=False, default=1),
     Attribute("convolution_kind", "name", required=False),
     Attribute("operand_precision", "precisions", required=False),
-    Attribute("algorithm", "name", required=False))))
+    Attribute("algorithm", "name", required=False)),
+            category=Category.PRODUCT, cost=Cost.OWN, accuracy=Accuracy.SUMMED, any_order=True))
 # fmt: on

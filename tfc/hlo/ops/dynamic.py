@@ -14,10 +14,9 @@ from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import (
     Attribute,
     Call,
-    Op,
     Value,
     describe,
-    register,
+    movement,
     require,
     require_array,
 )
@@ -125,8 +124,8 @@ def _index_update(x: Instruction, index: Indices) -> list[Piece]:
 
 
 # fmt: off
-register(Op("dynamic-slice", None, _infer_slice, _evaluate_slice,
-            (Attribute("dynamic_slice_sizes", "ints"),), index_map=_index_slice))
-register(Op("dynamic-update-slice", None, _infer_update, _evaluate_update,
-            index_map=_index_update))
+movement("dynamic-slice", None, _infer_slice, _evaluate_slice, _index_slice,
+         (Attribute("dynamic_slice_sizes", "ints"),), moved=1, aligned=1)
+movement("dynamic-update-slice", None, _infer_update, _evaluate_update, _index_update,
+         moved=2, aligned=2)
 # fmt: on

@@ -14,6 +14,7 @@ import numpy as np
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import Attribute, Call, Op, Value, register, require, require_array
 from tfc.hlo.shape import C64, C128, F32, F64, AnyShape, ElementType, Shape, complex_of
+from tfc.hlo.traits import Accuracy, Category, Cost
 
 FFT_TYPES = ("FFT", "IFFT", "RFFT", "IRFFT")
 
@@ -81,5 +82,8 @@ register(
         _evaluate_fft,
         (Attribute("fft_type", "name"), Attribute("fft_length", "ints")),
         domain=frozenset({"float", "complex"}),
+        category=Category.OTHER,
+        cost=Cost.OWN,
+        accuracy=Accuracy.SUMMED,
     )
 )

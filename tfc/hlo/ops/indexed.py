@@ -18,6 +18,7 @@ from tfc.hlo.op import (
     Op,
     Value,
     describe,
+    movement,
     register,
     require,
     require_array,
@@ -25,6 +26,7 @@ from tfc.hlo.op import (
 )
 from tfc.hlo.ops.movement import require_dimensions
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
+from tfc.hlo.traits import Accuracy, Category, Cost
 
 Array = np.ndarray
 
@@ -299,11 +301,12 @@ def _attributes(names: Sequence[str]) -> tuple[Attribute, ...]:
 
 _SORTED = Attribute("indices_are_sorted", "bool", required=False, default=False)
 # fmt: off
-register(Op("gather", 2, _infer_gather, _evaluate_gather,
-            (*_attributes(GATHER), Attribute("slice_sizes", "ints"), _SORTED),
-            index_map=_index_gather))
+movement("gather", 2, _infer_gather, _evaluate_gather, _index_gather,
+         (*_attributes(GATHER), Attribute("slice_sizes", "ints"), _SORTED), moved=1)
 register(Op("scatter", None, _infer_scatter, _evaluate_scatter,
             (*_attributes(SCATTER), _SORTED,
              Attribute("unique_indices", "bool", required=False, default=False),
-             Attribute("to_apply", "computation"))))
+             Attribute("to_apply", "computation")),
+            category=Category.REDUCTION, cost=Cost.OWN, accuracy=Accuracy.APPROXIMATE,
+            aligned=1, any_order=True))
 # fmt: on

@@ -29,6 +29,7 @@ from tfc.hlo.op import (
 from tfc.hlo.ops.contraction import one_or_tuple
 from tfc.hlo.ops.movement import require_dimensions
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
+from tfc.hlo.traits import Accuracy, Category, Cost
 
 Array = np.ndarray
 
@@ -143,11 +144,13 @@ def _evaluate_scan(x: Instruction, values: Sequence[Value], call: Call) -> Value
 # fmt: off
 register(Op("map", None, _infer_map, _evaluate_map,
             (Attribute("dimensions", "ints", default=_all_dimensions),
-             Attribute("to_apply", "computation"))))
+             Attribute("to_apply", "computation")),
+            category=Category.OTHER, cost=Cost.OWN, accuracy=Accuracy.APPROXIMATE))
 register(Op("scan", None, _infer_scan, _evaluate_scan,
             (Attribute("dimensions", "ints"), Attribute("num_carries", "int"),
              Attribute("is_reverse", "bool", required=False, default=False),
              # XLA prints it always; what it allows to reorder runs in order here.
              Attribute("is_associative", "bool", default=False),
-             Attribute("to_apply", "computation"))))
+             Attribute("to_apply", "computation")),
+            category=Category.REDUCTION, cost=Cost.OWN, accuracy=Accuracy.APPROXIMATE))
 # fmt: on

@@ -17,12 +17,14 @@ from tfc.hlo.op import (
     Op,
     Value,
     describe,
+    movement,
     register,
     require,
     require_array,
     require_stated,
 )
 from tfc.hlo.shape import AnyShape, Shape
+from tfc.hlo.traits import EVERY, Accuracy, Category, Cost
 
 Array = np.ndarray
 Indices = Sequence[Index]
@@ -294,21 +296,21 @@ def _evaluate_iota(x: Instruction, _: Sequence[Value], __: Call) -> Array:
 
 PADDING = Attribute("padding", "padding")
 # fmt: off
-register(Op("broadcast", 1, _infer_broadcast, _evaluate_broadcast,
-            (Attribute("dimensions", "ints", default=()),),
-            index_map=_index_broadcast, needs_shape=True))
-register(Op("reshape", 1, _infer_reshape, _evaluate_reshape, (), index_map=_index_reshape,
-            needs_shape=True))
-register(Op("transpose", 1, _infer_transpose, _evaluate_transpose, (DIMENSIONS,),
-            index_map=_index_transpose))
-register(Op("reverse", 1, _infer_reverse, _evaluate_reverse, (DIMENSIONS,),
-            index_map=_index_reverse))
-register(Op("slice", 1, _infer_slice, _evaluate_slice, (Attribute("slice", "slice"),),
-            index_map=_index_slice))
-register(Op("concatenate", None, _infer_concatenate, _evaluate_concatenate, (DIMENSIONS,),
-            index_map=_index_concatenate))
-register(Op("pad", 2, _infer_pad, _evaluate_pad, (PADDING,), index_map=_index_pad))
-register(Op("copy", 1, _infer_copy, _evaluate_copy, index_map=_index_copy))
+movement("broadcast", 1, _infer_broadcast, _evaluate_broadcast, _index_broadcast,
+         (Attribute("dimensions", "ints", default=()),), needs_shape=True, moved=1)
+movement("reshape", 1, _infer_reshape, _evaluate_reshape, _index_reshape, needs_shape=True, moved=1)
+movement("transpose", 1, _infer_transpose, _evaluate_transpose, _index_transpose, (DIMENSIONS,),
+         moved=1)
+movement("reverse", 1, _infer_reverse, _evaluate_reverse, _index_reverse, (DIMENSIONS,),
+         moved=1, aligned=1)
+movement("slice", 1, _infer_slice, _evaluate_slice, _index_slice, (Attribute("slice", "slice"),),
+         moved=1, aligned=1)
+movement("concatenate", None, _infer_concatenate, _evaluate_concatenate, _index_concatenate,
+         (DIMENSIONS,), moved=EVERY, aligned=EVERY)
+movement("pad", 2, _infer_pad, _evaluate_pad, _index_pad, (PADDING,), moved=2, aligned=1)
+movement("copy", 1, _infer_copy, _evaluate_copy, _index_copy, category=Category.COPY,
+         moved=1, aligned=1)
 register(Op("iota", 0, _infer_iota, _evaluate_iota, (Attribute("iota_dimension", "int"),),
-            needs_shape=True))
+            needs_shape=True, category=Category.MOVEMENT, cost=Cost.MOVE, accuracy=Accuracy.BITS,
+            any_order=True))
 # fmt: on

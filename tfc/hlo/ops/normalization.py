@@ -11,8 +11,9 @@ import numpy as np
 
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import Attribute, Call, Op, Value, describe, register, require, require_array
-from tfc.hlo.ops.elementwise.arithmetic import FLOAT, require_kind
+from tfc.hlo.ops.elementwise.families import FLOAT, require_kind
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
+from tfc.hlo.traits import Accuracy, Category, Cost
 
 Array = np.ndarray
 
@@ -124,9 +125,12 @@ def _evaluate_grad(x: Instruction, values: Sequence[Value], _: Call) -> Value:
 _ATTRIBUTES = (Attribute("epsilon", "float"), Attribute("feature_index", "int"))
 # fmt: off
 register(Op("batch-norm-training",  3, _infer_training,  _evaluate_training,  _ATTRIBUTES,
-            domain=FLOAT))
+            domain=FLOAT,
+            category=Category.OTHER, cost=Cost.OWN, accuracy=Accuracy.APPROXIMATE))
 register(Op("batch-norm-inference", 5, _infer_inference, _evaluate_inference, _ATTRIBUTES,
-            domain=FLOAT))
+            domain=FLOAT,
+            category=Category.OTHER, cost=Cost.OWN, accuracy=Accuracy.APPROXIMATE))
 register(Op("batch-norm-grad",      5, _infer_grad,      _evaluate_grad,      _ATTRIBUTES,
-            domain=FLOAT))
+            domain=FLOAT,
+            category=Category.OTHER, cost=Cost.OWN, accuracy=Accuracy.APPROXIMATE))
 # fmt: on

@@ -26,9 +26,10 @@ from tfc.hlo.op import (
     require_array,
 )
 from tfc.hlo.ops.contraction import DOT_DIMENSIONS, dot_dimensions, free_dimensions
-from tfc.hlo.ops.elementwise.arithmetic import INT, require_kind
+from tfc.hlo.ops.elementwise.families import INT, require_kind
 from tfc.hlo.ops.movement import require_dimensions
 from tfc.hlo.shape import AnyShape, Shape
+from tfc.hlo.traits import Accuracy, Category, Cost
 
 
 def ragged_role(a: Attributes, rank: int) -> tuple[str, tuple[int, ...]]:
@@ -131,5 +132,8 @@ register(
             Attribute("rhs_group_dims", "ints", required=False, default=()),
             *OPS["dot"].attributes[4:],
         ),
+        category=Category.PRODUCT,
+        cost=Cost.OWN,
+        accuracy=Accuracy.SUMMED,
     )
 )

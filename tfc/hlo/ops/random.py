@@ -23,9 +23,10 @@ from tfc.hlo.op import (
     require_array,
     require_stated,
 )
-from tfc.hlo.ops.elementwise.arithmetic import FLOAT, INT, apply, require_kind
 from tfc.hlo.ops.elementwise.conversions import convert_array
+from tfc.hlo.ops.elementwise.families import FLOAT, INT, apply, require_kind
 from tfc.hlo.shape import U64, AnyShape, Shape, TupleShape
+from tfc.hlo.traits import Accuracy, Category, Cost
 
 Array = np.ndarray
 # The default is Philox, as on XLA's CPU backend.
@@ -220,9 +221,12 @@ def _evaluate_rng(x: Instruction, values: Sequence[Value], _: Call) -> Array:
 
 # fmt: off
 register(Op("rng-bit-generator", 1, _infer_bits, _evaluate_bits,
-            (Attribute("algorithm", "name"),), needs_shape=True))
+            (Attribute("algorithm", "name"),), needs_shape=True,
+            category=Category.OTHER, cost=Cost.OWN, accuracy=Accuracy.BITS))
 register(Op("rng-get-and-update-state", 0, _infer_state, _evaluate_state,
-            (Attribute("delta", "int"),), needs_shape=True, side_effect=always))
+            (Attribute("delta", "int"),), needs_shape=True, side_effect=always,
+            category=Category.OTHER, cost=Cost.OWN, accuracy=Accuracy.BITS))
 register(Op("rng", 2, _infer_rng, _evaluate_rng,
-            (Attribute("distribution", "name"),), needs_shape=True, side_effect=always))
+            (Attribute("distribution", "name"),), needs_shape=True, side_effect=always,
+            category=Category.OTHER, cost=Cost.OWN, accuracy=Accuracy.APPROXIMATE))
 # fmt: on

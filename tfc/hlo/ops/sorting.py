@@ -14,8 +14,9 @@ import numpy as np
 
 from tfc.hlo.ir import Attributes, Computation, Instruction
 from tfc.hlo.op import Attribute, Call, Op, Value, describe, register, require, require_array
-from tfc.hlo.ops.elementwise.arithmetic import ORDERED, require_kind
+from tfc.hlo.ops.elementwise.families import ORDERED, require_kind
 from tfc.hlo.shape import PRED, S32, AnyShape, Shape, TupleShape
+from tfc.hlo.traits import Accuracy, Category, Cost
 
 Array = np.ndarray
 
@@ -119,8 +120,11 @@ def _evaluate_topk(x: Instruction, values: Sequence[Value], _: Call) -> Value:
 # fmt: off
 _STABLE = Attribute("is_stable", "bool", required=False, default=False)
 register(Op("sort", None, _infer_sort, _evaluate_sort,
-            (Attribute("dimensions", "ints"), _STABLE, Attribute("to_apply", "computation"))))
+            (Attribute("dimensions", "ints"), _STABLE, Attribute("to_apply", "computation")),
+            category=Category.REDUCTION, cost=Cost.OWN, accuracy=Accuracy.BITS,
+            aligned=1, any_order=True))
 register(Op("topk", 1, _infer_topk, _evaluate_topk,
             (Attribute("k", "int"), Attribute("largest", "bool", default=True),
-             _STABLE), domain=ORDERED))
+             _STABLE), domain=ORDERED,
+            category=Category.REDUCTION, cost=Cost.OWN, accuracy=Accuracy.BITS))
 # fmt: on

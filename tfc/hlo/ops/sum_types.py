@@ -12,7 +12,7 @@ import numpy as np
 
 from tfc.hlo.ir import Attributes
 from tfc.hlo.op import describe, require
-from tfc.hlo.ops.elementwise.arithmetic import ANY, require_kind
+from tfc.hlo.ops.elementwise.families import ANY, require_kind
 from tfc.hlo.shape import C64, C128, F32, F64, PRED, S32, U32, AnyShape, ElementType, Shape
 
 # How XLA may split the products of a dot. Code here multiplies in f32 or f64 and sums in no less,

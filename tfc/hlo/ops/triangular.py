@@ -11,8 +11,9 @@ import numpy as np
 
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import Attribute, Call, Op, Value, describe, register, require, require_array
-from tfc.hlo.ops.elementwise.arithmetic import COMPLEX, FLOAT, require_kind
+from tfc.hlo.ops.elementwise.families import COMPLEX, FLOAT, require_kind
 from tfc.hlo.shape import AnyShape, Shape
+from tfc.hlo.traits import Accuracy, Category, Cost
 
 Array = np.ndarray
 SOLVE_FLAGS = ("left_side", "lower", "unit_diagonal")
@@ -115,8 +116,10 @@ def _flags(*names: str) -> tuple[Attribute, ...]:
 
 # fmt: off
 register(Op("cholesky", 1, _infer_cholesky, _evaluate_cholesky, _flags("lower"),
-            domain=FLOAT | COMPLEX))
+            domain=FLOAT | COMPLEX,
+            category=Category.PRODUCT, cost=Cost.OWN, accuracy=Accuracy.APPROXIMATE))
 register(Op("triangular-solve", 2, _infer_solve, _evaluate_solve,
             (*_flags(*SOLVE_FLAGS), Attribute("transpose_a", "name")),
-            domain=FLOAT | COMPLEX))
+            domain=FLOAT | COMPLEX,
+            category=Category.PRODUCT, cost=Cost.OWN, accuracy=Accuracy.APPROXIMATE))
 # fmt: on

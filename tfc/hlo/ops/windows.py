@@ -26,6 +26,7 @@ from tfc.hlo.op import (
 )
 from tfc.hlo.ops.contraction import one_or_tuple, reduced_operands
 from tfc.hlo.shape import PRED, AnyShape, Shape
+from tfc.hlo.traits import Accuracy, Category, Cost
 
 Array = np.ndarray
 Places = tuple[Any, ...]  # an open mesh of indices, as of np.ix_
@@ -144,7 +145,11 @@ def _evaluate_select_and_scatter(x: Instruction, values: Sequence[Value], call: 
 _WINDOW = Attribute("window", "window", required=False, default=Window())
 # fmt: off
 register(Op("reduce-window", None, _infer_reduce_window, _evaluate_reduce_window,
-            (_WINDOW, Attribute("to_apply", "computation"))))
+            (_WINDOW, Attribute("to_apply", "computation")),
+            category=Category.REDUCTION, cost=Cost.OWN, accuracy=Accuracy.SUMMED,
+            aligned=1, any_order=True))
 register(Op("select-and-scatter", 3, _infer_select_and_scatter, _evaluate_select_and_scatter,
-            (_WINDOW, Attribute("select", "computation"), Attribute("scatter", "computation"))))
+            (_WINDOW, Attribute("select", "computation"), Attribute("scatter", "computation")),
+            category=Category.REDUCTION, cost=Cost.OWN, accuracy=Accuracy.APPROXIMATE,
+            aligned=2, any_order=True))
 # fmt: on

@@ -288,7 +288,7 @@ class BodyParser:
                 notes.predecessors = parse_list(lexer, "{", "}", self.predecessor)
             elif name in ANNOTATIONS:
                 carry(lexer, name, ANNOTATIONS, notes.texts)
-                check_place(lexer, name, notes.texts.get(name, ""), op.name, shape, start)
+                check_place(lexer, name, notes.texts.get(name, ""), op, shape, start)
             else:
                 self.refuse_attribute(op, name, start)
         return notes

@@ -19,16 +19,11 @@ from tfc.hlo.ops.convolution import product_count
 from tfc.hlo.ops.windows import window_of
 from tfc.hlo.shape import Shape, leaves
 from tfc.hlo.text.printer import instruction_names
+from tfc.hlo.traits import Cost
 from tfc.passes.analysis.aliases import is_alias
 from tfc.passes.analysis.trip_counts import trip_count
 
-TRANSCENDENTAL = frozenset({
-    "acos", "acosh", "asin", "asinh", "atan2", "atanh", "cbrt", "cosh", "cosine", "erf",
-    "exponential", "exponential-minus-one", "log", "log-plus-one", "logistic", "power", "rsqrt",
-    "sine", "sinh", "sqrt", "tan", "tanh",
-})  # fmt: skip
 _CALLERS = frozenset({"while", "conditional", "call"})
-_FREE = frozenset({"parameter", "constant", "after-all", *_CALLERS})
 _PICKERS = frozenset({"slice", "dynamic-slice", "gather"})
 _UPDATERS = {"dynamic-update-slice": 1, "scatter": 2}  # which operand has the new elements
 
@@ -92,7 +87,7 @@ def cost_analysis(module: Module, in_place: Container[Instruction] = ()) -> Cost
         for computation, prefix, runs in _runs(module)
         for names in [instruction_names(computation)]
         for instruction in computation.instructions
-        if instruction.opcode not in _FREE and not is_alias(instruction)
+        if _has_kernel(instruction)
     )
     return CostAnalysis(
         sum(k.runs * k.flops for k in kernels),
@@ -100,6 +95,11 @@ def cost_analysis(module: Module, in_place: Container[Instruction] = ()) -> Cost
         sum(k.runs * k.bytes_accessed for k in kernels),
         kernels,
     )
+
+
+def _has_kernel(instruction: Instruction) -> bool:
+    free = op_named(instruction.opcode).cost is Cost.FREE
+    return not free and instruction.opcode not in _CALLERS and not is_alias(instruction)
 
 
 def kernel_cost(instruction: Instruction, in_place: bool = False) -> KernelCost:
@@ -190,12 +190,10 @@ def _arithmetic(instruction: Instruction) -> _Work:
         case "scan":
             length = instruction.operands[0].array_shape.dims[instruction["dimensions"][0]]
             return _repeated(instruction["to_apply"], length)
-        case opcode if opcode in TRANSCENDENTAL:
-            return _Work(transcendentals=size)
-        case opcode if op_named(opcode).elementwise:
-            return _Work(flops=size)
-        case _:
-            return _Work()
+    op = op_named(instruction.opcode)
+    if op.transcendental:
+        return _Work(transcendentals=size)
+    return _Work(flops=size) if op.elementwise else _Work()
 
 
 def _window_work(instruction: Instruction) -> int:

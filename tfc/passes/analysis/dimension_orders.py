@@ -18,12 +18,6 @@ from tfc.hlo.shape import Layout, Shape, canonical_order
 
 Order = tuple[int, ...]
 
-# Operands that lie as the result does: the first so many. All operands of elementwise ops do.
-_ALIKE = {
-    "copy": 1, "dynamic-slice": 1, "dynamic-update-slice": 2, "pad": 1, "reduce-window": 1,
-    "reverse": 1, "scatter": 1, "select-and-scatter": 2, "slice": 1, "sort": 1,
-}  # fmt: skip
-
 
 @lru_cache(maxsize=64)
 def row_major(rank: int) -> Order:
@@ -48,9 +42,8 @@ def is_alike(x: Instruction, number: int) -> bool:
         return False
     if len(operand.dims) != len(shape.dims) or not operand.dims:
         return False
-    if op_named(x.opcode).elementwise:
-        return operand.dims == shape.dims
-    return x.opcode == "concatenate" or number < _ALIKE.get(x.opcode, 0)
+    op = op_named(x.opcode)
+    return operand.dims == shape.dims if op.elementwise else number < op.aligned
 
 
 def forward(x: Instruction, number: int, order: Order) -> Order | None:

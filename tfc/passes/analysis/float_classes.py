@@ -4,10 +4,10 @@
 
 A set of classes is the sum of its bits. What an operation makes of classes is found by computing
 it, as the reference semantics does, on samples: NaN, infinities and zeros, and of all other numbers
-of a sign the least, one, and the greatest. This is done for operations whose results these show:
-they are monotonous in each operand while its sign is the same, and zero, finite or infinite for
-some samples if they are for any numbers of the classes. Integers and preds that they make lie
-between those that they make of the samples.
+of a sign the least, one, and the greatest. This is done for operations whose results these show
+(`Op.monotone`): they are monotonous in each operand while its sign is the same, and zero, finite or
+infinite for some samples if they are for any numbers of the classes. Integers and preds that they
+make lie between those that they make of the samples.
 """
 
 from collections.abc import Sequence
@@ -25,11 +25,6 @@ Classes = int
 NAN, MINUS_INFINITY, NEGATIVE, MINUS_ZERO, ZERO, POSITIVE, INFINITY = (1 << k for k in range(7))
 ALL: Classes = 127
 SIGNED: Classes = MINUS_INFINITY | NEGATIVE | MINUS_ZERO  # not NaN, whose sign means nothing
-SAMPLED = frozenset({
-    "abs", "add", "ceil", "clamp", "compare", "convert", "cosh", "divide", "exponential", "floor",
-    "is-finite", "logistic", "maximum", "minimum", "multiply", "negate", "round-nearest-afz",
-    "round-nearest-even", "rsqrt", "sign", "sqrt", "subtract",
-})  # fmt: skip
 
 
 def classes_of(array: np.ndarray) -> Classes:

@@ -8,36 +8,16 @@ from dataclasses import dataclass
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape
+from tfc.hlo.traits import Cost
 from tfc.passes.analysis.aliases import before_bitcasts, is_bitcast
 from tfc.passes.rewriting.decisions import Refused
 
-# Elementwise ops of a few machine instructions, and those of one slow instruction; the others
-# (transcendental functions, remainders) are many.
-# fmt: off
-CHEAP = frozenset({
-    "abs", "add", "and", "bitcast-convert", "ceil", "clamp", "compare", "convert",
-    "count-leading-zeros", "floor", "is-finite", "maximum", "minimum", "multiply", "negate", "not",
-    "or", "popcnt", "round-nearest-afz", "round-nearest-even", "select", "shift-left",
-    "shift-right-arithmetic", "shift-right-logical", "sign", "subtract", "xor",
-})
-MODERATE = frozenset({"divide", "mulhi", "rsqrt", "sqrt"})
-# fmt: on
-# Functions of real numbers that are a hundred machine instructions and more.
-_LONG = frozenset(
-    {
-        "acos",
-        "acosh",
-        "asin",
-        "asinh",
-        "atan2",
-        "atanh",
-        "cbrt",
-        "cosine",
-        "power",
-        "tan",
-        "sine",
-    }
-)  # fmt: skip
+# Of an element, by the cost that its op states: the bytes that memory moves meanwhile, and its code
+# in units of some seven machine instructions. Measured on one core, with f32 elements in vectors
+# and arrays beyond the caches.
+_PRICES = {Cost.CHEAP: 1, Cost.MODERATE: 2, Cost.EXPENSIVE: 16, Cost.LONG: 16}
+_SIZES = {Cost.CHEAP: 1, Cost.MODERATE: 1, Cost.EXPENSIVE: 6, Cost.LONG: 16}
+_COMPLEX_SIZES = {Cost.CHEAP: 1, Cost.MODERATE: 24, Cost.EXPENSIVE: 80, Cost.LONG: 80}
 # What goes through elements of its operands in loops of its own.
 REDUCTIONS = frozenset({"reduce", "reduce-window", "scan"})
 
@@ -104,13 +84,8 @@ def _is_stored(instruction: Instruction) -> bool:
 
 
 def price(instruction: Instruction) -> int:
-    """What computing an element takes, as the bytes that memory moves in that time.
-
-    Measured on one core: f32 elements in vectors, against arrays beyond the caches.
-    """
-    if not is_elementwise(instruction):
-        return 0
-    return 1 if instruction.opcode in CHEAP else 2 if instruction.opcode in MODERATE else 16
+    """What computing an element takes, as the bytes that memory moves in that time."""
+    return _PRICES[op_named(instruction.opcode).cost] if is_elementwise(instruction) else 0
 
 
 def code_size(instruction: Instruction) -> int:
@@ -118,11 +93,10 @@ def code_size(instruction: Instruction) -> int:
 
     Kernels are limited by it: the time that LLVM takes for one grows faster than its code does.
     """
-    if instruction.opcode in CHEAP or not is_elementwise(instruction):
+    if not is_elementwise(instruction):
         return len(instruction.operands) if instruction.opcode == "concatenate" else 1
-    if instruction.array_shape.element_type.is_complex:
-        return 24 if instruction.opcode in MODERATE else 80
-    return 1 if instruction.opcode in MODERATE else 16 if instruction.opcode in _LONG else 6
+    is_complex = instruction.array_shape.element_type.is_complex
+    return (_COMPLEX_SIZES if is_complex else _SIZES)[op_named(instruction.opcode).cost]
 
 
 def is_cheap(instruction: Instruction) -> bool:

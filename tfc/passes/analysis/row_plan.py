@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tfc.hlo.ir import Instruction
+from tfc.hlo.op import op_named
 from tfc.hlo.shape import BF16, Shape
-from tfc.passes.analysis.fusible import CHEAP, is_elementwise
+from tfc.passes.analysis.fusible import is_cheap, is_elementwise
 from tfc.passes.analysis.row_region import RowRegion, row_region, wants
 
-_VECTORISED = frozenset({"add", "and", "maximum", "minimum", "multiply", "or", "xor"})
 _MOST_RECOMPUTED = 6  # about what a store and a load take, in cheap operations
 _EXPENSIVE = 20
 _AFTER = 1 << 30  # all loops: when what belongs to a row as a whole is stored
@@ -81,7 +81,7 @@ def row_plan(root: Instruction) -> RowPlan | None:
 def vectorises(reduce: Instruction) -> bool:
     """True if several elements are combined at a time."""
     root = reduce["to_apply"].root
-    if root.opcode not in _VECTORISED or set(root.operands) != set(reduce["to_apply"].parameters):
+    if not op_named(root.opcode).folds or set(root.operands) != set(reduce["to_apply"].parameters):
         return False
     wide = not root.array_shape.element_type.is_float or root.array_shape.element_type.bits > 16
     return wide or root.opcode in ("maximum", "minimum")
@@ -189,7 +189,7 @@ def own_work(instruction: Instruction) -> int:
     types = {o.array_shape.element_type for o in (instruction, *instruction.operands)}
     # Narrow floats are converted to f32 and back, all but bf16 in many steps.
     narrow = [3 if t is BF16 else 8 for t in types if t.is_float and t.bits <= 16]
-    return (1 if instruction.opcode in CHEAP else _EXPENSIVE) * max(narrow, default=1)
+    return (1 if is_cheap(instruction) else _EXPENSIVE) * max(narrow, default=1)
 
 
 def _places(

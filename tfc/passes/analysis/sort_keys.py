@@ -15,9 +15,8 @@ from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import S32, ElementType, Shape
+from tfc.hlo.traits import Accuracy
 
-# Results of floats that are the same bits wherever they are computed, those of NaN included.
-_EXACT = frozenset({"abs", "constant", "imag", "negate", "parameter", "real", "select"})
 _MOST_BITS = 64
 
 
@@ -110,10 +109,12 @@ def _is_mirrored(left: Instruction, right: Instruction, sides: _Sides) -> bool:
 
 
 def _is_exact(x: Instruction) -> bool:
-    if x.opcode in _EXACT:
+    """True for what is the same bits wherever it is computed, those of NaN included."""
+    if x.opcode in ("constant", "parameter"):
         return True
-    whole = ("pred", "signed", "unsigned")
-    return op_named(x.opcode).elementwise and x.array_shape.element_type.kind in whole
+    op, kind = op_named(x.opcode), x.array_shape.element_type.kind
+    whole = kind in ("pred", "signed", "unsigned")
+    return op.elementwise and (whole or op.accuracy is Accuracy.BITS)
 
 
 def _is_equality(x: Instruction, compared: Instruction) -> bool:

@@ -22,15 +22,11 @@ from tfc.hlo.op import op_named
 from tfc.hlo.ops.elementwise.selection import MIRRORED
 from tfc.hlo.shape import F32, F64, ElementType, Shape
 from tfc.hlo.structure import structure
+from tfc.hlo.traits import Accuracy, Cost
 from tfc.passes.rewriting.loop_config import stated_trip_count
 from tfc.passes.rewriting.loop_state import Applied, Loop, apply, loop_of
 
 _MOST_TRIED = 64  # iterations, and instructions in each
-# Operations on floats that every machine rounds the same way.
-_ROUNDED = frozenset({
-    "abs", "add", "compare", "constant", "divide", "maximum", "minimum", "multiply", "negate",
-    "select", "subtract", "get-tuple-element", "parameter", "tuple",
-})  # fmt: skip
 
 
 def is_integer_scalar(value: Instruction) -> bool:
@@ -240,12 +236,14 @@ def _on_scalars(
 def _is_plain(x: Instruction) -> bool:
     if not isinstance(x.shape, Shape):
         return x.opcode == "tuple"
-    if x.shape.rank or not (x.opcode in _ROUNDED or op_named(x.opcode).elementwise):
+    op = op_named(x.opcode)
+    if x.shape.rank or not (op.elementwise or op.cost is Cost.FREE):
         return False
     arrays = [x.shape, *(o.array_shape for o in x.operands if isinstance(o.shape, Shape))]
     exact = all(s.element_type.is_integer or s.element_type.kind == "pred" for s in arrays)
     rounded = all(s.element_type in (F32, F64) or s.element_type.kind == "pred" for s in arrays)
-    return exact or (rounded and x.opcode in _ROUNDED)
+    # Every machine rounds these the same way.
+    return exact or (rounded and op.accuracy <= Accuracy.ROUNDED)
 
 
 def first_failure(value: Counter, direction: str, limit: int) -> int | None:

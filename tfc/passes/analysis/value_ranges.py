@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Union
 
 from tfc.hlo.ir import NO_ATTRIBUTES, Computation, Instruction
+from tfc.hlo.op import op_named
 from tfc.hlo.shape import S64, ElementType, Shape
 from tfc.passes.analysis.float_classes import (
     ALL,
     MINUS_ZERO,
     NAN,
-    SAMPLED,
     SIGNED,
     Classes,
     Interval,
@@ -101,12 +101,6 @@ def is_discrete(x: Instruction) -> bool:
 
 
 _DISCRETE = frozenset({"signed", "unsigned", "pred"})
-# How many of the operands are moved, the others being indices; None for all.
-_MOVED = {
-    **dict.fromkeys(("broadcast", "copy", "dynamic-slice", "gather", "reshape", "reverse", "slice",
-                     "transpose"), 1),
-    "concatenate": None, "dynamic-update-slice": 2, "pad": 2,
-}  # fmt: skip
 
 
 def range_of(x: Instruction, of: Lookup) -> Range:
@@ -119,8 +113,9 @@ def range_of(x: Instruction, of: Lookup) -> Range:
         return whole[x["index"]] if isinstance(whole, Tuple) else None
     if not isinstance(shape, Shape) or not shape.size or shape.element_type.is_complex:
         return None
-    if opcode in _MOVED:
-        return joined(of(o) for o in x.operands[: _MOVED[opcode]])
+    op = op_named(opcode)
+    if op.is_movement:
+        return joined(of(o) for o in x.operands[: op.moved])
     if opcode == "constant":
         return (
             span(x["literal"].array, shape.element_type) if shape.size <= _MOST_LOOKED_AT else None
@@ -184,7 +179,7 @@ Given = tuple[ElementType, Any]
 
 def _computed(x: Instruction, of: Lookup) -> Range:
     """The range of what an elementwise operation makes."""
-    if x.opcode not in _RULES and x.opcode not in SAMPLED:
+    if x.opcode not in _RULES and not op_named(x.opcode).monotone:
         return None
     types = [o.array_shape.element_type for o in x.operands]
     if any(t.is_complex for t in types) or x.attributes.get("type") == "TOTALORDER":
@@ -201,7 +196,7 @@ def _combined(x: Instruction, given: Sequence[Given], alike: bool = False) -> Ra
     """What an operation makes of arrays of these types and ranges."""
     to = x.array_shape.element_type
     if to.is_float or any(element_type.is_float for element_type, _ in given):
-        sampled = x.opcode in SAMPLED
+        sampled = op_named(x.opcode).monotone
         return outcome(x.opcode, x.attributes, to, tuple(given), alike) if sampled else None
     rule = _RULES.get(x.opcode)
     return _within(rule(x, [known for _, known in given]), to) if rule else None

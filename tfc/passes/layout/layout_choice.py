@@ -31,9 +31,6 @@ Takes = Callable[[Instruction], bool]
 ASKED = frozenset({"convolution", "dot"})
 # What is as easily made in one order as in another, without a copy.
 REMADE = frozenset({"broadcast", "constant", "iota"})
-# Kernels besides elementwise ones and movement that walk over arrays in any order.
-_WALKERS = frozenset({"constant", "convolution", "dot", "iota", "reduce", "reduce-window",
-                      "scatter", "select-and-scatter", "sort"})  # fmt: skip
 _NEAR, _RESHAPED, _DOT, _OTHER = range(4)  # what is decided first
 
 
@@ -44,8 +41,7 @@ def shape_in(shape: Shape, order: Order) -> Shape:
 
 def reads_any_order(x: Instruction) -> bool:
     """True if the kernel of an instruction walks over its operands however they lie."""
-    op = op_named(x.opcode)
-    return op.elementwise or op.is_movement or x.opcode in _WALKERS
+    return op_named(x.opcode).any_order
 
 
 def is_free(x: Instruction) -> bool:

@@ -19,12 +19,13 @@ from typing import ClassVar
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, holding
+from tfc.hlo.op import op_named
 from tfc.hlo.ops.control import branches
 from tfc.hlo.shape import Shape, TupleShape, leaves
+from tfc.hlo.traits import Cost
 from tfc.passes.analysis.fusible import is_cheap, is_loop
 from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
 from tfc.passes.rewriting.loop_state import (
-    WITHOUT_CODE,
     Numbers,
     apply,
     dependences,
@@ -77,7 +78,7 @@ class Conditionals:
 
     def _keeps_apart(self, branch: Computation) -> str | None:
         """Why a branch is computed only where it is taken."""
-        steps = [x for x in branch.instructions if x.opcode not in WITHOUT_CODE]
+        steps = [x for x in branch.instructions if op_named(x.opcode).cost is not Cost.FREE]
         for x in steps:
             if has_side_effect(x):
                 return f"{branch.name} has effects"

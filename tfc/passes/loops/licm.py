@@ -20,6 +20,7 @@ from typing import ClassVar
 from tfc.hlo.ir import Instruction, Module, callees_first, has_side_effect
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape, leaves
+from tfc.hlo.traits import Cost
 from tfc.passes.analysis.fusible import Sources, is_cheap, is_producer, sources
 from tfc.passes.analysis.trip_counts import trip_count, trips_of, whiles
 from tfc.passes.rewriting.decisions import Decision, Decisions, Refused, Taken, label
@@ -32,11 +33,12 @@ from tfc.passes.rewriting.loop_state import (
     rewrite_each,
 )
 
-# Made where it is wanted, as part of another kernel or with no code at all.
-_INSIDE = frozenset({
-    "broadcast", "constant", "get-tuple-element", "iota", "parameter", "reshape", "tuple",
-})  # fmt: skip
 _KEPT = frozenset({"add-dependency", "domain", "opt-barrier"})  # which are there to be in the way
+
+
+def _is_inside(x: Instruction) -> bool:
+    """True for what is made where it is wanted, in another kernel or with no code at all."""
+    return op_named(x.opcode).cost is Cost.FREE or x.opcode in ("broadcast", "iota", "reshape")
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class _Plan:
         self.moved: list[Instruction] = []
         self.refusals: list[Refused] = []
         unchanging = self._unchanging()
-        if not any(x.opcode not in _INSIDE for x in unchanging):
+        if all(map(_is_inside, unchanging)):
             return
         self.sources: Sources = sources(loop.body)
         self.costly: dict[Instruction, bool] = {}
@@ -129,7 +131,7 @@ class _Plan:
             if x not in unchanging or x in seen:
                 continue
             seen.add(x)
-            reason = self._refuse(x) if x.opcode not in _INSIDE else None
+            reason = None if _is_inside(x) else self._refuse(x)
             if reason is None and self._is_worth(x):
                 self.moved.append(x)
                 continue
@@ -141,7 +143,7 @@ class _Plan:
 
     def _is_worth(self, x: Instruction) -> bool:
         is_part = x.opcode == "get-tuple-element" and self.loop.number_in(self.loop.body, x) is None
-        return isinstance(x.shape, Shape) and (is_part or x.opcode not in _INSIDE)
+        return isinstance(x.shape, Shape) and (is_part or not _is_inside(x))
 
     def _refuse(self, x: Instruction) -> str | None:
         """Why an unchanging value is computed in every iteration; None if it is not."""

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Instruction, Module, callees_first, has_side_effect
+from tfc.hlo.op import op_named
+from tfc.hlo.traits import Cost
 from tfc.passes.analysis.trip_counts import trips_of, whiles
 from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
-from tfc.passes.rewriting.loop_state import WITHOUT_CODE, repeated, rewrite_each
+from tfc.passes.rewriting.loop_state import repeated, rewrite_each
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,6 @@ def _length(body: Computation) -> int:
     """How many instructions with code of their own a body has, with what it calls."""
     lengths: dict[Computation, int] = {}
     for each in callees_first(body):
-        own = sum(x.opcode not in WITHOUT_CODE for x in each.instructions)
+        own = sum(op_named(x.opcode).cost is not Cost.FREE for x in each.instructions)
         lengths[each] = own + sum(lengths[callee] for callee in each.callees)
     return lengths[body]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tfc.hlo.ops.elementwise.arithmetic import widened
+from tfc.hlo.ops.elementwise.families import widened
 from tfc.hlo.shape import ElementType, element_type_of
 from tfc.passes.rewriting.patterns import Bindings, Guard, Pattern, constant, literal, op, variable
 

@@ -20,7 +20,6 @@ View = Callable[[Sequence[Instruction]], Sequence[Instruction]]
 Numbers = frozenset[int]
 # What stands for an instruction, given what stands for those before it; None if it is kept.
 Replace = Callable[[Instruction, Known], Instruction | None]
-WITHOUT_CODE = frozenset({"constant", "get-tuple-element", "parameter", "tuple"})
 _KEPT_ANNOTATIONS = ("frontend_attributes", "backend_config")
 
 

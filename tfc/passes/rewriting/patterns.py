@@ -21,9 +21,8 @@ import numpy as np
 from tfc.errors import ShapeError
 from tfc.hlo import builder
 from tfc.hlo.ir import Attributes, Instruction
+from tfc.hlo.op import OPS
 from tfc.hlo.shape import PRED, ElementType, Shape
-
-COMMUTATIVE = frozenset({"add", "and", "maximum", "minimum", "multiply", "or", "xor"})
 
 Operand = Union["Pattern", bool, int, float]
 Bindings = Mapping[str, Any]  # variable -> Instruction, constant variable -> NumPy scalar
@@ -236,7 +235,7 @@ def _match_op(
     ):
         return None
     found = _match([*pending, *zip(pattern.operands, instruction.operands)], bound)
-    if found is None and pattern.name in COMMUTATIVE:
+    if found is None and OPS[pattern.name].commutative:
         swapped = zip(pattern.operands, reversed(instruction.operands))
         found = _match([*pending, *swapped], bound)
     return found

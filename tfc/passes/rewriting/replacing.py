@@ -9,7 +9,6 @@ from tfc.hlo.op import OPS
 from tfc.hlo.shape import AnyShape, Shape
 
 MOST_PARTS = 32  # operands of a concatenate, beyond which it is made in steps
-REDUCERS = frozenset({"add", "and", "maximum", "minimum", "multiply", "or", "xor"})
 
 
 def made(
@@ -43,7 +42,7 @@ def repeated(scalar: Instruction, shape: Shape) -> Instruction:
 def reducer(computation: Computation) -> str | None:
     """The op that a computation (x, y) -> op(x, y) applies, if the order is all the same to it."""
     root = computation.root
-    if root.opcode not in REDUCERS or len(computation.parameters) != 2:
+    if not OPS[root.opcode].folds or len(computation.parameters) != 2:
         return None
     return root.opcode if set(root.operands) == set(computation.parameters) else None
 

@@ -12,7 +12,8 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from tfc.errors import InternalError
 from tfc.hlo.ir import Instruction, Module, has_side_effect, map_computations, rebuild
-from tfc.passes.rewriting.patterns import COMMUTATIVE, Function, Pattern, Rule, constant_value
+from tfc.hlo.op import OPS
+from tfc.passes.rewriting.patterns import Function, Pattern, Rule, constant_value
 
 _MOST_ROUNDS = 64
 _MOST_STEPS = 64  # rules applied for each instruction of a module, on average
@@ -142,7 +143,7 @@ def _may_match(pattern: Pattern, kinds: tuple[str, ...], repeated: bool) -> bool
     names = [o.name for o in pattern.operands if o.kind == "variable"]
     if len(set(names)) < len(names) and not repeated:
         return False
-    orders = [kinds, kinds[::-1]] if pattern.name in COMMUTATIVE else [kinds]
+    orders = [kinds, kinds[::-1]] if OPS[pattern.name].commutative else [kinds]
     return any(all(_fits(o, k) for o, k in zip(pattern.operands, order)) for order in orders)
 
 

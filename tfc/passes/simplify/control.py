@@ -6,18 +6,15 @@ from typing import Any
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, has_side_effect, inline
-from tfc.hlo.op import OPS
+from tfc.hlo.op import OPS, Op
 from tfc.hlo.ops.control import branches
 from tfc.hlo.shape import Shape, TupleShape
+from tfc.hlo.traits import Cost
 from tfc.passes.rewriting.patterns import Function, constant_value
 from tfc.passes.rewriting.replacing import made
 from tfc.passes.simplify.cse import Classes
 
 _MOST_CHOSEN = 64  # elements of a conditional whose branches may both be computed
-_LITTLE = frozenset({
-    "parameter", "constant", "broadcast", "reshape", "tuple", "get-tuple-element", "slice",
-    "transpose", "dynamic-slice",
-})  # fmt: skip
 
 
 def element_of_tuple(x: Instruction) -> Instruction | None:
@@ -94,9 +91,13 @@ def conditional_of_little(x: Instruction) -> Instruction | None:
 
 def _is_little(computation: Computation) -> bool:
     return len(computation.instructions) <= _MOST_CHOSEN and all(
-        (i.opcode in _LITTLE or OPS[i.opcode].elementwise) and (_is_small(i) or i.opcode in _HELD)
+        _is_plain(OPS[i.opcode]) and (_is_small(i) or i.opcode in _HELD)
         for i in computation.instructions
     )
+
+
+def _is_plain(op: Op) -> bool:
+    return op.elementwise or op.is_movement or op.cost is Cost.FREE
 
 
 _HELD = frozenset({"parameter", "get-tuple-element", "tuple"})  # no work, whatever the size

@@ -9,11 +9,11 @@ import numpy as np
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
-from tfc.hlo.op import OPS
+from tfc.hlo.op import Op
 from tfc.hlo.ops.elementwise.selection import MIRRORED
 from tfc.hlo.shape import PRED, ElementType, Shape
 from tfc.passes.analysis.value_ranges import is_never_minus_zero
-from tfc.passes.rewriting.patterns import COMMUTATIVE, Function, constant_value, same_bits
+from tfc.passes.rewriting.patterns import Function, constant_value, same_bits
 from tfc.passes.rewriting.replacing import made, repeated, splat
 from tfc.passes.simplify.in_range import decided
 from tfc.passes.simplify.movement import same_shape
@@ -204,22 +204,21 @@ def add_of_zero(x: Instruction) -> Instruction | None:
     return operand if is_never_minus_zero(operand) else None
 
 
-_BY_OPCODE: dict[str, tuple[Function, ...]] = {
+_OF_OPS: dict[str, tuple[Function, ...]] = {
     "constant": (constant_of_splat,),
     "convert": (same_shape, convert_of_convert, convert_to_itself, convert_of_iota),
     "bitcast-convert": (same_shape, bitcast_of_bitcast),
     "select": (select_of_one_and_zero,),
     "compare": (constant_goes_right, compare_of_converts, decided_by_range),
     **dict.fromkeys(("abs", "clamp", "divide", "remainder"), (decided_by_range,)),
-    **dict.fromkeys(COMMUTATIVE, (constant_goes_right,)),
-    "add": (constant_goes_right, add_of_zero),
-    "maximum": (constant_goes_right, decided_by_range),
-    "minimum": (constant_goes_right, decided_by_range),
+    "add": (add_of_zero,),
+    "maximum": (decided_by_range,),
+    "minimum": (decided_by_range,),
 }
-ELEMENTWISE: dict[str, tuple[Function, ...]] = {
-    name: (
-        *_BY_OPCODE.get(name, ()),
-        *((elementwise_of_splats, elementwise_of_broadcasts) if op.elementwise else ()),
-    )
-    for name, op in OPS.items()
-}
+
+
+def elementwise(op: Op) -> tuple[Function, ...]:
+    """What simplifies an op: by its traits, and its own."""
+    right = (constant_goes_right,) if op.commutative else ()
+    general = (elementwise_of_splats, elementwise_of_broadcasts) if op.elementwise else ()
+    return (*right, *_OF_OPS.get(op.name, ()), *general)

@@ -18,12 +18,12 @@ from math import prod
 
 from tfc.hlo.index_maps import Index, Piece, linearize, possible, variable
 from tfc.hlo.ir import NO_ATTRIBUTES, Attributes, Instruction
-from tfc.hlo.op import op_named
+from tfc.hlo.op import OPS, op_named
 from tfc.hlo.shape import PRED, Shape
 
 Dims = tuple[int, ...]
 FREE = frozenset({"broadcast", "reshape"})  # a result needs no memory of its own
-MOVERS = FREE | {"concatenate", "copy", "pad", "reverse", "slice", "transpose"}
+MOVERS = frozenset(op.name for op in OPS.values() if op.is_fixed_movement)
 _MOST_KNOWN = 1 << 12  # chains that are remembered
 
 

@@ -16,11 +16,11 @@ from tfc.hlo.op import OPS
 from tfc.hlo.ops.movement import common_factors
 from tfc.hlo.ops.windows import window_of
 from tfc.hlo.shape import ElementType
+from tfc.hlo.traits import Algebra
 from tfc.passes.analysis.value_ranges import is_never_minus_zero
 from tfc.passes.rewriting.patterns import Function, constant_value, same_bits
 from tfc.passes.rewriting.replacing import count, made, reducer, repeated
 
-_IDEMPOTENT = frozenset({"and", "maximum", "minimum", "or"})
 _MOST_PARTS = 4  # of a concatenation that are reduced apart
 
 
@@ -37,21 +37,10 @@ def combined(x: Instruction, left: Instruction, right: Instruction) -> Instructi
 
 def neutral(opcode: str, element_type: ElementType) -> Any:
     """The value that leaves every other as it is under a reducer; None if the type has none."""
-    if element_type.is_complex:
+    of_type = OPS[opcode].neutral
+    if element_type.is_complex or of_type is None:
         return None
-    match opcode, element_type.kind:
-        case ("add", "float"):
-            value = -0.0
-        case ("add" | "or" | "xor", _):
-            value = 0
-        case ("multiply", _):
-            value = 1
-        case ("and", _):
-            value = element_type.wrapped(-1)
-        case ("maximum" | "minimum", "float"):
-            value = -np.inf if opcode == "maximum" else np.inf
-        case _:
-            value = element_type.limits[0 if opcode == "maximum" else 1]
+    value = of_type(element_type)
     with np.errstate(all="ignore"):
         array: Any = np.asarray(value).astype(element_type.dtype)
     same = float(array) == value if element_type.is_float else True
@@ -142,7 +131,8 @@ def reduce_of_broadcast(x: Instruction) -> Instruction | None:
     fresh = [d for d in x["dimensions"] if d not in placed]
     opcode, element_type = reducer(x["to_apply"]), operand.array_shape.element_type
     sums = opcode == "add" and element_type.is_integer
-    if not fresh or list(placed) != sorted(placed) or not (opcode in _IDEMPOTENT or sums):
+    idempotent = opcode is not None and Algebra.IDEMPOTENT in OPS[opcode].algebra
+    if not fresh or list(placed) != sorted(placed) or not (idempotent or sums):
         return None
     if sums:
         times = count(inner.array_shape, fresh) % (1 << element_type.bits)

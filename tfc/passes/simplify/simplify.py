@@ -16,7 +16,7 @@ from functools import cache
 from typing import ClassVar
 
 from tfc.hlo.ir import Module
-from tfc.hlo.op import OPS
+from tfc.hlo.op import OPS, Op
 from tfc.passes.rewriting.decisions import Decisions, Taken
 from tfc.passes.rewriting.patterns import Function
 from tfc.passes.rewriting.rewriter import Rewriter, RuleTable
@@ -24,19 +24,21 @@ from tfc.passes.simplify.arithmetic import ARITHMETIC
 from tfc.passes.simplify.control import CONTROL_FLOW, nothing_to_compute
 from tfc.passes.simplify.dots import DOTS, INEXACT
 from tfc.passes.simplify.dots import REORDERED as REORDERED_DOTS
-from tfc.passes.simplify.elementwise import ELEMENTWISE
+from tfc.passes.simplify.elementwise import elementwise
 from tfc.passes.simplify.indexed import INDEXED
 from tfc.passes.simplify.movement import MOVEMENT
 from tfc.passes.simplify.reductions import REDUCTIONS
 from tfc.passes.simplify.reductions import REORDERED as REORDERED_REDUCTIONS
 from tfc.passes.simplify.slices import SLICES
 
-_TABLES = (MOVEMENT, SLICES, ELEMENTWISE, REDUCTIONS, DOTS, INDEXED, CONTROL_FLOW)
+_TABLES = (MOVEMENT, SLICES, REDUCTIONS, DOTS, INDEXED, CONTROL_FLOW)
 REORDERED = REORDERED_REDUCTIONS | REORDERED_DOTS
-FUNCTIONS: dict[str, tuple[Function, ...]] = {
-    opcode: (nothing_to_compute, *(f for table in _TABLES for f in table.get(opcode, ())))
-    for opcode in OPS
-}
+
+
+def functions_of(op: Op) -> tuple[Function, ...]:
+    """What is tried at the instructions of an op, in this order."""
+    others = (f for table in _TABLES for f in table.get(op.name, ()))
+    return (nothing_to_compute, *elementwise(op), *others)
 
 
 @dataclass(frozen=True)
@@ -54,19 +56,22 @@ class Simplify:
 
     def __call__(self, module: Module) -> Module:
         """The module to which no rule applies."""
-        return Rewriter(_table(self.exact, self.reorder)).run(module)
+        return self._rewriter().run(module)
 
     def explain(self, module: Module) -> Decisions:
         """How often each rule is used on the module."""
-        rewriter = Rewriter(_table(self.exact, self.reorder))
+        rewriter = self._rewriter()
         rewriter.run(module)
         return tuple(Taken(name, count=n) for name, n in rewriter.counts.most_common())
 
+    def _rewriter(self) -> Rewriter:
+        return Rewriter(_table(self.exact, self.reorder, tuple(OPS)))
+
 
 @cache
-def _table(exact: bool, reorder: bool) -> RuleTable:
+def _table(exact: bool, reorder: bool, opcodes: tuple[str, ...]) -> RuleTable:
     left_out = (INEXACT if exact else frozenset()) | (frozenset() if reorder else REORDERED)
     functions = {
-        opcode: [f for f in several if f not in left_out] for opcode, several in FUNCTIONS.items()
+        opcode: [f for f in functions_of(OPS[opcode]) if f not in left_out] for opcode in opcodes
     }
     return RuleTable([r for r in ARITHMETIC if r.exact or not exact], functions)

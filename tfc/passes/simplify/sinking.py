@@ -23,6 +23,7 @@ from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, map_co
 from tfc.hlo.op import OPS
 from tfc.hlo.ops.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.shape import ElementType, Shape
+from tfc.hlo.traits import Category
 from tfc.passes.rewriting.decisions import Decisions, Taken
 from tfc.passes.rewriting.replacing import made
 from tfc.passes.simplify.elementwise import widens
@@ -30,7 +31,6 @@ from tfc.passes.simplify.movement import chain_of, shorter_chain, shortest_chain
 from tfc.passes.simplify.movement_chains import FREE
 
 _MOVERS = ("reshape", "transpose")
-_CARRIES_WIDER = frozenset({"reshape", "transpose", "reverse", "slice", "dynamic-slice", "gather"})
 _MOST_MOVED = 1 << 12  # elements of a constant that is moved when compiling
 _LEAST_CUT = 4  # how much smaller a slice of a dot is, to be worth copying parts of its operands
 
@@ -217,7 +217,7 @@ def sink_convert(x: Instruction, single: Single) -> Instruction | None:
     if x.opcode == "concatenate":
         narrow = {_narrow(o) for o in x.operands}
         moved = list(x.operands)
-    elif x.opcode in _CARRIES_WIDER:
+    elif _takes_apart(x):
         narrow, moved = {_narrow(x.operands[0])}, [x.operands[0]]
     else:
         return None
@@ -228,6 +228,12 @@ def sink_convert(x: Instruction, single: Single) -> Instruction | None:
     (element_type,) = {_type(s) for s in sources}
     inner = x.with_(operands=operands, shape=Shape(element_type, x.array_shape.dims))
     return builder.convert(inner, _type(x))
+
+
+def _takes_apart(x: Instruction) -> bool:
+    """True for what moves elements of one array, without repeating it as a broadcast does."""
+    op = OPS[x.opcode]
+    return op.category is Category.MOVEMENT and op.moved == 1 and x.opcode != "broadcast"
 
 
 def _narrow(x: Instruction) -> object:

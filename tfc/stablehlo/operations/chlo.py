@@ -13,7 +13,7 @@ from tfc.stablehlo.importer.operation import Operation
 from tfc.stablehlo.operations.fields import integer
 from tfc.stablehlo.operations.row import Field, Values, row
 
-PLAIN = ("acos", "acosh", "asin", "asinh", "atanh", "cosh", "erf", "mulhi", "sinh")
+PLAIN = tuple(op.name for op in OPS.values() if op.stablehlo == f"chlo.{op.name}")
 
 
 def is_defined(operation: Operation, kinds: Set[str]) -> bool:

@@ -4,6 +4,7 @@ from typing import Any
 
 from tfc.hlo.ir import Instruction
 from tfc.hlo.literal import Literal
+from tfc.hlo.op import OPS
 from tfc.hlo.shape import PRED, Shape
 from tfc.stablehlo.constants import array_of, dense_attribute, splat_of
 from tfc.stablehlo.exporter.emission import Emission, enumeration
@@ -11,14 +12,6 @@ from tfc.stablehlo.importer.operation import Operation
 from tfc.stablehlo.operations.fields import bits, word
 from tfc.stablehlo.operations.row import Field, Values, row
 
-PLAIN = (
-    "add", "and", "atan2", "bitcast-convert", "cbrt", "ceil", "clamp", "complex", "convert",
-    "cosine", "count-leading-zeros", "divide", "exponential", "exponential-minus-one", "floor",
-    "imag", "is-finite", "log", "log-plus-one", "logistic", "multiply", "negate", "not", "or",
-    "popcnt", "power", "real", "remainder", "round-nearest-afz", "round-nearest-even", "rsqrt",
-    "select", "shift-left", "shift-right-arithmetic", "shift-right-logical", "sine", "sqrt",
-    "subtract", "tan", "tanh", "xor",
-)  # fmt: skip
 LARGE = 1 << 20  # elements that are all the same and are not written out
 
 
@@ -76,8 +69,7 @@ def _create_constant(e: Emission, name: str, _: Values) -> Any:
     return e.create(name, value=dense_attribute(e["literal"].array, e.instruction.array_shape))
 
 
-ROWS = (
-    *map(row, PLAIN),
+_OWN = (
     *(row(opcode, make=_make_extreme) for opcode in ("maximum", "minimum")),
     row("abs", create=_create_abs),
     row("sign", create=_create_sign),
@@ -85,3 +77,9 @@ ROWS = (
     row("reduce-precision", bits("exponent_bits"), bits("mantissa_bits")),
     row("constant", make=_make_constant, create=_create_constant),
 )
+_PLAIN = OPS.keys() - {r.opcode for r in _OWN}
+ROWS = (
+    *_OWN,
+    *(row(name, name=counterpart) for name in OPS if name in _PLAIN
+      and (counterpart := OPS[name].stablehlo or "").startswith("stablehlo.")),
+)  # fmt: skip

@@ -1,24 +1,24 @@
 """Generators: dot, ragged dot and reduce."""
 
-from typing import Any
-
 import numpy as np
 from hypothesis import strategies as st
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
+from tfc.hlo.op import OPS
 from tfc.hlo.shape import S32, ElementType, Shape
 from tfc.testing.generators.grower import ANY, Grower, generates
 from tfc.testing.generators.values import sizes
 
-REDUCERS = {"pred": ("and", "or"), "float": ("add", "maximum", "minimum"), "complex": ("add",)}
+_REDUCERS = {"pred": ("and", "or"), "float": ("add", "maximum", "minimum"), "complex": ("add",)}
+_OF_INTEGERS = ("add", "maximum", "and", "xor")
 
 
 @generates("reduce")
 def _reduce(g: Grower) -> Instruction:
     x = g.operand(ANY)
     element_type = x.array_shape.element_type
-    reducer = g.pick(REDUCERS.get(element_type.kind, ("add", "maximum", "and", "xor")))
+    reducer = drawn_reducer(g, element_type)
     init = identity(reducer, element_type)
     dimensions = g.some_dimensions(x.array_shape.rank)
     return builder.reduce(x, init, dimensions, builder.scalar_computation(reducer, element_type))
@@ -63,20 +63,17 @@ def _ragged_dot(g: Grower) -> Instruction:
     )  # fmt: skip
 
 
+def drawn_reducer(g: Grower, element_type: ElementType) -> str:
+    """An op to reduce elements of a type by."""
+    return g.pick(_REDUCERS.get(element_type.kind, _OF_INTEGERS))
+
+
 def identity(reducer: str, element_type: ElementType) -> Instruction:
     """The constant that a reducer leaves everything unchanged with."""
-    dtype = element_type.dtype
-    match reducer:
-        case "add" | "or" | "xor":
-            value: Any = 0
-        case "and":
-            value = True if element_type.kind == "pred" else -1
-        case _:
-            if element_type.is_float:
-                ends: Any = element_type.float_limits.min, element_type.float_limits.max
-            else:
-                ends = element_type.limits
-            value = ends[reducer != "maximum"]
-            if element_type.is_float and element_type.bits > 8:
-                value = np.copysign(np.inf, value)
-    return builder.constant(np.array(value).astype(dtype))
+    neutral = OPS[reducer].neutral
+    assert neutral is not None, f"{reducer} is no reducer"
+    value = neutral(element_type) + 0  # sums begin with 0 rather than -0
+    if element_type.is_float and element_type.bits == 8:  # not all of these have infinities
+        limits = element_type.float_limits
+        value = np.clip(value, float(limits.min), float(limits.max))
+    return builder.constant(np.array(value).astype(element_type.dtype))

@@ -30,6 +30,7 @@ from tfc.hlo.shape import (
     U32,
     ElementType,
 )
+from tfc.hlo.traits import Category
 from tfc.testing.generators.grower import GENERATORS, Grower
 from tfc.testing.generators.values import Draw
 
@@ -41,10 +42,11 @@ ELEMENTWISE = tuple(op.name for op in OPS.values() if op.elementwise)
 OPCODES = tuple(dict.fromkeys(o for o in (*GENERATORS, *ELEMENTWISE) if o not in STATEFUL))
 
 # What reads and writes its operands in an order of its own: transposed ones matter most to these.
-ORDERED = frozenset({
-    "concatenate", "convolution", "dot", "dynamic-slice", "dynamic-update-slice", "gather", "pad",
-    "reduce", "reduce-window", "scatter", "sort", "topk",
-})  # fmt: skip
+ORDERED = frozenset(
+    op.name for op in OPS.values()
+    if op.category is Category.REDUCTION or (op.category is Category.PRODUCT and op.any_order)
+    or (op.is_movement and op.arity != 1)
+)  # fmt: skip
 
 
 def available(opcodes: Sequence[str], element_types: Sequence[ElementType]) -> list[str]:

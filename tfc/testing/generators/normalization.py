@@ -2,7 +2,7 @@
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
-from tfc.hlo.ops.elementwise.arithmetic import FLOAT
+from tfc.hlo.ops.elementwise.families import FLOAT
 from tfc.hlo.shape import Shape
 from tfc.testing.generators.grower import Grower, generates
 

@@ -4,7 +4,7 @@ from tfc.hlo import builder
 from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import S32, Shape
-from tfc.testing.generators.contraction import REDUCERS, identity
+from tfc.testing.generators.contraction import drawn_reducer, identity
 from tfc.testing.generators.grower import ANY, Grower, generates
 
 
@@ -36,7 +36,7 @@ def _reduce_window(g: Grower) -> Instruction:
     x = g.operand(ANY)
     element_type, dims = x.array_shape.element_type, x.array_shape.dims
     window = _window(g, dims, dilated=True)
-    reducer = g.pick(REDUCERS.get(element_type.kind, ("add", "maximum", "and", "xor")))
+    reducer = drawn_reducer(g, element_type)
     init = identity(reducer, element_type)
     to_apply = builder.scalar_computation(reducer, element_type)
     if g.integer(0, 2):

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape, TupleShape
 from tfc.hlo.text.printer import instruction_names, print_instruction
+from tfc.hlo.traits import Category
 from tfc.tools.pictures.categories import category
 
-_NESTING = frozenset({"fusion", "while", "conditional", "call"})
 _DETAILS = ("dimensions", "direction", "index", "iota_dimension", "custom_call_target")
 _DEEPEST = 8
 _LONGEST = 40  # characters of a line
@@ -86,7 +87,7 @@ def _graph(computation: Computation, known: Mapping[Computation, Graph]) -> Grap
 
 def _node(instruction: Instruction, name: str, known: Mapping[Computation, Graph]) -> Node:
     parts: tuple[Graph, ...] = ()
-    if instruction.opcode in _NESTING:
+    if op_named(instruction.opcode).category is Category.CONTROL:
         parts = tuple(known[c] for c in instruction.called_computations)
         parts = () if any(part.depth >= _DEEPEST for part in parts) else parts
     return Node(
@@ -115,10 +116,7 @@ def _label(instruction: Instruction, name: str) -> tuple[str, ...]:
     if opcode in ("while", "conditional", "call"):
         return f"{opcode} {name}", shape
     words = [opcode]
-    if (
-        opcode in ("reduce", "reduce-window", "scatter", "map")
-        and "to_apply" in instruction.attributes
-    ):
+    if "to_apply" in instruction.attributes and opcode not in ("sort", "scan"):
         words.append(instruction["to_apply"].root.opcode)
     for key in _DETAILS:
         value = instruction.attributes.get(key)

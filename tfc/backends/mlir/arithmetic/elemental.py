@@ -50,7 +50,7 @@ def emit_element(instruction: Instruction, *operands: Scalar) -> Scalar:
     return rule(instruction, *operands)
 
 
-def _widened(function: Callable[..., Scalar]) -> Emission:
+def on_floats(function: Callable[..., Scalar]) -> Emission:
     """A float function; narrow types go through f32."""
 
     def emission(_: Instruction, *operands: Scalar) -> Scalar:
@@ -67,7 +67,7 @@ def _plain(function: Callable[..., Scalar]) -> Emission:
 
     On f16 and bf16 it computes in f32, which has the bits to make one rounding of two.
     """
-    in_f32 = _widened(function)
+    in_f32 = on_floats(function)
     return lambda instruction, *operands: (
         in_f32 if operands[0].element_type.is_float else _on_bits(function)
     )(instruction, *operands)
@@ -80,7 +80,7 @@ def _on_bits(function: Callable[..., Scalar]) -> Emission:
 
 def _on_sign(function: Callable[..., Scalar]) -> Emission:
     """A function that changes the sign bit, which in some 8-bit floats makes NaN of zero."""
-    in_f32 = _widened(function)
+    in_f32 = on_floats(function)
     return lambda instruction, x: (
         in_f32(instruction, x)
         if x.element_type.is_float and x.element_type.bits == 8
@@ -90,7 +90,7 @@ def _on_sign(function: Callable[..., Scalar]) -> Emission:
 
 def _math(name: str) -> Emission:
     """An op that MLIR's math dialect has and every target computes exactly."""
-    return _widened(lambda x: Scalar(emit(name, x.value.type, [x.value]), x.element_type))
+    return on_floats(lambda x: Scalar(emit(name, x.value.type, [x.value]), x.element_type))
 
 
 def _intrinsic(name: str) -> Emission:
@@ -140,7 +140,7 @@ def _guarded_division(divide: Callable[[Scalar, Scalar], Scalar], by_zero, on_ov
 
     def emission(_: Instruction, x: Scalar, y: Scalar) -> Scalar:
         if x.element_type.is_float:
-            return _widened(divide)(_, x, y)
+            return on_floats(divide)(_, x, y)
         zero = y.eq(0)
         if x.element_type.kind == "unsigned":
             return select(zero, by_zero(x), divide(x, select(zero, 1, y)))
@@ -153,7 +153,7 @@ def _guarded_division(divide: Callable[[Scalar, Scalar], Scalar], by_zero, on_ov
 
 def _power(_: Instruction, x: Scalar, y: Scalar) -> Scalar:
     if x.element_type.is_float:
-        return _widened(functions.pow)(_, x, y)
+        return on_floats(functions.pow)(_, x, y)
     # Square and multiply, one step for each bit of the exponent: straight-line, so it vectorises.
     one = constant(x.element_type, 1)
     result, base, exponent = one, x, _as_unsigned(y)
@@ -230,41 +230,41 @@ def _all_ones(x: Scalar) -> Scalar:
 # fmt: off
 EMISSION: dict[str, Emission] = {
     "abs":                    _on_sign(_abs),
-    "acos":                   _widened(functions.acos),
-    "acosh":                  _widened(functions.acosh),
-    "asin":                   _widened(functions.asin),
-    "asinh":                  _widened(functions.asinh),
-    "atanh":                  _widened(functions.atanh),
-    "cbrt":                   _widened(functions.cbrt),
+    "acos":                   on_floats(functions.acos),
+    "acosh":                  on_floats(functions.acosh),
+    "asin":                   on_floats(functions.asin),
+    "asinh":                  on_floats(functions.asinh),
+    "atanh":                  on_floats(functions.atanh),
+    "cbrt":                   on_floats(functions.cbrt),
     "ceil":                   _math("math.ceil"),
-    "cosh":                   _widened(functions.cosh),
-    "cosine":                 _widened(functions.cos),
+    "cosh":                   on_floats(functions.cosh),
+    "cosine":                 on_floats(functions.cos),
     "count-leading-zeros":    _intrinsic("math.ctlz"),
-    "erf":                    _widened(functions.erf),
-    "exponential":            _widened(functions.exp),
-    "exponential-minus-one":  _widened(functions.expm1),
+    "erf":                    on_floats(functions.erf),
+    "exponential":            on_floats(functions.exp),
+    "exponential-minus-one":  on_floats(functions.expm1),
     "floor":                  _math("math.floor"),
     "imag":                   _plain(lambda x: constant(x.element_type, 0.0)),
     "is-finite":              _is_finite,
-    "log":                    _widened(functions.log),
-    "log-plus-one":           _widened(functions.log1p),
-    "logistic":               _widened(functions.logistic),
+    "log":                    on_floats(functions.log),
+    "log-plus-one":           on_floats(functions.log1p),
+    "logistic":               on_floats(functions.logistic),
     "negate":                 _on_sign(lambda x: -x),
     "not":                    _not,
     "popcnt":                 _intrinsic("math.ctpop"),
     "real":                   _on_bits(lambda x: x),
-    "round-nearest-afz":      _widened(_round_half_away),
+    "round-nearest-afz":      on_floats(_round_half_away),
     "round-nearest-even":     _math("math.roundeven"),
-    "rsqrt":                  _widened(functions.rsqrt),
+    "rsqrt":                  on_floats(functions.rsqrt),
     "sign":                   _plain(_sign),
-    "sine":                   _widened(functions.sin),
-    "sinh":                   _widened(functions.sinh),
-    "sqrt":                   _widened(functions.sqrt),
-    "tan":                    _widened(functions.tan),
-    "tanh":                   _widened(functions.tanh),
+    "sine":                   on_floats(functions.sin),
+    "sinh":                   on_floats(functions.sinh),
+    "sqrt":                   on_floats(functions.sqrt),
+    "tan":                    on_floats(functions.tan),
+    "tanh":                   on_floats(functions.tanh),
     "add":                    _plain(lambda x, y: x | y if x.element_type == PRED else x + y),
     "and":                    _plain(lambda x, y: x & y),
-    "atan2":                  _widened(functions.atan2),
+    "atan2":                  on_floats(functions.atan2),
     "complex":                _on_bits(make_complex),
     "divide":                 _guarded_division(lambda x, y: x / y, _all_ones, lambda x: x),
     "maximum":                _plain(maximum),

@@ -1,4 +1,4 @@
-"""The elementwise operations: name, the kinds of element allowed, meaning in NumPy.
+"""The elementwise operations: name, the kinds of element allowed, meaning in NumPy, traits, words.
 
 Semantics: BIN-1…3, UN-1…2 of the operation semantics. Where these are silent the meaning is XLA's:
 integer division by zero gives -1 (all bits set) and its remainder the dividend, INT_MIN / -1 gives
@@ -14,135 +14,28 @@ from functools import partial
 import numpy as np
 
 from tfc.hlo.evaluation import complex_values
-from tfc.hlo.ir import Attributes, Instruction
-from tfc.hlo.op import (
-    Attribute,
-    Call,
-    Evaluate,
-    Infer,
-    Op,
-    Value,
-    describe,
-    register,
-    require,
-    require_array,
+from tfc.hlo.ir import Instruction
+from tfc.hlo.op import Call, Value
+from tfc.hlo.ops.elementwise.families import (
+    ANY,
+    FLOAT,
+    INEXACT,
+    INT,
+    NUMBER,
+    ORDERED,
+    WHOLE,
+    Array,
+    binary,
+    function,
+    infer_alike,
+    of_bits,
+    or_complex,
+    own_rule,
+    unary,
+    widened,
 )
-from tfc.hlo.shape import PRED, AnyShape, ElementType, Shape, element_type_of
-
-Array = np.ndarray
-INT = frozenset({"signed", "unsigned"})
-FLOAT = frozenset({"float"})
-COMPLEX = frozenset({"complex"})
-BITS = INT | {"pred"}
-INEXACT = FLOAT | COMPLEX
-NUMBER = INT | INEXACT
-ORDERED = INT | FLOAT | {"pred"}
-ANY = NUMBER | {"pred"}
-
-
-def unary(
-    name: str,
-    domain: frozenset[str],
-    meaning: Callable[[Array], Array],
-    result: Callable[[ElementType], ElementType] = lambda t: t,
-) -> Op:
-    """Define an op of one operand; `result` gives the result's type for the operand's."""
-
-    def infer(shapes: Sequence[AnyShape], _: Attributes, __: AnyShape | None) -> Shape:
-        shape = require_array(name, shapes[0])
-        require_kind(name, shape.element_type, domain)
-        return shape.with_element_type(result(shape.element_type))
-
-    def evaluate(instruction: Instruction, values: Sequence[Value], _: Call) -> Array:
-        return apply(meaning, instruction.array_shape.element_type, values)
-
-    return register(Op(name, 1, infer, evaluate, elementwise=True, domain=domain))
-
-
-def binary(name: str, domain: frozenset[str], meaning: Callable[[Array, Array], Array]) -> Op:
-    """Define an op of two operands of the same shape, which is the result's."""
-
-    def evaluate(instruction: Instruction, values: Sequence[Value], _: Call) -> Array:
-        return apply(meaning, instruction.array_shape.element_type, values)
-
-    infer = partial(infer_alike, name, domain)
-    return register(Op(name, 2, infer, evaluate, elementwise=True, domain=domain))
-
-
-def own_rule(
-    name: str,
-    arity: int,
-    infer: Infer,
-    evaluate: Evaluate,
-    domain: frozenset[str],
-    attributes: tuple[Attribute, ...] = (),
-    needs_shape: bool = False,
-) -> Op:
-    """Define an elementwise op with a shape rule of its own."""
-    return register(
-        Op(
-            name,
-            arity,
-            infer,
-            evaluate,
-            attributes,
-            elementwise=True,
-            needs_shape=needs_shape,
-            domain=domain,
-        )
-    )
-
-
-def require_kind(op: str, element_type: ElementType, domain: frozenset[str]) -> None:
-    """Check that an operand's element type is of an allowed kind.
-
-    Raises:
-        ShapeError: it is not.
-    """
-    if element_type.kind not in domain:
-        require(False, op, f"operands of type {' or '.join(sorted(domain))}", element_type)
-
-
-def infer_alike(
-    name: str,
-    domain: frozenset[str],
-    shapes: Sequence[AnyShape],
-    _: Attributes,
-    __: AnyShape | None,
-) -> Shape:
-    """The shape rule of most ops: the operands have one shape, which is the result's.
-
-    Raises:
-        ShapeError: the shapes differ, or the element type is of another kind.
-    """
-    first, *rest = (require_array(name, s) for s in shapes)
-    require(
-        all(first.is_compatible(other) for other in rest),
-        name,
-        "operands of the same shape",
-        describe(shapes),
-        "BIN-1",
-    )
-    require_kind(name, first.element_type, domain)
-    return first
-
-
-def apply(meaning: Callable[..., Array], result: ElementType, values: Sequence[Array]) -> Array:
-    """Apply a NumPy function quietly and round to the result's type; narrow floats compute in f64.
-
-    Types without NumPy arithmetic of their own (bf16, f8 …) are exact in f64, so one rounding is
-    all that happens. 4-bit integers compute in 8 bits and wrap.
-    """
-    with np.errstate(all="ignore"):
-        return np.asarray(meaning(*map(widened, values))).astype(result.dtype, copy=False)
-
-
-def widened(value: Array) -> Array:
-    """The values in a type that NumPy computes in: narrow floats in f64, 4-bit integers in 8."""
-    element_type = element_type_of(value.dtype)
-    if element_type.bits == 4:
-        return value.astype(np.int8 if element_type.kind == "signed" else np.uint8)
-    return value.astype(np.float64) if element_type.is_float else value
+from tfc.hlo.shape import PRED, ElementType
+from tfc.hlo.traits import Accuracy, Algebra, Cost
 
 
 def maximum(x: Array, y: Array) -> Array:
@@ -217,32 +110,6 @@ def _power(x: Array, y: Array) -> Array:
     return np.where(y < 0, inverse, result)
 
 
-def of_bits(name: str, arity: int, meaning: Callable[..., Array]) -> Op:
-    """Define an op on the bits of integers: `meaning` takes them as u64, and the width."""
-
-    def evaluate(instruction: Instruction, values: Sequence[Value], _: Call) -> Array:
-        shape = instruction.array_shape
-        patterns = (_pattern(v, shape.element_type) for v in values)
-        return _from_pattern(meaning(*patterns, shape.element_type.bits), shape.element_type)
-
-    return own_rule(name, arity, partial(infer_alike, name, INT), evaluate, INT)
-
-
-def _pattern(x: Array, element_type: ElementType) -> Array:
-    """The bits of integers as u64, those beyond the width zero."""
-    wide = x.astype(np.int64 if element_type.kind == "signed" else np.uint64).view(np.uint64)
-    return wide & np.uint64(2**element_type.bits - 1)
-
-
-def _from_pattern(bits: Array, element_type: ElementType) -> Array:
-    """The integers whose lowest bits are given as u64; the inverse of `_pattern`."""
-    unused = np.uint64(64 - element_type.bits)
-    raised = np.left_shift(bits, unused, dtype=np.uint64)
-    if element_type.kind == "signed":
-        return (raised.view(np.int64) >> unused.astype(np.int64)).astype(element_type.dtype)
-    return (raised >> unused).astype(element_type.dtype)
-
-
 def _shift_left(x: Array, amount: Array, width: int) -> Array:
     return np.where(amount < width, x << np.minimum(amount, np.uint64(63)), np.uint64(0))
 
@@ -276,11 +143,6 @@ def _logical_or_bitwise(logical: Callable[..., Array], bitwise: Callable[..., Ar
     return lambda x, *rest: (logical if x.dtype == np.bool_ else bitwise)(x, *rest)
 
 
-def _or_complex(real: Callable[..., Array], of_complex: Callable[..., Array]):
-    """A meaning for real numbers and another for complex ones."""
-    return lambda *values: (of_complex if values[0].dtype.kind == "c" else real)(*values)
-
-
 def _component(element_type: ElementType) -> ElementType:
     return element_type.component
 
@@ -290,56 +152,156 @@ def _real(function: Callable[[float], float]) -> Callable[[Array], Array]:
     return np.vectorize(function, otypes=[np.float64])
 
 
-# fmt: off
-unary("abs",                   NUMBER,      _or_complex(np.abs, complex_values.absolute),
-                                            _component)
-unary("acos",                  FLOAT,       np.arccos)
-unary("acosh",                 FLOAT,       np.arccosh)
-unary("asin",                  FLOAT,       np.arcsin)
-unary("asinh",                 FLOAT,       np.arcsinh)
-unary("atanh",                 FLOAT,       np.arctanh)
-unary("cbrt",                  FLOAT,       np.cbrt)
-unary("ceil",                  FLOAT,       np.ceil)
-unary("cosh",                  INEXACT,     _or_complex(np.cosh, complex_values.cosh))
-unary("cosine",                INEXACT,     _or_complex(np.cos, complex_values.cos))
-of_bits("count-leading-zeros", 1,           _count_leading_zeros)
-unary("erf",                   FLOAT,       _real(math.erf))
-unary("exponential",           INEXACT,     _or_complex(np.exp, complex_values.exp))
-unary("exponential-minus-one", INEXACT,     _or_complex(np.expm1, complex_values.expm1))
-unary("floor",                 FLOAT,       np.floor)
-unary("imag",                  INEXACT,     np.imag, _component)
-unary("is-finite",             FLOAT,       np.isfinite, lambda _: PRED)
-unary("log",                   INEXACT,     _or_complex(np.log, complex_values.log))
-unary("log-plus-one",          INEXACT,     _or_complex(np.log1p, complex_values.log1p))
-unary("logistic",              INEXACT,     _or_complex(_logistic, complex_values.logistic))
-unary("negate",                NUMBER,      np.negative)
-unary("not",                   BITS,        _logical_or_bitwise(np.logical_not, np.invert))
-of_bits("popcnt",              1,           lambda x, _: np.bitwise_count(x).astype(np.uint64))
-unary("real",                  INEXACT,     np.real, _component)
-unary("round-nearest-afz",     FLOAT,       _round_half_away)
-unary("round-nearest-even",    FLOAT,       np.rint)
-unary("rsqrt",                 INEXACT,     _or_complex(_rsqrt, complex_values.rsqrt))
-unary("sign",                  NUMBER,      _or_complex(_sign, complex_values.sign))
-unary("sine",                  INEXACT,     _or_complex(np.sin, complex_values.sin))
-unary("sinh",                  INEXACT,     _or_complex(np.sinh, complex_values.sinh))
-unary("sqrt",                  INEXACT,     _or_complex(np.sqrt, complex_values.sqrt))
-unary("tan",                   INEXACT,     _or_complex(np.tan, complex_values.tan))
-unary("tanh",                  INEXACT,     _or_complex(np.tanh, complex_values.tanh))
+def _minus_zero(element_type: ElementType) -> float:
+    """What a sum may begin with: 0 + -0 is 0."""
+    return -0.0 if element_type.is_float else 0
 
-binary("add",                    ANY,         np.add)
-binary("and",                    BITS,        np.bitwise_and)
-binary("atan2",                  INEXACT,     _or_complex(np.arctan2, complex_values.atan2))
-binary("divide",                 NUMBER,      _or_complex(_divide, complex_values.divide))
-binary("maximum",                ORDERED,     maximum)
-binary("minimum",                ORDERED,     minimum)
-binary("multiply",               ANY,         _or_complex(np.multiply, complex_values.multiply))
-binary("or",                     BITS,        np.bitwise_or)
-binary("power",                  NUMBER,      _or_complex(_power, complex_values.power))
-binary("remainder",              INT | FLOAT, _remainder)
-of_bits("shift-left",             2,           _shift_left)
-of_bits("shift-right-arithmetic", 2,           _shift_right_arithmetic)
-of_bits("shift-right-logical",    2,           _shift_right_logical)
-binary("subtract",               NUMBER,      np.subtract)
-own_rule("mulhi", 2,             partial(infer_alike, "mulhi", INT), _evaluate_multiply_high, INT)
-binary("xor",                    BITS,        np.bitwise_xor)
+
+def _all_ones(element_type: ElementType) -> int:
+    return -1 if element_type.kind == "signed" else _greatest_whole(element_type)
+
+
+def _least(element_type: ElementType) -> float:
+    if element_type.is_float:
+        return -np.inf
+    return -_greatest_whole(element_type) - 1 if element_type.kind == "signed" else 0
+
+
+def _greatest(element_type: ElementType) -> float:
+    return np.inf if element_type.is_float else _greatest_whole(element_type)
+
+
+def _greatest_whole(element_type: ElementType) -> int:
+    """The greatest number of a type of integers, or of truth values."""
+    bits = 1 if element_type.kind == "pred" else element_type.bits
+    return (1 << bits - (element_type.kind == "signed")) - 1
+
+
+LONG, EXPENSIVE, MODERATE, CHEAP = Cost.LONG, Cost.EXPENSIVE, Cost.MODERATE, Cost.CHEAP
+BITS, EXACT, ROUNDED, APPROXIMATE = list(Accuracy)[:4]
+NONE, FOLD, CHOICE, COMMUTATIVE = (
+    Algebra.NONE, Algebra.FOLD, Algebra.CHOICE, Algebra.COMMUTATIVE
+)  # fmt: skip
+
+# fmt: off
+unary("abs", NUMBER, or_complex(np.abs, complex_values.absolute), CHEAP, BITS,
+      "The magnitude. The least signed integer is its own magnitude; of a complex number it is "
+      "a real one.", result=_component, monotone=True)
+function("acos", FLOAT, np.arccos, LONG,
+         "The inverse cosine, from 0 to π; NaN outside -1 … 1.",
+         numpy=("arccos", "acos"), stablehlo="chlo.acos")
+function("acosh", FLOAT, np.arccosh, LONG,
+         "The inverse hyperbolic cosine; NaN below 1.",
+         numpy=("arccosh", "acosh"), stablehlo="chlo.acosh")
+function("asin", FLOAT, np.arcsin, LONG,
+         "The inverse sine, from -π/2 to π/2; NaN outside -1 … 1.",
+         numpy=("arcsin", "asin"), stablehlo="chlo.asin")
+function("asinh", FLOAT, np.arcsinh, LONG,
+         "The inverse hyperbolic sine.", numpy=("arcsinh", "asinh"), stablehlo="chlo.asinh")
+function("atanh", FLOAT, np.arctanh, LONG,
+         "The inverse hyperbolic tangent; infinite at ±1 and NaN beyond.",
+         numpy=("arctanh", "atanh"), stablehlo="chlo.atanh")
+function("cbrt", FLOAT, np.cbrt, LONG,
+         "The cube root, also of negative numbers.", numpy=("cbrt",))
+unary("ceil", FLOAT, np.ceil, CHEAP, EXACT,
+      "The least whole number that is not less.", monotone=True)
+function("cosh", INEXACT, or_complex(np.cosh, complex_values.cosh), EXPENSIVE,
+         "The hyperbolic cosine.", numpy=("cosh",), stablehlo="chlo.cosh", monotone=True)
+function("cosine", INEXACT, or_complex(np.cos, complex_values.cos), LONG,
+         "The cosine of an angle in radians, exact to the last places however large the angle "
+         "is.", numpy=("cos",))
+of_bits("count-leading-zeros", 1, _count_leading_zeros, CHEAP,
+        "How many zero bits stand before the first one; the width for 0.")
+function("erf", FLOAT, _real(math.erf), EXPENSIVE,
+         "The error function.", numpy=("erf",), stablehlo="chlo.erf")
+function("exponential", INEXACT, or_complex(np.exp, complex_values.exp), EXPENSIVE,
+         "e to the power of the operand.", numpy=("exp",), monotone=True)
+function("exponential-minus-one", INEXACT, or_complex(np.expm1, complex_values.expm1), EXPENSIVE,
+         "e to the power of the operand, minus one, without loss near zero.", numpy=("expm1",))
+unary("floor", FLOAT, np.floor, CHEAP, EXACT,
+      "The greatest whole number that is not greater.", monotone=True)
+unary("imag", INEXACT, np.imag, CHEAP, BITS,
+      "The imaginary part; of a real number, zero.", result=_component)
+unary("is-finite", FLOAT, np.isfinite, CHEAP, EXACT,
+      "True for numbers that are neither infinite nor NaN (UN-1).", result=lambda _: PRED,
+      monotone=True)
+function("log", INEXACT, or_complex(np.log, complex_values.log), EXPENSIVE,
+         "The natural logarithm; -inf of zero, NaN of negative numbers.", numpy=("log",))
+function("log-plus-one", INEXACT, or_complex(np.log1p, complex_values.log1p), EXPENSIVE,
+         "The natural logarithm of the operand plus one, without loss near zero.", numpy=("log1p",))
+function("logistic", INEXACT, or_complex(_logistic, complex_values.logistic), EXPENSIVE,
+         "1 / (1 + exp(-x)).", numpy=("sigmoid", "logistic"), monotone=True)
+unary("negate", NUMBER, np.negative, CHEAP, BITS,
+      "The negative; the least signed integer stays what it is, and zeros change their sign.",
+      monotone=True)
+unary("not", WHOLE, _logical_or_bitwise(np.logical_not, np.invert), CHEAP, BITS,
+      "Every bit flipped; of truth values, the negation.")
+of_bits("popcnt", 1, lambda x, _: np.bitwise_count(x).astype(np.uint64), CHEAP,
+        "How many bits are one.")
+unary("real", INEXACT, np.real, CHEAP, BITS,
+      "The real part; of a real number, itself.", result=_component)
+unary("round-nearest-afz", FLOAT, _round_half_away, CHEAP, EXACT,
+      "The nearest whole number; halves go away from zero.", monotone=True)
+unary("round-nearest-even", FLOAT, np.rint, CHEAP, EXACT,
+      "The nearest whole number; halves go to the even one.", monotone=True)
+function("rsqrt", INEXACT, or_complex(_rsqrt, complex_values.rsqrt), MODERATE,
+         "One over the square root; inf of zero, NaN of negative numbers.",
+         numpy=("rsqrt",), monotone=True)
+unary("sign", NUMBER, or_complex(_sign, complex_values.sign), CHEAP, EXACT,
+      "-1, 0 or 1; zeros keep their sign and NaN stays NaN (UN-2). Of a complex number, the "
+      "number over its magnitude.", monotone=True)
+function("sine", INEXACT, or_complex(np.sin, complex_values.sin), LONG,
+         "The sine of an angle in radians, exact to the last places however large the angle is.",
+         numpy=("sin",))
+function("sinh", INEXACT, or_complex(np.sinh, complex_values.sinh), EXPENSIVE,
+         "The hyperbolic sine.", numpy=("sinh",), stablehlo="chlo.sinh")
+function("sqrt", INEXACT, or_complex(np.sqrt, complex_values.sqrt), MODERATE,
+         "The square root, rounded once; NaN of negative numbers.",
+         numpy=("sqrt",), accuracy=ROUNDED, monotone=True)
+function("tan", INEXACT, or_complex(np.tan, complex_values.tan), LONG,
+         "The tangent of an angle in radians.", numpy=("tan",))
+function("tanh", INEXACT, or_complex(np.tanh, complex_values.tanh), EXPENSIVE,
+         "The hyperbolic tangent.", numpy=("tanh",))
+
+binary("add", ANY, np.add, CHEAP, ROUNDED, FOLD,
+       "The sum. Integers wrap around; of truth values it is or.", neutral=_minus_zero,
+       monotone=True)
+binary("and", WHOLE, np.bitwise_and, CHEAP, BITS, CHOICE,
+       "The bits that are one in both; of truth values, the conjunction.", neutral=_all_ones)
+binary("atan2", INEXACT, or_complex(np.arctan2, complex_values.atan2), LONG, APPROXIMATE, NONE,
+       "The angle of the point (y, x) = (lhs, rhs), from -π to π.", transcendental=True)
+binary("divide", NUMBER, or_complex(_divide, complex_values.divide), MODERATE, ROUNDED, NONE,
+       "The quotient. Of integers it is truncated; division by zero gives all bits one, and the "
+       "least integer by -1 is itself.", monotone=True)
+binary("maximum", ORDERED, maximum, CHEAP, EXACT, CHOICE,
+       "The larger operand. NaN wins over everything, and +0 over -0.",
+       neutral=_least, monotone=True)
+binary("minimum", ORDERED, minimum, CHEAP, EXACT, CHOICE,
+       "The smaller operand. NaN wins over everything, and -0 over +0.",
+       neutral=_greatest, monotone=True)
+own_rule("mulhi", 2, partial(infer_alike, "mulhi", INT), _evaluate_multiply_high, INT, MODERATE,
+         BITS, "The upper half of the product of two integers, whose lower half is that of "
+         "multiply.", algebra=COMMUTATIVE, stablehlo="chlo.mulhi")
+binary("multiply", ANY, or_complex(np.multiply, complex_values.multiply), CHEAP, ROUNDED, FOLD,
+       "The product. Integers wrap around; of truth values it is and.",
+       neutral=lambda _: 1, monotone=True)
+binary("or", WHOLE, np.bitwise_or, CHEAP, BITS, CHOICE,
+       "The bits that are one in either; of truth values, the disjunction.", neutral=lambda _: 0)
+binary("power", NUMBER, or_complex(_power, complex_values.power), LONG, APPROXIMATE, NONE,
+       "The left operand to the power of the right. Integers wrap around; negative powers of "
+       "integers other than ±1 are 0.", transcendental=True)
+binary("remainder", INT | FLOAT, _remainder, EXPENSIVE, EXACT, NONE,
+       "What is left by truncating division: it has the sign of the dividend (BIN-3). Of "
+       "integers by zero it is the dividend, of the least one by -1 it is 0.")
+of_bits("shift-left", 2, _shift_left, CHEAP,
+        "The bits moved up; zeros come in. Amounts beyond the width (or negative ones) give 0.",
+        algebra=NONE)
+of_bits("shift-right-arithmetic", 2, _shift_right_arithmetic, CHEAP,
+        "The bits moved down; the sign bit comes in, also beyond the width.", algebra=NONE)
+of_bits("shift-right-logical", 2, _shift_right_logical, CHEAP,
+        "The bits moved down; zeros come in. Amounts beyond the width give 0.", algebra=NONE)
+binary("subtract", NUMBER, np.subtract, CHEAP, ROUNDED, NONE,
+       "The difference. Integers wrap around.", monotone=True)
+binary("xor", WHOLE, np.bitwise_xor, CHEAP, BITS, FOLD,
+       "The bits that differ; of truth values, whether they do.", neutral=lambda _: 0)
 # fmt: on

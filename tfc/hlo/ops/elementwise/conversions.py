@@ -13,7 +13,7 @@ import numpy as np
 from tfc.hlo.evaluation import complex_values
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import Attribute, Call, Value, describe, require, require_array, require_stated
-from tfc.hlo.ops.elementwise.arithmetic import (
+from tfc.hlo.ops.elementwise.families import (
     ANY,
     FLOAT,
     Array,
@@ -32,6 +32,7 @@ from tfc.hlo.shape import (
     complex_of,
     element_type_of,
 )
+from tfc.hlo.traits import Accuracy, Algebra, Cost
 
 
 def _infer_complex(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None) -> Shape:
@@ -187,8 +188,29 @@ def _evaluate_stochastic(x: Instruction, values: Sequence[Value], _: Call) -> Ar
 
 
 _BITS = tuple(Attribute(f"{part}_bits", "int") for part in ("exponent", "mantissa"))
-own_rule("complex", 2, _infer_complex, _evaluate_complex, FLOAT)
-own_rule("reduce-precision", 1, _infer_reduce_precision, _evaluate_reduce_precision, FLOAT, _BITS)
-own_rule("stochastic-convert", 2, _infer_stochastic, _evaluate_stochastic, FLOAT, needs_shape=True)
-own_rule("convert", 1, _infer_convert, _evaluate_convert, ANY, needs_shape=True)
-own_rule("bitcast-convert", 1, _infer_bitcast, _evaluate_bitcast, ANY, needs_shape=True)
+# fmt: off
+own_rule("complex", 2, _infer_complex, _evaluate_complex, FLOAT, Cost.CHEAP, Accuracy.BITS,
+         "The complex number with these real and imaginary parts.", algebra=Algebra.NONE)
+own_rule("reduce-precision", 1, _infer_reduce_precision, _evaluate_reduce_precision, FLOAT,
+         Cost.MODERATE, Accuracy.ROUNDED,
+         "The value rounded to fewer bits of exponent and mantissa, to nearest, ties to even "
+         "(RP-1, RP-5). Beyond the exponent's range it is infinite, what would be denormal is a "
+         "zero of its sign, and NaN stays NaN (RP-2, RP-3).",
+         _BITS)
+own_rule("stochastic-convert", 2, _infer_stochastic, _evaluate_stochastic, FLOAT,
+         Cost.EXPENSIVE, Accuracy.ROUNDED,
+         "A float as an integer next to it: away from zero if the second operand, random bits, "
+         "is below the fraction as a share of their range; else toward zero. It saturates, and "
+         "NaN becomes 0.",
+         needs_shape=True, algebra=Algebra.NONE, stablehlo=None)
+own_rule("convert", 1, _infer_convert, _evaluate_convert, ANY, Cost.CHEAP, Accuracy.ROUNDED,
+         "The value in another element type. Floats round to nearest, ties to even; float to "
+         "integer truncates and saturates, NaN becomes 0; to pred is whether it is not zero; "
+         "integers wrap around; complex numbers lose their imaginary part, to pred as well.",
+         needs_shape=True, monotone=True)
+own_rule("bitcast-convert", 1, _infer_bitcast, _evaluate_bitcast, ANY, Cost.CHEAP, Accuracy.BITS,
+         "The same bits as another element type (BCT-1 … BCT-4). Between widths, the narrower "
+         "type has one more dimension, the last, for the parts of an element, the lowest bits "
+         "first.",
+         needs_shape=True)
+# fmt: on

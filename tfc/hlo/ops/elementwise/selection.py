@@ -9,19 +9,19 @@ import numpy as np
 
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import Attribute, Call, Value, describe, require, require_array
-from tfc.hlo.ops.elementwise.arithmetic import (
+from tfc.hlo.ops.elementwise.arithmetic import maximum, minimum
+from tfc.hlo.ops.elementwise.families import (
     ANY,
     FLOAT,
     INT,
     Array,
     apply,
     infer_alike,
-    maximum,
-    minimum,
     own_rule,
     require_kind,
 )
 from tfc.hlo.shape import PRED, AnyShape, Shape
+from tfc.hlo.traits import Accuracy, Algebra, Cost
 
 COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
     "EQ": np.equal,
@@ -129,13 +129,16 @@ def _evaluate_clamp(instruction: Instruction, values: Sequence[Value], _: Call) 
     return apply(_clamp, instruction.array_shape.element_type, values)
 
 
-own_rule(
-    "compare",
-    2,
-    _infer_compare,
-    _evaluate_compare,
-    ANY,
-    (Attribute("direction", "name"), Attribute("type", "name", required=False)),
-)
-own_rule("select", 3, _infer_select, _evaluate_select, ANY)
-own_rule("clamp", 3, _infer_clamp, _evaluate_clamp, INT | FLOAT)
+# fmt: off
+own_rule("compare", 2, _infer_compare, _evaluate_compare, ANY, Cost.CHEAP, Accuracy.EXACT,
+         "Whether the comparison holds, element by element (CMP-1): with NaN only NE does, and "
+         "zeros are equal. `type` is the kind of the operands when left out; TOTALORDER orders "
+         "floats by sign, then magnitude, NaN outermost.",
+         (Attribute("direction", "name"), Attribute("type", "name", required=False)),
+         algebra=Algebra.NONE, monotone=True)
+own_rule("select", 3, _infer_select, _evaluate_select, ANY, Cost.CHEAP, Accuracy.BITS,
+         "From the second operand where the first is true, else from the third (SEL-1 … SEL-4). "
+         "A scalar condition chooses whole operands, tuples too.")
+own_rule("clamp", 3, _infer_clamp, _evaluate_clamp, INT | FLOAT, Cost.CHEAP, Accuracy.EXACT,
+         "min(max(low, x), high): if low is above high, the result is high (CLP-1).", monotone=True)
+# fmt: on

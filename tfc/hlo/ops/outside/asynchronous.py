@@ -28,6 +28,7 @@ from tfc.hlo.op import (
     require,
 )
 from tfc.hlo.ops.control import require_arguments
+from tfc.hlo.ops.outside.family import outside
 from tfc.hlo.shape import U32, AnyShape, Shape, TupleShape
 from tfc.hlo.specs import spec_of
 from tfc.runtime.arrays import empty
@@ -144,20 +145,20 @@ _KNOWN = Attribute("calls", "known", required=False)
 _PREFETCH = Attribute("cross_program_prefetch_index", "int", required=False)
 
 # fmt: off
-register(Op("async-start", None, _infer_async_start, _evaluate_async_start,
-            (THREAD, Attribute("calls", "computation")), needs_shape=True))
-register(Op("async-update", 1, _infer_update, _evaluate_same, (THREAD, _KNOWN)))
-register(Op("async-done", 1, _infer_done("async-done", 1), _evaluate_element(1), (THREAD, _KNOWN)))
-register(Op("copy-start", 1, _infer_copy_start, _evaluate_copy_start, (_PREFETCH,),
-            needs_shape=True))
-register(Op("copy-done", 1, _infer_done("copy-done", 0), _evaluate_element(0)))
+outside("async-start", None, _infer_async_start, _evaluate_async_start,
+        (THREAD, Attribute("calls", "computation")), needs_shape=True)
+outside("async-update", 1, _infer_update, _evaluate_same, (THREAD, _KNOWN))
+outside("async-done", 1, _infer_done("async-done", 1), _evaluate_element(1), (THREAD, _KNOWN))
+outside("copy-start", 1, _infer_copy_start, _evaluate_copy_start, (_PREFETCH,),
+        needs_shape=True)
+outside("copy-done", 1, _infer_done("copy-done", 0), _evaluate_element(0))
 register(replace(OPS["all-reduce"], name="all-reduce-start"))
-register(Op("all-reduce-done", 1, lambda shapes, a, stated: shapes[0], _evaluate_same))
+outside("all-reduce-done", 1, lambda shapes, a, stated: shapes[0], _evaluate_same)
 for _name in ("all-gather", "collective-permute"):
     _base = OPS[_name]
     register(replace(_base, name=f"{_name}-start", infer=_infer_collective_start(_base),
                      evaluate=_evaluate_collective_start(_base), needs_shape=True))
-    register(Op(f"{_name}-done", 1, _infer_done(f"{_name}-done", 1), _evaluate_element(1)))
+    outside(f"{_name}-done", 1, _infer_done(f"{_name}-done", 1), _evaluate_element(1))
 # fmt: on
 
 

@@ -12,9 +12,11 @@ import numpy as np
 
 from tfc.hlo.attributes.replica_groups import ReplicaGroups, device_groups, require_groups
 from tfc.hlo.ir import Attributes, Instruction
-from tfc.hlo.op import Attribute, Call, Op, Value, always, describe, register, require
+from tfc.hlo.op import Attribute, Call, Value, always, describe, require
 from tfc.hlo.op import require_array as require_one
+from tfc.hlo.ops.outside.family import outside
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
+from tfc.hlo.traits import Accuracy
 from tfc.runtime.replicas import current
 
 Array = np.ndarray
@@ -208,19 +210,20 @@ REDUCER = Attribute("to_apply", "computation")
 PAIRS = Attribute("source_target_pairs", "pairs")
 
 # fmt: off
-for _name, _infer, _combine, _attributes, _stated in (
+for _name, _infer, _combine, _attributes, _stated, _accuracy in (
     ("all-reduce", _infer_all_reduce, _all_reduce,
-     (CHANNEL, GROUPS, CONSTRAIN, GLOBAL, REDUCER), False),
+     (CHANNEL, GROUPS, CONSTRAIN, GLOBAL, REDUCER), False, Accuracy.SUMMED),
     ("all-gather", _infer_all_gather, _all_gather,
-     (CHANNEL, GROUPS, CONSTRAIN, DIMENSIONS, GLOBAL), True),
+     (CHANNEL, GROUPS, CONSTRAIN, DIMENSIONS, GLOBAL), True, Accuracy.BITS),
     ("reduce-scatter", _infer_reduce_scatter, _reduce_scatter,
-     (CHANNEL, GROUPS, CONSTRAIN, GLOBAL, DIMENSIONS, REDUCER), True),
+     (CHANNEL, GROUPS, CONSTRAIN, GLOBAL, DIMENSIONS, REDUCER), True, Accuracy.SUMMED),
     ("all-to-all", _infer_all_to_all, _all_to_all,
-     (CHANNEL, GROUPS, CONSTRAIN, Attribute("dimensions", "ints", required=False)), False),
-    ("collective-permute", _infer_permute, _permute, (CHANNEL, PAIRS), False),
+     (CHANNEL, GROUPS, CONSTRAIN, Attribute("dimensions", "ints", required=False)), False,
+     Accuracy.BITS),
+    ("collective-permute", _infer_permute, _permute, (CHANNEL, PAIRS), False, Accuracy.BITS),
     ("collective-broadcast", _infer_same("collective-broadcast"), _broadcast,
-     (CHANNEL, GROUPS), False),
+     (CHANNEL, GROUPS), False, Accuracy.BITS),
 ):
-    register(Op(_name, None, _infer, _evaluate(_combine), _attributes, needs_shape=_stated,
-                side_effect=always, on_host=True))
+    outside(_name, None, _infer, _evaluate(_combine), _attributes, needs_shape=_stated,
+                 side_effect=always, on_host=True, accuracy=_accuracy)
 # fmt: on

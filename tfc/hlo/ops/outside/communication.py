@@ -12,14 +12,13 @@ from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import (
     Attribute,
     Call,
-    Op,
     Value,
     always,
     describe,
-    register,
     require,
     require_array,
 )
+from tfc.hlo.ops.outside.family import outside
 from tfc.hlo.ops.outside.tokens import require_token
 from tfc.hlo.shape import TOKEN, U32, AnyShape, Shape, TokenShape, TupleShape
 from tfc.hlo.specs import spec_of
@@ -167,18 +166,18 @@ _CHANNEL = (Attribute("channel_id", "int", required=False),
             Attribute("is_host_transfer", "bool", required=False, default=False))  # fmt: skip
 
 # fmt: off
-register(Op("infeed", 1, _infer_infeed, _evaluate_infeed,
-            (Attribute("infeed_config", "string", required=False, default=""),),
-            needs_shape=True, side_effect=always, on_host=True))
-register(Op("outfeed", 2, _infer_outfeed, _evaluate_outfeed,
-            (Attribute("outfeed_shape", "shape", required=False),
-             Attribute("outfeed_config", "string", required=False, default="")),
-            side_effect=always, on_host=True))
-register(Op("send", 2, _infer_send, _evaluate_send, _CHANNEL, side_effect=always, on_host=True))
+outside("infeed", 1, _infer_infeed, _evaluate_infeed,
+        (Attribute("infeed_config", "string", required=False, default=""),),
+        needs_shape=True, side_effect=always, on_host=True)
+outside("outfeed", 2, _infer_outfeed, _evaluate_outfeed,
+        (Attribute("outfeed_shape", "shape", required=False),
+         Attribute("outfeed_config", "string", required=False, default="")),
+        side_effect=always, on_host=True)
+outside("send", 2, _infer_send, _evaluate_send, _CHANNEL, side_effect=always, on_host=True)
 # What is sent lies in the channel already, so nothing is left to wait for.
-register(Op("send-done", 1, _infer_send_done, lambda x, values, call: (), _CHANNEL))
-register(Op("recv", 1, _infer_recv, _evaluate_recv, _CHANNEL, needs_shape=True,
-            side_effect=always, on_host=True))
-register(Op("recv-done", 1, _infer_recv_done, _evaluate_recv_done, _CHANNEL,
-            side_effect=always, on_host=True))
+outside("send-done", 1, _infer_send_done, lambda x, values, call: (), _CHANNEL)
+outside("recv", 1, _infer_recv, _evaluate_recv, _CHANNEL, needs_shape=True,
+        side_effect=always, on_host=True)
+outside("recv-done", 1, _infer_recv_done, _evaluate_recv_done, _CHANNEL,
+        side_effect=always, on_host=True)
 # fmt: on

@@ -12,6 +12,7 @@ from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import Attribute, Call, Op, Value, describe, register, require
 from tfc.hlo.shape import AnyShape
 from tfc.hlo.specs import spec_of
+from tfc.hlo.traits import Accuracy, Category, Cost
 from tfc.runtime.functions import custom_call_target
 
 NAME = "custom-call"
@@ -100,5 +101,6 @@ register(Op(NAME, None, _infer, _evaluate, (
     Attribute("api_version", "name", required=False, default=ORIGINAL),
     Attribute("to_apply", "computation", required=False),
     Attribute("called_computations", "computations", required=False),
-), needs_shape=True, side_effect=lambda a: a.get("custom_call_has_side_effect", False)))
+), needs_shape=True, side_effect=lambda a: a.get("custom_call_has_side_effect", False),
+            category=Category.OTHER, cost=Cost.OWN, accuracy=Accuracy.APPROXIMATE))
 # fmt: on

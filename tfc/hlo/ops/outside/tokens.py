@@ -10,7 +10,8 @@ import numpy as np
 
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Attributes, Instruction
-from tfc.hlo.op import Attribute, Call, Op, Value, describe, register, require, require_array
+from tfc.hlo.op import Attribute, Call, Value, describe, require, require_array
+from tfc.hlo.ops.outside.family import outside, passing
 from tfc.hlo.shape import S32, TOKEN, U32, AnyShape, Shape, TokenShape
 from tfc.runtime.replicas import current
 
@@ -95,17 +96,17 @@ def require_full_size(x: Instruction, size: int | None) -> None:
 
 
 # fmt: off
-register(Op("after-all", None, _infer_after_all, lambda x, values, call: ()))
-register(Op("opt-barrier", 1, _infer_same, _evaluate_first))
-register(Op("add-dependency", 2, _infer_dependency, _evaluate_first))
-register(Op("domain", 1, _infer_same, _evaluate_first, (Attribute("domain", "raw"),)))
-register(Op("partition-id", 0, _infer_id, lambda x, values, call: np.uint32(current().partition),
-            on_host=True))
-register(Op("replica-id", 0, _infer_id, lambda x, values, call: np.uint32(current().replica),
-            on_host=True))
-register(Op("get-dimension-size", 1, _infer_get_size,
-            lambda x, values, call: np.int32(values[0].shape[x["dimensions"][0]]),
-            (Attribute("dimensions", "ints"),)))
-register(Op("set-dimension-size", 2, _infer_set_size, _evaluate_set_size,
-            (Attribute("dimensions", "ints"),)))
+passing("after-all", None, _infer_after_all, lambda x, values, call: ())
+passing("opt-barrier", 1, _infer_same, _evaluate_first)
+passing("add-dependency", 2, _infer_dependency, _evaluate_first)
+passing("domain", 1, _infer_same, _evaluate_first, (Attribute("domain", "raw"),))
+outside("partition-id", 0, _infer_id, lambda x, values, call: np.uint32(current().partition),
+        on_host=True)
+outside("replica-id", 0, _infer_id, lambda x, values, call: np.uint32(current().replica),
+        on_host=True)
+passing("get-dimension-size", 1, _infer_get_size,
+        lambda x, values, call: np.int32(values[0].shape[x["dimensions"][0]]),
+        (Attribute("dimensions", "ints"),))
+passing("set-dimension-size", 2, _infer_set_size, _evaluate_set_size,
+        (Attribute("dimensions", "ints"),))
 # fmt: on
