@@ -6,7 +6,9 @@ the lines of a computation, and what its root becomes (None: nothing). test_func
 EXAMPLES: list[tuple[str, str, str | None]] = [
     ("shorter_chain", "b = f32[3,4] reshape(A); ROOT c = f32[12] reshape(b)", "reshape(A)"),
     ("shorter_chain", "ROOT b = f32[2,6] reshape(A)", "A"),
-    ("shorter_chain", "ROOT b = f32[2,6] copy(A)", "A"),
+    ("same_shape", "ROOT b = f32[2,6] copy(A)", "A"),
+    ("same_shape", "t = (f32[2,6], f32[]) tuple(A, S); ROOT b = (f32[2,6], f32[]) copy(t)",
+     "tuple(A, S)"),
     ("same_shape", "ROOT b = f32[2,6] convert(A)", "A"),
     ("same_shape", "ROOT b = f32[2,6] bitcast-convert(A)", "A"),
     ("shorter_chain", "ROOT b = f32[2,6] slice(A), slice={[0:2], [0:6]}", "A"),

@@ -1,4 +1,4 @@
-"""Examples of what motion does: the function, the lines of a computation, and what its root becomes
+"""Examples of what sinking does: the function, the lines of a computation, and what its root becomes
 (None: nothing). test_functions.py runs them.
 """
 

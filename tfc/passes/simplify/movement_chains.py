@@ -23,7 +23,7 @@ from tfc.hlo.shape import PRED, Shape
 
 Dims = tuple[int, ...]
 FREE = frozenset({"broadcast", "reshape"})  # a result needs no memory of its own
-MOVERS = FREE | {"concatenate", "copy", "pad", "reverse", "slice", "transpose"}
+MOVERS = FREE | {"concatenate", "pad", "reverse", "slice", "transpose"}
 _MOST_KNOWN = 1 << 12  # chains that are remembered
 
 
