@@ -6,7 +6,9 @@ the lines of a computation, and what its root becomes (None: nothing). test_func
 EXAMPLES: list[tuple[str, str, str | None]] = [
     ("shorter_chain", "b = f32[3,4] reshape(A); ROOT c = f32[12] reshape(b)", "reshape(A)"),
     ("shorter_chain", "ROOT b = f32[2,6] reshape(A)", "A"),
-    ("shorter_chain", "ROOT b = f32[2,6] copy(A)", "A"),
+    ("same_shape", "ROOT b = f32[2,6] copy(A)", "A"),
+    ("same_shape", "t = (f32[2,6], f32[]) tuple(A, S); ROOT b = (f32[2,6], f32[]) copy(t)",
+     "tuple(A, S)"),
     ("same_shape", "ROOT b = f32[2,6] convert(A)", "A"),
     ("same_shape", "ROOT b = f32[2,6] bitcast-convert(A)", "A"),
     ("shorter_chain", "ROOT b = f32[2,6] slice(A), slice={[0:2], [0:6]}", "A"),
@@ -58,6 +60,16 @@ EXAMPLES: list[tuple[str, str, str | None]] = [
     ("shorter_chain",
      "b = f32[2,6] reverse(A), dimensions={0,1}; ROOT c = f32[2,6] reverse(b), dimensions={1}",
      "reverse(A, dimensions=(0,))"),
+    ("shorter_chain",
+     "q = f32[4,3] parameter(3); r = f32[12] reshape(q); ROOT b = f32[6] slice(r), slice={[3:9]}",
+     "reshape(slice(q, slice=((1, 3, 1), (0, 3, 1))))"),
+    ("shorter_chain",
+     "t = f32[6,2] transpose(A), dimensions={1,0}; r = f32[3,2,2] reshape(t);"
+     "ROOT b = f32[2,3,2] transpose(r), dimensions={2,0,1}",
+     "reshape(A)"),
+    ("shorter_chain",  # the transpose between may have other users: it is not made twice
+     "r = f32[6,2] reshape(A); t = f32[2,6] transpose(r), dimensions={1,0};"
+     "ROOT b = f32[2,3,2] reshape(t)", None),
     ("iota_of_unit", "ROOT b = f32[1,3] iota(), iota_dimension=0", "broadcast(0.0, dimensions=())"),
     ("iota_of_unit", "ROOT b = f32[1,3] iota(), iota_dimension=1", None),
     ("nothing_to_compute",

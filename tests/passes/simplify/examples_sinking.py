@@ -1,5 +1,5 @@
-"""Examples of what motion does: the function, the lines of a computation, and what its root becomes
-(None: nothing). test_functions.py runs them.
+"""Examples of what sinking does: the function, the lines of a computation, and what its root
+becomes (None: nothing). test_functions.py runs them.
 """
 
 # fmt: off

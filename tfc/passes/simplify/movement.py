@@ -12,7 +12,7 @@ from tfc.passes.simplify.movement_chains import MOVERS, Chain, Step, chain_with
 
 
 def same_shape(x: Instruction) -> Instruction | None:
-    """f32[2,3] convert(f32[2,3] a) --> a; likewise bitcast-convert, and dynamic-slice of all"""
+    """f32[2,3] convert(f32[2,3] a) --> a; likewise copy, bitcast-convert and dynamic-slice"""
     return x.operands[0] if x.operands[0].shape == x.shape else None
 
 
@@ -78,5 +78,6 @@ def iota_of_unit(x: Instruction) -> Instruction | None:
 
 MOVEMENT: dict[str, tuple[Function, ...]] = {
     **dict.fromkeys(sorted(MOVERS), (shorter_chain,)),
+    "copy": (same_shape,),
     "iota": (iota_of_unit,),
 }

@@ -23,7 +23,8 @@ from tfc.hlo.shape import PRED, Shape
 
 Dims = tuple[int, ...]
 FREE = frozenset({"broadcast", "reshape"})  # a result needs no memory of its own
-MOVERS = frozenset(op.name for op in OPS.values() if op.is_fixed_movement)
+# A copy may be of a tuple, which is no array.
+MOVERS = frozenset(op.name for op in OPS.values() if op.is_fixed_movement) - {"copy"}
 _MOST_KNOWN = 1 << 12  # chains that are remembered
 
 
