@@ -6,11 +6,12 @@ from tfc.passes.analysis.called import (
     clone,
     control_callees,
     control_computations,
+    decided,
     kernel_loop,
     map_some,
-    refused,
     run_walk,
 )
+from tfc.passes.rewriting.decisions import Taken
 
 MODULE = parse("""add { a = f32[] parameter(0)
   b = f32[] parameter(1)
@@ -59,10 +60,11 @@ def test_the_loop_of_a_computation_is_found():
     assert kernel_loop(named("body")) is None
 
 
-def test_refusals_of_steps_only_are_told():
-    assert refused(MODULE, lambda c: [c.name]) == tuple(
-        f"refused {c.name}" for c in MODULE.computations if c.name != "add"
-    )
+def test_decisions_about_steps_only_are_told():
+    some = decided(MODULE, lambda c: [Taken("counted", c.name)])
+    assert [d.where for d in some if isinstance(d, Taken)] == [
+        c.name for c in MODULE.computations if c.name != "add"
+    ]
 
 
 def test_some_computations_are_changed_and_their_callers_see_it():

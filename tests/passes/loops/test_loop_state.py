@@ -60,7 +60,7 @@ def the_loop() -> Loop:
 
 def values(module: Module) -> np.ndarray:
     verify(module)
-    x, y = np.arange(4, dtype=np.float32), np.float32([1, -2, 0.5, 3])
+    x, y = np.arange(4, dtype=np.float32), np.array([1, -2, 0.5, 3], np.float32)
     return np.asarray(evaluate(module, x, y))
 
 
@@ -152,7 +152,7 @@ def test_a_while_with_a_further_element_that_stands_for_something():
             found, [twice], lambda parts: lambda old, _: parts[0] if old.name == "p" else None
         )
 
-    x, y = np.arange(4, dtype=np.float32), np.float32([1, -2, 0.5, 3])
+    x, y = np.arange(4, dtype=np.float32), np.array([1, -2, 0.5, 3], np.float32)
     np.testing.assert_array_equal(replaced(change), x + 3 * (y + y))
 
 
