@@ -14,7 +14,7 @@ from tfc.backends.mlir.kernels import (
     product_space,
     sources,
 )
-from tfc.backends.mlir.provider import ir, scf
+from tfc.backends.mlir.windows import along, guarded
 from tfc.hlo.attributes.convolution_dimensions import ConvolutionDimensionNumbers
 from tfc.hlo.index_maps import Condition, Index, variable
 from tfc.hlo.ops.convolution import convolution_window, group_counts
@@ -41,12 +41,9 @@ def emit_convolution(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops) ->
     at: list[Index] = []
     conditions: list[Condition] = []
     for d, place, tap, label in zip(window.dimensions, places, taps, labels.lhs[2:]):
-        position = place * d.stride + tap * d.window_dilation - d.low
-        size = lhs.array_shape.dims[label]
-        conditions.append(Condition(position, 0, max(d.base_dilation * (size - 1) + 1, 0)))
-        conditions.append(Condition(position % d.base_dilation, 0, 1))
-        at.append(position // d.base_dilation)
-    conditions = [c for c in conditions if not c.always]
+        position, inside = along(d, lhs.array_shape.dims[label], place, tap)
+        at.append(position)
+        conditions += inside
     if batch_groups > 1:
         batch = group * result.dims[labels.out[0]] + batch
     from_lhs = group * inputs + summed if groups > 1 else summed
@@ -66,14 +63,7 @@ def emit_convolution(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops) ->
         return nest(scope, [summed], [inputs], total, add_one)
 
     def add_tap(scope: Elements, total: Sequence[Scalar]) -> Sequence[Scalar]:
-        if not conditions:
-            return add_features(scope, total)
-        inside = scf.IfOp(scope.holds(conditions), [total[0].value.type], has_else=True)
-        with ir.InsertionPoint(inside.then_block):
-            scf.yield_([s.value for s in add_features(scope.with_variables(), total)])
-        with ir.InsertionPoint(inside.else_block):
-            scf.yield_([total[0].value])
-        return [Scalar(inside.results[0], wide)]
+        return guarded(scope, conditions, lambda inner: add_features(inner, total), total)
 
     def body(points: Sequence[Any]) -> None:
         outer = Elements(sources(kernel, buffers), space.bind(points))

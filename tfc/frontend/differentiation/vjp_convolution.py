@@ -6,6 +6,8 @@ turned around. What flows back to the kernel at k is the sum of x[p·s + k·d �
 convolution of x with g for a kernel, stride and dilation exchanged, features in place of batches.
 """
 
+from dataclasses import replace
+
 from tfc.frontend import operations as ops
 from tfc.frontend.differentiation.reverse import Cotangent, is_differentiable, vjp, zeros
 from tfc.frontend.tensor import Tensor
@@ -41,7 +43,10 @@ def _of_array(g: Tensor, y: Tensor, x: Tensor, kernel: Tensor) -> Tensor:
         turned = ops.reshape(swapped, [outputs // parts, parts * inputs, *sizes])
         rhs = (1, 0, *range(2, turned.ndim))
     sizes = [(x.shape[i], y.shape[o]) for i, o in zip(labels.lhs[2:], labels.out[2:])]
-    back = Window(tuple(_backwards(d, *n) for d, n in zip(window.dimensions, sizes)))
+    # The kernel is turned around.
+    back = Window(tuple(
+        replace(d.transposed(*n), reversal=not d.reversal) for d, n in zip(window.dimensions, sizes)
+    ))  # fmt: skip
     out = labels.lhs if batch_groups == 1 else tuple(range(x.ndim))
     made = ops.convolution(
         g, turned, back, ConvolutionDimensionNumbers(labels.out, rhs, out), parts,
@@ -75,25 +80,10 @@ def _of_kernel(g: Tensor, y: Tensor, x: Tensor, kernel: Tensor) -> Tensor:
     return ops.reverse(made, [k for d, k in zip(window.dimensions, labels.rhs[2:]) if d.reversal])
 
 
-def _dilated(size: int, dilation: int) -> int:
-    return (size - 1) * dilation + 1
-
-
-def _backwards(d: WindowDimension, size: int, count: int) -> WindowDimension:
-    """The window over the result's `count` elements that gives back the array's `size`."""
-    low = d.extent - 1 - d.low
-    high = _dilated(size, d.base_dilation) - _dilated(count, d.stride) + d.extent - 1 - low
-    return WindowDimension(
-        size=d.size, stride=d.base_dilation, low=low, high=high, base_dilation=d.stride,
-        window_dilation=d.window_dilation, reversal=not d.reversal,
-    )  # fmt: skip
-
-
 def _exchanged(d: WindowDimension, size: int, count: int) -> WindowDimension:
     """The window of the result's `count` elements over the array, of as many places as d's."""
-    extent = _dilated(count, d.stride)
     return WindowDimension(
         size=count, stride=d.window_dilation, low=d.low,
-        high=d.extent - 1 + extent - _dilated(size, d.base_dilation) - d.low,
+        high=d.reach(count)[1] + 1 - d.dilated(size),
         base_dilation=d.base_dilation, window_dilation=d.stride,
     )  # fmt: skip

@@ -21,7 +21,7 @@ from tfc.frontend.operations import compare, full_like, operation, reduce_sum, s
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import Trace
 from tfc.hlo import builder
-from tfc.hlo.attributes.window import Window, WindowDimension
+from tfc.hlo.attributes.window import Window
 from tfc.hlo.ir import Computation
 from tfc.hlo.ops.mapped import scan_parts
 from tfc.hlo.ops.windows import window_of
@@ -39,7 +39,8 @@ def _reduce_window(g: Cotangent, y: Tensor, *operands: Tensor) -> list[Cotangent
     x, init = operands
     window = window_of(y.instruction)
     if opcode == "add":
-        back = _transposed(window, x, g)
+        each = zip(window.dimensions, x.shape, g.shape)
+        back = Window(tuple(d.transposed(n, count) for d, n, count in each))
         summed = reduce_window(g, "add", 0, back) if x.size and g.size else None
         return [summed, reduce_sum(g, range(g.ndim))]
     if init.instruction.opcode != "constant":
@@ -61,25 +62,6 @@ def _reduce_window(g: Cotangent, y: Tensor, *operands: Tensor) -> list[Cotangent
         scatter=ops.scalar_computation("add", element_type),
     )  # fmt: skip
     return [first, None]
-
-
-def _transposed(window: Window, x: Tensor, g: Tensor) -> Window:
-    """The window that finds, from each element of x, the windows that it was in.
-
-    Window o has element k at i where o*stride + k*window_dilation - low = i*base_dilation. Taken
-    from i, with k counted from the other end, that is a window again, with stride and base dilation
-    in each other's place.
-    """
-
-    def back(d: WindowDimension, n: int, count: int) -> WindowDimension:
-        low = d.extent - 1 - d.low
-        needed = (n - 1) * d.base_dilation + d.extent
-        there = (count - 1) * d.stride + 1
-        return WindowDimension(
-            d.size, d.base_dilation, low, needed - low - there, d.stride, d.window_dilation
-        )
-
-    return Window(tuple(back(*each) for each in zip(window.dimensions, x.shape, g.shape)))
 
 
 def _comparison(direction: str, element_type: ElementType) -> Computation:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tfc.hlo.lexer import Lexer
 from tfc.hlo.op import require
 
@@ -46,15 +48,52 @@ class WindowDimension:
         """
         return (at * self.stride + k * self.window_dilation - self.low) // self.base_dilation
 
+    def reach(self, count: int) -> tuple[int, int]:
+        """The least and the greatest place, before dilation, that an element of a window has.
+
+        Args:
+            count: the number of windows.
+        """
+        return -self.low, (count - 1) * self.stride + self.extent - 1 - self.low
+
+    def dilated(self, size: int) -> int:
+        """The size of an array's dimension after dilation."""
+        return (size - 1) * self.base_dilation + 1 if size else 0
+
     def padded(self, size: int) -> int:
         """The size of an array's dimension after dilation and padding; negative if impossible."""
-        dilated = (size - 1) * self.base_dilation + 1 if size else 0
-        return dilated + self.low + self.high
+        return self.dilated(size) + self.low + self.high
 
     def count(self, size: int) -> int:
         """The number of windows that fit into a dimension of the array (RW-1)."""
         room = self.padded(size) - self.extent
         return room // self.stride + 1 if room >= 0 else 0
+
+    def transposed(self, size: int, count: int) -> "WindowDimension":
+        """The window that finds, from each element of the array, the windows that it was in.
+
+        Window o has element k at i where o*stride + k*window_dilation - low = i*base_dilation.
+        Taken from i, with k counted from the other end, that is a window again, with stride and
+        base dilation in each other's place.
+
+        Args:
+            size: the array's size.
+            count: the number of windows.
+        """
+        low = self.extent - 1 - self.low
+        needed = (size - 1) * self.base_dilation + self.extent
+        there = (count - 1) * self.stride + 1
+        return WindowDimension(
+            self.size, self.base_dilation, low, needed - low - there, self.stride,
+            self.window_dilation,
+        )  # fmt: skip
+
+    def meeting(self, size: int, count: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Which of `count` windows have their element `k` in an array of that size, and where."""
+        place = np.arange(count) * self.stride + k * self.window_dilation - self.low
+        inside, gap = np.divmod(place, self.base_dilation)
+        valid = (gap == 0) & (inside >= 0) & (inside < size)
+        return np.flatnonzero(valid), inside[valid]
 
 
 _PLAIN = WindowDimension(1)

@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 
 from tfc.hlo.attributes.convolution_dimensions import ConvolutionDimensionNumbers
-from tfc.hlo.attributes.window import Window, WindowDimension, require_window
+from tfc.hlo.attributes.window import Window, require_window
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import Attribute, Call, Op, Value, register, require, require_array
 from tfc.hlo.ops.contraction import matrix_product
@@ -96,22 +96,6 @@ def _require_groups(a: Attributes, batch: int, features: int, inputs: int, outpu
     )
 
 
-def covered(d: WindowDimension, at: int, size: int, count: int) -> tuple[list[int], list[int]]:
-    """Which outputs of a dimension see an element of the array at a place of the window, and which.
-
-    Args:
-        at: the place in the window.
-        size, count: the sizes of the array and of the result.
-    """
-    outs, ins = [], []
-    for out in range(count):
-        position = out * d.stride + at * d.window_dilation - d.low
-        if position % d.base_dilation == 0 and 0 <= position // d.base_dilation < size:
-            outs.append(out)
-            ins.append(position // d.base_dilation)
-    return outs, ins
-
-
 def _evaluate_convolution(x: Instruction, values: Sequence[Value], _: Call) -> np.ndarray:
     element_type, labels = x.array_shape.element_type, x["dim_labels"]
     groups, batch_groups = group_counts(x.attributes)
@@ -135,7 +119,7 @@ def _slide(window: Window, lhs: np.ndarray, rhs: np.ndarray, result: np.ndarray)
     """Add to the result what each place of the window contributes (CGP-7)."""
     for at in np.ndindex(*window.size):
         places = [
-            covered(d, k, lhs.shape[n], result.shape[n])
+            d.meeting(lhs.shape[n], result.shape[n], k)
             for n, (d, k) in enumerate(zip(window.dimensions, at), 2)
         ]
         outs, ins = [o for o, _ in places], [i for _, i in places]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tfc.hlo.attributes.window import Window, WindowDimension, require_window
+from tfc.hlo.attributes.window import Window, require_window
 from tfc.hlo.evaluation.scalar_computations import apply_to_elements
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import (
@@ -94,15 +94,9 @@ def _offsets(window: Window, dims: Sequence[int]) -> Iterator[tuple[Places, Plac
         dims: the array's sizes.
     """
     for offset in np.ndindex(window.size):
-        met = [_meeting(d, n, k) for d, n, k in zip(window.dimensions, dims, offset)]
+        each = zip(window.dimensions, dims, window.counts(dims), offset)
+        met = [d.meeting(n, count, k) for d, n, count, k in each]
         yield np.ix_(*(m[0] for m in met)), np.ix_(*(m[1] for m in met))
-
-
-def _meeting(d: WindowDimension, size: int, offset: int) -> tuple[Array, Array]:
-    place = np.arange(d.count(size)) * d.stride + offset * d.window_dilation - d.low
-    inside, gap = np.divmod(place, d.base_dilation)
-    valid = (gap == 0) & (inside >= 0) & (inside < size)
-    return np.flatnonzero(valid), inside[valid]
 
 
 def _infer_select_and_scatter(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfc.backends.mlir.provider import ir
-from tfc.stablehlo.exporter.emission import Emission
+from tfc.stablehlo.operations.emission import Emission
 
 
 def _fusion(e: Emission) -> Any:

@@ -10,10 +10,10 @@ from tfc.hlo.text.printer import clean_name, unique_names
 from tfc.passes.expand.expand import expand
 from tfc.passes.expand.mapped import scan_loop
 from tfc.stablehlo.exporter import forms
-from tfc.stablehlo.exporter.emission import Emission, flat, i32, nested, parts
 from tfc.stablehlo.exporter.operand_types import with_operands_alike
 from tfc.stablehlo.importer.module import DEVICES
 from tfc.stablehlo.operations import ROWS
+from tfc.stablehlo.operations.emission import Emission, flat, i32, nested, parts
 from tfc.stablehlo.source import new_context
 from tfc.stablehlo.types import mlir_type
 

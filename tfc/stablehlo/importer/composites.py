@@ -11,9 +11,9 @@ from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
 from tfc.hlo.lexer import quote
 from tfc.hlo.op import OPS
-from tfc.stablehlo.importer.decomposition import decomposed
-from tfc.stablehlo.importer.operation import Operation, Reader, integer_in
 from tfc.stablehlo.operations.chlo import PLAIN, is_defined
+from tfc.stablehlo.operations.decomposition import decomposed
+from tfc.stablehlo.operations.operation import Operation, Reader, integer_in
 
 
 def _atan(operation: Operation) -> Instruction:

@@ -10,9 +10,9 @@ from tfc.hlo import builder
 from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import OPS
-from tfc.stablehlo.importer.operation import Operation, Reader
 from tfc.stablehlo.operations.contractions import CONVOLUTION, PRECISION, make_convolution
 from tfc.stablehlo.operations.movement import BROADCAST, GATHERED, IOTA, RESHAPE
+from tfc.stablehlo.operations.operation import Operation, Reader
 from tfc.stablehlo.operations.row import Row
 
 

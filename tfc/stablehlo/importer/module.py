@@ -11,9 +11,9 @@ from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, postor
 from tfc.hlo.shape import TupleShape
 from tfc.stablehlo.importer import composites, forms, shardings
 from tfc.stablehlo.importer.location import metadata_of
-from tfc.stablehlo.importer.operation import Operation, Reader, integer_of
-from tfc.stablehlo.importer.values import as_one, elements, is_constant
 from tfc.stablehlo.operations import ROWS
+from tfc.stablehlo.operations.operation import Operation, Reader, integer_of
+from tfc.stablehlo.operations.values import as_one, elements, is_constant
 from tfc.stablehlo.types import shape_from
 
 RETURNS = ("func.return", "stablehlo.return", "sdy.return")

@@ -8,9 +8,9 @@ from collections.abc import Sequence, Set
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import OPS
 from tfc.hlo.shape import Shape
-from tfc.stablehlo.importer.decomposition import decomposed
-from tfc.stablehlo.importer.operation import Operation
+from tfc.stablehlo.operations.decomposition import decomposed
 from tfc.stablehlo.operations.fields import integer
+from tfc.stablehlo.operations.operation import Operation
 from tfc.stablehlo.operations.row import Field, Values, row
 
 PLAIN = tuple(op.name for op in OPS.values() if op.stablehlo == f"chlo.{op.name}")

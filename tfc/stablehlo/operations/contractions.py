@@ -14,9 +14,9 @@ from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import S64, Shape
 from tfc.stablehlo.constants import dense_attribute
-from tfc.stablehlo.exporter.emission import Emission, enumeration
-from tfc.stablehlo.importer.operation import Operation, text_of
+from tfc.stablehlo.operations.emission import Emission, enumeration
 from tfc.stablehlo.operations.fields import flag, integer, ints, numbers, real, window, word
+from tfc.stablehlo.operations.operation import Operation, text_of
 from tfc.stablehlo.operations.row import Field, Values, row
 
 # (operands, accumulation, products) of StableHLO's dot algorithms that are not of one type each.

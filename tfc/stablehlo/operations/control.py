@@ -11,10 +11,10 @@ from tfc.backends.mlir.provider import ir
 from tfc.errors import UnsupportedError
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
-from tfc.stablehlo.exporter.emission import Emission, flat
-from tfc.stablehlo.importer.operation import Operation
-from tfc.stablehlo.importer.values import as_one, captured, elements
+from tfc.stablehlo.operations.emission import Emission, flat
+from tfc.stablehlo.operations.operation import Operation
 from tfc.stablehlo.operations.row import Field, Values, row
+from tfc.stablehlo.operations.values import as_one, captured, elements
 
 
 def _make_conditional(operation: Operation, opcode: str, _: Values) -> Instruction:

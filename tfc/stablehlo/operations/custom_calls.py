@@ -7,9 +7,8 @@ from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction
 from tfc.hlo.lexer import quote
 from tfc.hlo.ops.outside.custom_call import ANNOTATIONS
-from tfc.stablehlo.exporter.emission import Emission, i32
-from tfc.stablehlo.importer.operation import Operation, flag_of, integer_in
-from tfc.stablehlo.importer.shardings import same
+from tfc.stablehlo.operations.emission import Emission, i32
+from tfc.stablehlo.operations.operation import Operation, flag_of, integer_in
 from tfc.stablehlo.operations.row import Field, Values, row
 
 # How routines of LAPACK, BLAS and their like are named, and others that only JAX's runtime has.
@@ -22,6 +21,36 @@ API_VERSIONS = {
     4: "API_VERSION_TYPED_FFI",
 }
 _NUMBERS = {name: number for number, name in API_VERSIONS.items()}
+
+
+def same(operation: Operation) -> list[Instruction]:
+    """The operands of an operation that on one device gives them as they are.
+
+    Raises:
+        UnsupportedError: its results have other shapes, of parts that lie on several devices.
+    """
+    if len(operation.operands) < len(operation.shapes):
+        raise UnsupportedError(f"{_title(operation)} must have an operand for each result")
+    for operand, shape in zip(operation.operands, operation.shapes):
+        require_same(operation, operand, shape)
+    return list(operation.operands[: len(operation.shapes)])
+
+
+def _title(operation: Operation) -> str:
+    return operation.text("call_target_name") or operation.name
+
+
+def require_same(operation: Operation, operand: Instruction, shape: object) -> None:
+    """Check that an operation makes of an operand what it is already.
+
+    Raises:
+        UnsupportedError: it makes another shape, of parts that lie on several devices.
+    """
+    if operand.shape != shape:
+        raise UnsupportedError(
+            f"{_title(operation)} makes {shape} of {operand.shape}, which is for several devices: "
+            "export the program for one"
+        )
 
 
 def _read_target(operation: Operation) -> Values:

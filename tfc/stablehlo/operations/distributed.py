@@ -10,12 +10,12 @@ from tfc.hlo import builder
 from tfc.hlo.attributes.replica_groups import ReplicaGroups
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import TOKEN, U32, Shape, TupleShape
-from tfc.stablehlo.exporter.emission import Emission, matrix
-from tfc.stablehlo.importer.operation import Operation
-from tfc.stablehlo.importer.values import as_one, elements
 from tfc.stablehlo.operations.custom_calls import CUSTOM_CALL
+from tfc.stablehlo.operations.emission import Emission, matrix
 from tfc.stablehlo.operations.fields import flag, listed, regions, single, unit
+from tfc.stablehlo.operations.operation import Operation
 from tfc.stablehlo.operations.row import Field, Row, Values, row
+from tfc.stablehlo.operations.values import as_one, elements
 
 
 def _config(name: str) -> Field:

@@ -7,9 +7,9 @@ from tfc.hlo.literal import Literal
 from tfc.hlo.op import OPS
 from tfc.hlo.shape import PRED, Shape
 from tfc.stablehlo.constants import array_of, dense_attribute, splat_of
-from tfc.stablehlo.exporter.emission import Emission, enumeration
-from tfc.stablehlo.importer.operation import Operation
+from tfc.stablehlo.operations.emission import Emission, enumeration
 from tfc.stablehlo.operations.fields import bits, word
+from tfc.stablehlo.operations.operation import Operation
 from tfc.stablehlo.operations.row import Field, Values, row
 
 LARGE = 1 << 20  # elements that are all the same and are not written out

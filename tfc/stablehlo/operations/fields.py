@@ -11,8 +11,8 @@ import numpy as np
 from tfc.backends.mlir import provider
 from tfc.backends.mlir.provider import ir
 from tfc.hlo.attributes.window import Window, WindowDimension
-from tfc.stablehlo.exporter.emission import Emission, enumeration, i32, matrix
-from tfc.stablehlo.importer.operation import Operation
+from tfc.stablehlo.operations.emission import Emission, enumeration, i32, matrix
+from tfc.stablehlo.operations.operation import Operation
 from tfc.stablehlo.operations.row import Field, Values
 
 

@@ -6,9 +6,9 @@ from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
 from tfc.hlo.ops.indexed import GATHER, SCATTER
 from tfc.hlo.shape import Shape
-from tfc.stablehlo.exporter.emission import Emission
-from tfc.stablehlo.importer.operation import Operation
+from tfc.stablehlo.operations.emission import Emission
 from tfc.stablehlo.operations.fields import columns, flag, integer, ints, numbers, regions, single
+from tfc.stablehlo.operations.operation import Operation
 from tfc.stablehlo.operations.row import Values, row
 
 

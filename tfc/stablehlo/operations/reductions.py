@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tfc.stablehlo.exporter.emission import Emission
+from tfc.stablehlo.operations.emission import Emission
 from tfc.stablehlo.operations.fields import flag, ints, regions, single, window
 from tfc.stablehlo.operations.row import Values, row
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfc.hlo.ir import Instruction
-from tfc.stablehlo.exporter.emission import Emission
-from tfc.stablehlo.importer.operation import Operation
+from tfc.stablehlo.operations.emission import Emission
+from tfc.stablehlo.operations.operation import Operation
 
 Values = dict[str, Any]
 Make = Callable[[Operation, str, Values], Instruction | Sequence[Instruction]]

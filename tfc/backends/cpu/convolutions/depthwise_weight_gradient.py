@@ -20,13 +20,10 @@ from tfc.backends.mlir.vectors import (
     Position,
     Vectors,
     add,
-    divide_up,
     for_range,
-    maximum,
-    minimum,
     multiply,
-    subtract,
 )
+from tfc.backends.mlir.windows import bounds_inside
 from tfc.backends.target import Target
 from tfc.hlo.attributes.window import WindowDimension
 
@@ -147,7 +144,8 @@ class _Wide:
                     add(sums, multiply(p, self.steps[n])),
                 )
 
-            for_range(*places_meeting(d, size, before, self.parts[n]), 1, place)
+            places = bounds_inside(before, d.stride, size, self.parts[n], d.reach(count))
+            for_range(*places, 1, place)
 
         for_range(0, d.size, 1, tap)
 
@@ -222,19 +220,9 @@ class _Wide:
             self.vectors.store(value, self.sums, add(at, j * lanes), inside - j * lanes)
 
 
-def places_meeting(
-    d: WindowDimension, size: int, before: Position, part: tuple[Position, Position]
-) -> tuple[Position, Position]:
-    """The places p of a part, from the first to the end, with 0 ≤ p·stride + before < size."""
-    first = maximum(divide_up(maximum(subtract(0, before), 0), d.stride), part[0])
-    end = minimum(divide_up(maximum(subtract(size, before), 0), d.stride), part[1])
-    return first, end
-
-
 def inside_of(d: WindowDimension, size: int, place: int) -> tuple[int, int]:
     """The taps first … end-1 of a place that are not on padding."""
     before = place * d.stride - d.low
-    first = -(min(before, 0) // d.window_dilation)
-    end = -((before - size) // d.window_dilation)
-    first = min(first, d.size)
-    return first, max(min(end, d.size), first)
+    reach = before, before + d.extent - 1
+    first, end = bounds_inside(before, d.window_dilation, size, (0, d.size), reach)
+    return min(first, end), end

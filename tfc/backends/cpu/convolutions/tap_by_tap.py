@@ -25,14 +25,13 @@ from tfc.backends.mlir.vectors import (
     Position,
     Vectors,
     add,
-    divide_up,
     for_range,
     index_value,
     maximum,
-    minimum,
     multiply,
     subtract,
 )
+from tfc.backends.mlir.windows import bounds_inside
 from tfc.backends.target import Target
 from tfc.hlo.attributes.window import WindowDimension
 
@@ -145,9 +144,9 @@ class _ByTaps:
         d: WindowDimension = self.spec.window.dimensions[n]
         lhs, out = self.spec.lhs, self.spec.out
         at = add(multiply(k, d.window_dilation), -d.low)
-        first = divide_up(maximum(subtract(0, at), 0), d.stride)
-        end = divide_up(maximum(subtract(lhs.dims[n + 1], at), 0), d.stride)
-        count = maximum(subtract(minimum(end, out.dims[n + 1]), first), 0)
+        places = out.dims[n + 1]
+        first, end = bounds_inside(at, d.stride, lhs.dims[n + 1], (0, places), d.reach(places))
+        count = maximum(subtract(end, first), 0)
         from_lhs = multiply(add(at, multiply(first, d.stride)), lhs.strides[n + 1])
         step = self._sums[2][n + 1]
         return _Along(count, from_lhs, d.stride * lhs.strides[n + 1], multiply(first, step), step)

@@ -11,11 +11,11 @@ from tfc.backends.mlir.vectors import (
     divide_up,
     index_value,
     maximum,
-    minimum,
     multiply,
     round_down,
     subtract,
 )
+from tfc.backends.mlir.windows import bounds_inside
 from tfc.hlo.attributes.window import WindowDimension
 
 
@@ -37,14 +37,13 @@ def taps_of(d: WindowDimension, size: int, count: int, place: Position) -> Taps:
     """The taps for a place of a result's dimension of `count`, over an array's of `size`."""
     start = add(multiply(place, d.stride), -d.low)
     last = (count - 1) * d.stride - d.low  # the largest start
-    if d.base_dilation == 1 and d.low <= 0 and last + d.extent <= size:
-        return Taps(d.size, 0, 1, start, d.window_dilation)
+    dilated, dilation = d.dilated(size), d.window_dilation
+    lower, upper = bounds_inside(start, dilation, dilated, (0, d.size), d.reach(count))
+    if d.base_dilation == 1:
+        found = upper if lower == 0 else maximum(subtract(upper, lower), 0)
+        return Taps(found, lower, 1, add(start, multiply(lower, dilation)), dilation)
     shared = gcd(d.window_dilation, d.base_dilation)
     step, move = d.base_dilation // shared, d.window_dilation // shared
-    dilated = (size - 1) * d.base_dilation + 1
-    lower = divide_up(maximum(subtract(0, start), 0), d.window_dilation)
-    upper = divide_up(maximum(subtract(dilated, start), 0), d.window_dilation)
-    upper = minimum(upper, d.size)
     # The first place from `lower` on where start + place·window_dilation is no gap.
     whole = -(-max(last, 0) // d.base_dilation) * d.base_dilation
     missing = _remainder(subtract(whole, start), d.base_dilation)
@@ -69,5 +68,6 @@ def interior(d: WindowDimension, size: int, count: int) -> tuple[int, int]:
     """The places of a result's dimension whose whole window is inside, as low … high-1."""
     if d.base_dilation > 1:
         return count, count
-    low = min(max(-(-d.low // d.stride), 0), count)
-    return low, max(min((size + d.low - d.extent) // d.stride + 1, count), low)
+    starts = -d.low, (count - 1) * d.stride - d.low
+    low, high = bounds_inside(-d.low, d.stride, size - d.extent + 1, (0, count), starts)
+    return min(low, count), max(high, min(low, count))

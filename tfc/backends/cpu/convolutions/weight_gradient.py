@@ -17,7 +17,6 @@ from typing import Any
 
 from tfc.backends.cpu.convolutions.depthwise_weight_gradient import (
     inside_of,
-    places_meeting,
     widest_place,
 )
 from tfc.backends.cpu.convolutions.direct import Block, Finish
@@ -38,6 +37,7 @@ from tfc.backends.mlir.vectors import (
     multiply,
     subtract,
 )
+from tfc.backends.mlir.windows import bounds_inside
 from tfc.backends.target import Target
 
 
@@ -169,7 +169,9 @@ class _KernelGradient:
                     add(sums, multiply(p, self.steps[n + 1])),
                 )
 
-            for_range(*places_meeting(d, size, before, self.parts[n + 1]), 1, place)
+            reach = d.reach(spec.out.dims[n + 1])
+            places = bounds_inside(before, d.stride, size, self.parts[n + 1], reach)
+            for_range(*places, 1, place)
 
         for_range(0, d.size, 1, tap)
 

@@ -12,7 +12,7 @@ a row ahead of the windows that reach it, so that they are in a cache when these
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
@@ -26,14 +26,13 @@ from tfc.backends.mlir.vectors import (
     Position,
     Vectors,
     add,
-    divide_up,
     for_range,
     index_value,
     maximum,
     minimum,
     multiply,
-    subtract,
 )
+from tfc.backends.mlir.windows import bounds_inside
 from tfc.backends.target import Target
 from tfc.hlo.attributes.window import WindowDimension
 from tfc.hlo.ir import Computation, Instruction
@@ -117,15 +116,9 @@ class _Axis:
         Args:
             before: how far element 0 of the array is from where the first window begins.
         """
-        w = self.window
+        w = replace(self.window, low=before)
         start = add(multiply(at, w.stride), -before)
-        low: Position = 0
-        if before > 0:
-            low = divide_up(maximum(subtract(0, start), 0), w.window_dilation)
-        if (self.windows - 1) * w.stride - before + w.extent <= size:
-            return low, w.size
-        end = divide_up(maximum(subtract(size, start), 0), w.window_dilation)
-        return low, minimum(end, w.size)
+        return bounds_inside(start, w.window_dilation, size, (0, w.size), w.reach(self.windows))
 
 
 def _axes(root: Instruction) -> list[_Axis]:

@@ -14,7 +14,7 @@ from math import prod
 from typing import Any
 
 from tfc.backends.cpu.loops.nests import LoopNest
-from tfc.backends.cpu.windows.reduce_window import Scalars, along, guarded, offsets_of
+from tfc.backends.cpu.windows.sliding import SlidingWindows
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, mlir_type, select
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, nest, sources, store_elements
@@ -22,8 +22,9 @@ from tfc.backends.mlir.loops import for_each
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.scratch import load_at, stack_memory, store_at
-from tfc.backends.mlir.spaces import Space, bind, make_space
+from tfc.backends.mlir.spaces import bind
 from tfc.backends.mlir.vectors import index_value
+from tfc.backends.mlir.windows import Scalars, guarded
 from tfc.hlo.index_maps import constant as index_of
 from tfc.hlo.index_maps import variable
 from tfc.hlo.ir import Instruction
@@ -60,26 +61,10 @@ def _fast_dimension(root: Instruction, result: Shape) -> int | None:
     return fast if alone and plain and operand.dims[fast] >= _FEWEST else None
 
 
-class _Windows:
-    """The windows of a kernel and the places of their elements.
-
-    at: which window, as variables of `space`; `fast`, if given, has a variable of its own.
-    """
-
-    def __init__(self, root: Instruction, fast: int | None = None):
-        self.window, dims = window_of(root), root.operands[0].array_shape.dims
-        counts = root.operands[1].array_shape.dims
-        outer = [[d] for d in range(len(counts)) if d != fast]
-        self.space: Space = make_space(counts, outer, "o")
-        self.neighbour = variable("i", 1 if fast is None else counts[fast])
-        self.at = tuple(
-            self.neighbour if d == fast else index for d, index in enumerate(self.space.index)
-        )
-        self.offsets = offsets_of(self.window)
-        each = zip(self.window.dimensions, dims, self.at, self.offsets)
-        places = [along(d, n, at, k) for d, n, at, k in each]
-        self.index = tuple(place for place, _ in places)
-        self.inside = [c for _, conditions in places for c in conditions]
+def _windows(root: Instruction, fast: int | None = None) -> SlidingWindows:
+    """The windows in row-major order, in which they are to be visited."""
+    dims, counts = (o.array_shape.dims for o in root.operands[:2])
+    return SlidingWindows(window_of(root), dims, counts, range(len(counts)), fast)
 
 
 class _SideBySide:
@@ -92,7 +77,7 @@ class _SideBySide:
             kernel.root,
             buffers[-1],
         )
-        self.windows = _Windows(kernel.root, fast)
+        self.windows = _windows(kernel.root, fast)
         self.count = kernel.root.operands[0].array_shape.dims[fast]
         sizes = self.windows.window.size
         self.number = index_of(0)  # which element of the window
@@ -137,7 +122,7 @@ class _SideBySide:
                     return neighbours(around, lambda inner, lane: visit(inner, lane, here))
 
                 inner = scope.with_variables(**bind(self.windows.offsets, points))
-                guarded(inner, self.windows.inside, inside)
+                guarded(inner, self.windows.every_condition, inside)
 
             LoopNest().each(self.windows.window.size, element)
 
@@ -172,7 +157,7 @@ class _SideBySide:
 def _one_by_one(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
     root, result = kernel.root, buffers[-1]
     operand, source, _ = root.operands
-    windows = _Windows(root)
+    windows = _windows(root)
     element_type = result.shape.element_type
     flat = Buffer(result.memref, Shape(element_type, (result.shape.storage_size,)))
     target = (variable("selected", result.shape.storage_size),)
@@ -193,7 +178,7 @@ def _one_by_one(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
                 select(keeps, position, Scalar(here, S64)),
             ]
 
-        return guarded(scope, windows.inside, seen, best)
+        return guarded(scope, windows.every_condition, seen, best)
 
     def visit(points: Sequence[Any]) -> None:
         scope = Elements(sources(kernel, buffers), windows.space.bind(points))

@@ -7,7 +7,7 @@ from typing import Any
 from tfc.backends.mlir.provider import ir
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction
-from tfc.stablehlo.importer.operation import Operation
+from tfc.stablehlo.operations.operation import Operation
 from tfc.stablehlo.parser_process import PARSER
 
 
