@@ -11,7 +11,7 @@ inner loop, in the order in which they lie, and of a large array the line that t
 asked for in advance. The kernel is used as it lies.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from tfc.backends.cpu.convolutions.direct import Block, Finish
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.convolutions.taps import Taps, interior, taps_of
 from tfc.backends.cpu.loops.nests import Chunk
+from tfc.backends.cpu.products.register_tile import RegisterTile, each_panel
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.vectors import (
     Position,
@@ -138,16 +139,17 @@ class _Depthwise:
     ) -> None:  # fmt: skip
         """Neighbours with the same taps, all features; `later` is where the next line reads."""
 
-        def panel(c: Position, insides: Sequence[int]) -> None:
-            if later is not None:
-                self._ask_for(height, add(later, c), len(insides))
-            sums = self._sums(height, taps, add(lhs, c), c, insides)
-            for i in range(height):
-                for j, inside in enumerate(insides):
-                    at = add(out, c, i * step + j * self.vectors.lanes)
-                    self.vectors.store(sums[i * len(insides) + j], self.out, at, inside)
+        vectors = min(max(self.registers // height, 1), 8)
+        vectors = min(vectors, -(-self.spec.columns // self.vectors.lanes))
 
-        self._panels(min(max(self.registers // height, 1), 8), panel)
+        def panel(c: Position, width: int) -> None:
+            tile = RegisterTile(self.vectors, height, width)
+            if later is not None:
+                self._ask_for(height, add(later, c), len(tile.insides))
+            sums = self._sums(tile, taps, add(lhs, c), c)
+            tile.store(sums, self.out, [add(out, c, i * step) for i in range(height)])
+
+        each_panel(self.spec.columns, vectors * self.vectors.lanes, panel)
 
     def _next_line(self, taps: Sequence[Taps], place: Position) -> Position:
         """Where the part of the array that the line after this one is the first to read begins."""
@@ -167,38 +169,18 @@ class _Depthwise:
             for j in range(0, vectors, lines):
                 prefetch(self.lhs, add(at, i * spec.lhs.strides[-2] + j * lanes))
 
-    def _panels(self, vectors: int, body: Callable[[Position, Sequence[int]], None]) -> None:
-        """Loops over panels of features: the first of them, and how many each vector has."""
-        features, lanes = self.spec.columns, self.vectors.lanes
-        width = min(vectors, -(-features // lanes)) * lanes
-        whole = features - features % width
-        for_range(0, whole, width, lambda c, _: body(c, [lanes] * (width // lanes)))
-        if whole < features:
-            rest = features - whole
-            body(whole, [min(rest - c, lanes) for c in range(0, rest, lanes)])
-
     def _sums(
-        self, height: int, taps: Sequence[Taps], lhs: Position, rhs: Position,
-        insides: Sequence[int],
-    ) -> Sequence[Any]:  # fmt: skip
-        """The sums of a tile: `height` rows of vectors."""
-        spec, lanes = self.spec, self.vectors.lanes
+        self, tile: RegisterTile, taps: Sequence[Taps], lhs: Position, rhs: Position
+    ) -> Sequence[Any]:
+        """The sums of a tile."""
+        spec = self.spec
         along = spec.window.dimensions[-1].stride * spec.lhs.strides[-2]
-
-        def load(memory: Any, at: Position) -> list[Any]:
-            return [
-                self.vectors.load(memory, add(at, j * lanes), inside)
-                for j, inside in enumerate(insides)
-            ]
 
         def walk(n: int, lhs: Position, rhs: Position, sums: Sequence[Any]) -> Sequence[Any]:
             if n == len(taps):
-                factors = load(self.rhs, rhs)
-                values = [v for i in range(height) for v in load(self.lhs, add(lhs, i * along))]
-                return [
-                    self.vectors.multiply_add(x, factors[k % len(factors)], total)
-                    for k, (x, total) in enumerate(zip(values, sums))
-                ]
+                row = tile.row(self.rhs, rhs)
+                values = tile.load(self.lhs, [add(lhs, i * along) for i in range(tile.height)])
+                return tile.add_lane_products(sums, values, row)
             here = taps[n]
 
             def tap(t: Position, sums: Sequence[Any]) -> Sequence[Any]:
@@ -211,4 +193,4 @@ class _Depthwise:
 
             return for_range(0, here.count, 1, tap, sums)
 
-        return walk(0, lhs, rhs, [self.vectors.zero()] * (height * len(insides)))
+        return walk(0, lhs, rhs, tile.zeros())

@@ -10,12 +10,14 @@ Both operands are read once, in the order in which they lie; the sums stay in th
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
 from tfc.backends.cpu.convolutions.direct import Block, Finish
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.loops.nests import Chunk
+from tfc.backends.cpu.products.register_tile import RegisterTile, each_panel
 from tfc.backends.mlir.vectors import (
     Position,
     Vectors,
@@ -112,13 +114,13 @@ class _Wide:
     def clear(self, at: Position) -> None:
         """Make all sums of a batch zero."""
 
-        def line(_: Any, at: Position) -> None:
-            def zeros(place: Position, column: Position, vectors: int, inside: int) -> None:
-                self._store([self.vectors.zero()] * vectors, add(at, place, column), inside)
+        def zeros(at: Position, column: Position, width: int) -> None:
+            tile = RegisterTile(self.vectors, 1, width)
+            tile.store(tile.zeros(), self.sums, [add(at, column)])
 
+        def line(_: Any, at: Position) -> None:
             def place(p: Position, _: Any) -> None:
-                step = multiply(p, self.steps[-2])
-                self._panels(4, lambda c, count, inside: zeros(step, c, count, inside))
+                self._panels(4, partial(zeros, add(at, multiply(p, self.steps[-2]))))
 
             for_range(0, self.spec.out.dims[-2], 1, place)
 
@@ -158,25 +160,25 @@ class _Wide:
         groups = -(-count // _MOST_PLACES)
         together = -(-count // groups)
 
-        def panel(first: int, c: Position, vectors: int, inside: int) -> None:
+        def panel(first: int, c: Position, width: int) -> None:
             places = range(first, min(first + together, count))
-            at = [add(sums, p * self.steps[-2], c) for p in places]
-            totals = [v for a in at for v in self._load(self.sums, a, vectors, inside)]
+            ends = [add(sums, p * self.steps[-2], c) for p in places]
+            tile = RegisterTile(self.vectors, len(places), width)
+            vectors = len(tile.insides)
+            totals: Sequence[Any] = tile.load(self.sums, ends)
 
             def products(
                 some: Sequence[int], first: int, end: int, totals: Sequence[Any]
             ) -> Sequence[Any]:
                 def tap(q: Position, totals: Sequence[Any]) -> Sequence[Any]:
                     totals = list(totals)
-                    from_rhs = add(rhs, multiply(q, self.spec.rhs.strides[-3]), c)
-                    factors = self._load(self.rhs, from_rhs, vectors, inside)
+                    row = tile.row(self.rhs, add(rhs, multiply(q, self.spec.rhs.strides[-3]), c))
                     along = add(multiply(q, d.window_dilation), -d.low)
                     for p in some:
                         step = multiply(add(along, p * d.stride), self.spec.lhs.strides[-2])
-                        values = self._load(self.lhs, add(lhs, step, c), vectors, inside)
-                        for j, (x, y) in enumerate(zip(values, factors)):
-                            k = (p - places[0]) * vectors + j
-                            totals[k] = self.vectors.multiply_add(x, y, totals[k])
+                        values = tile.row(self.lhs, add(lhs, step, c))
+                        of = slice((p - places[0]) * vectors, (p - places[0] + 1) * vectors)
+                        totals[of] = tile.add_lane_products(totals[of], values, row)
                     return totals
 
                 return for_range(first, end, 1, tap, totals)
@@ -189,35 +191,13 @@ class _Wide:
             totals = products(places, low, high, totals)
             for p in places:
                 totals = products([p], max(ranges[p][0], high), ranges[p][1], totals)
-            for n, a in enumerate(at):
-                self._store(totals[n * vectors : (n + 1) * vectors], a, inside)
+            tile.store(totals, self.sums, ends)
 
         for first in range(0, count, together):
-            self._panels(
-                max(self.registers // together, 1),
-                lambda c, v, inside, f=first: panel(f, c, v, inside),
-            )
+            self._panels(max(self.registers // together, 1), partial(panel, first))
 
-    def _panels(self, vectors: int, body: Callable[[Position, int, int], None]) -> None:
-        """Loops over panels of features: the first of them, its vectors, and its features."""
-        features, width = self.spec.columns, vectors * self.vectors.lanes
-        whole = features - features % width
-        for_range(0, whole, width, lambda c, _: body(c, vectors, width))
-        if whole < features:
-            rest = features - whole
-            body(whole, -(-rest // self.vectors.lanes), rest)
-
-    def _load(self, memory: Any, at: Position, vectors: int, inside: int) -> list[Any]:
-        lanes = self.vectors.lanes
-        return [
-            self.vectors.load(memory, add(at, j * lanes), inside - j * lanes)
-            for j in range(vectors)
-        ]
-
-    def _store(self, values: Sequence[Any], at: Position, inside: int) -> None:
-        lanes = self.vectors.lanes
-        for j, value in enumerate(values):
-            self.vectors.store(value, self.sums, add(at, j * lanes), inside - j * lanes)
+    def _panels(self, vectors: int, body: Callable[[Position, int], None]) -> None:
+        each_panel(self.spec.columns, vectors * self.vectors.lanes, body)
 
 
 def inside_of(d: WindowDimension, size: int, place: int) -> tuple[int, int]:

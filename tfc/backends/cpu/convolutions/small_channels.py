@@ -18,6 +18,7 @@ from tfc.backends.cpu.convolutions.direct import Block, Finish
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.convolutions.taps import Taps, taps_of
 from tfc.backends.cpu.loops.nests import Chunk
+from tfc.backends.cpu.products.register_tile import RegisterTile, sum_up
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.vectors import (
     Position,
@@ -204,22 +205,15 @@ class _FewFeatures:
         step, width = spec.lhs.strides[-2], count * self.lanes
         start = add(lhs, multiply(first, step))
 
-        def feature(c: Position, sums: Sequence[Any]) -> Sequence[Any]:
-            sums = list(sums)
-            row = add(kernel, multiply(c, width))
-            right = [
-                self.vectors.load(self.workspace, add(row, j * self.lanes)) for j in range(count)
-            ]
-            for i in range(height):
-                at = add(start, multiply(c, spec.lhs.strides[-1]), i * apart * step)
-                x = self.vectors.broadcast(load(self.lhs, at))
-                for j, y in enumerate(right):
-                    n = i * count + j
-                    sums[n] = self.vectors.multiply_add(x, y, sums[n])
-            return sums
+        tile = RegisterTile(self.vectors, height, width)
 
-        zeros = [self.vectors.zero()] * (height * count)
-        sums = for_range(0, self.depth, 1, feature, zeros)
+        def feature(c: Position, sums: Sequence[Any]) -> Sequence[Any]:
+            right = tile.row(self.workspace, add(kernel, multiply(c, width)))
+            elements = add(start, multiply(c, spec.lhs.strides[-1]))
+            rows = (add(elements, i * apart * step) for i in range(height))
+            return tile.add_products(sums, tile.broadcasts(self.lhs, rows), right)
+
+        sums = sum_up(self.depth, self.depth, 1, feature, tile.zeros())
         reach = spec.window.dimensions[-1].base_dilation * self.features
         used = spec.window.dimensions[-1].size * self.features
         for i in range(height):

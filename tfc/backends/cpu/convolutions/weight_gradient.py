@@ -12,6 +12,7 @@ under a condition.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -22,6 +23,7 @@ from tfc.backends.cpu.convolutions.depthwise_weight_gradient import (
 from tfc.backends.cpu.convolutions.direct import Block, Finish
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.loops.nests import Chunk
+from tfc.backends.cpu.products.register_tile import RegisterTile, each_panel
 from tfc.backends.cpu.products.schedule import tile_shape
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.vectors import (
@@ -31,7 +33,6 @@ from tfc.backends.mlir.vectors import (
     divide,
     for_range,
     index_value,
-    load,
     maximum,
     minimum,
     multiply,
@@ -138,16 +139,15 @@ class _KernelGradient:
     def _clear(self, at: Position) -> None:
         """Make the sums of a line zero."""
 
-        def zeros(c: Position, insides: Sequence[int]) -> None:
-            for_range(
-                0, self.spec.out.dims[-2], 1,
-                lambda p, _: self._store(
-                    [self.vectors.zero()] * len(insides),
-                    add(at, multiply(p, self.steps[-2]), c), insides,
-                ),
-            )  # fmt: skip
+        def zeros(c: Position, width: int) -> None:
+            tile = RegisterTile(self.vectors, 1, width)
 
-        self._columns(1, zeros)
+            def place(p: Position, _: Any) -> None:
+                tile.store(tile.zeros(), self.sums, [add(at, multiply(p, self.steps[-2]), c)])
+
+            for_range(0, self.spec.out.dims[-2], 1, place)
+
+        self._panels(1, zeros)
 
     def _walk(self, n: int, lhs: Position, rhs: Position, sums: Position) -> None:
         """The products of all lines of the window and of the result along dimensions from n on."""
@@ -201,24 +201,24 @@ class _KernelGradient:
         height, vectors = tile_shape(rows, self.spec.columns, self.target, lanes)
         whole = rows - rows % height
 
-        def panel(c: Position, insides: Sequence[int]) -> None:
-            def tile(m: Position, height: int) -> None:
-                at = [add(sums, multiply(m, out_step), i * out_step, c) for i in range(height)]
-                totals = [v for a in at for v in self._load(self.sums, a, insides)]
+        def panel(c: Position, width: int) -> None:
+            def some(m: Position, height: int) -> None:
+                tile = RegisterTile(self.vectors, height, width)
+                ends = [add(sums, multiply(m, out_step), i * out_step, c) for i in range(height)]
+                totals = tile.load(self.sums, ends)
                 start = add(lhs, multiply(m, step))
                 places = [place_of(add(m, i)) for i in range(height)]
-                totals = self._products(start, step, add(rhs, c), insides, places, totals)
-                for i, a in enumerate(at):
-                    self._store(totals[i * len(insides) : (i + 1) * len(insides)], a, insides)
+                totals = self._products(tile, start, step, add(rhs, c), places, totals)
+                tile.store(totals, self.sums, ends)
 
-            for_range(0, whole, height, lambda m, _: tile(m, height))
+            for_range(0, whole, height, lambda m, _: some(m, height))
             if whole < rows:
-                tile(whole, rows - whole)
+                some(whole, rows - whole)
 
-        self._columns(vectors, panel)
+        self._panels(vectors, panel)
 
     def _products(
-        self, lhs: Position, step: int, rhs: Position, insides: Sequence[int],
+        self, tile: RegisterTile, lhs: Position, step: int, rhs: Position,
         places: Sequence[Position], totals: Sequence[Any],
     ) -> Sequence[Any]:  # fmt: skip
         """The sums of a tile with the products along the line."""
@@ -230,9 +230,9 @@ class _KernelGradient:
         along = spec.lhs.strides[-2]
 
         def products(q: Position, totals: Sequence[Any], *, guarded: bool) -> Sequence[Any]:
-            totals = list(totals)
-            factors = self._load(self.rhs, add(rhs, multiply(q, spec.rhs.strides[-3])), insides)
+            row = tile.row(self.rhs, add(rhs, multiply(q, spec.rhs.strides[-3])))
             start = add(multiply(q, d.window_dilation), -d.low)
+            found: list[Any] = []
             for i, place in enumerate(places):
                 shift, inside = multiply(start, along), None
                 if guarded:
@@ -242,12 +242,11 @@ class _KernelGradient:
                     there = minimum(maximum(at, 0), size - 1)
                     inside = arith.cmpi(arith.CmpIPredicate.eq, index_value(at), index_value(there))
                     shift = multiply(subtract(there, before), along)
-                x = self.vectors.broadcast(load(self.lhs, add(lhs, shift, i * step)))
-                for j, y in enumerate(factors):
-                    n = i * len(factors) + j
-                    total = self.vectors.multiply_add(x, y, totals[n])
-                    totals[n] = total if inside is None else arith.select(inside, total, totals[n])
-            return totals
+                old = totals[i * len(row) : (i + 1) * len(row)]
+                factor = tile.broadcasts(self.lhs, [add(lhs, shift, i * step)])
+                new = tile.add_products(old, factor, row)
+                found += new if inside is None else map(partial(arith.select, inside), new, old)
+            return found
 
         def edge(t: Position, totals: Sequence[Any]) -> Sequence[Any]:
             if first < low:
@@ -263,25 +262,5 @@ class _KernelGradient:
         totals = for_range(low, high, 1, lambda q, t: products(q, t, guarded=False), totals)
         return for_range(0, low - first + end - high, 1, edge, totals)
 
-    def _columns(self, vectors: int, body: Callable[[Position, Sequence[int]], None]) -> None:
-        """Loops over panels of features: the first of them, and how many each vector has."""
-        features, lanes = self.spec.columns, self.vectors.lanes
-        low, high = self.parts[-1]
-        width = vectors * lanes
-        whole = features - features % width
-        for_range(low, minimum(high, whole), width, lambda c, _: body(c, [lanes] * vectors))
-        if whole < features:
-            rest = features - whole
-            insides = [min(rest - c, lanes) for c in range(0, rest, lanes)]
-            for_range(maximum(low, whole), high, rest, lambda c, _: body(whole, insides))
-
-    def _load(self, memory: Any, at: Position, insides: Sequence[int]) -> list[Any]:
-        lanes = self.vectors.lanes
-        return [
-            self.vectors.load(memory, add(at, j * lanes), inside)
-            for j, inside in enumerate(insides)
-        ]
-
-    def _store(self, values: Sequence[Any], at: Position, insides: Sequence[int]) -> None:
-        for j, (value, inside) in enumerate(zip(values, insides)):
-            self.vectors.store(value, self.sums, add(at, j * self.vectors.lanes), inside)
+    def _panels(self, vectors: int, body: Callable[[Position, int], None]) -> None:
+        each_panel(self.spec.columns, vectors * self.vectors.lanes, body, self.parts[-1])

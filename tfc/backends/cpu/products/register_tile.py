@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tfc.backends.mlir.vectors import Position, Vectors, add, for_range, load
+from tfc.backends.mlir.vectors import Position, Vectors, add, for_range, load, maximum, minimum
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,33 @@ class RegisterTile:
         """The sums, with each row's factor times the vectors of `row` added to them."""
         old = iter(sums)
         return [self.vectors.multiply_add(f, v, next(old)) for f in factors for v in row]
+
+    def add_lane_products(
+        self, sums: Sequence[Any], values: Sequence[Any], row: Sequence[Any]
+    ) -> list[Any]:
+        """The sums, with vectors of each row's own times those of `row` added to them."""
+        return [
+            self.vectors.multiply_add(x, row[k % len(row)], total)
+            for k, (x, total) in enumerate(zip(values, sums))
+        ]
+
+
+def each_panel(
+    columns: int, width: int, body: Callable[[Position, int], None],
+    part: tuple[Position, Position] | None = None,
+) -> None:  # fmt: skip
+    """Emit loops over panels of columns: `body` gets the first of a panel and how many they are.
+
+    Args:
+        width: how many each panel has but the last.
+        part: the first of the columns that are wanted, and the end; each a panel's.
+    """
+    low, high = part or (0, columns)
+    rest = columns % width
+    for_range(low, minimum(high, columns - rest), width, lambda c, _: body(c, width))
+    if rest:
+        first = columns - rest
+        for_range(maximum(low, first), high, rest, lambda c, _: body(first, rest))
 
 
 def sum_up(
