@@ -97,6 +97,10 @@ struct clock {
     } *totals; /* of each site */
 };
 
+/* Object files have no clock and no threads, so the tables of Python are those of 64 bits. */
+_Static_assert(sizeof(void *) == 4 || sizeof(struct context) == CONTEXT_BYTES, "Context");
+_Static_assert(sizeof(void *) == 4 || sizeof(struct clock) == CLOCK_BYTES, "timing.py");
+
 enum { EMPTY = 64 }; /* how often the empty site is timed in each run */
 
 struct time {

@@ -1,8 +1,8 @@
 """Make the LLVM IR of the C files anew: `python -m tfc.backends.cpu.runtime.regenerate`.
 
 Clang is the one of the package ziglang, at the version that tfc's test dependencies state. What it
-says about one machine (triple, processor, alignment of what is to be aligned by the ABI) is left
-out, so that the text is for all whose pointers are as wide.
+says about one machine (triple, data layout, processor) is left out, so that the text is for all
+whose pointers are as wide.
 """
 
 import ctypes
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tfc.backends.cpu.runtime.abi import WRONG_PROCESSOR
 from tfc.backends.cpu.runtime.bytecode import Opcode
+from tfc.backends.cpu.runtime.bytecode_interpreter import Context
 from tfc.backends.cpu.runtime.entry_table import Argument, Entry, Kind, Node, Result
 from tfc.backends.cpu.runtime.generated import FOLDER
 from tfc.backends.cpu.runtime.timing import Clock
@@ -59,7 +60,7 @@ def regenerated() -> dict[str, str]:
 
 def shared_numbers() -> dict[str, int]:
     """The numbers that C and Python code agree on, by their names in C."""
-    tables: tuple[type[ctypes.Structure], ...] = (Node, Argument, Result, Entry, Clock)
+    tables: tuple[type[ctypes.Structure], ...] = (Node, Argument, Result, Entry, Context, Clock)
     return {
         **{kind.name: int(kind) for kind in (*Kind, *Opcode)},
         **{f"{t.__name__.upper()}_BYTES": ctypes.sizeof(t) for t in tables},
