@@ -5,15 +5,18 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from tfc.backends.mlir import provider
 from tfc.backends.mlir.bodies import emit_body
 from tfc.backends.mlir.kernels import Kernel, Stores, buffer_types, is_silent, kernel_of
-from tfc.backends.mlir.provider import arith, gpu, ir, new_context, scf
+from tfc.backends.mlir.provider import arith, ir, new_context, scf
 from tfc.backends.mlir.vectors import index_value
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.op import op_named
 
 THREADS = 256
+
+gpu: Any = provider.gpu()
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,8 @@ passmanager: Any = import_module(f"{PROVIDER}.passmanager")
 
 arith: Any = import_module(f"{PROVIDER}.dialects.arith")
 func: Any = import_module(f"{PROVIDER}.dialects.func")
-gpu: Any = import_module(f"{PROVIDER}.dialects.gpu")
 llvm: Any = import_module(f"{PROVIDER}.dialects.llvm")
-math: Any = import_module(f"{PROVIDER}.dialects.math")
 memref: Any = import_module(f"{PROVIDER}.dialects.memref")
-nvvm: Any = import_module(f"{PROVIDER}.dialects.nvvm")
 scf: Any = import_module(f"{PROVIDER}.dialects.scf")
 vector: Any = import_module(f"{PROVIDER}.dialects.vector")
 
@@ -65,6 +62,12 @@ class ReusedContext(threading.local):
 
 
 KERNELS = ReusedContext(new_context)
+
+
+@cache
+def gpu() -> Any:
+    """The module of the dialect for GPUs, which programs for CPUs need not load."""
+    return import_module(f"{PROVIDER}.dialects.gpu")
 
 
 @cache
