@@ -236,7 +236,7 @@ def test_large_arrays_are_read_and_updated_where_they_are():
     loop = re.search(r"func\.func private @\S*while\(.*?\n  }\n", compiled.as_text("mlir"), re.S)
     assert loop is not None
     assert "constant 100000 : index" not in loop[0]  # nothing goes over them
-    assert "copy" not in compiled.as_text("mlir").partition("// steps")[2]
+    assert "copy" not in compiled.as_text("mlir").partition("// bytecode")[2]
     assert compiled.memory_analysis().temporary_bytes == 0
     y, expected = np.float32(1), []
     for x in xs:

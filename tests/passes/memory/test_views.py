@@ -146,6 +146,6 @@ def test_the_cpu_makes_no_kernel_of_a_view() -> None:
       r = f32[16,64] reshape(s)
       d = f32[1,16] dot(y, r), lhs_contracting_dims={1}, rhs_contracting_dims={1}
       ROOT o = (f32[3,16,64], f32[1,16]) tuple(t, d) }""")
-    steps = compile_module(module, backend="cpu").as_text("mlir").split("// steps")[1]
+    steps = compile_module(module, backend="cpu").as_text("mlir").split("// bytecode")[1]
     assert steps.count("kernel") == 2
     assert "result 0 + 4096" in steps
