@@ -32,7 +32,7 @@ def random_convolution(choose: random.Random) -> tuple[Instruction, list[Instruc
         window = [random_dimension(choose, size) for size in sizes]
         made = convolution(element_type, batch, sizes, window, 1, features, features)
         spec = convolution_spec(made[0])
-        if spec is not None and not spec.has_wide_window:
+        if spec is not None and not spec.is_depthwise_weight_gradient:
             return made
 
 

@@ -68,7 +68,7 @@ def random_convolution(choose: random.Random) -> tuple[Instruction, list[Instruc
         window = [random_dimension(choose, size) for size in sizes]
         made = convolution(element_type, batch, sizes, window, 1, features, features)
         spec = convolution_spec(made[0])
-        if spec is not None and spec.has_wide_window:
+        if spec is not None and spec.is_depthwise_weight_gradient:
             return made
 
 
@@ -127,7 +127,7 @@ def test_a_gradient_of_a_depthwise_kernel_moves_nothing():
     (product,) = (x for x in steps if x.opcode == "convolution")
     spec = convolution_spec(product)
     assert spec is not None
-    assert spec.has_wide_window
+    assert spec.is_depthwise_weight_gradient
 
 
 def test_a_step_of_descent_follows_in_the_kernel():

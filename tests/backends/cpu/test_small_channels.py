@@ -36,7 +36,7 @@ def random_convolution(choose: random.Random) -> tuple[Instruction, list[Instruc
         window.append(random_dimension(choose, sizes[-1], last=True))
         made = convolution(element_type, batch, sizes, window, inputs, features)
         spec = convolution_spec(made[0])
-        if spec is not None and spec.has_few_features(TARGETS["many registers"]):
+        if spec is not None and spec.has_small_channels(TARGETS["many registers"]):
             return made
 
 

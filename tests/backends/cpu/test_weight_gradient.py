@@ -34,7 +34,7 @@ def random_convolution(choose: random.Random) -> tuple[Instruction, list[Instruc
         window = [random_dimension(choose, size) for size in sizes]
         made = convolution(element_type, batch, sizes, window, inputs, features)
         spec = convolution_spec(made[0])
-        if spec is not None and spec.is_kernel_gradient:
+        if spec is not None and spec.is_weight_gradient:
             return made
 
 
@@ -76,4 +76,4 @@ def test_a_gradient_of_a_kernel_moves_nothing():
     (product,) = (x for x in steps if x.opcode == "convolution")
     spec = convolution_spec(product)
     assert spec is not None
-    assert spec.is_kernel_gradient
+    assert spec.is_weight_gradient

@@ -248,7 +248,7 @@ def has_tiled_code(root: Instruction) -> bool:
         return True
     convolution = convolution_spec(root)
     return convolution is not None and (
-        convolution.lhs.strides[-1] == 1 or convolution.is_kernel_gradient
+        convolution.lhs.strides[-1] == 1 or convolution.is_weight_gradient
     )
 
 

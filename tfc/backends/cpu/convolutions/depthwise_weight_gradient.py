@@ -38,14 +38,14 @@ def widest_place(spec: ConvolutionSpec) -> int:
     return sizes.index(max(sizes)) + 1 if sizes else 0
 
 
-def emit_wide_window(
+def emit_depthwise_weight_gradient(
     spec: ConvolutionSpec,
     target: Target,
     memories: Sequence[Any],
     finish: Finish | None = None,
     chunk: Chunk | None = None,
 ) -> None:
-    """Emit a convolution with a spec that has a wide window into memory of its result.
+    """Emit a convolution that `is_depthwise_weight_gradient` into memory of its result.
 
     Args:
         memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
@@ -58,7 +58,7 @@ def emit_wide_window(
     steps = tuple(prod(inner[n + 1 :]) for n in range(len(inner)))
     sums = workspace if spec.apart else out
     registers = 24 if target.vector_registers >= 32 else 12
-    emitter = _Wide(
+    emitter = _DepthwiseWeightGradient(
         spec, vectors, registers, lhs, rhs, sums,
         steps if spec.apart else spec.out.strides[1:],
         [chunk.part(count) if chunk and n == widest_place(spec) else (0, count)
@@ -80,7 +80,7 @@ def emit_wide_window(
 
 
 @dataclass(frozen=True)
-class _Wide:
+class _DepthwiseWeightGradient:
     """The loops for one batch.
 
     steps: how far neighbours along each dimension of the result but the batch are in `sums`.

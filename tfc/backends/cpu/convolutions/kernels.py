@@ -1,16 +1,16 @@
-"""A kernel of a convolution in its tiled form, with what comes after it."""
+"""A kernel of a convolution in the algorithm that suits it, with what comes after it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tfc.backends.cpu.convolutions.depthwise import emit_depthwise
-from tfc.backends.cpu.convolutions.depthwise_weight_gradient import emit_wide_window
+from tfc.backends.cpu.convolutions.depthwise_weight_gradient import emit_depthwise_weight_gradient
 from tfc.backends.cpu.convolutions.direct import Block, Finish, emit_direct_convolution
-from tfc.backends.cpu.convolutions.small_channels import emit_few_features
-from tfc.backends.cpu.convolutions.spec import ConvolutionSpec, Form, convolution_spec
+from tfc.backends.cpu.convolutions.small_channels import emit_small_channels
+from tfc.backends.cpu.convolutions.spec import Algorithm, ConvolutionSpec, convolution_spec
 from tfc.backends.cpu.convolutions.tap_by_tap import emit_by_taps
-from tfc.backends.cpu.convolutions.weight_gradient import emit_kernel_gradient
+from tfc.backends.cpu.convolutions.weight_gradient import emit_weight_gradient
 from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.epilogues import Epilogue, is_apart
 from tfc.backends.cpu.products.functions import Part
@@ -47,15 +47,15 @@ def emit_convolution_kernel(
     finish = None
     if product is not kernel.root:
         finish = _finish(spec, kernel, buffers, workspace)
-    _EMIT[spec.form(target)](spec, target, memories, finish, chunk)
+    _EMIT[spec.algorithm(target)](spec, target, memories, finish, chunk)
 
 
-_EMIT: dict[Form, Callable[..., None]] = {
-    "wide window": emit_wide_window,
-    "kernel gradient": emit_kernel_gradient,
-    "few features": emit_few_features,
+_EMIT: dict[Algorithm, Callable[..., None]] = {
+    "depthwise weight gradient": emit_depthwise_weight_gradient,
+    "weight gradient": emit_weight_gradient,
+    "small channels": emit_small_channels,
     "depthwise": emit_depthwise,
-    "taps": emit_by_taps,
+    "tap by tap": emit_by_taps,
     "direct": emit_direct_convolution,
 }
 
@@ -63,7 +63,7 @@ _EMIT: dict[Form, Callable[..., None]] = {
 def _finish(
     spec: ConvolutionSpec, kernel: Kernel, buffers: Sequence[Buffer], workspace: Any
 ) -> Finish:
-    """What finishes a block, in one function for blocks of all forms."""
+    """What finishes a block, in one function for blocks of all algorithms."""
     batch, *places, features = spec.out.dims
     names = [f"p{n}" for n in range(len(places))]
     last = names[-1]

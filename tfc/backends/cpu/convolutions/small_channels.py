@@ -33,14 +33,14 @@ from tfc.backends.mlir.vectors import (
 from tfc.backends.target import Target
 
 
-def emit_few_features(
+def emit_small_channels(
     spec: ConvolutionSpec,
     target: Target,
     memories: Sequence[Any],
     finish: Finish | None = None,
     chunk: Chunk | None = None,
 ) -> None:
-    """Emit a convolution with a spec that `has_few_features` into memory of its result.
+    """Emit a convolution with a spec that `has_small_channels` into memory of its result.
 
     Args:
         memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
@@ -49,10 +49,10 @@ def emit_few_features(
             is but one; the workspace is its own.
     """
     lhs, rhs, out, workspace = memories
-    _FewFeatures(spec, target, lhs, rhs, out, workspace, finish, chunk).emit()
+    _SmallChannels(spec, target, lhs, rhs, out, workspace, finish, chunk).emit()
 
 
-class _FewFeatures:
+class _SmallChannels:
     """The loops. The workspace holds the sums of a line, and then the packed kernel."""
 
     def __init__(

@@ -13,7 +13,14 @@ from tfc.hlo.ops.convolution import convolution_window, group_counts
 from tfc.hlo.shape import Shape
 from tfc.passes.analysis.products import canonical_labels, group_stride, tiled_type
 
-Form = Literal["wide window", "kernel gradient", "few features", "taps", "depthwise", "direct"]
+Algorithm = Literal[
+    "depthwise weight gradient",
+    "weight gradient",
+    "small channels",
+    "tap by tap",
+    "depthwise",
+    "direct",
+]
 _MANY = 16  # features of the array, for which adding up what they make costs little
 _MOST_SPREAD = 6  # vectors that are in registers for each of two elements at least
 _LONG_LINE = 8  # products of a line of the window, for which sums are worth loading
@@ -75,7 +82,7 @@ class ConvolutionSpec:
         return prod(self.rhs.dims[:-1])
 
     @property
-    def has_wide_window(self) -> bool:
+    def is_depthwise_weight_gradient(self) -> bool:
         """True for few results, each from its own feature: sums over much of the array."""
         plain = all(d.base_dilation == 1 for d in self.window.dimensions)
         places = prod(self.out.dims[1:-1])
@@ -86,7 +93,7 @@ class ConvolutionSpec:
         return _tap_plan(self, target)
 
     @property
-    def is_kernel_gradient(self) -> bool:
+    def is_weight_gradient(self) -> bool:
         """True for few results over long lines of a window, each from all features.
 
         Of many batches, tiles use what they load of the kernel often enough without lines.
@@ -97,7 +104,7 @@ class ConvolutionSpec:
         few = line >= _LONG_LINE and self.out.dims[0] <= min(2 * line, _FEW_BATCHES)
         return self.groups == 1 and plain and wide and few
 
-    def has_few_features(self, target: Target) -> bool:
+    def has_small_channels(self, target: Target) -> bool:
         """True for results whose features leave most lanes of a vector empty, and from so many
         features that places of the window are better beside them."""
         d, lanes = self.window.dimensions[-1], target.lanes(self.lhs.element_type.bits)
@@ -122,31 +129,31 @@ class ConvolutionSpec:
                    (spread.before + self.out.dims[-2]) * self.columns + lanes)  # fmt: skip
         return -(-size // lanes) * lanes
 
-    def form(self, target: Target) -> Form:
+    def algorithm(self, target: Target) -> Algorithm:
         """The code that computes it fastest."""
-        if self.has_wide_window:
-            return "wide window"
-        if self.is_kernel_gradient:
-            return "kernel gradient"
-        if self.has_few_features(target):
-            return "few features"
+        if self.is_depthwise_weight_gradient:
+            return "depthwise weight gradient"
+        if self.is_weight_gradient:
+            return "weight gradient"
+        if self.has_small_channels(target):
+            return "small channels"
         if self.tap_plan(target) is not None:
-            return "taps"
+            return "tap by tap"
         return "depthwise" if self.depthwise else "direct"
 
     def workspace_size(self, target: Target) -> int:
         """The number of elements of the workspace that the emitted code wants."""
         plan = self.tap_plan(target)
-        match self.form(target):
-            case "wide window":
+        match self.algorithm(target):
+            case "depthwise weight gradient":
                 return prod(self.out.dims[1:]) if self.apart else 1
-            case "kernel gradient":
+            case "weight gradient":
                 return self.out.size if self.apart else 1
-            case "taps" if plan is not None:
+            case "tap by tap" if plan is not None:
                 return plan.packed_size + (prod(self.out.dims) if self.apart else 0)
             case "depthwise":
                 return prod(self.out.dims[-2:]) if self.apart else 1
-            case "few features":
+            case "small channels":
                 rows = prod(self.rhs.dims[:-3]) * self.rhs.dims[-2]
                 width = self.spread(target).vectors * target.lanes(self.lhs.element_type.bits)
                 return self.line_sums(target) + rows * width
@@ -236,7 +243,7 @@ def convolution_spec(root: Instruction) -> ConvolutionSpec | None:
     spec = ConvolutionSpec(lhs, rhs, out, window, groups)
     dense = group_stride(rhs, range(rhs.rank - 1)) in (0, rhs.dims[-1])
     neighbours = [rhs, out, *([lhs] if spec.depthwise else [])]
-    if spec.is_kernel_gradient:
+    if spec.is_weight_gradient:
         dense = True  # each line is read where it lies
     if not dense or any(s.strides[-1] != 1 for s in neighbours):
         return None

@@ -24,15 +24,15 @@ def convolution_chunks(spec: ConvolutionSpec, target: Target, cores: int, most: 
 def _shared_things(spec: ConvolutionSpec, target: Target) -> tuple[int, float]:
     """What chunks of a convolution share: how many things, and what part of the work for one each
     chunk does besides. Things are places of the result along a dimension, batches, or features."""
-    form, plan = spec.form(target), spec.tap_plan(target)
-    if form == "taps" and plan is not None:
+    algorithm, plan = spec.algorithm(target), spec.tap_plan(target)
+    if algorithm == "tap by tap" and plan is not None:
         return spec.columns // plan.columns, 0
-    if form == "kernel gradient" and feature_chunks(spec, target):
+    if algorithm == "weight gradient" and feature_chunks(spec, target):
         return feature_chunks(spec, target), 0
-    if form in ("kernel gradient", "wide window"):
+    if algorithm in ("weight gradient", "depthwise weight gradient"):
         return spec.out.dims[widest_place(spec)] if len(spec.window.dimensions) > 1 else 1, 0
     lines = len(spec.window.dimensions) > 1
-    if form == "depthwise":
+    if algorithm == "depthwise":
         return spec.out.dims[1 if lines else 0], 0
-    things = spec.out.dims[1] if lines else spec.out.dims[0] if form == "few features" else 1
+    things = spec.out.dims[1] if lines else spec.out.dims[0] if algorithm == "small channels" else 1
     return things, PACKED * things / prod(spec.out.dims[:-1])

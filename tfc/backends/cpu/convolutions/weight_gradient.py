@@ -54,14 +54,14 @@ def feature_chunks(spec: ConvolutionSpec, target: Target) -> int:
     return panels if spec.alone and panels > 1 else 0
 
 
-def emit_kernel_gradient(
+def emit_weight_gradient(
     spec: ConvolutionSpec,
     target: Target,
     memories: Sequence[Any],
     finish: Finish | None = None,
     chunk: Chunk | None = None,
 ) -> None:
-    """Emit a convolution with a spec that `is_kernel_gradient` into memory of its result.
+    """Emit a convolution with a spec that `is_weight_gradient` into memory of its result.
 
     Args:
         memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
@@ -78,7 +78,7 @@ def emit_kernel_gradient(
             along, step = widest_place(spec), 1
         parts[along] = chunk.part(dims[along], step)
     steps = tuple(prod(dims[n + 1 :]) for n in range(len(dims)))
-    emitter = _KernelGradient(
+    emitter = _WeightGradient(
         spec, target, Vectors(spec.lhs.element_type, target.lanes(spec.lhs.element_type.bits)),
         lhs, rhs, workspace if spec.apart else out, steps if spec.apart else spec.out.strides,
         parts,
@@ -87,7 +87,7 @@ def emit_kernel_gradient(
 
 
 @dataclass(frozen=True)
-class _KernelGradient:
+class _WeightGradient:
     """The loops.
 
     sums: the memory of the sums, in which neighbours along each dimension are `steps` apart.
