@@ -96,3 +96,20 @@ def test_beyond_a_distance_the_answer_is_that_there_may_be_a_path() -> None:
     computation = Computation.make("main", [x], builder.instruction("tuple", [near, high]))
     assert Levels(computation).merge(low, high) == DEPENDENT
     assert Levels(computation).merge(near, high) is None
+
+
+def test_levels_of_a_wide_and_deep_computation() -> None:
+    x = builder.parameter(0, Shape(F32, (4,)))
+    columns: list[list[Instruction]] = [[x] for _ in range(3)]
+    for _ in range(4):
+        for column in columns:
+            column.append(builder.unary("negate", column[-1]))
+    root = builder.instruction("tuple", [c[-1] for c in columns])
+    levels = Levels(Computation.make("main", [x], root))
+    (_, a1, a2, a3, _), (_, b1, b2, b3, _), (_, c1, c2, *_) = columns
+    assert levels.merge(a1, b2) is None
+    assert levels.merge(a2, b1) == DEPENDENT  # b1, b2 and a1, a2
+    assert levels.merge(a3, b2) == DEPENDENT  # a1, a2, a3
+    assert levels.merge(a2, c2) is None
+    assert levels.merge(b3, c1) is None
+    assert levels.merge(b2, c2) == DEPENDENT  # b2, b3 and c1, c2, besides the direct edge a1, a2

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfc.hlo import Module, builder, evaluate, parse, verify
-from tfc.hlo.ir import Computation, Instruction
+from tfc.hlo.ir import Computation
 from tfc.hlo.shape import F32, PRED, S32, Shape
-from tfc.passes.analysis.topological_levels import Levels
 from tfc.passes.fusion.fusion import Fusion
 from tfc.passes.fusion.multi_output import MultiOutput
 from tfc.passes.rewriting.decisions import Refused
@@ -156,23 +155,6 @@ ENTRY main { x = f32[4] parameter(0)
   ROOT t = (f32[4], f32[4]) tuple(a, b) }
 """)
     assert MultiOutput()(Fusion()(module)) is module
-
-
-def test_levels_of_a_wide_and_deep_computation() -> None:
-    x = builder.parameter(0, Shape(F32, (4,)))
-    columns: list[list[Instruction]] = [[x] for _ in range(3)]
-    for _ in range(4):
-        for column in columns:
-            column.append(builder.unary("negate", column[-1]))
-    root = builder.instruction("tuple", [c[-1] for c in columns])
-    levels = Levels(Computation.make("main", [x], root))
-    (_, a1, a2, a3, _), (_, b1, b2, b3, _), (_, c1, c2, *_) = columns
-    assert levels.merge(a1, b2)
-    assert not levels.merge(a2, b1)  # b1, b2 and a1, a2
-    assert not levels.merge(a3, b2)  # a1, a2, a3
-    assert levels.merge(a2, c2)
-    assert levels.merge(b3, c1)
-    assert not levels.merge(b2, c2)  # b2, b3 and c1, c2, besides the direct edge a1, a2
 
 
 @given(modules(14, element_types=(F32, S32, PRED)), st.booleans())

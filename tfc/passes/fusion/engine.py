@@ -179,8 +179,11 @@ class Kernels:
         done: set[Instruction] = set()
         begun: set[Instruction] = set()
         path: list[Instruction] = []  # what waits, each for a None in the stack
-        stack: list[Instruction | None] = [self.computation.root]
-        stack += reversed((*self.computation.parameters, *self.computation.effects))
+        members = {m for kernel in self.kernels for m in kernel.members}
+        # In the order that there is: few have to wait then, and what is only inside is not made.
+        stack: list[Instruction | None] = [
+            x for x in reversed(self.computation.instructions) if x in maker or x not in members
+        ]
         while stack:
             x = stack.pop() or path.pop()
             if x in done:
