@@ -23,7 +23,7 @@ Leaf = tuple[np.dtype, tuple[int, ...], bool]  # of an argument: dtype, dimensio
 
 
 @dataclass(frozen=True)
-class Signature:
+class CallSignature:
     """What a compilation depends on: the key of the cache.
 
     structure: the containers of the arguments that are traced: (positional ones, named ones).
@@ -150,7 +150,7 @@ class Lowered:
     """
 
     hlo: Module
-    arguments: Signature
+    arguments: CallSignature
     results: Structure
     backend: str
 
@@ -174,7 +174,7 @@ class Lowered:
         return Compiled(self, executable, options)
 
 
-def nests(arguments: Signature) -> list[Nest | Fixed] | None:
+def nests(arguments: CallSignature) -> list[Nest | Fixed] | None:
     """What each positional argument is, if identity is enough to tell that a call fits.
 
     None for a signature with named arguments, or static ones that are equal when they say so.

@@ -21,7 +21,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from tfc.compiled import Compiled, Leaf, Lowered, Signature, as_array
+from tfc.compiled import CallSignature, Compiled, Leaf, Lowered, as_array
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
@@ -86,7 +86,7 @@ class JitFunction:
         self.donated = choose("donate", self.name, known, donate_argnums, donate_argnames)
         if both := self.static & self.donated:
             raise TraceError(f"static arguments hold no memory to donate, got {both}")
-        self._entries: dict[Signature, _Entry] = {}
+        self._entries: dict[CallSignature, _Entry] = {}
         # Calls with nothing but NumPy arrays need only their dtypes and dimensions.
         self._direct: dict[tuple[Any, ...], Compiled] = {}
         # The entries of the signatures that were last new to them, to be tried in this order.
@@ -172,7 +172,7 @@ class JitFunction:
         """The number of signatures the function was called with."""
         return len(self._entries)
 
-    def _sign(self, args: Sequence[Any], named: dict[str, Any]) -> tuple[list[Any], Signature]:
+    def _sign(self, args: Sequence[Any], named: dict[str, Any]) -> tuple[list[Any], CallSignature]:
         """The leaves of the traced arguments, and the signature of the call.
 
         Raises:
@@ -185,13 +185,13 @@ class JitFunction:
         rest = {k: v for k, v in named.items() if k not in names}
         leaves, structure = tree.flatten((traced, rest))
         described = tuple(map(_describe, leaves))
-        key = Signature(structure, described, tuple(statics))
+        key = CallSignature(structure, described, tuple(statics))
         for number, (dtype, _, _) in enumerate(described):
             if dtype.kind in NOT_NUMERIC:
                 raise self._not_numeric(key, number, leaves[number])
         return leaves, key
 
-    def _not_numeric(self, key: Signature, number: int, leaf: Any) -> TraceError:
+    def _not_numeric(self, key: CallSignature, number: int, leaf: Any) -> TraceError:
         """The error for a leaf that is no array, to be raised."""
         name, where = key.leaf_names(self._labels)[number], key.leaf_places()[number]
         message = f"argument {name} of {self.name} must be an array or a number, got"
@@ -203,17 +203,17 @@ class JitFunction:
             "compiled for each value of it"
         )
 
-    def _entry(self, key: Signature) -> _Entry:
+    def _entry(self, key: CallSignature) -> _Entry:
         return self._entries.setdefault(key, _Entry())
 
-    def _compile(self, key: Signature) -> Compiled:
+    def _compile(self, key: CallSignature) -> Compiled:
         entry = self._entry(key)
         with entry.lock:
             if entry.compiled is None:
                 entry.compiled = self._lower(key).compile(self.options)
             return entry.compiled
 
-    def _lower(self, key: Signature) -> Lowered:
+    def _lower(self, key: CallSignature) -> Lowered:
         program, computation = self._trace(key)
         chosen = {*self.donated.numbers, *self.donated.names}
         donated = [n for n, where in enumerate(key.leaf_places()) if where in chosen]
@@ -221,7 +221,7 @@ class JitFunction:
         module = Module(f"jit_{self.name}", computation, attributes)
         return Lowered(module, key, program.structure, self.backend)
 
-    def _trace(self, key: Signature) -> tuple[Program, Computation]:
+    def _trace(self, key: CallSignature) -> tuple[Program, Computation]:
         """The traced function and its computation; cached unless it captures outer Tensors.
 
         Raises:
@@ -252,7 +252,7 @@ class JitFunction:
             if is_locked:
                 entry.lock.release()
 
-    def _program(self, key: Signature) -> Program:
+    def _program(self, key: CallSignature) -> Program:
         names = [re.sub(r"\W+", "_", n).strip("_") for n in key.leaf_names(self._labels)]
         arguments = [
             Abstract(Shape(element_type_of(dtype), dims), weak) for dtype, dims, weak in key.leaves
@@ -261,7 +261,7 @@ class JitFunction:
             self.name, lambda *tensors: self._call_python(key, tensors), arguments, names
         )
 
-    def _call_python(self, key: Signature, tensors: Sequence[Tensor]) -> Any:
+    def _call_python(self, key: CallSignature, tensors: Sequence[Tensor]) -> Any:
         """The function itself, with Tensors in place of the traced arguments."""
         traced, named = tree.unflatten(key.structure, tensors)
         args = list(traced)

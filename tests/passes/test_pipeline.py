@@ -149,7 +149,7 @@ def test_repeat_runs_until_nothing_changes_and_reports_a_cycle() -> None:
         Repeat((Flips(), Dce()), limit=3)(sample())
 
 
-def test_a_pass_that_settles_is_not_run_on_what_it_made() -> None:
+def test_an_idempotent_pass_is_not_run_on_what_it_made() -> None:
     report = PipelineReport()
     made = Pipeline("p", (Simplify(), Simplify())).run(sample(), report=report)
     assert [s.name for s in report.steps] == ["simplify"]
@@ -160,7 +160,7 @@ def test_a_pass_that_settles_is_not_run_on_what_it_made() -> None:
 @settings(max_examples=60, deadline=None)
 def test_passes_that_settle_leave_what_they_made(module: Module) -> None:
     for made in PASSES.values():
-        if getattr(made, "settles", False):
+        if getattr(made, "idempotent", False):
             once = made()(module)
             assert made()(once) is once
 

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from tfc.backends.mlir.arithmetic import elemental
 from tfc.cli import tfc as command
 from tfc.testing.apart import Apart
-from tfc.testing.jax_programs.drawing import DTYPE_SETS, Program, draw
+from tfc.testing.jax_programs.drawing import DTYPE_SETS, JaxProgram, draw
 from tfc.testing.jax_programs.program import Function, Ref, Step, Type, functions_in, source
 from tfc.testing.jax_programs.running import fuzz_jax, run_program
 from tfc.testing.jax_programs.shrinking import shrink
-from tfc.testing.jax_programs.writer import FUNCTIONS, Refused, Writer
+from tfc.testing.jax_programs.writer import FUNCTIONS, RefusedByJax, Writer
 
 MATRIX = Type((3, 3), "float32")
 
@@ -26,8 +26,8 @@ def step(function: str, *numbers: int, type_: Type = MATRIX, **keywords: object)
     return Step(function, tuple(map(Ref, numbers)), tuple(keywords.items()), None, type_)
 
 
-def program(*steps: Step) -> Program:
-    return Program(Function((MATRIX,), steps, (len(steps),), True), 1)
+def program(*steps: Step) -> JaxProgram:
+    return JaxProgram(Function((MATRIX,), steps, (len(steps),), True), 1)
 
 
 def nothing(stage: str) -> None:
@@ -56,7 +56,7 @@ def test_more_than_two_hundred_functions_are_drawn():
                 writer = Writer(rng, dtypes, (3, 2), parameters)
                 try:
                     FUNCTIONS[name](writer, name)
-                except Refused:
+                except RefusedByJax:
                     continue
                 return True
         return False
@@ -99,7 +99,7 @@ def test_what_xla_simplifies_wrongly_is_not_found():
         step("jnp.arctan2", 2, 2, type_=wide),
     )
     function = Function((Type((1, 1), "int32"),), steps, (3,), True)
-    outcome = run_program(Program(function, 1, wide=True), nothing)
+    outcome = run_program(JaxProgram(function, 1, wide=True), nothing)
     assert outcome.wrong == ""
     assert "simplifies it" in outcome.oracle
 
@@ -148,6 +148,6 @@ def test_without_jax_one_sentence_says_what_to_install(monkeypatch):
 def test_arguments_are_of_the_types_of_the_parameters(kind: str):
     types = tuple(Type((2, 3), d) for dtypes in DTYPE_SETS for d in dtypes)
     with jax.enable_x64(True):
-        arrays = Program(Function(types, (), (0,)), 1, kind, True).arguments
+        arrays = JaxProgram(Function(types, (), (0,)), 1, kind, True).arguments
     assert [(a.shape, a.dtype.name) for a in arrays] == [(t.dims, t.dtype) for t in types]
     assert all(np.asarray(a).size == 6 for a in arrays)

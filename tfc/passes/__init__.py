@@ -28,7 +28,7 @@ from tfc.passes.loops.conditionals import Conditionals
 from tfc.passes.loops.input_projections import InputProjections
 from tfc.passes.loops.known_trip_counts import TripCounts
 from tfc.passes.loops.licm import Licm
-from tfc.passes.loops.loop_simplify import Loops
+from tfc.passes.loops.loop_simplify import LoopSimplify
 from tfc.passes.loops.unroll import Unroll
 from tfc.passes.loops.value_range_propagation import ValueRangePropagation
 from tfc.passes.memory.copies import Copies
@@ -69,7 +69,7 @@ _MADE = (
     Cse,
     Dce,
     Conditionals,
-    Loops,
+    LoopSimplify,
     ValueRangePropagation,
     Licm,
     Unroll,
@@ -175,7 +175,7 @@ def default_pipeline(
     simplify = Simplify(exact=exact)
     simple = (simplify, Sinking(), DeadResults(), Fold(), Cse(), Dce())
     hoisting = (Licm(), Unroll(), InputProjections())
-    control = (Conditionals(), Loops(), ValueRangePropagation(), *hoisting)
+    control = (Conditionals(), LoopSimplify(), ValueRangePropagation(), *hoisting)
     several = MultiOutput(reducing_stores=kinds.reducing_stores)
     takes = kinds.takes_layouts
     layouts = () if takes is None else (Layouts(takes), Repeat((simplify, Fold(), Cse(), Dce())))
@@ -199,7 +199,7 @@ def default_pipeline(
             *((RowFusion(max_instructions),) if kinds.rows else ()),
             Fusion(max_instructions),
             *((several,) if kinds.several_results else ()),
-            *((Horizontal(),) if kinds.dear_calls else ()),
+            *((Horizontal(),) if kinds.launch_overhead else ()),
             *((NumberTables(),) if kinds.equal_once else ()),
             Flatten(),
             Copies(),

@@ -33,7 +33,7 @@ Ordering = tuple[str, str, str]  # (earlier, later, why)
 class Pass(Protocol):
     """A pure function from module to module, with a name.
 
-    A pass that leaves what it made as it is may say so by `settles: ClassVar[bool] = True`.
+    A pass that leaves what it made as it is may say so by `idempotent: ClassVar[bool] = True`.
     """
 
     name: ClassVar[str]  # on the command line, in dumps and in messages
@@ -240,7 +240,7 @@ class _Runner:
         self.report.steps.append(Step(each.name, seconds, module, result, decisions))
         if changed:
             self._dump(result, each.name)
-        if not changed or getattr(each, "settles", False):
+        if not changed or getattr(each, "idempotent", False):
             self.settled[each] = result
         return result
 

@@ -25,7 +25,7 @@ _FUNCTION_POINTER: type = _NATIVE.__bases__[0]  # what every ctypes function poi
 
 
 @dataclass(frozen=True)
-class Target:
+class HostFunction:
     """What a custom call runs: a Python function, or else the machine code at an address.
 
     `kept` is whatever must live as long as the code may be called.
@@ -61,7 +61,7 @@ def as_value(value: Any) -> Value:
     return tuple(map(as_value, value)) if isinstance(value, (tuple, list)) else np.asarray(value)
 
 
-_targets: dict[str, Target] = {}
+_targets: dict[str, HostFunction] = {}
 
 
 @api_boundary
@@ -86,9 +86,9 @@ def register_custom_call(name: str, target: Any, platform: str = "cpu") -> None:
         raise TfcError(f"a custom call must be named by a text that is not empty, got {name!r}")
     found = _address_of(target)
     if found is None and callable(target):
-        _targets[name] = Target(name, function=target)
+        _targets[name] = HostFunction(name, function=target)
     elif found:
-        _targets[name] = Target(name, address=found, kept=target)
+        _targets[name] = HostFunction(name, address=found, kept=target)
     else:
         raise TfcError(
             f"the target of the custom call '{name}' must be an address, a function pointer, a "
@@ -96,7 +96,7 @@ def register_custom_call(name: str, target: Any, platform: str = "cpu") -> None:
         )
 
 
-def custom_call_target(name: str) -> Target:
+def custom_call_target(name: str) -> HostFunction:
     """The function registered under a name.
 
     Raises:

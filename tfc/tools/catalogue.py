@@ -35,7 +35,7 @@ _PROGRAM = {"while": "loop", "conditional": "branch", "call": "inlined", "fusion
 
 
 @dataclass(frozen=True)
-class Row:
+class CatalogueRow:
     """Where one operation stands; an entry is empty for what is not there, and `note` says why."""
 
     opcode: str
@@ -47,14 +47,14 @@ class Row:
     note: str = ""
 
 
-def rows() -> Iterator[Row]:
+def rows() -> Iterator[CatalogueRow]:
     """The coverage of every operation of tfc, then of those of XLA that tfc does not have."""
     for op in sorted(OPS.values(), key=lambda op: op.name):
         note = entry(op.name).get("not_compared", "")
         xla = "" if note else "compared"
-        yield Row(op.name, "yes", "yes", cpu_form(op), gradient_form(op.name), xla, note)
+        yield CatalogueRow(op.name, "yes", "yes", cpu_form(op), gradient_form(op.name), xla, note)
     for opcode, reason in sorted(ABSENT.items()):
-        yield Row(opcode, "", "", "", "", "", reason)
+        yield CatalogueRow(opcode, "", "", "", "", "", reason)
 
 
 def cpu_form(op: Op) -> str:

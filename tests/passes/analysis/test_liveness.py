@@ -12,8 +12,8 @@ def times(live: Liveness) -> dict[str, list[tuple[int, int]]]:
     return {owner.name: found.times for (owner, _), found in live.stretches.items()}
 
 
-def touches(live: Liveness) -> set[tuple[str, str, int, int]]:
-    return {(t.old[0].name, t.new[0].name, t.time, t.gain) for t in live.touches}
+def copy_pairs(live: Liveness) -> set[tuple[str, str, int, int]]:
+    return {(t.old[0].name, t.new[0].name, t.time, t.gain) for t in live.copy_pairs}
 
 
 def test_steps_read_at_two_moments_and_write_at_the_second():
@@ -31,7 +31,7 @@ def test_steps_read_at_two_moments_and_write_at_the_second():
         "result": [(13, 14)],
     }  # fmt: skip
     # The argument is not donated; of a sum's operands both may be overwritten.
-    assert touches(live) == {
+    assert copy_pairs(live) == {
         ("a", "b", 7, 0), ("b", "c", 9, 0), ("a", "d", 11, 0), ("c", "d", 11, 0),
         ("d", "result", 13, 32),
     }  # fmt: skip
@@ -87,7 +87,7 @@ ENTRY main {
     assert read == h[0]  # tanh reads the state and may write over it
     assert read < u[0] < written == u[1]
     # To keep the vector in one place saves a copy each iteration, of which sixteen are assumed.
-    assert {t[:2]: t[3] for t in touches(live)}["u", "w"] == 16 * 8 * 4
+    assert {t[:2]: t[3] for t in copy_pairs(live)}["u", "w"] == 16 * 8 * 4
 
 
 def test_a_stretch_begins_where_a_value_is_written_and_ends_where_it_is_read_last():

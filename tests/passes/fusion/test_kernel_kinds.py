@@ -18,7 +18,7 @@ FORMED = {
     "several_results": {"multi-output"},
     "reducing_stores": set(),  # an option of multi-output
     "whole_loops": {"loop-kernels"},
-    "dear_calls": {"horizontal"},
+    "launch_overhead": {"horizontal"},
     "selections": set(),  # an option of expand
     "equal_once": {"number-tables"},
     "takes_layouts": {"layout"},

@@ -15,7 +15,7 @@ from tfc.passes.analysis.trip_counts import whiles
 from tfc.passes.loops.conditionals import Conditionals
 from tfc.passes.loops.input_projections import InputProjections
 from tfc.passes.loops.licm import Licm
-from tfc.passes.loops.loop_simplify import Loops
+from tfc.passes.loops.loop_simplify import LoopSimplify
 from tfc.passes.loops.unroll import Unroll
 from tfc.passes.pipeline import Pipeline
 from tfc.passes.rewriting.decisions import Refused, Taken
@@ -321,7 +321,7 @@ def test_effects_hold_a_loop_that_nothing_uses():
                   "custom_call_has_side_effect=true", "a")  # fmt: skip
     text = str(module).replace("ROOT %o = f32[8,8]{1,0} get-tuple-element(%w), index=1",
                                "ROOT %o = f32[8,8]{1,0} negate(%x)")  # fmt: skip
-    result = Loops()(parse(text))
+    result = LoopSimplify()(parse(text))
     (kept,) = whiles(result)
     assert [s.without_layout() for s in kept.shape.elements] == ["s32[]", "f32[8,8]"]  # type: ignore
-    assert Loops()(result) is result
+    assert LoopSimplify()(result) is result

@@ -186,7 +186,7 @@ def control_flow(draw: Draw) -> Module:
 
 
 def check(module: Module, passes: str) -> None:
-    """The passes keep every bit, and what they make verifies and settles."""
+    """The passes keep every bit, and what they make verifies and reaches a fixpoint."""
     pipeline = Pipeline("test", parse_passes(passes)) if passes else default_pipeline()
     result = pipeline.run(module)
     verify(result)

@@ -22,8 +22,7 @@ from tfc.backends.cpu.runtime.bytecode_interpreter import (
     interpreter,
     interpreter_symbols,
 )
-from tfc.backends.cpu.runtime.entry_table import Flat, python_entry
-from tfc.backends.cpu.runtime.entry_table import Program as EntryProgram
+from tfc.backends.cpu.runtime.entry_table import EntryProgram, Flat, python_entry
 from tfc.backends.cpu.runtime.threads import parallel_for
 from tfc.backends.cpu.runtime.timing import Site, Times
 from tfc.backends.interfaces import (

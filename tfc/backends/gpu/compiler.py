@@ -14,7 +14,7 @@ from tfc.passes import KernelKinds, PipelineReport, default_pipeline
 from tfc.passes.analysis.aliases import Sources, own_leaves
 from tfc.tracebacks import api_boundary
 
-KERNEL_KINDS = KernelKinds(several_results=True, dear_calls=True)
+KERNEL_KINDS = KernelKinds(several_results=True, launch_overhead=True)
 DEFAULT_TARGET = "nvptx64-nvidia-cuda,sm_80"
 
 

@@ -9,7 +9,7 @@ Time runs through nested computations as they execute. Each step has an even tim
 and t+1, and writes at t+1, so that what it reads and what it writes overlap, in that one moment.
 Where a kernel may write over an operand, or one value becomes another (a body's results the state
 of its loop, a branch's those of the conditional, the root's those of the entry), this is noted as a
-Touch: if their overlap is that moment alone, the two may have one place.
+CopyPair: if their overlap is that moment alone, the two may have one place.
 
 A value may be needed in several stretches: a loop's state from where the loop begins until the body
 reads it last, and again from where the body ends; what a branch reads, only there.
@@ -34,7 +34,7 @@ _PER_LOOP = 16  # how much more often a loop's body is taken to run than what is
 
 
 @dataclass(frozen=True)
-class Touch:
+class CopyPair:
     """Two values that may share memory though they meet at one moment.
 
     gain: how many bytes need not be copied if they do, weighed by how often.
@@ -86,7 +86,7 @@ class Liveness:
         self.sources = Sources(unchanging, self.views)
         self.outcome = Instruction("tuple", (), module.entry.root.shape, name="result")
         self.stretches: dict[Leaf, Stretches] = {}
-        self.touches: list[Touch] = []
+        self.copy_pairs: list[CopyPair] = []
         self.scratch: dict[Instruction, tuple[int, int]] = {}
         self.time = 0
         self._depth = 0
@@ -213,7 +213,7 @@ class Liveness:
         size = self.size(new)
         if old not in self.fixed and size and size == self.size(old):
             gain = copies * size * _PER_LOOP ** min(self._depth, 8)
-            self.touches.append(Touch(old, new, self.time + 1, gain))
+            self.copy_pairs.append(CopyPair(old, new, self.time + 1, gain))
 
     def _read(self, owners: Sequence[Leaf]) -> None:
         for leaf in owners:

@@ -30,7 +30,7 @@ STREAMED_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
-class Loop:
+class RowLoop:
     """One loop along the row: what it accumulates, and the full values that it stores.
 
     It needs what is known when all loops of lower levels are done.
@@ -54,7 +54,7 @@ class RowPlan:
     """
 
     region: RowRegion
-    loops: tuple[Loop, ...]
+    loops: tuple[RowLoop, ...]
     levels: Mapping[Instruction, int]
     kept: Mapping[Instruction, Instruction | int]
     scratch: tuple[Shape, ...]
@@ -72,7 +72,7 @@ def row_plan(root: Instruction) -> RowPlan | None:
     for number in sorted({*demand.first.values(), *demand.loop_of.values()}):
         reduces = [r for r, n in demand.loop_of.items() if n == number]
         stored = [v for v in demand.full if demand.first.get(v) == number]
-        loops.append(Loop(number // 2, tuple(reduces), tuple(stored)))
+        loops.append(RowLoop(number // 2, tuple(reduces), tuple(stored)))
     kept, scratch = _places(demand)
     free = frozenset(_overwritable(demand, kept))
     return RowPlan(region, tuple(loops), demand.levels, kept, scratch, free)

@@ -7,7 +7,7 @@
 The updates of a network's many parameters are such: the same operations on arrays of their own. The
 loops of a merged kernel run in sequence, or side by side on a grid. What is saved is the cost of a
 call, so only kernels that move few bytes are merged, with others that have the same operations. It
-is for targets where a call is dear (KernelKinds.dear_calls): launching a GPU's kernel takes
+is for targets where a launch costs (KernelKinds.launch_overhead): launching a GPU's kernel takes
 microseconds. A call on the CPU takes so little that nothing is gained: 20 updates of one element
 each run as fast apart as merged, and equal kernels, if apart, are emitted once.
 

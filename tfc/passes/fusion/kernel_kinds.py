@@ -19,7 +19,7 @@ class KernelKinds:
     several_results: one loop that stores more than one array, and one pass of several reductions.
     reducing_stores: reductions whose pass stores what it goes through, too.
     whole_loops: a while with all its iterations, where these are short.
-    dear_calls: loops in sequence; starting a kernel takes so long that small ones are merged.
+    launch_overhead: loops in sequence; starting a kernel takes so long that small ones are merged.
     selections: topk of few elements of long rows, without sorting the rows.
     equal_once: equal kernels as one function, so that few different ones are compiled sooner.
     takes_layouts: whether the kernel of a dot or convolution that is fast reads its operands and
@@ -33,7 +33,7 @@ class KernelKinds:
     several_results: bool = False
     reducing_stores: bool = False
     whole_loops: bool = False
-    dear_calls: bool = False
+    launch_overhead: bool = False
     selections: bool = False
     equal_once: bool = False
     takes_layouts: Callable[[Instruction], bool] | None = None

@@ -39,7 +39,7 @@ _MOST_ROUNDS = 8  # in which elements that begin alike are told apart
 
 
 @dataclass(frozen=True)
-class Loops:
+class LoopSimplify:
     """Remove needless elements of states, and loops that run once or never."""
 
     name: ClassVar[str] = "loops"

@@ -24,11 +24,11 @@ from tfc.hlo.literal import Literal
 from tfc.hlo.shape import to_memory
 from tfc.passes.analysis.aliases import Leaf, is_bitcast, own_leaves
 from tfc.passes.analysis.liveness import Liveness, Workspace
-from tfc.passes.memory.copy_coalescing import Buffer, share
+from tfc.passes.memory.copy_coalescing import SharedBuffer, share
 from tfc.passes.memory.packing import Block, aligned, lower_bound, pack
 
 _MOST_LENT = 1_000_000  # pairs of a result and a buffer that are looked at
-_TIES: tuple[Callable[[Buffer], int], ...] = (lambda b: b.first, lambda b: -b.last)
+_TIES: tuple[Callable[[SharedBuffer], int], ...] = (lambda b: b.first, lambda b: -b.last)
 Space = OneOf["parameter", "result", "constant", "arena"]
 
 
@@ -152,7 +152,7 @@ def assign_buffers(module: Module, workspace: Workspace = lambda _: 0) -> Buffer
             places[leaf] = places[live.arguments[argument]]
             together.append((live.arguments[argument], leaf))
         result_slices.append(places[leaf])
-    buffers = share(live.stretches, live.touches, places, together)
+    buffers = share(live.stretches, live.copy_pairs, places, together)
     distinct = list(dict.fromkeys(buffers.values()))
     packed = min(
         (_Packed(live, distinct, _lend_results(live, distinct, tie)) for tie in _TIES),
@@ -209,8 +209,8 @@ def _place_constants(
 
 
 def _lend_results(
-    live: Liveness, buffers: Sequence[Buffer[Slice]], tie: Callable[[Buffer], int]
-) -> dict[Buffer[Slice], Slice]:
+    live: Liveness, buffers: Sequence[SharedBuffer[Slice]], tie: Callable[[SharedBuffer], int]
+) -> dict[SharedBuffer[Slice], Slice]:
     """Which buffers lie in the memory of results that are not written yet.
 
     The largest first, each into the smallest result that it fits into.
@@ -224,7 +224,7 @@ def _lend_results(
             taken[buffer.place] = [(buffer.first, live.time + 1)]
     hosts = sorted(taken, key=lambda place: place.size)
     waiting = [b for b in buffers if b.place is None and live.size(b.values[0])]
-    lent: dict[Buffer[Slice], Slice] = {}
+    lent: dict[SharedBuffer[Slice], Slice] = {}
     if len(hosts) * len(waiting) > _MOST_LENT:
         return lent
     for buffer in sorted(waiting, key=lambda b: (-live.size(b.values[0]), tie(b))):
@@ -250,8 +250,8 @@ class _Packed:
     def __init__(
         self,
         live: Liveness,
-        buffers: Sequence[Buffer[Slice]],
-        lent: Mapping[Buffer[Slice], Slice],
+        buffers: Sequence[SharedBuffer[Slice]],
+        lent: Mapping[SharedBuffer[Slice], Slice],
     ):
         # What is empty takes no room.
         self.slices = {b: b.place or lent.get(b) or Slice("arena") for b in buffers}

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from tfc.passes.analysis.aliases import Leaf
-from tfc.passes.analysis.liveness import Stretches, Touch
+from tfc.passes.analysis.liveness import CopyPair, Stretches
 
 Place = TypeVar("Place")
 Stretch = tuple[int, int, int]  # first and last time, and the number of the value
 
 
 @dataclass(eq=False)
-class Buffer(Generic[Place]):
+class SharedBuffer(Generic[Place]):
     """The values that share memory, and when they are needed, in order.
 
     place: where it must lie, if that is said.
@@ -55,7 +55,7 @@ class Buffer(Generic[Place]):
 @dataclass
 class _Sharing(Generic[Place]):
     numbers: dict[Leaf, int]
-    buffers: dict[Leaf, Buffer[Place]]
+    buffers: dict[Leaf, SharedBuffer[Place]]
     allowed: set[tuple[int, int, int]] = field(default_factory=set)  # two values, and the time
 
     def join(self, old: Leaf, new: Leaf) -> None:
@@ -93,10 +93,10 @@ class _Sharing(Generic[Place]):
 
 def share(
     stretches: Mapping[Leaf, Stretches],
-    touches: Iterable[Touch],
+    copy_pairs: Iterable[CopyPair],
     places: Mapping[Leaf, Place],
     together: Iterable[tuple[Leaf, Leaf]] = (),
-) -> dict[Leaf, Buffer[Place]]:
+) -> dict[Leaf, SharedBuffer[Place]]:
     """The buffer of each value.
 
     Args:
@@ -105,7 +105,7 @@ def share(
     """
     numbers = {leaf: n for n, leaf in enumerate(stretches)}
     buffers = {
-        leaf: Buffer([leaf], [(a, b, numbers[leaf]) for a, b in s.times], places.get(leaf))
+        leaf: SharedBuffer([leaf], [(a, b, numbers[leaf]) for a, b in s.times], places.get(leaf))
         for leaf, s in stretches.items()
     }
     for one, other in together:
@@ -114,7 +114,7 @@ def share(
         joined.stretches = sorted(joined.stretches + buffers[other].stretches)
         buffers[other] = joined
     sharing = _Sharing(numbers, buffers)
-    ordered = sorted(touches, key=lambda touch: -touch.gain)
+    ordered = sorted(copy_pairs, key=lambda touch: -touch.gain)
     for touch in ordered:
         pair = sorted((numbers[touch.old], numbers[touch.new]))
         sharing.allowed.add((pair[0], pair[1], touch.time))

@@ -8,7 +8,7 @@ from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
 from tfc.passes.rewriting.patterns import Function, constant_value
 from tfc.passes.rewriting.replacing import made, repeated
-from tfc.passes.simplify.movement_chains import MOVERS, Chain, Step, chain_with
+from tfc.passes.simplify.movement_chains import MOVERS, Chain, Movement, chain_with
 
 
 def same_shape(x: Instruction) -> Instruction | None:
@@ -25,7 +25,7 @@ def shorter_chain(x: Instruction) -> Instruction | None:
     return None if found is None else chain_of(x, *found)
 
 
-def shortest_chain(x: Instruction) -> tuple[tuple[Step, ...], Instruction] | None:
+def shortest_chain(x: Instruction) -> tuple[tuple[Movement, ...], Instruction] | None:
     """A better chain than one that ends in an instruction, and what it moves; None if there is
     none. Where somebody chose layouts it is of one operation at most.
     """
@@ -63,7 +63,7 @@ def _again(x: Instruction, chain: Chain, source: Instruction) -> Instruction | N
     return builder.full(value, x.array_shape)
 
 
-def chain_of(x: Instruction, steps: tuple[Step, ...], moved: Instruction) -> Instruction:
+def chain_of(x: Instruction, steps: tuple[Movement, ...], moved: Instruction) -> Instruction:
     """The operations of a chain, in the place of an instruction."""
     for step in steps:
         moved = step.over(moved, x)

@@ -29,7 +29,7 @@ _MOST_KNOWN = 1 << 12  # chains that are remembered
 
 
 @dataclass(frozen=True)
-class Step:
+class Movement:
     """One operation of a chain, and the dimensions of its result."""
 
     opcode: str
@@ -86,7 +86,7 @@ class Chain:
         return None if self.piece is None else self.piece.operand
 
     @cached_property
-    def shorter(self) -> tuple[Step, ...] | None:
+    def shorter(self) -> tuple[Movement, ...] | None:
         """The best chain, if that is another one."""
         assert self.operand is not None
         source, result = self.first.operands[self.operand].array_shape.dims, self.result
@@ -95,7 +95,7 @@ class Chain:
         if least >= self.cost or (part < whole and not self.most):
             return None
         if not self.cost[1]:  # reshapes only
-            return (Step("reshape", result),) if source != result else ()
+            return (Movement("reshape", result),) if source != result else ()
         steps = None if self.piece is None else _shortest(self.piece.index, source, result)
         if steps is None or _sum([s.cost for s in steps]) >= self.cost:
             return None
@@ -115,7 +115,7 @@ def _chain(
     # Remembered is what index maps ask for, not the instruction with all it is made of.
     arrays = [Instruction("parameter", (), Shape(PRED, n), NO_ATTRIBUTES, "") for n in sizes]
     first = Instruction(opcode, tuple(arrays), Shape(PRED, dims), attributes, opcode)
-    cost = Step(opcode, dims, attributes).cost
+    cost = Movement(opcode, dims, attributes).cost
     if after is None:
         return Chain(first, None, dims, opcode not in FREE, cost)
     return Chain(first, after, after.result, after.most, _sum([after.cost, cost]))
@@ -144,7 +144,7 @@ class _Axis:
     digits: tuple[_Digit, ...]
 
 
-def _shortest(index: Sequence[Index], source: Dims, result: Dims) -> list[Step] | None:
+def _shortest(index: Sequence[Index], source: Dims, result: Dims) -> list[Movement] | None:
     """The chain that makes an array of its elements at an index; None if the index is no digits."""
     whole = _axis(linearize(index, source))
     if whole is not None and whole.count == prod(source) and not whole.reverse:
@@ -152,12 +152,12 @@ def _shortest(index: Sequence[Index], source: Dims, result: Dims) -> list[Step] 
     axes = [a for a in map(_axis, index) if a is not None]
     if len(axes) < len(index):
         return None
-    steps, dims = list[Step](), tuple(a.count for a in axes)
+    steps, dims = list[Movement](), tuple(a.count for a in axes)
     if dims != source:
-        steps.append(Step("slice", dims, Attributes(slice=tuple(a.bounds for a in axes))))
+        steps.append(Movement("slice", dims, Attributes(slice=tuple(a.bounds for a in axes))))
     backwards = tuple(d for d, a in enumerate(axes) if a.reverse)
     if backwards:
-        steps.append(Step("reverse", dims, Attributes(dimensions=backwards)))
+        steps.append(Movement("reverse", dims, Attributes(dimensions=backwards)))
     return _arranged(steps, [d for a in axes for d in a.digits], dims, result)
 
 
@@ -197,8 +197,8 @@ def _digit(index: Index | None) -> _Digit | None:
 
 
 def _arranged(
-    steps: list[Step], digits: Sequence[_Digit], dims: Dims, result: Dims
-) -> list[Step] | None:
+    steps: list[Movement], digits: Sequence[_Digit], dims: Dims, result: Dims
+) -> list[Movement] | None:
     """Steps from an array of these dimensions and digits to the result; None if there are none.
 
     Its digits must be all of the index in some dimensions of the result, which repeats the array
@@ -219,14 +219,14 @@ def _arranged(
             return None
         steps, dims = [*steps, *moved], target
     if not repeats:
-        return steps if dims == result else [*steps, Step("reshape", result)]
+        return steps if dims == result else [*steps, Movement("reshape", result)]
     placed = _placed(dims, kept, result)
     if placed is None:
-        steps, placed = [*steps, Step("reshape", target)], tuple(kept)
-    return [*steps, Step("broadcast", result, Attributes(dimensions=placed))]
+        steps, placed = [*steps, Movement("reshape", target)], tuple(kept)
+    return [*steps, Movement("broadcast", result, Attributes(dimensions=placed))]
 
 
-def _transposed(parts: Sequence[Sequence[int]], dims: Dims, target: Dims) -> list[Step] | None:
+def _transposed(parts: Sequence[Sequence[int]], dims: Dims, target: Dims) -> list[Movement] | None:
     """A transpose to `target`, and a reshape before it if need be; None if that takes more.
 
     Args:
@@ -244,8 +244,8 @@ def _transposed(parts: Sequence[Sequence[int]], dims: Dims, target: Dims) -> lis
         before += units
     split = tuple(target[d] for d in before)
     order = tuple(before.index(d) for d in range(len(target)))
-    steps = [] if split == dims else [Step("reshape", split)]
-    return [*steps, Step("transpose", target, Attributes(dimensions=order))]
+    steps = [] if split == dims else [Movement("reshape", split)]
+    return [*steps, Movement("transpose", target, Attributes(dimensions=order))]
 
 
 def _placed(dims: Dims, kept: Sequence[int], result: Dims) -> Dims | None:

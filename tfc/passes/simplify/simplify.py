@@ -50,7 +50,7 @@ class Simplify:
     """
 
     name: ClassVar[str] = "simplify"
-    settles: ClassVar[bool] = True
+    idempotent: ClassVar[bool] = True
     exact: bool = True
     reorder: bool = True
 

@@ -85,7 +85,7 @@ class Functions:
         if name in self._open or len(self._open) > MAX_REGIONS:
             raise UnsupportedError(f"the function '{name}' is called by itself, or too deeply")
         self._open.append(name)
-        made = Body(self, len(self._open)).block(self.mlir[name].regions[0], name)
+        made = ImportedBody(self, len(self._open)).block(self.mlir[name].regions[0], name)
         self._open.pop()
         self._done[name] = made
         return made
@@ -119,7 +119,7 @@ def _is_private(function: Any) -> bool:
     return "sym_visibility" in attributes and attributes["sym_visibility"].value == "private"
 
 
-class Body:
+class ImportedBody:
     """A computation being made: the instruction of each MLIR value that is known in it."""
 
     def __init__(self, functions: Functions, depth: int = 0):
@@ -142,7 +142,7 @@ class Body:
 
     def region(self, region: Any, name: str) -> Computation:
         """The computation of a region that uses nothing from outside but constants."""
-        return Body(self.functions, self.depth + 1).block(region, name)
+        return ImportedBody(self.functions, self.depth + 1).block(region, name)
 
     def closure(
         self, region: Any, name: str, captures: Sequence[Any], carried: bool
@@ -152,7 +152,7 @@ class Body:
         The parameter is a tuple of the block's arguments and the captured values; the value alone
         if there is but one. A result is such a tuple, too; with the captured values if `carried`.
         """
-        inner = Body(self.functions, self.depth + 1)
+        inner = ImportedBody(self.functions, self.depth + 1)
         known = [*_only_block(region).arguments, *captures]
         shapes = [shape_from(v.type) for v in known]
         shape = shapes[0] if len(shapes) == 1 else TupleShape(tuple(shapes))
@@ -169,7 +169,7 @@ class Body:
 
     def inline(self, region: Any, operands: Sequence[Instruction]) -> list[Instruction]:
         """The results of a region on these operands, in this computation."""
-        inner = Body(self.functions, self.depth + 1)
+        inner = ImportedBody(self.functions, self.depth + 1)
         inner.made = self.made
         inner.values.update(zip(_only_block(region).arguments, operands))
         return inner.run(region)

@@ -35,7 +35,7 @@ NAMES += [n for n, make in FUNCTIONS.items()
 
 
 @dataclass(frozen=True)
-class Program:
+class JaxProgram:
     """A program, and what its arguments are drawn from."""
 
     function: Function
@@ -52,7 +52,7 @@ class Program:
         return [random_array(s, rng, self.kind) for s in shapes]
 
 
-def draw(rng: random.Random, size: int = 8) -> Program:
+def draw(rng: random.Random, size: int = 8) -> JaxProgram:
     """A program of about `size` calls at most."""
     dtypes = rng.choice(DTYPE_SETS)
     wide = any("64" in d and "complex" not in d for d in dtypes)
@@ -67,7 +67,7 @@ def draw(rng: random.Random, size: int = 8) -> Program:
     ends = ends or [len(writer.types) - 1]
     function = Function(tuple(writer.parameters), tuple(writer.steps), tuple(ends), True)
     kind = rng.choice(("normal", "normal", "whole"))
-    return Program(function, rng.randrange(1000), kind, wide)
+    return JaxProgram(function, rng.randrange(1000), kind, wide)
 
 
 def _parameters(rng: random.Random, dtypes: tuple[str, ...], sizes: tuple[int, ...]) -> list[Type]:

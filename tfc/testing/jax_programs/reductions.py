@@ -7,7 +7,7 @@ from tfc.testing.jax_programs.writer import (
     INEXACT,
     NUMBER,
     REAL,
-    Refused,
+    RefusedByJax,
     Writer,
     calls,
 )
@@ -186,7 +186,7 @@ def _dot_general(w: Writer, name: str) -> None:
     contracted = w.axis(x)
     batch = (w.axis(x),) if w.chance(0.5) else ()
     if contracted in batch:
-        raise Refused
+        raise RefusedByJax
     w.call(name, x, y, (((contracted,), (contracted,)), (batch, batch)))
 
 
@@ -226,10 +226,10 @@ def _window(w: Writer, name: str) -> None:
 def _fft(w: Writer, name: str) -> None:
     dtypes = [d for d in ("float32", "complex64") if d in w.dtypes]
     if not dtypes:
-        raise Refused
+        raise RefusedByJax
     x = w.value(INEXACT, low=2 if "2" in name else 1, high=3)
     if w.type_of(x).dtype not in (*dtypes, "float64", "complex128"):
-        raise Refused
+        raise RefusedByJax
     w.call(name, x)
 
 
@@ -237,7 +237,7 @@ def _fft(w: Writer, name: str) -> None:
 def _linear(w: Writer, name: str) -> None:
     size, dtype = w.pick((2, 3)), w.dtype(FLOAT)
     if dtype not in ("float32", "float64"):
-        raise Refused
+        raise RefusedByJax
     if name.endswith("toeplitz"):
         w.call(name, w.value(FLOAT, low=1, high=1))
         return

@@ -21,7 +21,7 @@ from tfc.hlo.text.literal_text import print_literal
 from tfc.imported import ImportedFunction, read_stablehlo
 from tfc.testing.apart import Apart, Gone, Say
 from tfc.testing.compare import flat, is_close, mismatch
-from tfc.testing.jax_programs.drawing import Program, draw
+from tfc.testing.jax_programs.drawing import JaxProgram, draw
 from tfc.testing.jax_programs.program import functions_in, source
 from tfc.testing.jax_programs.shrinking import shrink
 from tfc.testing.report import Failure, Outcome, Report, outcome_of, reason_of
@@ -67,7 +67,7 @@ def fuzz_jax(
     return report
 
 
-def ask(process: Apart, program: Program) -> Outcome:
+def ask(process: Apart, program: JaxProgram) -> Outcome:
     """What becomes of a program in another process."""
     try:
         return process.ask(program, STAGE)
@@ -77,14 +77,14 @@ def ask(process: Apart, program: Program) -> Outcome:
         return Outcome(wrong=f"{gone.stage} {gone.how}")
 
 
-def lowered(program: Program) -> Any:
+def lowered(program: JaxProgram) -> Any:
     """JAX's lowering of a program, with all of its parameters."""
     with jax.enable_x64(program.wide):
         specs = [t.spec for t in program.function.parameters]
         return jax.jit(program.function, keep_unused=True).lower(*specs)
 
 
-def run_program(program: Program, say: Say) -> Outcome:
+def run_program(program: JaxProgram, say: Say) -> Outcome:
     """What becomes of a program in this process."""
     say("jax")
     arguments = program.arguments
@@ -123,7 +123,7 @@ def run_program(program: Program, say: Say) -> Outcome:
     return Outcome(wrong=f"tfc and its evaluator differ from JAX: {other}" if other else "")
 
 
-def _unsimplified(program: Program, made: Any) -> list[np.ndarray]:
+def _unsimplified(program: JaxProgram, made: Any) -> list[np.ndarray]:
     """What JAX computes where XLA folds no constants and simplifies nothing.
 
     It folds atan2(0, 0) to NaN, and takes a product with a truth value for a choice of zero, which
@@ -135,7 +135,7 @@ def _unsimplified(program: Program, made: Any) -> list[np.ndarray]:
         return [np.asarray(r) for r in compiled(*program.arguments)]
 
 
-def _written(path: Path, process: Apart, program: Program, reason: str) -> Failure:
+def _written(path: Path, process: Apart, program: JaxProgram, reason: str) -> Failure:
     """Make a program that went wrong small, and write it as StableHLO and as Python."""
 
     def fails(function: Any) -> bool:
@@ -151,7 +151,7 @@ def _written(path: Path, process: Apart, program: Program, reason: str) -> Failu
     return Failure(reason, path)
 
 
-def _script(program: Program, reason: str) -> str:
+def _script(program: JaxProgram, reason: str) -> str:
     """Python that runs a program by JAX and by tfc, and prints what both give."""
     arrays = [f"    np.array({a.tolist()!r}, {a.dtype.name!r})," for a in program.arguments]
     wide = ['jax.config.update("jax_enable_x64", True)'] if program.wide else []

@@ -28,7 +28,7 @@ Make = Callable[["Writer", str], None]
 FUNCTIONS: dict[str, Make] = {}
 
 
-class Refused(Exception):
+class RefusedByJax(Exception):
     """No call can be drawn here, or JAX does not take the one that was."""
 
 
@@ -70,7 +70,7 @@ class Writer:
             Refused: there is none.
         """
         if not items:
-            raise Refused
+            raise RefusedByJax
         return self.rng.choice(list(items))
 
     def chance(self, likely: float) -> bool:
@@ -169,14 +169,14 @@ class Writer:
         try:
             made: Any = jax.eval_shape(lambda *values: call(step, values), *operands)
         except Exception as error:  # of JAX, which checks what is drawn at random
-            raise Refused(f"{function}: {error}") from None
+            raise RefusedByJax(f"{function}: {error}") from None
         if isinstance(made, (tuple, list)) and made and element is None:
             return self.call(
                 function, *arguments, element=self.rng.randrange(len(made)), **keywords
             )
         shape, dtype = tuple(getattr(made, "shape", ())), getattr(made, "dtype", None)
         if dtype is None or dtype.name not in KINDS or prod(shape) > LARGEST:
-            raise Refused(f"{function} gives {made}")
+            raise RefusedByJax(f"{function} gives {made}")
         type_ = Type(shape, dtype.name)
         self.steps.append(Step(function, arguments, named, element, type_))
         return Ref(len(types))
@@ -187,7 +187,7 @@ class Writer:
     ) -> Function:  # fmt: skip
         """A function to be an argument; its results are of the given types, or its last value."""
         if self.depth > 1:
-            raise Refused
+            raise RefusedByJax
         inner = Writer(self.rng, self.dtypes, self.sizes, parameters, self.depth + 1)
         for _ in range(self.rng.randint(1, size)):
             inner.add(names)
@@ -216,7 +216,7 @@ class Writer:
             before = len(self.steps)
             try:
                 FUNCTIONS[name](self, name)
-            except Refused:
+            except RefusedByJax:
                 del self.steps[before:]
                 continue
             return name

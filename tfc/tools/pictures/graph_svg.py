@@ -3,7 +3,7 @@
 from html import escape
 
 from tfc.tools.pictures.graph import Graph, Node
-from tfc.tools.pictures.layered import Layout, Point, layered
+from tfc.tools.pictures.layered import Placement, Point, layered
 from tfc.tools.pictures.svg import document, element, text
 
 MOST_NODES = 400  # beyond these a picture is no help
@@ -37,7 +37,7 @@ def _drawn(graph: Graph) -> tuple[float, float, list[str]]:
     return (*_extent(layout), body)
 
 
-def _extent(layout: Layout) -> tuple[float, float]:
+def _extent(layout: Placement) -> tuple[float, float]:
     return max(layout.width, 1.0), max(layout.height, 1.0)
 
 

@@ -17,7 +17,7 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Layout:
+class Placement:
     """Where boxes and edges are.
 
     corners: the upper left corner of each box.
@@ -30,13 +30,13 @@ class Layout:
     height: float
 
 
-def layered(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Layout:
+def layered(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Placement:
     """Lay out boxes of these sizes (width, height) with edges that form no cycle.
 
     Every edge goes from a box with a lower number to one with a higher.
     """
     if not sizes:
-        return Layout((), (), 0.0, 0.0)
+        return Placement((), (), 0.0, 0.0)
     ranks = _ranks(len(sizes), edges)
     widths = [w for w, _ in sizes]
     chains: list[list[int]] = []  # each edge as boxes and bends
@@ -154,7 +154,7 @@ def _finished(
     widths: list[float],
     centres: list[float],
     chains: list[list[int]],
-) -> Layout:
+) -> Placement:
     left = min(c - w / 2 for c, w in zip(centres, widths))
     heights = [max((sizes[i][1] for i in row if i < len(sizes)), default=0.0) for row in rows]
     tops, y = [], 0.0
@@ -175,7 +175,7 @@ def _finished(
         points.append((centres[last] - left, corners[last][1]))
         paths.append(tuple(points))
     right = max(c + w / 2 for c, w in zip(centres, widths)) - left
-    return Layout(corners, tuple(paths), right, y - _ROW_GAP)
+    return Placement(corners, tuple(paths), right, y - _ROW_GAP)
 
 
 def _mean(values: list[float], otherwise: float) -> float:

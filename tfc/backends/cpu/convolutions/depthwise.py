@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.cpu.convolutions.direct import Block, Finish
+from tfc.backends.cpu.convolutions.direct import Finish, OutputBlock
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.convolutions.taps import Taps, interior, taps_of
 from tfc.backends.cpu.loops.nests import Chunk
@@ -94,7 +94,7 @@ class _Depthwise:
             start, step = (0, spec.columns) if spec.apart else (out, spec.out.strides[-2])
             self._line(taps, lhs, start, step)
             if self.finish is not None:
-                self.finish(Block(count, True, 0, batch, (*at, 0)), (self.out, start))
+                self.finish(OutputBlock(count, True, 0, batch, (*at, 0)), (self.out, start))
             return
 
         def place(p: Position, _: Any) -> None:

@@ -14,7 +14,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from tfc.backends.cpu.convolutions.direct import Block, Finish
+from tfc.backends.cpu.convolutions.direct import Finish, OutputBlock
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.register_tile import RegisterTile, each_panel
@@ -73,7 +73,8 @@ def emit_depthwise_weight_gradient(
             return
         done = finish
         emitter.each_line(
-            at, lambda places, at: done(Block(inner[-2], True, 0, b, (*places, 0)), (sums, at))
+            at,
+            lambda places, at: done(OutputBlock(inner[-2], True, 0, b, (*places, 0)), (sums, at)),
         )
 
     for_range(0, spec.out.dims[0], 1, batch)

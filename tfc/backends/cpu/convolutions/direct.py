@@ -37,7 +37,7 @@ _SMALL = 32**3  # multiplications of a block: code for just these sizes is then 
 class Finish(Protocol):
     """Emits what makes results of a block of sums: all features of a group, for some members."""
 
-    def __call__(self, block: "Block", sums: tuple[Any, Position]) -> None:
+    def __call__(self, block: "OutputBlock", sums: tuple[Any, Position]) -> None:
         """Emit it; `sums` is where those of the first member begin, if they are made apart."""
         ...
 
@@ -74,7 +74,7 @@ class _Members:
 
 
 @dataclass(frozen=True)
-class Block:
+class OutputBlock:
     """Results that are made together: those of members, for all features of a group.
 
     count: how many members; along: they are neighbours along the last spatial dimension from
@@ -174,7 +174,7 @@ class _Direct:
         ) -> None:  # fmt: skip
             n = len(at)
             if n == len(spec.window.dimensions):
-                block = Block(members.count, members.along, group, batch, at)
+                block = OutputBlock(members.count, members.along, group, batch, at)
                 self._block(members, taps, lhs, out, block)
                 return
             d, size, count = spec.window.dimensions[n], spec.lhs.dims[n + 1], spec.out.dims[n + 1]
@@ -202,7 +202,12 @@ class _Direct:
         for_range(0, spec.lhs.dims[0] if members.along else 1, 1, batch)
 
     def _block(
-        self, members: _Members, taps: Sequence[Taps], lhs: Position, out: Position, block: Block
+        self,
+        members: _Members,
+        taps: Sequence[Taps],
+        lhs: Position,
+        out: Position,
+        block: OutputBlock,
     ) -> None:
         """All features of all members, which have the same taps."""
         memory, step = self.out, members.out_step

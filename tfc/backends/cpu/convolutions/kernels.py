@@ -6,14 +6,14 @@ from typing import Any
 
 from tfc.backends.cpu.convolutions.depthwise import emit_depthwise
 from tfc.backends.cpu.convolutions.depthwise_weight_gradient import emit_depthwise_weight_gradient
-from tfc.backends.cpu.convolutions.direct import Block, Finish, emit_direct_convolution
+from tfc.backends.cpu.convolutions.direct import Finish, OutputBlock, emit_direct_convolution
 from tfc.backends.cpu.convolutions.small_channels import emit_small_channels
 from tfc.backends.cpu.convolutions.spec import Algorithm, ConvolutionSpec, convolution_spec
 from tfc.backends.cpu.convolutions.tap_by_tap import emit_by_taps
 from tfc.backends.cpu.convolutions.weight_gradient import emit_weight_gradient
 from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.epilogues import Epilogue, is_apart
-from tfc.backends.cpu.products.functions import Part
+from tfc.backends.cpu.products.functions import SharedPart
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel
 from tfc.backends.mlir.vectors import Position, add, index_value, multiply, subtract
@@ -71,7 +71,7 @@ def _finish(
     index = (variable("b", batch), *map(variable, names, places), feature)
     memories = [*(b.memref for b in buffers), *([workspace] if spec.apart else [])]
 
-    def finish(block: Block, sums: tuple[Any, Position]) -> None:
+    def finish(block: OutputBlock, sums: tuple[Any, Position]) -> None:
         across, along = (1, block.count) if block.along else (block.count, 1)
         values = list(map(index_value, (block.group, *block.places, along)))
         values += map(index_value, (block.batch, across)) if batch > 1 else (0, 1)
@@ -94,5 +94,5 @@ def _finish(
         epilogue = Epilogue(kernel, [Buffer(m, b.shape) for m, b in zip(memories, buffers)])
         epilogue.finish(index, outer, loops, place if spec.apart else None)
 
-    part = Part("epilogue", emit)
+    part = SharedPart("epilogue", emit)
     return finish

@@ -14,7 +14,7 @@ the line, which stay in the first-level cache. Gaps between elements cost nothin
 from collections.abc import Sequence
 from typing import Any
 
-from tfc.backends.cpu.convolutions.direct import Block, Finish
+from tfc.backends.cpu.convolutions.direct import Finish, OutputBlock
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.convolutions.taps import Taps, taps_of
 from tfc.backends.cpu.loops.nests import Chunk
@@ -132,7 +132,9 @@ class _SmallChannels:
                 self._copy(out)
                 memory, start = self.out, out
             if self.finish is not None:
-                self.finish(Block(spec.out.dims[-2], True, 0, batch, (*at, 0)), (memory, start))
+                self.finish(
+                    OutputBlock(spec.out.dims[-2], True, 0, batch, (*at, 0)), (memory, start)
+                )
             return
         window, size, count = spec.window.dimensions[n], spec.lhs.dims[n + 1], spec.out.dims[n + 1]
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.cpu.convolutions.direct import Block, Finish
+from tfc.backends.cpu.convolutions.direct import Finish, OutputBlock
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec, TapPlan
 from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.functions import call_part
@@ -117,7 +117,7 @@ class _ByTaps:
 
         def line(at: Position, batch: Position, places: tuple[Position, ...]) -> None:
             if self.finish is not None:
-                block = Block(dims[-1], True, 0, batch, (*places, 0), (column, columns))
+                block = OutputBlock(dims[-1], True, 0, batch, (*places, 0), (column, columns))
                 self.finish(block, (memory, at))
 
         values = map(index_value, (add(start, column), columns, *dims, *strides))

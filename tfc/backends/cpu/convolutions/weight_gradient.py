@@ -20,7 +20,7 @@ from tfc.backends.cpu.convolutions.depthwise_weight_gradient import (
     inside_of,
     widest_place,
 )
-from tfc.backends.cpu.convolutions.direct import Block, Finish
+from tfc.backends.cpu.convolutions.direct import Finish, OutputBlock
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.register_tile import RegisterTile, each_panel
@@ -118,7 +118,7 @@ class _WeightGradient:
         done, count = finish, self.spec.out.dims[-2]
         self._each_line(
             lambda places, at: done(
-                Block(count, True, 0, places[0], (*places[1:], 0)), (self.sums, at)
+                OutputBlock(count, True, 0, places[0], (*places[1:], 0)), (self.sums, at)
             )
         )
 

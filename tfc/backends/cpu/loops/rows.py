@@ -27,7 +27,7 @@ from tfc.backends.mlir.vectors import Position, add, index_value, minimum, prefe
 from tfc.hlo.index_maps import Index, linearize
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape, leaves
-from tfc.passes.analysis.row_plan import STREAMED_BYTES, Loop, RowPlan
+from tfc.passes.analysis.row_plan import STREAMED_BYTES, RowLoop, RowPlan
 from tfc.passes.analysis.row_region import Place
 
 Sources = dict[Instruction, Buffer | Scalar]
@@ -93,7 +93,7 @@ class _Rows:
         row = linearize(index[: self.kept_rank], self.dims[: self.kept_rank])
         return Place(row, linearize(index, self.dims))
 
-    def _positions(self, loop: Loop, index: Indices) -> list[Index]:
+    def _positions(self, loop: RowLoop, index: Indices) -> list[Index]:
         """The positions in memory that a loop along a row touches."""
         place, known = self._place(index), {i for i in self.order if self._is_of_row(i)}
         found: list[Index] = []
@@ -123,7 +123,7 @@ class _Rows:
         if self.staged:
             wait_for_stores()
 
-    def _stages(self, loop: Loop) -> tuple[Tiling, Sequence[Stage | None]] | None:
+    def _stages(self, loop: RowLoop) -> tuple[Tiling, Sequence[Stage | None]] | None:
         """The tiles of a loop that only stores large results, and a stage for each of them."""
         columns, buffers = self.columns[loop], self._stored(loop)
         place = self._place(self._joined(columns.index))
@@ -135,11 +135,11 @@ class _Rows:
         tiles, stages = staged(space, buffers, None)
         return (tiles, stages) if tiles else None
 
-    def _stored(self, loop: Loop) -> list[Buffer]:
+    def _stored(self, loop: RowLoop) -> list[Buffer]:
         """Where a loop stores, one place after the other of each value."""
         return [buffer for value in loop.stored for buffer in self._buffers(value)]
 
-    def _stream(self, loop: Loop, points: Sequence[Any], inputs: Sources) -> None:
+    def _stream(self, loop: RowLoop, points: Sequence[Any], inputs: Sources) -> None:
         """Emit a loop that has stages."""
         tiles, stages = self.staged[loop]
         index, buffers = tiles.space.index, self._stored(loop)
@@ -162,7 +162,7 @@ class _Rows:
         tiles.emit(LoopNest().each, points, inputs, store, flush)
 
     def _fetch(
-        self, loop: Loop, edges: Mapping[int, int], scope: Callable[[Position], Elements]
+        self, loop: RowLoop, edges: Mapping[int, int], scope: Callable[[Position], Elements]
     ) -> None:
         """Bring what the next row reads in the place of a stretch into the cache.
 
@@ -217,7 +217,7 @@ class _Rows:
             return [RowBuffer(self.scratch[where].memref, value.array_shape, start)]
         return [Buffer(self.results[where][0].memref, value.array_shape)]
 
-    def _loop(self, scope: Elements, loop: Loop) -> Mapping[Instruction, Scalar]:
+    def _loop(self, scope: Elements, loop: RowLoop) -> Mapping[Instruction, Scalar]:
         """Emit one loop along the row; the totals of what it accumulates."""
         sums = [(r, _reduced(r), accumulation(r["to_apply"])) for r in loop.reduces]
         identities = [identity for _, _, a in sums for identity in a.identities]

@@ -11,7 +11,7 @@ from typing import Any
 
 from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.epilogues import Epilogue, is_apart
-from tfc.backends.cpu.products.functions import Part
+from tfc.backends.cpu.products.functions import SharedPart
 from tfc.backends.cpu.products.matmul import Around, Computed, Finish, Result, emit_product
 from tfc.backends.cpu.products.schedule import MatmulSpec
 from tfc.backends.mlir.elements import Buffer, Elements
@@ -99,7 +99,7 @@ def _finish(spec: MatmulSpec, kernel: Kernel, buffers: Sequence[Buffer], workspa
         epilogue = Epilogue(kernel, [Buffer(m, b.shape) for m, b in zip(memories, buffers)])
         epilogue.finish(index, {"b": batch}, loops, place if spec.apart else None)
 
-    part = Part("epilogue", emit)
+    part = SharedPart("epilogue", emit)
     return finish
 
 

@@ -46,7 +46,7 @@ def call_part(
     func.CallOp([], name, passed.arguments)
 
 
-class Part:
+class SharedPart:
     """A function for code that is equal but for the numbers in it, wherever it is wanted.
 
     Args:

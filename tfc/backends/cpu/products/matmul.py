@@ -22,7 +22,7 @@ from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.functions import set_noalias
 from tfc.backends.cpu.products.matvec import emit_streamed
 from tfc.backends.cpu.products.packing import Panels, in_place, pack
-from tfc.backends.cpu.products.schedule import MatmulSpec, Schedule, make_schedule
+from tfc.backends.cpu.products.schedule import MatmulSpec, TileSchedule, make_schedule
 from tfc.backends.cpu.products.splits import split_product
 from tfc.backends.cpu.products.tiles import UNROLL, Finishing, Result, Tiles
 from tfc.backends.mlir.arithmetic.value import mlir_type
@@ -218,7 +218,7 @@ class _Product:
     """The nest of blocks for one matrix product; the methods are its levels, outermost first."""
 
     spec: MatmulSpec
-    schedule: Schedule
+    schedule: TileSchedule
     vectors: Vectors
     lhs: Panels
     rhs: Panels

@@ -140,7 +140,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class TileSchedule:
     """The plan for one product.
 
     Attributes:
@@ -204,13 +204,13 @@ class Schedule:
 
 
 @cache
-def make_schedule(spec: MatmulSpec, target: Target) -> Schedule:
+def make_schedule(spec: MatmulSpec, target: Target) -> TileSchedule:
     """The plan by which a target computes a product."""
     spec = spec.flattened()
     lanes = target.lanes(spec.element_type.bits)
     stream = _find_stream(spec, target)
     if stream is not None:
-        return Schedule(stream, lanes, sums=spec.m * spec.n if spec.apart else 0)
+        return TileSchedule(stream, lanes, sums=spec.m * spec.n if spec.apart else 0)
     size = spec.element_type.bytes
     rows, vectors = tile_shape(spec.m, spec.n, target, lanes)
     columns = vectors * lanes
@@ -230,7 +230,7 @@ def make_schedule(spec: MatmulSpec, target: Target) -> Schedule:
     # A vector's worth of slack: the last store of a left panel may be wider than the panel.
     lhs_elements = min(block_rows, spec.m) * depth + lanes if pack_lhs else 0
     at_once = spec.k <= depth
-    return Schedule(
+    return TileSchedule(
         None, lanes, rows, vectors, block_rows, block_columns, depth,
         pack_lhs, pack_rhs, _aligned(rhs_elements), lhs_elements,
         _aligned(min(block_columns, padded) * depth) if spec.rhs_computed else 0,

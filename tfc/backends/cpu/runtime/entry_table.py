@@ -102,7 +102,7 @@ class Entry(ctypes.Structure):
 
 
 @dataclass(frozen=True)
-class Program:
+class EntryProgram:
     """Compiled code, and what a call of it needs.
 
     run, address: those of the interpreter and of the program that it runs.
@@ -132,7 +132,7 @@ class Flat:
 
 
 def python_entry(
-    program: Program, arguments: Sequence[Nest | Fixed], result: Nest
+    program: EntryProgram, arguments: Sequence[Nest | Fixed], result: Nest
 ) -> Callable[..., Any] | None:
     """The builtin function that calls a program, or None where there is none for it.
 

@@ -60,7 +60,14 @@ def regenerated() -> dict[str, str]:
 
 def shared_numbers() -> dict[str, int]:
     """The numbers that C and Python code agree on, by their names in C."""
-    tables: tuple[type[ctypes.Structure], ...] = (Node, Argument, Result, Entry, Context, Clock)
+    tables: tuple[type[ctypes.Structure], ...] = (
+        Node,
+        Argument,
+        Result,
+        Entry,
+        Context,
+        Clock,
+    )
     return {
         **{kind.name: int(kind) for kind in (*Kind, *Opcode)},
         **{f"{t.__name__.upper()}_BYTES": ctypes.sizeof(t) for t in tables},
