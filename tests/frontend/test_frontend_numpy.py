@@ -9,7 +9,6 @@ import pytest
 
 import tfc
 import tfc.numpy as tnp
-from tfc import nn
 from tfc.errors import ShapeError, TraceError, UnsupportedError
 
 RNG = np.random.default_rng(0)
@@ -428,22 +427,6 @@ def test_arrays_of_lists_with_tensors():
     )
     with pytest.raises(TraceError, match=r"use tfc\.numpy\.array"):
         traced(lambda x: tnp.sum([x, 1.0]), 3.0)
-
-
-def test_softmax_and_friends():
-    x = RNG.standard_normal((3, 5)) * 200
-    shifted = np.exp(x - x.max(-1, keepdims=True))
-    expected = shifted / shifted.sum(-1, keepdims=True)
-    np.testing.assert_allclose(traced(nn.softmax, x), expected, rtol=1e-14)
-    lse = np.log(shifted.sum(-1)) + x.max(-1)
-    np.testing.assert_allclose(traced(lambda a: nn.logsumexp(a, axis=-1), x), lse, rtol=1e-14)
-    np.testing.assert_allclose(
-        traced(nn.log_softmax, x), x - lse[:, None], rtol=1e-13, atol=1e-13)  # fmt: skip
-    assert traced(nn.logsumexp, np.array([-np.inf, -np.inf])) == -np.inf
-    assert_same(traced(nn.relu, SPECIAL), np.where(SPECIAL <= 0, 0, SPECIAL))
-    assert_same(traced(lambda i: nn.one_hot(i, 3), np.array([0, 2, 5])),
-                np.array([[1, 0, 0], [0, 0, 1], [0, 0, 0]], np.float32))  # fmt: skip
-    np.testing.assert_allclose(traced(nn.softplus, np.array([-800.0, 0, 800])), [0, np.log(2), 800])
 
 
 def test_shapes_that_do_not_broadcast_are_refused():

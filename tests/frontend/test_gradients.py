@@ -406,26 +406,6 @@ def test_gradients_show_the_line_that_is_differentiated():
     assert lines == {f.__code__.co_firstlineno + 1}
 
 
-REFUSALS = [
-    (lambda: tfc.grad(lambda x: x)(2), r"requires floating-point arguments, got s64\[\] for arg"),
-    (lambda: tfc.grad(lambda x: x * 2)(np.ones(3)), r"result is a float scalar, got f64\[3\]"),
-    (lambda: tfc.grad(lambda x: x > 1)(2.0), r"float scalar, got pred\[\]"),
-    (lambda: tfc.grad(lambda x: (x, x))(2.0), "float scalar, got <class 'tuple'>"),
-    (lambda: tfc.grad(lambda x: x, has_aux=True)(2.0), r"returns \(value, aux\)"),
-    (lambda: tfc.grad(lambda x: x, 1)(2.0), "argnums must be among the 1 positional arguments"),
-    (lambda: tfc.vjp(lambda x: x, 2.0)[1]([1.0]), "must have the result's structure"),
-    (lambda: tfc.vjp(lambda x: x, 2.0)[1](np.ones(2)), r"cotangent of result must be f64\[\], got"),
-    (lambda: tfc.grad(lambda x: tfc.fori_loop(0, 3, lambda i, v: v * x, 1.0))(2.0), "for loop"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("number", range(len(REFUSALS)))
-def test_what_is_refused(number):
-    function, message = REFUSALS[number]
-    with pytest.raises(TraceError, match=message):
-        function()
-
-
 def test_a_loop_outside_the_way_to_the_argument_may_be_there():
     f = lambda x: x * tfc.fori_loop(0, 3, lambda i, v: v * 2.0, 1.0)  # noqa: E731
     assert tfc.grad(f)(5.0) == 8

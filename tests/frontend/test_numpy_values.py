@@ -5,7 +5,6 @@ TraceError. A row of the table states where tfc does otherwise on purpose. bfloa
 NumPy in float32 and rounded. A public name without a row fails by name.
 """
 
-import itertools
 import math
 import warnings
 from collections.abc import Callable
@@ -411,34 +410,6 @@ def test_logarithms_of_powers_of_two_are_exact(dtype: Any):
         assert_equal(run(tnp.log2)(np.exp2(exponents.astype(np.float64)).astype(dtype)), exponents)
     slope = tfc.grad(lambda x: tnp.sum(tnp.log2(x)))(np.array([0.5, 8.0, 9.0]))
     np.testing.assert_allclose(slope, 1 / (np.array([0.5, 8.0, 9.0]) * np.log(2)), rtol=1e-14)
-
-
-MEETINGS: dict[str, Callable[..., Any]] = {
-    "where": lambda m, x, y: m.where(x != 0, x, y),
-    "concatenate": lambda m, x, y: m.concatenate([x, y]),
-    "searchsorted": lambda m, x, y: m.searchsorted(m.sort(x), y),
-    "clip": lambda m, x, y: m.clip(x, y, 4),
-    **{name: ROWS[name].call for name in (
-        "add", "divide", "floor_divide", "power", "maximum", "fmin", "less", "equal", "hypot",
-        "arctan2", "logical_or", "bitwise_and", "left_shift", "dot", "outer")},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", MEETINGS)
-def test_operands_of_two_types_meet_as_in_numpy(name: str):
-    row, wrong = Row(MEETINGS[name], own_dtype="", numbers_only=True), []
-    types = [t for t in DTYPES if t != BFLOAT16]
-    for first, second in itertools.product(types, types):
-        x, y = (np.array([1, 0, 2, 3, 5]).astype(t) for t in (first, second))
-        try:
-            want = by_numpy(lambda *o: MEETINGS[name](np, *o), first, x, y[::-1])[0]
-        except TypeError:
-            with pytest.raises(TraceError):
-                MEETINGS[name](tnp, x, y[::-1])
-            continue
-        found = difference(np.asarray(MEETINGS[name](tnp, x, y[::-1])), want, row, False)
-        wrong += [f"{name} of {first} and {second} {found}"] if found else []
-    assert wrong == []
 
 
 @pytest.mark.parametrize(

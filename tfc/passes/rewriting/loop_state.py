@@ -177,8 +177,8 @@ class Loop:
         (test,), test_effects = dependences(self.condition)
         results, effects = self.dependences
         needed, done = roots | test | test_effects | effects, 0
-        while todo := [n for n in range(len(results)) if (needed & ~done) >> n & 1]:
-            for number in todo:
+        while missing := [n for n in range(len(results)) if (needed & ~done) >> n & 1]:
+            for number in missing:
                 done |= 1 << number
                 needed |= results[number]
         return done
