@@ -11,6 +11,11 @@ from tfc.passes.rewriting.replacing import made, repeated
 from tfc.passes.simplify.movement_chains import MOVERS, Chain, Movement, chain_with
 
 
+# Operations that are looked at as one chain: where nothing cancels, an index grows with each of them
+# by a factor. Longer chains become shorter from both ends, a few operations at a time.
+_LONGEST = 6
+
+
 def same_shape(x: Instruction) -> Instruction | None:
     """f32[2,3] convert(f32[2,3] a) --> a; likewise copy, bitcast-convert and dynamic-slice"""
     return x.operands[0] if x.operands[0].shape == x.shape else None
@@ -32,7 +37,7 @@ def shortest_chain(x: Instruction) -> tuple[tuple[Movement, ...], Instruction] |
     if not x.array_shape.size or (x.array_shape.rank and constant_value(x) is not None):
         return None  # a repeated scalar is the form of constants of one value, also of one element
     chain, source, movers = None, x, list[Instruction]()
-    while source.opcode in MOVERS:
+    while source.opcode in MOVERS and len(movers) < _LONGEST:
         movers.append(source)
         chain = chain_with(source, chain)
         if chain.operand is None:
