@@ -10,9 +10,8 @@ from tfc.passes.rewriting.patterns import Function, constant_value
 from tfc.passes.rewriting.replacing import made, repeated
 from tfc.passes.simplify.movement_chains import MOVERS, Chain, Movement, chain_with
 
-
-# Operations that are looked at as one chain: where nothing cancels, an index grows with each of them
-# by a factor. Longer chains become shorter from both ends, a few operations at a time.
+# Operations that are looked at as one chain: where nothing cancels, an index grows by a factor with
+# each. Longer chains become shorter a few operations at a time.
 _LONGEST = 6
 
 
