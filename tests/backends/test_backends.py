@@ -239,7 +239,7 @@ def test_products_of_all_sizes_share_their_tiles():
         arrays = [np.zeros((n, n), np.float32) for n in sizes]
         lowered = tfc.jit(lambda *arrays: [tnp.tanh(a @ a) for a in arrays]).lower(*arrays)
         text = lowered.compile().as_text("mlir")
-        return set(re.findall(r"func.func private @((?:product|pack|epilogue)\.\w+)", text))
+        return set(re.findall(r"func.func private @((?:tiles|pack|epilogue)\.\w+)", text))
 
     assert functions(720, 1200) == functions(1200)
     assert len(functions(241)) > 2

@@ -21,12 +21,15 @@ from tfc.hlo.shape import (
     F8E5M2,
     F16,
     F32,
+    F64,
     PRED,
     S4,
     S8,
     S32,
+    S64,
     U4,
     U8,
+    U64,
     ElementType,
     Shape,
 )
@@ -124,6 +127,16 @@ def test_samples_show_all_that_a_conversion_makes(source: ElementType, to: Eleme
     for known, values in several.items():
         claimed = outcome("convert", Attributes(), to, ((source, known),), False)
         assert includes(claimed, computed("convert", Attributes(), to, [values]))
+
+
+@pytest.mark.parametrize("to", [F32, F64], ids=str)
+@pytest.mark.parametrize("source", [S64, U64], ids=str)
+def test_a_conversion_of_64_bits_goes_to_both_ends(source: ElementType, to: ElementType):
+    low, high = source.limits
+    ends = np.array([low]).astype(source.dtype), np.array([high]).astype(source.dtype)
+    claimed = outcome("convert", Attributes(), to, ((source, source.limits),), False)
+    for end in ends:
+        assert includes(claimed, computed("convert", Attributes(), to, [end]))
 
 
 def includes(claimed: Range, value: Any) -> bool:

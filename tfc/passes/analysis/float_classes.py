@@ -71,7 +71,8 @@ def _values(element_type: ElementType, known: Classes | Interval) -> np.ndarray:
         return np.concatenate([v for kind, v in _samples(element_type) if kind & known])
     low, high = known
     found = sorted({low, high, *(n for n in (-1, 0, 1) if low <= n <= high)})
-    return np.array(found).astype(element_type.dtype)
+    # One by one: NumPy makes an array of f64 of 0 and the largest u64, which is none.
+    return np.array([element_type.dtype.type(n) for n in found])
 
 
 def span(array: np.ndarray, element_type: ElementType) -> Classes | Interval:

@@ -19,7 +19,8 @@ construction, by stamps, or by `Levels`); a cycle that they leave is a defect, a
 Effects keep their order; control edges from what is now part of a kernel say nothing.
 """
 
-from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from tfc.errors import InternalError
@@ -207,17 +208,20 @@ class Kernels:
         return order
 
 
-Policy = Callable[[Computation], Kernels]
+class FusionPass(ABC):
+    """A pass that forms kernels in every computation that runs as steps: `plan` decides which."""
 
+    @abstractmethod
+    def plan(self, computation: Computation) -> Kernels:
+        """The kernels of one computation, and what was refused."""
 
-def fuse(module: Module, policy: Policy) -> Module:
-    """The module with the kernels of all computations that run as steps."""
-    return map_some(module, control_computations(module), lambda c: policy(c).apply())
+    def __call__(self, module: Module) -> Module:
+        """The module with the kernels."""
+        return map_some(module, control_computations(module), lambda c: self.plan(c).apply())
 
-
-def explain(module: Module, policy: Policy) -> Decisions:
-    """The kernels that would be formed, and what would be refused and why."""
-    return decided(module, lambda c: policy(c).decisions)
+    def explain(self, module: Module) -> Decisions:
+        """The kernels that would be formed, and what would be refused and why."""
+        return decided(module, lambda c: self.plan(c).decisions)
 
 
 def too_much(limit: int, what: str = "kernel") -> str:

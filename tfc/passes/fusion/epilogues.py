@@ -25,7 +25,7 @@ from heapq import heappop, heappush
 from math import prod
 from typing import ClassVar
 
-from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.ir import Computation, Instruction
 from tfc.passes.analysis.aliases import before_bitcasts, is_alias, is_bitcast
 from tfc.passes.analysis.fusible import (
     is_cheap,
@@ -39,8 +39,7 @@ from tfc.passes.analysis.products import (
     has_one_stride_a_direction,
     tiled_type,
 )
-from tfc.passes.fusion.engine import Kernel, Kernels, explain, fuse, too_much
-from tfc.passes.rewriting.decisions import Decisions
+from tfc.passes.fusion.engine import FusionPass, Kernel, Kernels, too_much
 
 # Movements whose elements are found at no cost in a loop over a result.
 _VIEWS = frozenset({"broadcast", "reshape", "slice", "iota"})
@@ -48,7 +47,7 @@ _COLUMNS_AT_ONCE = 512  # of a matrix product, for which a computed left operand
 
 
 @dataclass(frozen=True)
-class EpilogueFusion:
+class EpilogueFusion(FusionPass):
     """Form fusions around dots and convolutions, in every computation that runs as steps.
 
     max_instructions: the most elementwise ops in one of them.
@@ -57,15 +56,8 @@ class EpilogueFusion:
     name: ClassVar[str] = "epilogues"
     max_instructions: int = 64
 
-    def __call__(self, module: Module) -> Module:
-        """The module with fusions of kind kOutput."""
-        return fuse(module, self._plan)
-
-    def explain(self, module: Module) -> Decisions:
-        """The fusions, and the refusals that end each epilogue."""
-        return explain(module, self._plan)
-
-    def _plan(self, computation: Computation) -> Kernels:
+    def plan(self, computation: Computation) -> Kernels:
+        """The kernels, and what was refused."""
         return _Plan(computation, self.max_instructions)
 
 

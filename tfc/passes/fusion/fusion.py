@@ -27,7 +27,7 @@ from math import prod
 from typing import ClassVar
 
 from tfc.hlo.index_maps import Index, variable
-from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.op import op_named
 from tfc.hlo.ops.windows import window_of
 from tfc.passes.analysis.fusible import (
@@ -42,8 +42,8 @@ from tfc.passes.analysis.fusible import (
     price,
     sources,
 )
-from tfc.passes.fusion.engine import Kernel, Kernels, explain, fuse, too_much
-from tfc.passes.rewriting.decisions import Decisions, Refused
+from tfc.passes.fusion.engine import FusionPass, Kernel, Kernels, too_much
+from tfc.passes.rewriting.decisions import Refused
 
 _LONGEST_INDEX = 64  # nodes of one index expression
 _MOST_RECOMPUTED = 16  # what a fusion may cost more for each step of its loop by recomputing
@@ -54,7 +54,7 @@ Accesses = dict[Access, int]  # how often each is executed, over the whole loop
 
 
 @dataclass(frozen=True)
-class Fusion:
+class Fusion(FusionPass):
     """Fuse producers into consumers, in every computation that runs as steps.
 
     max_instructions: the most (instruction, index) pairs that one loop body computes, those that
@@ -64,15 +64,8 @@ class Fusion:
     name: ClassVar[str] = "fusion"
     max_instructions: int = 128
 
-    def __call__(self, module: Module) -> Module:
-        """The module with fusions."""
-        return fuse(module, self._plan)
-
-    def explain(self, module: Module) -> Decisions:
-        """The fusions, and the refusals that fusing the module meets."""
-        return explain(module, self._plan)
-
-    def _plan(self, computation: Computation) -> Kernels:
+    def plan(self, computation: Computation) -> Kernels:
+        """The kernels, and what was refused."""
         return _Plan(computation, self.max_instructions)
 
 

@@ -19,18 +19,17 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tfc.hlo.ir import Computation, Module
+from tfc.hlo.ir import Computation
 from tfc.passes.analysis.fusible import code_size
 from tfc.passes.analysis.topological_levels import DEPENDENT
-from tfc.passes.fusion.engine import Kernels, explain, fuse
+from tfc.passes.fusion.engine import FusionPass, Kernels
 from tfc.passes.fusion.merging import Body, Merging, body_of, byte_size
-from tfc.passes.rewriting.decisions import Decisions
 
 _MOST_TRIED = 4  # groups of one kind that a kernel is held against
 
 
 @dataclass(frozen=True)
-class Horizontal:
+class Horizontal(FusionPass):
     """Merge small independent kernels, in every computation that runs as steps.
 
     max_bytes: the most that a kernel moves which is merged.
@@ -43,15 +42,8 @@ class Horizontal:
     max_instructions: int = 256
     max_arrays: int = 96
 
-    def __call__(self, module: Module) -> Module:
-        """The module with merged kernels."""
-        return fuse(module, self._plan)
-
-    def explain(self, module: Module) -> Decisions:
-        """The merged kernels, and the refusals that merging the module's kernels meets."""
-        return explain(module, self._plan)
-
-    def _plan(self, computation: Computation) -> Kernels:
+    def plan(self, computation: Computation) -> Kernels:
+        """The kernels, and what was refused."""
         return _Plan(computation, self)
 
 

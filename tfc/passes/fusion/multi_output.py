@@ -20,19 +20,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.index_maps import variable
-from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import Shape
 from tfc.passes.analysis.fusible import code_size
 from tfc.passes.analysis.loop_spaces import Indices, LoopSpace, space_of, visits
-from tfc.passes.fusion.engine import Kernels, explain, fuse
+from tfc.passes.fusion.engine import FusionPass, Kernels
 from tfc.passes.fusion.merging import Body, Merging, body_of, byte_size
-from tfc.passes.rewriting.decisions import Decisions
 
 _MOST_TRIED = 3  # clusters of one space that a kernel is held against, for each array it reads
 
 
 @dataclass(frozen=True)
-class MultiOutput:
+class MultiOutput(FusionPass):
     """Merge kernels over the same elements, in every computation that runs as steps.
 
     max_instructions: the most (instruction, index) pairs of a merged kernel.
@@ -47,15 +46,8 @@ class MultiOutput:
     least_saved: int = 20
     reducing_stores: bool = True
 
-    def __call__(self, module: Module) -> Module:
-        """The module with merged kernels."""
-        return fuse(module, self._plan)
-
-    def explain(self, module: Module) -> Decisions:
-        """The merged kernels, and the refusals that merging the module's kernels meets."""
-        return explain(module, self._plan)
-
-    def _plan(self, computation: Computation) -> Kernels:
+    def plan(self, computation: Computation) -> Kernels:
+        """The kernels, and what was refused."""
         return _Plan(computation, self)
 
 

@@ -19,15 +19,14 @@ dimensions.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tfc.hlo.ir import Computation, Module
+from tfc.hlo.ir import Computation
 from tfc.passes.analysis.row_region import row_region
-from tfc.passes.fusion.engine import Kernel, Kernels, explain, fuse
+from tfc.passes.fusion.engine import FusionPass, Kernel, Kernels
 from tfc.passes.fusion.row_growth import Growth, Region
-from tfc.passes.rewriting.decisions import Decisions
 
 
 @dataclass(frozen=True)
-class RowFusion:
+class RowFusion(FusionPass):
     """Fuse along rows, in every computation that runs as steps.
 
     max_instructions: the most instructions of one kernel.
@@ -36,15 +35,8 @@ class RowFusion:
     name: ClassVar[str] = "rows"
     max_instructions: int = 128
 
-    def __call__(self, module: Module) -> Module:
-        """The module with fusions."""
-        return fuse(module, self._plan)
-
-    def explain(self, module: Module) -> Decisions:
-        """The fusions, and the refusals that fusing the module meets."""
-        return explain(module, self._plan)
-
-    def _plan(self, computation: Computation) -> Kernels:
+    def plan(self, computation: Computation) -> Kernels:
+        """The kernels, and what was refused."""
         growth = Growth(computation, self.max_instructions)
         for region in growth.regions():
             reason = _form(growth, region)

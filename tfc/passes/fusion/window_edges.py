@@ -15,15 +15,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.ir import Computation, Instruction
 from tfc.passes.analysis.fusible import is_scalar_constant
 from tfc.passes.analysis.padded_windows import edges_of
-from tfc.passes.fusion.engine import Kernel, Kernels, explain, fuse
-from tfc.passes.rewriting.decisions import Decisions
+from tfc.passes.fusion.engine import FusionPass, Kernel, Kernels
 
 
 @dataclass(frozen=True)
-class WindowEdges:
+class WindowEdges(FusionPass):
     """Form the fusions in every computation that runs as steps.
 
     takes: whether the target has code for a root that is a select-and-scatter or a slice of one.
@@ -32,15 +31,8 @@ class WindowEdges:
     name: ClassVar[str] = "window-edges"
     takes: Callable[[Instruction], bool] = field(default_factory=lambda: lambda root: True)
 
-    def __call__(self, module: Module) -> Module:
-        """The module with fusions of kind kCustom."""
-        return fuse(module, self._plan)
-
-    def explain(self, module: Module) -> Decisions:
-        """The fusions, and what the target has no code for."""
-        return explain(module, self._plan)
-
-    def _plan(self, computation: Computation) -> Kernels:
+    def plan(self, computation: Computation) -> Kernels:
+        """The kernels, and what was refused."""
         plan = Kernels(computation)
         for scatter in computation.instructions:
             if scatter.opcode == "select-and-scatter":

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.cpu.convolutions.direct import Finish, OutputBlock
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.convolutions.taps import Taps, interior, taps_of
+from tfc.backends.cpu.convolutions.work import ConvolutionWork, Finish, OutputBlock
 from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.register_tile import RegisterTile, each_panel
 from tfc.backends.mlir.provider import arith
@@ -32,32 +32,18 @@ from tfc.backends.mlir.vectors import (
     multiply,
     prefetch,
 )
-from tfc.backends.target import Target
 
 _LINE = 64  # bytes that are in a cache together
 
 
-def emit_depthwise(
-    spec: ConvolutionSpec,
-    target: Target,
-    memories: Sequence[Any],
-    finish: Finish | None = None,
-    chunk: Chunk | None = None,
-) -> None:
-    """Emit a depthwise convolution into memory of its result.
-
-    Args:
-        memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
-            the result's memory is left to `finish`.
-        chunk: emit only that share of the first spatial dimension, or of the batches if there
-            is but one; the workspace is its own.
-    """
-    lhs, rhs, out, workspace = memories
-    vectors = Vectors(spec.lhs.element_type, target.lanes(spec.lhs.element_type.bits))
-    registers = 24 if target.vector_registers >= 32 else 12
-    memory = workspace if spec.apart else out
-    far = spec.lhs.byte_size > target.l2_bytes
-    _Depthwise(spec, vectors, registers, lhs, rhs, memory, finish, chunk, far).emit()
+def emit_depthwise(work: ConvolutionWork) -> None:
+    """Emit a depthwise convolution; chunks share the first spatial dimension, or the batches if
+    there is but one."""
+    far = work.spec.lhs.byte_size > work.target.l2_bytes
+    _Depthwise(
+        work.spec, work.vectors, work.registers, work.lhs, work.rhs, work.sums, work.finish,
+        work.chunk, far,
+    ).emit()  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from tfc.backends.cpu.convolutions.direct import Finish, OutputBlock
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
-from tfc.backends.cpu.loops.nests import Chunk
+from tfc.backends.cpu.convolutions.work import ConvolutionWork, OutputBlock
 from tfc.backends.cpu.products.register_tile import RegisterTile, each_panel
 from tfc.backends.mlir.vectors import (
     Position,
@@ -26,7 +25,6 @@ from tfc.backends.mlir.vectors import (
     multiply,
 )
 from tfc.backends.mlir.windows import bounds_inside
-from tfc.backends.target import Target
 from tfc.hlo.attributes.window import WindowDimension
 
 _MOST_PLACES = 4  # whose sums are in registers together
@@ -38,28 +36,14 @@ def widest_place(spec: ConvolutionSpec) -> int:
     return sizes.index(max(sizes)) + 1 if sizes else 0
 
 
-def emit_depthwise_weight_gradient(
-    spec: ConvolutionSpec,
-    target: Target,
-    memories: Sequence[Any],
-    finish: Finish | None = None,
-    chunk: Chunk | None = None,
-) -> None:
-    """Emit a convolution that `is_depthwise_weight_gradient` into memory of its result.
-
-    Args:
-        memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
-            the result's memory is left to `finish`.
-        chunk: emit only that share of the places along `widest_place`; the workspace is its own.
-    """
-    lhs, rhs, out, workspace = memories
-    element_type, inner = spec.lhs.element_type, spec.out.dims[1:]
-    vectors = Vectors(element_type, target.lanes(element_type.bits))
+def emit_depthwise_weight_gradient(work: ConvolutionWork) -> None:
+    """Emit a convolution that `is_depthwise_weight_gradient`; chunks share the places along
+    `widest_place`."""
+    spec, chunk, sums, finish = work.spec, work.chunk, work.sums, work.finish
+    inner = spec.out.dims[1:]
     steps = tuple(prod(inner[n + 1 :]) for n in range(len(inner)))
-    sums = workspace if spec.apart else out
-    registers = 24 if target.vector_registers >= 32 else 12
     emitter = _DepthwiseWeightGradient(
-        spec, vectors, registers, lhs, rhs, sums,
+        spec, work.vectors, work.registers, work.lhs, work.rhs, sums,
         steps if spec.apart else spec.out.strides[1:],
         [chunk.part(count) if chunk and n == widest_place(spec) else (0, count)
          for n, count in enumerate(spec.out.dims)][1:],

@@ -14,50 +14,26 @@ window is inside, and of different batches elsewhere. Which places are inside is
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
-from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.convolutions.taps import Taps, interior, taps_of
-from tfc.backends.cpu.loops.nests import Chunk
+from tfc.backends.cpu.convolutions.work import ConvolutionWork, OutputBlock
 from tfc.backends.cpu.products.packing import Panels, in_place, pack
 from tfc.backends.cpu.products.schedule import tile_shape
 from tfc.backends.cpu.products.tiles import UNROLL, Result, Tiles, Walk
 from tfc.backends.mlir.vectors import (
     Position,
-    Vectors,
     add,
     for_range,
     multiply,
 )
-from tfc.backends.target import Target
 
 _SMALL = 32**3  # multiplications of a block: code for just these sizes is then worth it
 
 
-class Finish(Protocol):
-    """Emits what makes results of a block of sums: all features of a group, for some members."""
-
-    def __call__(self, block: "OutputBlock", sums: tuple[Any, Position]) -> None:
-        """Emit it; `sums` is where those of the first member begin, if they are made apart."""
-        ...
-
-
-def emit_direct_convolution(
-    spec: ConvolutionSpec,
-    target: Target,
-    memories: Sequence[Any],
-    finish: Finish | None = None,
-    chunk: Chunk | None = None,
-) -> None:
-    """Emit a convolution into memory of its result.
-
-    Args:
-        memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
-            the result's memory is left to `finish`.
-        chunk: emit only that share of the first spatial dimension; the workspace is its own.
-    """
-    lhs, rhs, out, workspace = memories
-    _Direct(spec, target, lhs, rhs, out, workspace, finish, chunk).emit()
+def emit_direct_convolution(work: ConvolutionWork) -> None:
+    """Emit a convolution; chunks share the first spatial dimension."""
+    _Direct(work).emit()
 
 
 @dataclass(frozen=True)
@@ -74,23 +50,6 @@ class _Members:
 
 
 @dataclass(frozen=True)
-class OutputBlock:
-    """Results that are made together: those of members, for all features of a group.
-
-    count: how many members; along: they are neighbours along the last spatial dimension from
-        `places[-1]` on, else of all batches.
-    features: the first of the group's features, and how many; None for all.
-    """
-
-    count: int
-    along: bool
-    group: Position
-    batch: Position
-    places: tuple[Position, ...]
-    features: tuple[Position, int] | None = None
-
-
-@dataclass(frozen=True)
 class _Columns:
     """`count` features of the result from `first` on, and the panels of `width` made of them."""
 
@@ -101,14 +60,13 @@ class _Columns:
 
 
 class _Direct:
-    def __init__(
-        self, spec: ConvolutionSpec, target: Target, lhs: Any, rhs: Any, out: Any, workspace: Any,
-        finish: Finish | None, chunk: Chunk | None,
-    ):  # fmt: skip
-        self.spec, self.target, self.finish, self.chunk = spec, target, finish, chunk
-        self.lhs, self.rhs, self.out, self.workspace = lhs, rhs, out, workspace
-        self.vectors = Vectors(spec.lhs.element_type, target.lanes(spec.lhs.element_type.bits))
-        self.features = spec.rhs.dims[-2]
+    def __init__(self, work: ConvolutionWork):
+        self.spec, self.target, self.finish, self.chunk = (
+            work.spec, work.target, work.finish, work.chunk,
+        )  # fmt: skip
+        self.lhs, self.rhs, self.out, self.workspace = work.lhs, work.rhs, work.out, work.workspace
+        self.vectors = work.vectors
+        self.features = work.spec.rhs.dims[-2]
         self.columns: list[_Columns] = []
 
     def emit(self) -> None:

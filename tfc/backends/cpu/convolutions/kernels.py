@@ -6,11 +6,12 @@ from typing import Any
 
 from tfc.backends.cpu.convolutions.depthwise import emit_depthwise
 from tfc.backends.cpu.convolutions.depthwise_weight_gradient import emit_depthwise_weight_gradient
-from tfc.backends.cpu.convolutions.direct import Finish, OutputBlock, emit_direct_convolution
+from tfc.backends.cpu.convolutions.direct import emit_direct_convolution
 from tfc.backends.cpu.convolutions.small_channels import emit_small_channels
 from tfc.backends.cpu.convolutions.spec import Algorithm, ConvolutionSpec, convolution_spec
 from tfc.backends.cpu.convolutions.tap_by_tap import emit_by_taps
 from tfc.backends.cpu.convolutions.weight_gradient import emit_weight_gradient
+from tfc.backends.cpu.convolutions.work import ConvolutionWork, Finish, OutputBlock
 from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.epilogues import Epilogue, is_apart
 from tfc.backends.cpu.products.functions import SharedPart
@@ -43,14 +44,14 @@ def emit_convolution_kernel(
     product = kernel.product
     assert product is not None
     memory = {p: b.memref for p, b in zip(kernel.computation.parameters, buffers)}
-    memories = [*(memory[o] for o in product.operands), buffers[-1].memref, workspace]
-    finish = None
-    if product is not kernel.root:
-        finish = _finish(spec, kernel, buffers, workspace)
-    _EMIT[spec.algorithm(target)](spec, target, memories, finish, chunk)
+    lhs, rhs = (memory[o] for o in product.operands)
+    finish = None if product is kernel.root else _finish(spec, kernel, buffers, workspace)
+    out = buffers[-1].memref
+    work = ConvolutionWork(spec, target, lhs, rhs, out, workspace, finish, chunk)
+    _EMIT[spec.algorithm(target)](work)
 
 
-_EMIT: dict[Algorithm, Callable[..., None]] = {
+_EMIT: dict[Algorithm, Callable[[ConvolutionWork], None]] = {
     "depthwise weight gradient": emit_depthwise_weight_gradient,
     "weight gradient": emit_weight_gradient,
     "small channels": emit_small_channels,

@@ -14,15 +14,12 @@ the line, which stay in the first-level cache. Gaps between elements cost nothin
 from collections.abc import Sequence
 from typing import Any
 
-from tfc.backends.cpu.convolutions.direct import Finish, OutputBlock
-from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.convolutions.taps import Taps, taps_of
-from tfc.backends.cpu.loops.nests import Chunk
+from tfc.backends.cpu.convolutions.work import ConvolutionWork, OutputBlock
 from tfc.backends.cpu.products.register_tile import RegisterTile, sum_up
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.vectors import (
     Position,
-    Vectors,
     add,
     first_lanes,
     for_range,
@@ -30,43 +27,25 @@ from tfc.backends.mlir.vectors import (
     multiply,
     store,
 )
-from tfc.backends.target import Target
 
 
-def emit_small_channels(
-    spec: ConvolutionSpec,
-    target: Target,
-    memories: Sequence[Any],
-    finish: Finish | None = None,
-    chunk: Chunk | None = None,
-) -> None:
-    """Emit a convolution with a spec that `has_small_channels` into memory of its result.
-
-    Args:
-        memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
-            the result's memory is left to `finish`.
-        chunk: emit only that share of the first spatial dimension, or of the batches if there
-            is but one; the workspace is its own.
-    """
-    lhs, rhs, out, workspace = memories
-    _SmallChannels(spec, target, lhs, rhs, out, workspace, finish, chunk).emit()
+def emit_small_channels(work: ConvolutionWork) -> None:
+    """Emit a convolution with a spec that `has_small_channels`; chunks share the first spatial
+    dimension, or the batches if there is but one."""
+    _SmallChannels(work).emit()
 
 
 class _SmallChannels:
     """The loops. The workspace holds the sums of a line, and then the packed kernel."""
 
-    def __init__(
-        self, spec: ConvolutionSpec, target: Target, lhs: Any, rhs: Any, out: Any, workspace: Any,
-        finish: Finish | None, chunk: Chunk | None,
-    ):  # fmt: skip
-        self.spec, self.lhs, self.rhs, self.out = spec, lhs, rhs, out
-        self.workspace, self.finish, self.chunk = workspace, finish, chunk
-        self.lanes = target.lanes(spec.lhs.element_type.bits)
-        self.vectors = Vectors(spec.lhs.element_type, self.lanes)
-        self.spread = spec.spread(target)
-        *_, self.depth, self.features = spec.rhs.dims
-        self.packed = spec.line_sums(target)
-        self.height = max((24 if target.vector_registers >= 32 else 12) // self.spread.vectors, 1)
+    def __init__(self, work: ConvolutionWork):
+        self.spec, self.lhs, self.rhs, self.out = work.spec, work.lhs, work.rhs, work.out
+        self.workspace, self.finish, self.chunk = work.workspace, work.finish, work.chunk
+        self.lanes, self.vectors = work.lanes, work.vectors
+        self.spread = work.spec.spread(work.target)
+        *_, self.depth, self.features = work.spec.rhs.dims
+        self.packed = work.spec.line_sums(work.target)
+        self.height = max(work.registers // self.spread.vectors, 1)
 
     def emit(self) -> None:
         """Emit all batches."""

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.cpu.convolutions.direct import Finish, OutputBlock
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec, TapPlan
+from tfc.backends.cpu.convolutions.work import ConvolutionWork, Finish, OutputBlock
 from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.functions import call_part
 from tfc.backends.cpu.products.packing import Panels, in_place, pack
@@ -32,29 +32,18 @@ from tfc.backends.mlir.vectors import (
     subtract,
 )
 from tfc.backends.mlir.windows import bounds_inside
-from tfc.backends.target import Target
 from tfc.hlo.attributes.window import WindowDimension
 
 _UNROLL = 4  # features in one turn of a loop
 
 
-def emit_by_taps(
-    spec: ConvolutionSpec,
-    target: Target,
-    memories: Sequence[Any],
-    finish: Finish | None = None,
-    chunk: Chunk | None = None,
-) -> None:
-    """Emit a convolution that has a `tap_plan`; see `emit_direct_convolution`.
-
-    Args:
-        chunk: emit only that share of the blocks of the result's features.
-    """
-    plan = spec.tap_plan(target)
+def emit_by_taps(work: ConvolutionWork) -> None:
+    """Emit a convolution that has a `tap_plan`; chunks share blocks of the result's features."""
+    plan = work.spec.tap_plan(work.target)
     assert plan is not None
-    lhs, rhs, out, workspace = memories
-    vectors = Vectors(spec.lhs.element_type, target.lanes(spec.lhs.element_type.bits))
-    _ByTaps(spec, plan, vectors, lhs, rhs, out, workspace, finish).emit(chunk)
+    _ByTaps(
+        work.spec, plan, work.vectors, work.lhs, work.rhs, work.out, work.workspace, work.finish
+    ).emit(work.chunk)
 
 
 @dataclass(frozen=True)

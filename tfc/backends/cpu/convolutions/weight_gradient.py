@@ -20,9 +20,8 @@ from tfc.backends.cpu.convolutions.depthwise_weight_gradient import (
     inside_of,
     widest_place,
 )
-from tfc.backends.cpu.convolutions.direct import Finish, OutputBlock
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
-from tfc.backends.cpu.loops.nests import Chunk
+from tfc.backends.cpu.convolutions.work import ConvolutionWork, Finish, OutputBlock
 from tfc.backends.cpu.products.register_tile import RegisterTile, each_panel
 from tfc.backends.cpu.products.schedule import tile_shape
 from tfc.backends.mlir.provider import arith
@@ -54,36 +53,22 @@ def feature_chunks(spec: ConvolutionSpec, target: Target) -> int:
     return panels if spec.alone and panels > 1 else 0
 
 
-def emit_weight_gradient(
-    spec: ConvolutionSpec,
-    target: Target,
-    memories: Sequence[Any],
-    finish: Finish | None = None,
-    chunk: Chunk | None = None,
-) -> None:
-    """Emit a convolution with a spec that `is_weight_gradient` into memory of its result.
-
-    Args:
-        memories: flat memrefs of lhs, rhs and out, and a workspace. If the spec has the sums apart,
-            the result's memory is left to `finish`.
-        chunk: emit only that share of the features, if there are `feature_chunks`, else of the
-            places along `widest_place`; the workspace is its own.
-    """
-    lhs, rhs, out, workspace = memories
-    dims = spec.out.dims
+def emit_weight_gradient(work: ConvolutionWork) -> None:
+    """Emit a convolution with a spec that `is_weight_gradient`; chunks share the features, if there
+    are `feature_chunks`, else the places along `widest_place`."""
+    spec, target, dims = work.spec, work.target, work.spec.out.dims
     parts = [(0, n) for n in dims]
-    if chunk is not None:
+    if work.chunk is not None:
         along, step = len(dims) - 1, panel_features(spec, target)
         if not feature_chunks(spec, target):
             along, step = widest_place(spec), 1
-        parts[along] = chunk.part(dims[along], step)
+        parts[along] = work.chunk.part(dims[along], step)
     steps = tuple(prod(dims[n + 1 :]) for n in range(len(dims)))
     emitter = _WeightGradient(
-        spec, target, Vectors(spec.lhs.element_type, target.lanes(spec.lhs.element_type.bits)),
-        lhs, rhs, workspace if spec.apart else out, steps if spec.apart else spec.out.strides,
-        parts,
+        spec, target, work.vectors, work.lhs, work.rhs, work.sums,
+        steps if spec.apart else spec.out.strides, parts,
     )  # fmt: skip
-    emitter.emit(finish)
+    emitter.emit(work.finish)
 
 
 @dataclass(frozen=True)
