@@ -1,5 +1,6 @@
 """The fuzzer finds a defect, makes it small and writes it down; the comparison knows rounding."""
 
+import itertools
 from collections import Counter
 from pathlib import Path
 
@@ -130,6 +131,31 @@ def test_a_transform_to_real_numbers_sums_twice_what_is_given():
         x = np.array([0, 0, last * 1j], np.complex64)
         infinite = np.full(5, -np.inf, np.float32)
         assert (mismatch(module, [x], [infinite]) is None) is excused
+
+
+def test_which_elements_an_infinite_transform_makes_nan_is_anybodys_choice():
+    """A sort puts NaN and infinities in other places, so what goes with them may be anywhere."""
+    module = tfc.hlo.parse("""before { a = f32[] parameter(0)
+      b = f32[] parameter(1)
+      c = s32[] parameter(2)
+      d = s32[] parameter(3)
+      g = pred[] compare(a, b), direction=GT
+      n = pred[] compare(a, a), direction=NE
+      ROOT r = pred[] or(g, n) }
+    ENTRY e {
+      x = c64[3] parameter(0)
+      y = f32[4] fft(x), fft_type=IRFFT, fft_length={4}
+      i = s32[4] iota(), iota_dimension=0
+      ROOT s = (f32[4], s32[4]) sort(y, i), dimensions={0}, is_stable=true, to_apply=before
+    }""")
+    x = np.array([-np.inf, 1, 2], np.complex64)
+    for order in itertools.permutations(range(4)):
+        found = [np.full(4, np.nan, np.float32), np.array(order, np.int32)]
+        assert mismatch(module, [x], found) is None
+    finite = np.array([1, 2 + 1j, 3], np.complex64)
+    values, places = evaluate(module, finite)
+    assert mismatch(module, [finite], [values, places]) is None
+    assert mismatch(module, [finite], [values, places[::-1]]) is not None
 
 
 def test_a_sum_that_is_zero_may_have_either_sign():

@@ -153,7 +153,7 @@ def _disturbed(module: Module, arguments: Sequence[Value], seed: int) -> Value:
         value = disturb(op.evaluate(instruction, terms, call))
         if accuracy is Accuracy.SUMMED:
             value = _with_zeros_of_any_sign(value, rng)
-        return _overflowed(instruction, operands, value, call)
+        return _overflowed(instruction, operands, value, call, rng)
 
     return walk(module.entry, list(arguments), step)
 
@@ -168,12 +168,17 @@ def _with_zeros_of_any_sign(value: Value, rng: np.random.Generator) -> Value:
 
 
 def _overflowed(
-    instruction: Instruction, operands: Sequence[Value], value: Value, call: Call
+    instruction: Instruction,
+    operands: Sequence[Value],
+    value: Value,
+    call: Call,
+    rng: np.random.Generator,
 ) -> Value:
-    """A result of sums, but not the same where a partial sum in some order is too large.
+    """A result of sums, but by chance another where a partial sum in some order is too large.
 
     That is where the sum of the terms' magnitudes is. An infinite term of a Fourier transform may
-    besides become NaN in any element, since it is multiplied by zeros or is not.
+    besides become NaN in any element, since it is multiplied by zeros or is not. Some elements stay
+    as they are, as what comes after may see which of them are NaN.
     """
     op, is_fft = op_named(instruction.opcode), instruction.opcode == "fft"
     if op.accuracy is not Accuracy.SUMMED or isinstance(value, tuple):
@@ -194,7 +199,8 @@ def _overflowed(
             bound = np.asarray(op.evaluate(instruction, terms, call))
         exact = _wide(np.asarray(op.evaluate(instruction, operands, call)))
         changed = np.where(np.isnan(exact), np.inf, np.nan)
-        return np.where(np.isfinite(_wide(bound)), value, changed).astype(value.dtype)
+        kept = np.isfinite(_wide(bound)) | (rng.random(value.shape) < 0.5)
+        return np.where(kept, value, changed).astype(value.dtype)
 
 
 def _magnitudes(array: np.ndarray, keep_infinite: bool) -> np.ndarray:
