@@ -114,7 +114,7 @@ class ConvolutionSpec:
         return plain and lies and few and self.rhs.dims[-2] >= _MANY
 
     def spread(self, target: Target) -> "Spread":
-        """What an element of the array adds to the sums of a line, if there are few features."""
+        """What an element of the array adds to the sums of a line, if channels are small."""
         d, lanes = self.window.dimensions[-1], target.lanes(self.lhs.element_type.bits)
         first = d.low - (d.size - 1)  # the first place that element 0 reaches
         before = max(-first, 0)
