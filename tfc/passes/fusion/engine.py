@@ -15,7 +15,7 @@ more goes, and what is read there, too, is computed there again. A member that i
 taken apart, and what two of them compute alike is computed once.
 
 No kernel may need a result that needs one of its own. Policies see to that beforehand (by
-construction, by stamps, or by `Levels`); a cycle that they leave is a defect, and found here.
+construction, by topological levels); a cycle that they leave is a defect, and found here.
 Effects keep their order; control edges from what is now part of a kernel say nothing.
 """
 

@@ -1,7 +1,7 @@
 """Growing the regions of row fusion: which instructions go along the same rows.
 
 One walk from operands to users finds what needs values of a region, one from users to operands what
-is computed for it alone. Order is kept by stamps: an instruction's is at least its operands' and,
+is computed for it alone. Order is kept by levels: an instruction's is at least its operands' and,
 for an effect, that of the effect before it; and it is greater than that of a region that it uses
 from outside; so what leaves a region never comes back.
 """
@@ -33,11 +33,11 @@ class Region:
     members: what is computed inside, with its role; None where only single elements are wanted.
     wanted: the roles in which members want their operands.
     copies: members that are computed outside, too.
-    stamp: that of all members; exit: the least of a user outside.
+    level: that of all members; exit: the least of a user outside.
     """
 
     space: RowSpace
-    stamp: int
+    level: int
     members: dict[Instruction, Role | None] = field(default_factory=dict)
     wanted: dict[Instruction, set[Role | None]] = field(default_factory=dict)
     copies: set[Instruction] = field(default_factory=set)
@@ -70,13 +70,13 @@ class Growth(Kernels):
     """The regions of one computation, which become kernels.
 
     region_of: of each instruction that is computed inside of one only.
-    stamps: of those that are outside.
+    levels: of those that are outside.
     """
 
     def __init__(self, computation: Computation, max_instructions: int):
         super().__init__(computation)
         self.max_instructions = max_instructions
-        self.stamps: dict[Instruction, int] = {}
+        self.levels: dict[Instruction, int] = {}
         self.region_of: dict[Instruction, Region] = {}
         self.sources: Sources | None = None
         for instruction in computation.instructions:
@@ -89,10 +89,10 @@ class Growth(Kernels):
         """The regions, in the order of their first instructions."""
         return list(dict.fromkeys(self.region_of.values()))
 
-    def stamp(self, instruction: Instruction) -> int:
-        """The instruction's stamp."""
+    def level(self, instruction: Instruction) -> int:
+        """The instruction's level."""
         region = self.region_of.get(instruction)
-        return region.stamp if region else self.stamps[instruction]
+        return region.level if region else self.levels[instruction]
 
     def is_outside(self, user: Instruction, region: Region) -> bool:
         """True unless the user is computed only inside of the region."""
@@ -106,8 +106,8 @@ class Growth(Kernels):
         return member is self.computation.root or any(self.is_outside(u, region) for u in users)
 
     def _least(self, operand: Instruction) -> int:
-        """The least stamp of what uses an operand from outside of its region."""
-        return self.stamp(operand) + (operand in self.region_of)
+        """The least level of what uses an operand from outside of its region."""
+        return self.level(operand) + (operand in self.region_of)
 
     # --- from operands to users -------------------------------------------------------------------
 
@@ -119,16 +119,16 @@ class Growth(Kernels):
         before = instruction.operands
         if instruction in self.earlier_effects:
             before = (*before, self.earlier_effects[instruction])
-        stamp = max(map(self._least, before), default=0)
+        level = max(map(self._least, before), default=0)
         for region in used:
-            region.exit = min(region.exit, stamp)
-        self.stamps[instruction] = stamp
+            region.exit = min(region.exit, level)
+        self.levels[instruction] = level
         if instruction.opcode == "reduce":
             space = self._space(instruction)
             if isinstance(space, str):
                 self.refuse(instruction.operands[0], space, instruction)
                 return
-            region = self.region_of[instruction] = Region(space, stamp)
+            region = self.region_of[instruction] = Region(space, level)
             found = wants(instruction, "row", space)
             assert not isinstance(found, str)
             region.add(instruction, "row", found)
@@ -155,9 +155,9 @@ class Growth(Kernels):
                 self.refuse(first, fit, instruction)
             return False
         outside = [self._least(o) for o in instruction.operands if o not in inside]
-        stamp = max([*outside, *(r.stamp for r in regions)])
+        level = max([*outside, *(r.level for r in regions)])
         reason = None
-        if any(r.stamp < stamp and r.exit <= stamp for r in regions):
+        if any(r.level < level and r.exit <= level for r in regions):
             reason = "it needs a value that needs the region's results"
         elif self._is_full(inside, instruction) and instruction.opcode != "get-tuple-element":
             reason = too_much(self.max_instructions)
@@ -165,12 +165,12 @@ class Growth(Kernels):
             self.refuse(first, reason, instruction)
             return False
         region = self._merge(regions)
-        region.stamp = stamp
+        region.level = level
         region.add(instruction, *fit)
         self.region_of[instruction] = region
         for other in used:
             if other not in regions:
-                other.exit = min(other.exit, stamp)
+                other.exit = min(other.exit, level)
         return True
 
     def _fit(
@@ -208,7 +208,7 @@ class Growth(Kernels):
         for other in others:
             region.members |= other.members
             region.copies |= other.copies
-            region.stamp, region.exit = max(region.stamp, other.stamp), min(region.exit, other.exit)
+            region.level, region.exit = max(region.level, other.level), min(region.exit, other.exit)
             for operand, roles in other.wanted.items():
                 region.wanted.setdefault(operand, set()).update(roles)
             for member in other.members:
@@ -225,7 +225,7 @@ class Growth(Kernels):
         reading: dict[tuple[Instruction, RowSpace, int], Region] = {}
         for region in regions:
             for operand in [o for o in region.inputs() if region.wanted[o] == {"full"}]:
-                other = reading.setdefault((operand, region.space, region.stamp), region)
+                other = reading.setdefault((operand, region.space, region.level), region)
                 self._join_siblings(self._current(other), self._current(region))
         for region in self.regions():
             self._absorb(region)
@@ -236,7 +236,7 @@ class Growth(Kernels):
         return self.region_of[next(m for m in region.members if m not in region.copies)]
 
     def _join_siblings(self, one: Region, other: Region) -> None:
-        """One region of two of equal stamps, which never depend on each other."""
+        """One region of two of equal levels, which never depend on each other."""
         if one is not other and not self._is_full({**one.members, **other.members}):
             self._merge([one, other])
 
@@ -289,10 +289,10 @@ class Growth(Kernels):
                 region.copies.add(producer)
                 return role, found
             # It is stored anyway, so computing it here saves reading it.
-            late = all(self.stamp(u) > region.stamp for u in outside)
+            late = all(self.level(u) > region.level for u in outside)
             if moves or role == "scalar" or not late:
                 return None
-            region.exit = min([region.exit, *map(self.stamp, outside)])
+            region.exit = min([region.exit, *map(self.level, outside)])
         self.region_of[producer] = region
         return role, found
 
@@ -308,7 +308,7 @@ class Growth(Kernels):
                 users = self.computation.users[member]
                 if member in region.members and not any(u in region.members for u in users):
                     self._leave(region, member)
-                    self.stamps[member] = region.stamp + 1
+                    self.levels[member] = region.level + 1
         region.members = {m: region.members[m] for m in order if m in region.members}
 
     def _leave(self, region: Region, member: Instruction) -> None:
@@ -321,5 +321,5 @@ class Growth(Kernels):
         """Leave all of a region outside."""
         for member in region.members:
             if member not in region.copies:
-                self.stamps[member] = region.stamp
+                self.levels[member] = region.level
                 del self.region_of[member]
