@@ -4,12 +4,12 @@ import pytest
 
 from tfc.errors import InternalError
 from tfc.hlo import parse
-from tfc.passes.analysis.liveness import Liveness, Stretches
+from tfc.passes.analysis.liveness import LiveIntervals, Liveness
 
 
 def times(live: Liveness) -> dict[str, list[tuple[int, int]]]:
     """When each value is needed, by the name of what makes it."""
-    return {owner.name: found.times for (owner, _), found in live.stretches.items()}
+    return {owner.name: found.times for (owner, _), found in live.intervals.items()}
 
 
 def copy_pairs(live: Liveness) -> set[tuple[str, str, int, int]]:
@@ -81,7 +81,7 @@ ENTRY main {
   w = (s32[], f32[8]) while(q), condition=test, body=body
   ROOT v = f32[8] get-tuple-element(w), index=1 }""")
     )
-    state = [live.stretches[leaf].times for leaf in live.stretches if leaf[0].name == "w"]
+    state = [live.intervals[leaf].times for leaf in live.intervals if leaf[0].name == "w"]
     (h,), (u,) = times(live)["h"], times(live)["u"]
     _, ((_, read), (written, _)) = state
     assert read == h[0]  # tanh reads the state and may write over it
@@ -90,8 +90,8 @@ ENTRY main {
     assert {t[:2]: t[3] for t in copy_pairs(live)}["u", "w"] == 16 * 8 * 4
 
 
-def test_a_stretch_begins_where_a_value_is_written_and_ends_where_it_is_read_last():
-    value = Stretches()
+def test_an_interval_begins_where_a_value_is_written_and_ends_where_it_is_read_last():
+    value = LiveIntervals()
     value.define(3)
     value.read(8)
     value.read(10)

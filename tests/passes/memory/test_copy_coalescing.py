@@ -3,14 +3,14 @@
 from tfc.hlo import builder
 from tfc.hlo.shape import F32, Shape
 from tfc.passes.analysis.aliases import Leaf
-from tfc.passes.analysis.liveness import CopyPair, Stretches
+from tfc.passes.analysis.liveness import CopyPair, LiveIntervals
 from tfc.passes.memory.copy_coalescing import SharedBuffer, share
 
 A, B, C, D = LEAVES = tuple((builder.parameter(n, Shape(F32, (8,))), 0) for n in range(4))
 
 
-def needed(*times: list[tuple[int, int]]) -> dict[Leaf, Stretches]:
-    return {leaf: Stretches(list(each)) for leaf, each in zip(LEAVES, times)}
+def needed(*times: list[tuple[int, int]]) -> dict[Leaf, LiveIntervals]:
+    return {leaf: LiveIntervals(list(each)) for leaf, each in zip(LEAVES, times)}
 
 
 def together(buffers: dict[Leaf, SharedBuffer]) -> set[frozenset[int]]:
@@ -47,7 +47,7 @@ def test_places_that_are_given_are_kept_and_passed_on():
     assert (found[B].place, found[C].place) == ("argument", "result")
 
 
-def test_a_chain_is_one_buffer_with_one_stretch():
+def test_a_chain_is_one_buffer_with_one_interval():
     times = needed([(1, 5)], [(5, 9)], [(9, 12)], [(14, 15)])
     found = share(times, [CopyPair(A, B, 5, 0), CopyPair(B, C, 9, 0)], {}, [(A, D)])
     buffer = found[A]

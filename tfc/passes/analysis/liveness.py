@@ -1,9 +1,10 @@
 """Liveness: when each value of a flat module is needed, over the order of execution.
 
-    time 2   a = f32[8] exponential(p)     a  [3, 9]      written at 3, last read by d
-    time 4   b = f32[8] negate(a)          b  [5, 7]
-    time 6   c = f32[8] tanh(b)            c  [7, 9]      may share memory with b, at 7
-    time 8   ROOT d = f32[8] add(a, c)
+    time 2   p = f32[8] parameter(0)
+    time 4   a = f32[8] exponential(p)     a  [5, 11]     written at 5, last read by d
+    time 6   b = f32[8] negate(a)          b  [7, 9]
+    time 8   c = f32[8] tanh(b)            c  [9, 11]     may share memory with b, at 9
+    time 10  ROOT d = f32[8] add(a, c)
 
 Time runs through nested computations as they execute. Each step has an even time t: it reads at t
 and t+1, and writes at t+1, so that what it reads and what it writes overlap, in that one moment.
@@ -11,8 +12,8 @@ Where a kernel may write over an operand, or one value becomes another (a body's
 of its loop, a branch's those of the conditional, the root's those of the entry), this is noted as a
 CopyPair: if their overlap is that moment alone, the two may have one place.
 
-A value may be needed in several stretches: a loop's state from where the loop begins until the body
-reads it last, and again from where the body ends; what a branch reads, only there.
+A value may be needed in several live intervals: a loop's state from where the loop begins until the
+body reads it last, and again from where the body ends; what a branch reads, only there.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -47,10 +48,10 @@ class CopyPair:
 
 
 @dataclass
-class Stretches:
+class LiveIntervals:
     """When one value is needed: pairs of first and last time.
 
-    contexts: (how many stretches are complete, where the next one begins), innermost last: inside
+    contexts: (how many intervals are complete, where the next one begins), innermost last: inside
         a branch a new one begins, which what comes after the conditional makes part of the old.
     """
 
@@ -58,12 +59,12 @@ class Stretches:
     contexts: list[tuple[int, int]] = field(default_factory=list)
 
     def define(self, time: int) -> None:
-        """Begin a stretch, however many there are before."""
+        """Begin an interval, however many there are before."""
         self.contexts = [(len(self.times), time)]
         self.times.append((time, time + 1))
 
     def read(self, time: int) -> None:
-        """Prolong the current stretch."""
+        """Prolong the current interval."""
         complete, start = self.contexts[-1]
         del self.times[complete:]
         self.times.append((start, time))
@@ -85,7 +86,7 @@ class Liveness:
                       for view, begin in views_of(c, unchanging).items()}  # fmt: skip
         self.sources = Sources(unchanging, self.views)
         self.outcome = Instruction("tuple", (), module.entry.root.shape, name="result")
-        self.stretches: dict[Leaf, Stretches] = {}
+        self.intervals: dict[Leaf, LiveIntervals] = {}
         self.copy_pairs: list[CopyPair] = []
         self.scratch: dict[Instruction, tuple[int, int]] = {}
         self.time = 0
@@ -189,15 +190,15 @@ class Liveness:
         for called, operand in zip(branches(instruction), instruction.operands[1:]):
             self._tick()
             owners = self.sources.of[operand]
-            entered = [self.stretches[leaf] for leaf in dict.fromkeys(owners)]
-            for stretches in entered:
-                stretches.contexts.append((len(stretches.times), self.time + 1))
+            entered = [self.intervals[leaf] for leaf in dict.fromkeys(owners)]
+            for intervals in entered:
+                intervals.contexts.append((len(intervals.times), self.time + 1))
             self.sources.bind(called.parameters[0], owners)
             yield self._computation(called)
             self._tick()
             self._become(self.sources.of[called.root], results)
-            for stretches in entered:
-                stretches.contexts.pop()
+            for intervals in entered:
+                intervals.contexts.pop()
         self._tick()
         self._define(results)
 
@@ -217,11 +218,11 @@ class Liveness:
 
     def _read(self, owners: Sequence[Leaf]) -> None:
         for leaf in owners:
-            self.stretches[leaf].read(self.time + 1)
+            self.intervals[leaf].read(self.time + 1)
 
     def _define(self, owners: Sequence[Leaf]) -> None:
         for leaf in owners:
-            self.stretches.setdefault(leaf, Stretches()).define(self.time + 1)
+            self.intervals.setdefault(leaf, LiveIntervals()).define(self.time + 1)
 
     def size(self, leaf: Leaf) -> int:
         """The bytes of a leaf."""

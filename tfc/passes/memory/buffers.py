@@ -152,7 +152,7 @@ def assign_buffers(module: Module, workspace: Workspace = lambda _: 0) -> Buffer
             places[leaf] = places[live.arguments[argument]]
             together.append((live.arguments[argument], leaf))
         result_slices.append(places[leaf])
-    buffers = share(live.stretches, live.copy_pairs, places, together)
+    buffers = share(live.intervals, live.copy_pairs, places, together)
     distinct = list(dict.fromkeys(buffers.values()))
     packed = min(
         (_Packed(live, distinct, _lend_results(live, distinct, tie)) for tie in _TIES),
@@ -264,7 +264,7 @@ class _Packed:
         self.size = packing.size
         self.slices.update(zip(filled, arena))
         self.workspace = dict(zip(live.scratch, arena[len(filled) :]))
-        # Between its stretches a buffer's memory holds nothing that is needed.
+        # Between its intervals a buffer's memory holds nothing that is needed.
         needed = [Block(live.size(b.values[0]), *s) for b in filled for s in b.joined()]
         self.lower_bound = lower_bound([*needed, *blocks[len(filled) :]])
         owners: list[tuple[Instruction, int | None]] = [b.values[0] for b in filled]

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from tfc.passes.analysis.aliases import Leaf
-from tfc.passes.analysis.liveness import CopyPair, Stretches
+from tfc.passes.analysis.liveness import CopyPair, LiveIntervals
 
 Place = TypeVar("Place")
-Stretch = tuple[int, int, int]  # first and last time, and the number of the value
+LiveInterval = tuple[int, int, int]  # first and last time, and the number of the value
 
 
 @dataclass(eq=False)
@@ -28,23 +28,23 @@ class SharedBuffer(Generic[Place]):
     """
 
     values: list[Leaf]
-    stretches: list[Stretch]
+    intervals: list[LiveInterval]
     place: Place | None = None
 
     @property
     def first(self) -> int:
         """When the first value is written."""
-        return self.stretches[0][0]
+        return self.intervals[0][0]
 
     @property
     def last(self) -> int:
         """When the last value is read."""
-        return max(end for _, end, _ in self.stretches[-2:])
+        return max(end for _, end, _ in self.intervals[-2:])
 
     def joined(self) -> list[tuple[int, int]]:
-        """The stretches of all values as one list, those that touch made one."""
+        """The intervals of all values as one list, those that touch made one."""
         times: list[tuple[int, int]] = []
-        for start, end, _ in self.stretches:
+        for start, end, _ in self.intervals:
             if times and start <= times[-1][1]:
                 times[-1] = (times[-1][0], max(end, times[-1][1]))
             else:
@@ -63,23 +63,23 @@ class _Sharing(Generic[Place]):
         small, large = self.buffers[old], self.buffers[new]
         if small is large or (small.place is not None and large.place is not None):
             return
-        if len(small.stretches) > len(large.stretches):
+        if len(small.intervals) > len(large.intervals):
             small, large = large, small
-        if any(self._collides(stretch, large.stretches) for stretch in small.stretches):
+        if any(self._collides(interval, large.intervals) for interval in small.intervals):
             return
-        for stretch in small.stretches:
-            insort(large.stretches, stretch)
+        for interval in small.intervals:
+            insort(large.intervals, interval)
         large.values += small.values
         large.place = small.place if large.place is None else large.place
         for leaf in small.values:
             self.buffers[leaf] = large
 
-    def _collides(self, stretch: Stretch, others: list[Stretch]) -> bool:
-        """True if a stretch overlaps another by more than a touch.
+    def _collides(self, interval: LiveInterval, others: list[LiveInterval]) -> bool:
+        """True if an interval overlaps another by more than a touch.
 
         The others overlap each other in single moments at most, so their ends are in order, too.
         """
-        start, end, value = stretch
+        start, end, value = interval
         at = max(bisect_left(others, (start,)) - 1, 0)
         for first, last, other in others[at:]:
             if first > end:
@@ -92,7 +92,7 @@ class _Sharing(Generic[Place]):
 
 
 def share(
-    stretches: Mapping[Leaf, Stretches],
+    intervals: Mapping[Leaf, LiveIntervals],
     copy_pairs: Iterable[CopyPair],
     places: Mapping[Leaf, Place],
     together: Iterable[tuple[Leaf, Leaf]] = (),
@@ -103,15 +103,15 @@ def share(
         places: where some must lie.
         together: pairs of values that are in one buffer, whatever is said of the times.
     """
-    numbers = {leaf: n for n, leaf in enumerate(stretches)}
+    numbers = {leaf: n for n, leaf in enumerate(intervals)}
     buffers = {
         leaf: SharedBuffer([leaf], [(a, b, numbers[leaf]) for a, b in s.times], places.get(leaf))
-        for leaf, s in stretches.items()
+        for leaf, s in intervals.items()
     }
     for one, other in together:
         joined = buffers[one]
         joined.values.append(other)
-        joined.stretches = sorted(joined.stretches + buffers[other].stretches)
+        joined.intervals = sorted(joined.intervals + buffers[other].intervals)
         buffers[other] = joined
     sharing = _Sharing(numbers, buffers)
     ordered = sorted(copy_pairs, key=lambda touch: -touch.gain)
