@@ -266,3 +266,23 @@ def test_deep_modules_take_every_pass() -> None:
         value = builder.unary("tanh" if k % 2 else "negate", value)
     module = Module("deep", Computation.make("main", [x], value))
     assert default_pipeline().run(module) is not module
+
+
+def test_a_reshape_of_a_scalar_makes_no_other_reshape_rise():
+    """It costs nothing where it is, so that to rise would only change places, again and again."""
+    module = parse("""ENTRY e {
+      p = pred[3] parameter(0)
+      q = pred[1] slice(p), slice={[0:1]}
+      n = pred[1] slice(p), slice={[1:2]}
+      b = pred[1] and(q, n)
+      x = f64[] parameter(1)
+      y = f64[] exponential(x)
+      r = f64[1] reshape(y)
+      z = f64[] constant(2)
+      zs = f64[1] broadcast(z), dimensions={}
+      s = f64[1] select(b, r, zs)
+      m = f64[1,1] reshape(s)
+      o = f64[] constant(0)
+      ROOT w = f64[3,1] pad(m, o), padding=0_2x0_0
+    }""")
+    assert Repeat(parse_passes("simplify,sinking,cse,dce"))(module) is not None

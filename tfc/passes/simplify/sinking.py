@@ -204,7 +204,9 @@ def raise_movement(x: Instruction, single: Single) -> Instruction | None:
             continue
         moved = _moved(operand, x)
         free = _freely(moved)
-        fewer += free is not None and operand.opcode in _MOVERS and single(operand)
+        # A reshape of a scalar is no movement, so that none is saved by it.
+        is_moved = operand.opcode in _MOVERS and bool(operand.operands[0].array_shape.rank)
+        fewer += free is not None and is_moved and single(operand)
         more += free is None
         operands.append(free or moved)
     if more >= fewer or not any(o.opcode in _MOVERS for o in inner.operands):
