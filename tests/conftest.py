@@ -1,7 +1,10 @@
 """Options and settings that all tests share."""
 
 from collections.abc import Iterator
+from zlib import crc32
 
+import gradient_checks
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from oracles import PROGRAMS
@@ -17,6 +20,17 @@ settings.load_profile("tfc")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--bless` rewrites the expectations of file tests to what is got."""
     parser.addoption("--bless", action="store_true", help="rewrite expectations in tests/files")
+
+
+@pytest.fixture(autouse=True)
+def numbers_of_its_own(request: pytest.FixtureRequest) -> None:
+    """Start a module's generators anew for each test, by its name: which tests ran before it in
+    the same process, and so how many processes there are, changes none of its numbers."""
+    state = np.random.PCG64(crc32(request.node.nodeid.encode())).state
+    for module in (request.module, gradient_checks):
+        for value in vars(module).values():
+            if isinstance(value, np.random.Generator):
+                value.bit_generator.state = state
 
 
 @pytest.hookimpl(wrapper=True)
