@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Union
 
 from tfc.hlo.ir import NO_ATTRIBUTES, Computation, Instruction
-from tfc.hlo.op import op_named
+from tfc.hlo.op import Op, op_named
 from tfc.hlo.shape import S64, ElementType, Shape
 from tfc.passes.analysis.float_classes import (
     ALL,
@@ -129,7 +129,7 @@ def range_of(x: Instruction, of: Lookup) -> Range:
     if opcode == "convert":
         operand = x.operands[0]
         return _converted(of(operand), operand.array_shape.element_type, shape.element_type)
-    return _computed(x, of)
+    return _computed(x, op, of)
 
 
 def joined(several: Iterable[Range]) -> Range:
@@ -177,27 +177,26 @@ def _within(found: Interval | None, element_type: ElementType) -> Interval | Non
 Given = tuple[ElementType, Any]
 
 
-def _computed(x: Instruction, of: Lookup) -> Range:
+def _computed(x: Instruction, op: Op, of: Lookup) -> Range:
     """The range of what an elementwise operation makes."""
-    if x.opcode not in _RULES and not op_named(x.opcode).monotone:
+    if x.opcode not in _RULES and not op.monotone:
         return None
     types = [o.array_shape.element_type for o in x.operands]
     if any(t.is_complex for t in types) or x.attributes.get("type") == "TOTALORDER":
         return None  # that order is of NaNs, too, by their bits
     alike = len(set(x.operands)) == 1 < len(x.operands)
-    return _combined(x, [_given(t, of(o)) for t, o in zip(types, x.operands)], alike)
+    return _combined(x, op, [_given(t, of(o)) for t, o in zip(types, x.operands)], alike)
 
 
 def _given(element_type: ElementType, known: Range) -> Given:
     return element_type, _whole(element_type) if known is None else known
 
 
-def _combined(x: Instruction, given: Sequence[Given], alike: bool = False) -> Range:
+def _combined(x: Instruction, op: Op, given: Sequence[Given], alike: bool = False) -> Range:
     """What an operation makes of arrays of these types and ranges."""
     to = x.array_shape.element_type
     if to.is_float or any(element_type.is_float for element_type, _ in given):
-        sampled = op_named(x.opcode).monotone
-        return outcome(x.opcode, x.attributes, to, tuple(given), alike) if sampled else None
+        return outcome(x.opcode, x.attributes, to, tuple(given), alike) if op.monotone else None
     rule = _RULES.get(x.opcode)
     return _within(rule(x, [known for _, known in given]), to) if rule else None
 
@@ -213,7 +212,9 @@ def _reduced(x: Instruction, of: Lookup) -> Range:
     several = _closed(body, value)
     if several is None:
         return None
-    return _closed(body, _combined(body, [(to, init), (to, several)]), several)
+    return _closed(
+        body, _combined(body, op_named(body.opcode), [(to, init), (to, several)]), several
+    )
 
 
 def _closed(body: Instruction, found: Range, other: Range = None) -> Range:
@@ -222,9 +223,9 @@ def _closed(body: Instruction, found: Range, other: Range = None) -> Range:
     Args:
         other: what they are combined with instead.
     """
-    to = body.array_shape.element_type
+    to, op = body.array_shape.element_type, op_named(body.opcode)
     for _ in range(_MOST_ROUNDS):
-        made = _combined(body, [(to, found), (to, found if other is None else other)])
+        made = _combined(body, op, [(to, found), (to, found if other is None else other)])
         if found is None or made is None:
             return None
         wider = joined([found, made])

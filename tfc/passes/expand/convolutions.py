@@ -19,7 +19,7 @@ from tfc.hlo.builder import instruction, reshape
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
 from tfc.hlo.ops.convolution import convolution_window, group_counts
 from tfc.passes.analysis.products import canonical_labels
-from tfc.passes.expand.sum_types import in_one_type
+from tfc.passes.expand.one_sum_type import in_one_type
 
 
 @dataclass(frozen=True)

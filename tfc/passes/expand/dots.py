@@ -17,7 +17,7 @@ from tfc.hlo.builder import instruction
 from tfc.hlo.ir import Attributes, Instruction, Module, map_computations, rebuild
 from tfc.hlo.shape import Layout, Shape
 from tfc.passes.analysis.products import dot_groups, group_stride
-from tfc.passes.expand.sum_types import in_one_type
+from tfc.passes.expand.one_sum_type import in_one_type
 
 
 def swapped(dot: Instruction) -> Instruction:

@@ -15,6 +15,12 @@ from math import prod
 from typing import Any
 
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
+from tfc.backends.cpu.convolutions.window_lines import (
+    each_line,
+    inside_of,
+    meet_lines,
+    widest_place,
+)
 from tfc.backends.cpu.convolutions.work import ConvolutionWork, OutputBlock
 from tfc.backends.cpu.products.register_tile import RegisterTile, each_panel
 from tfc.backends.mlir.vectors import (
@@ -24,16 +30,8 @@ from tfc.backends.mlir.vectors import (
     for_range,
     multiply,
 )
-from tfc.backends.mlir.windows import bounds_inside
-from tfc.hlo.attributes.window import WindowDimension
 
 _MOST_PLACES = 4  # whose sums are in registers together
-
-
-def widest_place(spec: ConvolutionSpec) -> int:
-    """The dimension of the result, but the last spatial one, along which chunks share the work."""
-    sizes = spec.out.dims[1:-2]
-    return sizes.index(max(sizes)) + 1 if sizes else 0
 
 
 def emit_depthwise_weight_gradient(work: ConvolutionWork) -> None:
@@ -52,14 +50,18 @@ def emit_depthwise_weight_gradient(work: ConvolutionWork) -> None:
     def batch(b: Position, _: Any) -> None:
         at = 0 if spec.apart else multiply(b, spec.out.strides[0])
         emitter.clear(at)
-        emitter.walk(0, multiply(b, spec.lhs.strides[0]), 0, at)
+        meet_lines(
+            spec, emitter.steps, emitter.parts, emitter.line,
+            (multiply(b, spec.lhs.strides[0]), 0, at),
+        )  # fmt: skip
         if finish is None:
             return
         done = finish
-        emitter.each_line(
-            at,
+        each_line(
+            emitter.steps, emitter.parts,
             lambda places, at: done(OutputBlock(inner[-2], True, 0, b, (*places, 0)), (sums, at)),
-        )
+            at,
+        )  # fmt: skip
 
     for_range(0, spec.out.dims[0], 1, batch)
 
@@ -81,21 +83,6 @@ class _DepthwiseWeightGradient:
     steps: Sequence[int]
     parts: Sequence[tuple[Position, Position]]
 
-    def each_line(
-        self, at: Position, body: Callable[[tuple[Position, ...], Position], None],
-        places: tuple[Position, ...] = (),
-    ) -> None:  # fmt: skip
-        """Loops over the places of the result but along the last spatial dimension."""
-        n = len(places)
-        if n == len(self.spec.window.dimensions) - 1:
-            body(places, at)
-            return
-
-        def place(p: Position, _: Any) -> None:
-            self.each_line(add(at, multiply(p, self.steps[n])), body, (*places, p))
-
-        for_range(*self.parts[n], 1, place)
-
     def clear(self, at: Position) -> None:
         """Make all sums of a batch zero."""
 
@@ -103,44 +90,18 @@ class _DepthwiseWeightGradient:
             tile = RegisterTile(self.vectors, 1, width)
             tile.store(tile.zeros(), self.sums, [add(at, column)])
 
-        def line(_: Any, at: Position) -> None:
+        def line(_: object, at: Position) -> None:
             def place(p: Position, _: Any) -> None:
                 self._panels(4, partial(zeros, add(at, multiply(p, self.steps[-2]))))
 
             for_range(0, self.spec.out.dims[-2], 1, place)
 
-        self.each_line(at, line)
+        each_line(self.steps, self.parts, line, at)
 
-    def walk(self, n: int, lhs: Position, rhs: Position, sums: Position) -> None:
-        """The products of a line of the window, and of all lines along dimensions from n on."""
-        spec = self.spec
-        d, size, count = spec.window.dimensions[n], spec.lhs.dims[n + 1], spec.out.dims[n + 1]
-        if n == len(spec.window.dimensions) - 1:
-            self._line(d, size, count, lhs, rhs, sums)
-            return
-
-        def tap(q: Position, _: Any) -> None:
-            before = add(multiply(q, d.window_dilation), -d.low)
-
-            def place(p: Position, _: Any) -> None:
-                at = add(multiply(p, d.stride), before)
-                self.walk(
-                    n + 1,
-                    add(lhs, multiply(at, spec.lhs.strides[n + 1])),
-                    add(rhs, multiply(q, spec.rhs.strides[n])),
-                    add(sums, multiply(p, self.steps[n])),
-                )
-
-            places = bounds_inside(before, d.stride, size, self.parts[n], d.reach(count))
-            for_range(*places, 1, place)
-
-        for_range(0, d.size, 1, tap)
-
-    def _line(
-        self, d: WindowDimension, size: int, count: int, lhs: Position, rhs: Position,
-        sums: Position,
-    ) -> None:  # fmt: skip
+    def line(self, lhs: Position, rhs: Position, sums: Position) -> None:
         """The products along a line of the window."""
+        d, size = self.spec.window.dimensions[-1], self.spec.lhs.dims[-2]
+        count = self.spec.out.dims[-2]
         ranges = [inside_of(d, size, p) for p in range(count)]
         groups = -(-count // _MOST_PLACES)
         together = -(-count // groups)
@@ -183,11 +144,3 @@ class _DepthwiseWeightGradient:
 
     def _panels(self, vectors: int, body: Callable[[Position, int], None]) -> None:
         each_panel(self.spec.columns, vectors * self.vectors.lanes, body)
-
-
-def inside_of(d: WindowDimension, size: int, place: int) -> tuple[int, int]:
-    """The taps first … end-1 of a place that are not on padding."""
-    before = place * d.stride - d.low
-    reach = before, before + d.extent - 1
-    first, end = bounds_inside(before, d.window_dilation, size, (0, d.size), reach)
-    return min(first, end), end

@@ -2,9 +2,9 @@
 
 from math import prod
 
-from tfc.backends.cpu.convolutions.depthwise_weight_gradient import widest_place
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.convolutions.weight_gradient import feature_chunks
+from tfc.backends.cpu.convolutions.window_lines import widest_place
 from tfc.backends.cpu.products.splits import PACKED, most_chunks
 from tfc.backends.target import Target
 

@@ -16,11 +16,13 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from tfc.backends.cpu.convolutions.depthwise_weight_gradient import (
+from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
+from tfc.backends.cpu.convolutions.window_lines import (
+    each_line,
     inside_of,
+    meet_lines,
     widest_place,
 )
-from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.convolutions.work import ConvolutionWork, Finish, OutputBlock
 from tfc.backends.cpu.products.register_tile import RegisterTile, each_panel
 from tfc.backends.cpu.products.schedule import tile_shape
@@ -37,7 +39,6 @@ from tfc.backends.mlir.vectors import (
     multiply,
     subtract,
 )
-from tfc.backends.mlir.windows import bounds_inside
 from tfc.backends.target import Target
 
 
@@ -91,34 +92,22 @@ class _WeightGradient:
     def emit(self, finish: Finish | None) -> None:
         """Emit all of it."""
         lhs, rhs = self.spec.lhs, self.spec.rhs
-        self._each_line(lambda places, at: self._clear(at))
+        each_line(self.steps, self.parts, lambda places, at: self._clear(at))
         for_range(
             0, rhs.dims[-2], 1,
-            lambda f, _: self._walk(
-                0, multiply(f, lhs.strides[-1]), multiply(f, rhs.strides[-2]), 0
+            lambda f, _: meet_lines(
+                self.spec, self.steps[1:], self.parts[1:], self._line,
+                (multiply(f, lhs.strides[-1]), multiply(f, rhs.strides[-2]), 0),
             ),
         )  # fmt: skip
         if finish is None:
             return
         done, count = finish, self.spec.out.dims[-2]
-        self._each_line(
+        each_line(
+            self.steps, self.parts,
             lambda places, at: done(
                 OutputBlock(count, True, 0, places[0], (*places[1:], 0)), (self.sums, at)
-            )
-        )
-
-    def _each_line(
-        self, body: Callable[[tuple[Position, ...], Position], None],
-        places: tuple[Position, ...] = (), at: Position = 0,
-    ) -> None:  # fmt: skip
-        """Loops over batches and the places of the result but along the last spatial dimension."""
-        n = len(places)
-        if n == len(self.steps) - 2:
-            body(places, at)
-            return
-        for_range(
-            *self.parts[n], 1,
-            lambda p, _: self._each_line(body, (*places, p), add(at, multiply(p, self.steps[n]))),
+            ),
         )  # fmt: skip
 
     def _clear(self, at: Position) -> None:
@@ -133,32 +122,6 @@ class _WeightGradient:
             for_range(0, self.spec.out.dims[-2], 1, place)
 
         self._panels(1, zeros)
-
-    def _walk(self, n: int, lhs: Position, rhs: Position, sums: Position) -> None:
-        """The products of all lines of the window and of the result along dimensions from n on."""
-        spec = self.spec
-        d, size = spec.window.dimensions[n], spec.lhs.dims[n + 1]
-        if n == len(spec.window.dimensions) - 1:
-            self._line(lhs, rhs, sums)
-            return
-
-        def tap(q: Position, _: Any) -> None:
-            before = add(multiply(q, d.window_dilation), -d.low)
-
-            def place(p: Position, _: Any) -> None:
-                at = add(multiply(p, d.stride), before)
-                self._walk(
-                    n + 1,
-                    add(lhs, multiply(at, spec.lhs.strides[n + 1])),
-                    add(rhs, multiply(q, spec.rhs.strides[n])),
-                    add(sums, multiply(p, self.steps[n + 1])),
-                )
-
-            reach = d.reach(spec.out.dims[n + 1])
-            places = bounds_inside(before, d.stride, size, self.parts[n + 1], reach)
-            for_range(*places, 1, place)
-
-        for_range(0, d.size, 1, tap)
 
     def _line(self, lhs: Position, rhs: Position, sums: Position) -> None:
         """The products along a line of the window: rows are places and batches, if these lie as one

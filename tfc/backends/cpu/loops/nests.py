@@ -4,13 +4,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.cpu.loops.streams import Stage, staged, wait_for_stores
+from tfc.backends.cpu.loops.streams import (
+    Stage,
+    flush_stages,
+    staged,
+    store_in_stages,
+    wait_for_stores,
+)
 from tfc.backends.cpu.loops.tiled_movement import tiling
 from tfc.backends.mlir.elements import Elements
 from tfc.backends.mlir.kernels import Stores, several
 from tfc.backends.mlir.loops import each_point, for_each
 from tfc.backends.mlir.provider import arith, ir, scf
-from tfc.backends.mlir.scratch import store_at
 from tfc.backends.mlir.vectors import Position, index_value
 
 
@@ -40,16 +45,10 @@ class LoopNest:
             return
 
         def store(scope: Elements, place: Position = 0) -> None:
-            for element, result, stage in zip(work.elements(scope), work.results, stages):
-                if stage is None:
-                    scope.store(element, result, space.index)
-                else:
-                    store_at(element, stage.memory, index_value(place))
+            store_in_stages(scope, space.index, work.elements(scope), work.results, stages, place)
 
         def flush(scope: Callable[[Position], Elements], first: Position) -> None:
-            for stage in filter(None, stages):
-                where = stage.result.position(space.index)
-                stage.flush(first, lambda place, where=where: scope(place).index_value(where))
+            flush_stages(scope, space.index, stages, first)
 
         tiles.emit(self.each, points, work.inputs, store, flush)
         if any(stages):

@@ -14,16 +14,23 @@ from math import prod
 from typing import Any
 
 from tfc.backends.cpu.loops.nests import LoopNest
-from tfc.backends.cpu.loops.streams import LINE_BYTES, Stage, staged, wait_for_stores
+from tfc.backends.cpu.loops.streams import (
+    LINE_BYTES,
+    Stage,
+    flush_stages,
+    staged,
+    store_in_stages,
+    wait_for_stores,
+)
 from tfc.backends.cpu.loops.tiled_movement import Tiling, step_of
 from tfc.backends.mlir.arithmetic.value import Scalar
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, Loops, nest, sources
 from tfc.backends.mlir.loops import LoopBody
 from tfc.backends.mlir.reductions import accumulation, chunked_loop
-from tfc.backends.mlir.scratch import scratch_arrays, scratch_shape, store_at
+from tfc.backends.mlir.scratch import scratch_arrays, scratch_shape
 from tfc.backends.mlir.spaces import Indices, Space, access_positions, bind, merge_loops
-from tfc.backends.mlir.vectors import Position, add, index_value, minimum, prefetch
+from tfc.backends.mlir.vectors import Position, add, minimum, prefetch
 from tfc.hlo.index_maps import Index, linearize
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape, leaves
@@ -145,19 +152,12 @@ class _Rows:
         index, buffers = tiles.space.index, self._stored(loop)
 
         def store(scope: Elements, place: Position) -> None:
-            values = [(scope.element(v, index), b) for v in loop.stored for b in self._buffers(v)]
-            for (value, buffer), stage in zip(values, stages, strict=True):
-                if stage is None:
-                    scope.store(value, buffer, index)
-                else:
-                    store_at(value, stage.memory, index_value(place))
+            elements = [scope.element(v, index) for v in loop.stored for _ in self._buffers(v)]
+            store_in_stages(scope, index, elements, buffers, stages, place)
 
         def flush(scope: Callable[[Position], Elements], first: Position) -> None:
             self._fetch(loop, tiles.edges, scope)
-            for stage, buffer in zip(stages, buffers, strict=True):
-                if stage is not None:
-                    where = buffer.position(index)
-                    stage.flush(first, lambda p, where=where: scope(p).index_value(where))
+            flush_stages(scope, index, stages, first)
 
         tiles.emit(LoopNest().each, points, inputs, store, flush)
 

@@ -8,15 +8,16 @@ be used again; a non-temporal one does neither. It needs vectors that are known 
 whole lines one after the other, hence the stage, which stays in the first-level cache.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tfc.backends.cpu.loops.tiled_movement import Tiling, step_of
-from tfc.backends.mlir.elements import Buffer
+from tfc.backends.mlir.arithmetic.value import Scalar
+from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.provider import arith, ir, llvm, memref, scf, vector
-from tfc.backends.mlir.scratch import stack_memory
-from tfc.backends.mlir.spaces import Space
+from tfc.backends.mlir.scratch import stack_memory, store_at
+from tfc.backends.mlir.spaces import Indices, Space
 from tfc.backends.mlir.vectors import Position, for_range, index_value
 from tfc.hlo.shape import Shape
 from tfc.passes.analysis.row_plan import STREAMED_BYTES
@@ -103,6 +104,37 @@ def stage_for(space: Space, result: Buffer, stretch: int) -> Stage | None:
     beyond = arith.andi(address, index_value(LINE_BYTES - 1))
     aligned = arith.cmpi(arith.CmpIPredicate.eq, beyond, index_value(0))
     return Stage(result, Buffer(stack_memory(own), own), aligned)
+
+
+def store_in_stages(
+    scope: Elements,
+    index: Indices,
+    elements: Iterable[Scalar],
+    results: Sequence[Buffer],
+    stages: Sequence[Stage | None],
+    place: Position,
+) -> None:
+    """Store an element for each result: at `place` of its stage, or in the result if it has none.
+
+    An element that is computed on demand is stored before the next one is asked for.
+    """
+    for element, result, stage in zip(elements, results, stages, strict=True):
+        if stage is None:
+            scope.store(element, result, index)
+        else:
+            store_at(element, stage.memory, index_value(place))
+
+
+def flush_stages(
+    scope: Callable[[Position], Elements],
+    index: Indices,
+    stages: Sequence[Stage | None],
+    first: Position,
+) -> None:
+    """Store the stages in their results; `scope` gives what holds at a place of a stage."""
+    for stage in filter(None, stages):
+        where = stage.result.position(index)
+        stage.flush(first, lambda place, where=where: scope(place).index_value(where))
 
 
 def wait_for_stores() -> None:
