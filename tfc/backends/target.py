@@ -67,6 +67,21 @@ define double @long(double %a, double %b, double %c) {
 }
 """
 
+# Which instruction adds up four products of bytes is read off in the same way.
+_BYTES_PROBE = """
+define i32 @bytes(ptr %p, ptr %q) {
+  %a = load <16 x i8>, ptr %p
+  %b = load <16 x i8>, ptr %q
+  %x = EXTENSION <16 x i8> %a to <16 x i32>
+  %y = sext <16 x i8> %b to <16 x i32>
+  %m = mul <16 x i32> %x, %y
+  %r = call i32 @llvm.vector.reduce.add.v16i32(<16 x i32> %m)
+  ret i32 %r
+}
+declare i32 @llvm.vector.reduce.add.v16i32(<16 x i32>)
+"""
+_BYTE_PRODUCTS = {"x86_64": ("zext", "vpdpbusd", "x86"), "aarch64": ("sext", "sdot", "aarch64")}
+
 _SYSTEMS = ("linux", "windows", "darwin", "macos", "freebsd", "netbsd", "openbsd", "wasi")
 _CACHE_DEFAULTS = (32 << 10, 512 << 10, 8 << 20)
 _initialization = threading.Lock()
@@ -164,6 +179,15 @@ class Target:
     def abi(self) -> str:
         """LLVM's name of the calling convention where the triple leaves it open, else empty."""
         return _architecture(self.triple).abi
+
+    @property
+    def byte_products(self) -> str:
+        """Whose instruction adds up four products of bytes in a lane of 32 bits.
+
+        "x86" for unsigned bytes times signed ones, "aarch64" for bytes that are both one or the
+        other; empty if there is none.
+        """
+        return _byte_products(self.triple, self.cpu, self.features) if self.vector_bits else ""
 
     @property
     def is_gpu(self) -> bool:
@@ -268,6 +292,21 @@ def _describe(
     pointers = re.search(r"-p:(\d+)", module.data_layout)
     pointer_bits = int(pointers[1]) if pointers else 64
     return Target(triple, cpu, features, bits, registers, has_fma, pointer_bits, *caches)
+
+
+@cache
+def _byte_products(triple: str, cpu: str, features: str) -> str:
+    known = _architecture(triple)
+    if known.name not in _BYTE_PRODUCTS:
+        return ""
+    extension, instruction, name = _BYTE_PRODUCTS[known.name]
+    machine = llvm.Target.from_triple(triple).create_target_machine(
+        cpu=cpu, features=features, opt=1, codemodel="small", abiname=known.abi
+    )
+    text = _BYTES_PROBE.replace("EXTENSION", extension)
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.triple, module.data_layout = triple, str(machine.target_data)
+    return name if instruction in machine.emit_assembly(module) else ""
 
 
 @cache

@@ -8,6 +8,7 @@ import pytest
 
 import tfc
 from tfc.backends.target import Target
+from tfc.compiler import compile_object
 from tfc.hlo import Module, builder, evaluate
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import (
@@ -32,6 +33,9 @@ TARGETS = {
     "tiny caches": replace(HOST, l1_bytes=512, l2_bytes=1024, l3_bytes=4096),
     "scalar": replace(HOST, vector_bits=0, vector_registers=0),
 }
+if HOST.architecture == "x86_64":
+    TARGETS["pairs only"] = replace(HOST, features=f"{HOST.features},-avx512vnni,-avxvnni")
+    TARGETS["few registers"] = replace(HOST, vector_bits=HOST.vector_bits // 2, vector_registers=16)
 SIZES = (0, 1, 2, 3, 5, 7, 8, 16, 17, 33)
 SIGNED, UNSIGNED = (S4, S8, S16, S32, S64), (U4, U8, U16, U32, U64)
 
@@ -121,11 +125,38 @@ def test_an_epilogue_follows_integer_sums():
     check(module_of(builder.convert(biased, S8), x, y, bias), 3)
 
 
-@pytest.mark.parametrize("element_type", [S8, U8, S16])
-def test_pairs_of_narrow_integers_are_multiplied_at_once(element_type: ElementType):
-    if not HOST.triple.startswith("x86_64"):
-        pytest.skip("the instruction is one of x86")
-    shape = Shape(element_type, (64, 64))
-    result = S32 if element_type.kind == "signed" else U32
-    assembly = tfc.compile(dot(shape, shape, result)).as_text("asm")
-    assert "vpmaddwd" in assembly or "vpdpwssd" in assembly
+def product_of(lhs: ElementType, rhs: ElementType) -> Module:
+    """A product of matrices of 96 rows and columns, in 32 bits."""
+    result = U32 if lhs.kind == rhs.kind == "unsigned" else S32
+    return dot(Shape(lhs, (96, 96)), Shape(rhs, (96, 96)), result)
+
+
+@pytest.mark.parametrize("processor", ["znver4", "alderlake", "x86-64-v3"])
+@pytest.mark.parametrize(("lhs", "rhs"), [(S8, S8), (U8, U8), (U8, S8), (S8, U8), (S16, S16)])
+def test_x86_multiplies_several_narrow_integers_at_once(
+    lhs: ElementType, rhs: ElementType, processor: str
+):
+    target = Target.parse(f"x86_64-linux-gnu,{processor}")
+    assembly = tfc.compile(product_of(lhs, rhs), target=target).as_text("asm")
+    in_bytes = S8 in (lhs, rhs) and processor != "x86-64-v3"
+    assert ("vpdpbusd" in assembly) == in_bytes
+    assert in_bytes or "vpmaddwd" in assembly or "vpdpwssd" in assembly
+
+
+@pytest.mark.parametrize(("element_type", "encoding"), [(S8, 0x4E809400), (U8, 0x6E809400)])
+def test_aarch64_multiplies_four_bytes_at_once(element_type: ElementType, encoding: int):
+    # sdot and udot, of vectors of 16 bytes; registers are the other bits.
+    module = product_of(element_type, element_type)
+    made = compile_object(module, "product", Target.parse("aarch64-linux-gnu,neoverse-v1"))
+    words = np.frombuffer(made.code[: len(made.code) // 4 * 4], "<u4")
+    assert ((words & 0xFFE0FC00) == encoding).sum() >= 48
+
+
+@pytest.mark.parametrize("target", ["x86_64-linux-gnu,znver4", "x86_64-linux-gnu,alderlake"])
+def test_the_sums_of_bytes_stay_in_registers(target: str):
+    compiled = tfc.compile(product_of(S8, S8), target=Target.parse(target))
+    lines = compiled.as_text("asm").splitlines()
+    products = [n for n, line in enumerate(lines) if "vpdpbusd" in line]
+    inner = lines[products[0] : products[-1]]
+    to_stack = [line for line in inner if "mm" in line and "(%rsp)" in line]
+    assert not to_stack, to_stack

@@ -150,7 +150,7 @@ def _emit_code(
     target: Target, kernel: Kernel, buffers: Sequence[Buffer], scratch: Any, chunk: Chunk | None
 ) -> None:
     """The code of a kernel, at the insertion point."""
-    spec, convolution = matmul_of(kernel), convolution_of(kernel)
+    spec, convolution = matmul_of(kernel, target), convolution_of(kernel)
     if spec is not None:
         emit_dot_kernel(spec, target, kernel, buffers, scratch, chunk)
     elif convolution is not None:
@@ -257,15 +257,15 @@ def _is_pooling_gradient(kernel: Kernel) -> bool:
     return is_scatter and is_pooling_gradient(kernel.root)
 
 
-def matmul_of(kernel: Kernel) -> MatmulSpec | None:
+def matmul_of(kernel: Kernel, target: Target) -> MatmulSpec | None:
     """The tiled matrix product that a kernel is, with what comes before and after it, or None."""
     spec = matmul_spec(kernel.product) if kernel.product is not None else None
-    return spec and around_product(spec, kernel)
+    return spec and around_product(spec, kernel, target)
 
 
 def chunk_count(kernel: Kernel, target: Target, cores: int, most: int) -> int:
     """In how many chunks, `most` at the most, cores share the work of a kernel."""
-    spec, convolution = matmul_of(kernel), convolution_of(kernel)
+    spec, convolution = matmul_of(kernel, target), convolution_of(kernel)
     if spec is not None:
         return product_chunks(spec, target, cores, most)
     if convolution is not None:
@@ -282,7 +282,7 @@ def chunk_count(kernel: Kernel, target: Target, cores: int, most: int) -> int:
 
 def workspace_shape(kernel: Kernel, target: Target, chunks: int = 1) -> Shape | None:
     """The array of scratch memory that a kernel, or each of its chunks, needs, if any."""
-    spec = matmul_of(kernel)
+    spec = matmul_of(kernel, target)
     if spec is not None:
         size = split_product(spec, target, chunks).workspace_size(target)
         return Shape(spec.element_type, (size,))

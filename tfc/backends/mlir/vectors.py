@@ -138,14 +138,10 @@ def prefetch(memory: Any, position: Position) -> None:
 
 @dataclass(frozen=True)
 class Vectors:
-    """Operations on vectors of `lanes` elements; memory is aligned to elements only.
-
-    pairs: elements of 32 bits are pairs of s16 to `multiply_add`, which adds up both products.
-    """
+    """Operations on vectors of `lanes` elements; memory is aligned to elements only."""
 
     element_type: ElementType
     lanes: int
-    pairs: bool = False
 
     @property
     def type(self) -> Any:
@@ -182,8 +178,6 @@ class Vectors:
 
     def multiply_add(self, x: Any, y: Any, z: Any) -> Any:
         """x·y + z, of floats fused where the target fuses at no cost."""
-        if self.pairs:
-            return arith.addi(self._paired_products(x, y), z)
         if self.element_type.is_integer:
             return arith.addi(arith.muli(x, y), z)
         return vector.fma(x, y, z)
@@ -212,20 +206,6 @@ class Vectors:
                 block[i + width] = vector.shuffle(*pair, mask=high)
             width *= 2
         return block
-
-    def _paired_products(self, x: Any, y: Any) -> Any:
-        """The sums of both products of each pair, in the form that LLVM has instructions for."""
-        narrow, wide = (
-            ir.VectorType.get([2 * self.lanes], ir.IntegerType.get_signless(bits))
-            for bits in (16, 32)
-        )
-        x, y = (arith.extsi(wide, vector.bitcast(narrow, v)) for v in (x, y))
-        products = arith.muli(x, y)
-        first, second = (
-            vector.shuffle(products, products, mask=range(start, 2 * self.lanes, 2))
-            for start in (0, 1)
-        )
-        return arith.addi(first, second)
 
 
 def first_lanes(lanes: int, count: int) -> Any:

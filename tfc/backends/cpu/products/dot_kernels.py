@@ -1,7 +1,7 @@
 """A kernel of a dot as a tiled matrix product, with what comes before and after it.
 
-Integers of up to 16 bits that are summed in 32 are computed as pairs that are neighbours along the
-sums: CPUs multiply two such pairs and add up the products in one instruction.
+Integers of up to 16 bits that are summed in 32 are computed as words of several that are neighbours
+along the sums: CPUs multiply two such words and add up the products in one instruction.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,37 +14,30 @@ from tfc.backends.cpu.products.epilogues import Epilogue, is_apart
 from tfc.backends.cpu.products.functions import SharedPart
 from tfc.backends.cpu.products.matmul import Around, Computed, Finish, Result, emit_product
 from tfc.backends.cpu.products.schedule import MatmulSpec
+from tfc.backends.cpu.products.word_tiles import packed, word
+from tfc.backends.cpu.products.words import words_of
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.vectors import Position, add, index_value, minimum, multiply, subtract
 from tfc.backends.target import Target
 from tfc.hlo.index_maps import delinearize, variable
-from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import PRED, S4, S8, S16, S32, U4, U8, U32
 from tfc.passes.analysis.products import dot_groups
 
 
-def around_product(spec: MatmulSpec, kernel: Kernel) -> MatmulSpec:
+def around_product(spec: MatmulSpec, kernel: Kernel, target: Target) -> MatmulSpec:
     """The spec of a kernel's dot, changed for what else the kernel computes."""
     assert kernel.product is not None
-    operands = kernel.product.operands
-    lhs, rhs = (o.opcode != "parameter" for o in operands)
+    left, right = kernel.product.operands
+    lhs, rhs = (o.opcode != "parameter" for o in (left, right))
     spec = replace(spec, lhs_computed=lhs, rhs_computed=rhs)
-    if lhs and rhs and spec.element_type in (S32, U32) and all(map(_fits_s16, operands)):
-        spec = replace(spec, pairs=True, k=-(-spec.k // 2))
+    words = words_of(left, right, spec.element_type, target)
+    if words:
+        spec = replace(spec, words=words, k=-(-spec.k // words.count))
     if not is_apart(kernel):
         return spec
     outer = spec.outer and (spec.outer[0], (*spec.outer[1][:2], 0))
     return replace(spec, apart=True, out_strides=(spec.m * spec.n, spec.n, 1), outer=outer)
-
-
-def _fits_s16(operand: Instruction) -> bool:
-    """True if all elements are converted from a type whose values s16 has."""
-    if operand.opcode != "convert":
-        return False
-    source = operand.operands[0].array_shape.element_type
-    return source in (PRED, S4, S8, S16, U4, U8)
 
 
 def emit_dot_kernel(
@@ -124,14 +117,18 @@ def _computed(spec: MatmulSpec, kernel: Kernel, buffers: Sequence[Buffer], numbe
         values = {"b": index_value(b), "i": index_value(i), "p": index_value(p)}
         return Elements(sources(kernel, buffers), values).element(operand, index).value
 
-    def pair(b: Position, i: Position, p: Position) -> Any:
-        first = multiply(p, 2)
-        second = element(b, i, minimum(add(first, 1), total - 1))
-        low, bits = (arith.constant(second.type, c) for c in (0xFFFF, 16))
-        second = arith.shli(second, bits)
-        if total % 2:
-            last = arith.cmpi(arith.CmpIPredicate.eq, index_value(first), index_value(total - 1))
-            second = arith.select(last, arith.constant(second.type, 0), second)
-        return arith.ori(arith.andi(element(b, i, first), low), second)
+    def word_of(b: Position, i: Position, p: Position) -> Any:
+        words, first, found = spec.words, multiply(p, count), list[Any]()
+        assert words is not None
+        for place in range(count):
+            at = add(first, place)
+            if place < (total % count or count):
+                found.append(element(b, i, at))
+                continue
+            # The last word may begin before the end and reach beyond it.
+            inside = arith.cmpi(arith.CmpIPredicate.slt, index_value(at), index_value(total))
+            found.append(arith.select(inside, element(b, i, minimum(at, total - 1)), word(0)))
+        return packed(words, found, left=number == 0)
 
-    return pair if spec.pairs else element
+    count = spec.words.count if spec.words else 1
+    return word_of if spec.words else element

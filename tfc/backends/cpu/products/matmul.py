@@ -25,6 +25,7 @@ from tfc.backends.cpu.products.packing import Panels, in_place, pack
 from tfc.backends.cpu.products.schedule import MatmulSpec, TileSchedule, make_schedule
 from tfc.backends.cpu.products.splits import split_product
 from tfc.backends.cpu.products.tiles import UNROLL, Finishing, Result, Tiles
+from tfc.backends.cpu.products.word_tiles import WordVectors
 from tfc.backends.mlir.arithmetic.value import mlir_type
 from tfc.backends.mlir.provider import arith, func, ir, scf
 from tfc.backends.mlir.vectors import (
@@ -148,7 +149,9 @@ def _emit_part(
     lhs, rhs, out, workspace = memories
     row, column = corner
     schedule = make_schedule(spec, target)
-    vectors = Vectors(spec.element_type, schedule.lanes, spec.pairs)
+    vectors = Vectors(spec.element_type, schedule.lanes)
+    if spec.words:
+        vectors = WordVectors(spec.element_type, schedule.lanes, spec.words)
     steps = [
         (row, spec.lhs_strides[1]),
         (column, spec.rhs_strides[2]),

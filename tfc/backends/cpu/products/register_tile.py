@@ -50,6 +50,10 @@ class RegisterTile:
         """The sums that lie in memory, whose rows begin at positions."""
         return [value for at in rows for value in self.row(memory, at)]
 
+    def finished(self, sums: Sequence[Any]) -> Sequence[Any]:
+        """The sums of the tile's rows, once all products are added."""
+        return sums
+
     def store(
         self, sums: Sequence[Any], memory: Any, rows: Iterable[Position], *, adds: bool = False
     ) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil
 
+from tfc.backends.cpu.products.words import Words
 from tfc.backends.target import Target
 from tfc.errors import InternalError
 from tfc.hlo.shape import F32, F64, ElementType
@@ -27,7 +28,7 @@ class MatmulSpec:
         apart: sums are made in memory apart, and the result from them (an epilogue).
         lhs_computed, rhs_computed: the operand is not in memory, but computed element by element.
         part_of: the m and n of the product that this is a part of: the size of its operands.
-        pairs: k counts pairs of elements, and of operands, both computed: two s16 in 32 bits.
+        words: k counts words of several narrow elements, which both operands, computed, hold.
 
     Raises:
         InternalError: the element type, a stride or a size is not as said above.
@@ -49,7 +50,7 @@ class MatmulSpec:
     lhs_computed: bool = False
     rhs_computed: bool = False
     part_of: tuple[int, int] | None = None
-    pairs: bool = False
+    words: Words | None = None
 
     def __post_init__(self) -> None:
         element_type = self.element_type
@@ -212,7 +213,9 @@ def make_schedule(spec: MatmulSpec, target: Target) -> TileSchedule:
     if stream is not None:
         return TileSchedule(stream, lanes, sums=spec.m * spec.n if spec.apart else 0)
     size = spec.element_type.bytes
-    rows, vectors = tile_shape(spec.m, spec.n, target, lanes)
+    rows, vectors = tile_shape(
+        spec.m, spec.n, target, lanes, further_rows=int(spec.words is Words.OFFSET)
+    )
     columns = vectors * lanes
     # Half of L1 holds a panel of the right operand, half of L2 the left operand's block, and half
     # of the last level (which other cores share) the right operand's block.
@@ -265,18 +268,23 @@ def _find_stream(spec: MatmulSpec, target: Target) -> Stream | None:
     return None
 
 
-def tile_shape(m: int, n: int, target: Target, lanes: int) -> tuple[int, int]:
+def tile_shape(
+    m: int, n: int, target: Target, lanes: int, *, further_rows: int = 0
+) -> tuple[int, int]:
     """Rows and vectors per row of the tile of an m × n result that fills the target's registers.
 
     Beside the tile, a row of the right operand's vectors and one element of the left stay in
     registers; without fused multiply-add, one product too.
+
+    Args:
+        further_rows: rows of sums, with a factor each, that stay in registers beside the result's.
     """
     if lanes == 1:
         rows, vectors = 4, 4
     elif target.vector_registers >= 32:
         rows, vectors = (8, 3) if target.vector_bits == 128 else (12, 2)
     else:
-        rows, vectors = (6, 2) if target.has_fma else (4, 2)
+        rows, vectors = (6 - further_rows, 2) if target.has_fma else (4 - further_rows, 2)
     narrow = min(vectors, max(ceil(n / lanes), 1))
     rows = rows * vectors // narrow
     return even_parts(m, rows), narrow

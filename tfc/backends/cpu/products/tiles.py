@@ -15,6 +15,7 @@ from typing import Any
 from tfc.backends.cpu.products.functions import call_part
 from tfc.backends.cpu.products.packing import Panels
 from tfc.backends.cpu.products.register_tile import RegisterTile, sum_up
+from tfc.backends.cpu.products.word_tiles import tile_of
 from tfc.backends.mlir.provider import ir, scf
 from tfc.backends.mlir.vectors import (
     Position,
@@ -122,7 +123,7 @@ class Tiles:
 
     @property
     def _tile(self) -> RegisterTile:
-        return RegisterTile(self.vectors, self.height, self.width)
+        return tile_of(self.vectors, self.height, self.width)
 
     def _body(self, memories: list[Any], values: list[Position]) -> None:
         """The loops over tiles, in terms of the function's arguments."""
@@ -167,6 +168,7 @@ class Tiles:
             return sum_up(self.depth, whole, UNROLL, step, sums)
 
         sums = _walk(self.walks, left.position, right.position, place, tile.zeros())
+        sums = tile.finished(sums)
         ends = [add(out.position, multiply(i, out.row_step)) for i in range(self.height)]
         if self.accumulate is None:
             tile.store(sums, out.memory, ends)

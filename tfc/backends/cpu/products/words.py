@@ -1,0 +1,64 @@
+"""Narrow integers in words of 32 bits: neighbours along the sums, which CPUs multiply at once.
+
+pairs of s16   word · word = a0·b0 + a1·b1
+fours of 8     word · word = a0·b0 + a1·b1 + a2·b2 + a3·b3
+"""
+
+from enum import Enum
+
+from tfc.backends.target import Target
+from tfc.hlo.ir import Instruction
+from tfc.hlo.shape import PRED, S4, S8, S16, S32, U4, U8, U32, ElementType
+
+_UNSIGNED_BYTES = (PRED, U4, U8)
+_SIGNED_BYTES = (PRED, S4, U4, S8)
+_SHORTS = (PRED, S4, S8, S16, U4, U8)
+
+
+class Words(Enum):
+    """What a word of the left operand and one of the right hold.
+
+    x86 multiplies unsigned bytes by signed ones. Where both are signed, those of the left operand
+    are taken 128 larger, and a tile has a row of sums more for what that adds: 128 times the right
+    operand's.
+    """
+
+    PAIRS = "two s16 each"
+    UNSIGNED_SIGNED = "four u8 and four s8"
+    SIGNED_UNSIGNED = "four s8 and four u8"
+    OFFSET = "four s8 each, on the left 128 larger"
+    SIGNED = "four s8 each"
+    UNSIGNED = "four u8 each"
+
+    @property
+    def count(self) -> int:
+        """How many elements a word holds."""
+        return 2 if self is Words.PAIRS else 4
+
+
+def words_of(lhs: Instruction, rhs: Instruction, to: ElementType, target: Target) -> Words | None:
+    """What holds the operands of a product; None if they are not narrow integers.
+
+    Args:
+        to: the type of the products and of their sums.
+    """
+    if to not in (S32, U32) or lhs.opcode != "convert" or rhs.opcode != "convert":
+        return None
+    left, right = (o.operands[0].array_shape.element_type for o in (lhs, rhs))
+    for words, lefts, rights in _OF_BYTES.get(target.byte_products, ()):
+        if left in lefts and right in rights:
+            return words
+    return Words.PAIRS if left in _SHORTS and right in _SHORTS else None
+
+
+_OF_BYTES = {
+    "x86": (
+        (Words.UNSIGNED_SIGNED, _UNSIGNED_BYTES, _SIGNED_BYTES),
+        (Words.SIGNED_UNSIGNED, _SIGNED_BYTES, _UNSIGNED_BYTES),
+        (Words.OFFSET, _SIGNED_BYTES, _SIGNED_BYTES),
+    ),
+    "aarch64": (
+        (Words.SIGNED, _SIGNED_BYTES, _SIGNED_BYTES),
+        (Words.UNSIGNED, _UNSIGNED_BYTES, _UNSIGNED_BYTES),
+    ),
+}
