@@ -3,9 +3,13 @@
 They broadcast and promote as NumPy 2 does. In a traced function they build the program; outside,
 given arrays, they are evaluated at once and give NumPy arrays. Arrays are never written to.
 Elementary functions of floats are made from the definitions of their operations.
+
+Every name below that does not begin with an underscore is public.
 """
 
-from collections.abc import Callable
+# ruff: noqa: F401
+
+from collections.abc import Callable as _Callable
 from math import e, inf, nan, pi
 
 from tfc.frontend.numpy import fft, linalg
@@ -86,7 +90,6 @@ from tfc.frontend.numpy.functions import (
     copysign,
     exp2,
     floor,
-    generated,
     hypot,
     isclose,
     isfinite,
@@ -103,6 +106,7 @@ from tfc.frontend.numpy.functions import (
 )
 from tfc.frontend.numpy.functions import arctan as atan
 from tfc.frontend.numpy.functions import arctan2 as atan2
+from tfc.frontend.numpy.functions import generated as _generated_function
 from tfc.frontend.numpy.functions import round as around
 from tfc.frontend.numpy.functions import trunc as fix
 from tfc.frontend.numpy.indexing import take
@@ -157,183 +161,23 @@ from tfc.frontend.numpy.reductions import min as amin
 from tfc.frontend.numpy.sorting import argsort, median, percentile, quantile, searchsorted, sort
 from tfc.frontend.numpy.windows import cumprod, cumsum
 from tfc.frontend.promotion import result_type
-from tfc.frontend.tensor import Tensor
-from tfc.hlo.op import OPS
+from tfc.frontend.tensor import Tensor as _Tensor
+from tfc.hlo.op import OPS as _OPS
 
 newaxis = None
 
-__all__ = [
-    "abs",
-    "absolute",
-    "add",
-    "all",
-    "amax",
-    "amin",
-    "angle",
-    "any",
-    "arange",
-    "arctan",
-    "arctan2",
-    "argmax",
-    "argmin",
-    "argsort",
-    "around",
-    "array",
-    "asarray",
-    "astype",
-    "atan",
-    "atan2",
-    "atleast_1d",
-    "atleast_2d",
-    "bitwise_and",
-    "bitwise_invert",
-    "bitwise_left_shift",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-    "broadcast_arrays",
-    "broadcast_to",
-    "ceil",
-    "clip",
-    "concatenate",
-    "conj",
-    "conjugate",
-    "copysign",
-    "count_nonzero",
-    "cumprod",
-    "cumsum",
-    "diag",
-    "diagonal",
-    "divide",
-    "divmod",
-    "dot",
-    "e",
-    "einsum",
-    "empty_like",
-    "equal",
-    "exp2",
-    "expand_dims",
-    "eye",
-    "fft",
-    "fix",
-    "flip",
-    "fliplr",
-    "flipud",
-    "floor",
-    "floor_divide",
-    "fmax",
-    "fmin",
-    "fmod",
-    "full",
-    "full_like",
-    "greater",
-    "greater_equal",
-    "hstack",
-    "hypot",
-    "identity",
-    "imag",
-    "inf",
-    "inner",
-    "invert",
-    "isclose",
-    "iscomplexobj",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "left_shift",
-    "less",
-    "less_equal",
-    "linalg",
-    "linspace",
-    "log2",
-    "log10",
-    "logaddexp",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "matmul",
-    "matrix_transpose",
-    "max",
-    "maximum",
-    "mean",
-    "median",
-    "meshgrid",
-    "min",
-    "minimum",
-    "mod",
-    "moveaxis",
-    "multiply",
-    "nan",
-    "nan_to_num",
-    "negative",
-    "newaxis",
-    "not_equal",
-    "ones",
-    "ones_like",
-    "outer",
-    "pad",
-    "percentile",
-    "permute_dims",
-    "pi",
-    "positive",
-    "pow",
-    "power",
-    "prod",
-    "ptp",
-    "quantile",
-    "ravel",
-    "real",
-    "reciprocal",
-    "remainder",
-    "repeat",
-    "reshape",
-    "result_type",
-    "right_shift",
-    "rint",
-    "roll",
-    "round",
-    "searchsorted",
-    "sign",
-    "signbit",
-    "sort",
-    "split",
-    "square",
-    "squeeze",
-    "stack",
-    "std",
-    "subtract",
-    "sum",
-    "swapaxes",
-    "take",
-    "tensordot",
-    "tile",
-    "trace",
-    "transpose",
-    "tri",
-    "tril",
-    "triu",
-    "true_divide",
-    "trunc",
-    "var",
-    "vdot",
-    "vstack",
-    "where",
-    "zeros",
-    "zeros_like",
-]
-_generated = [name for op in OPS.values() for name in op.numpy]
-__all__ += _generated  # noqa: PLE0605  # pyright: ignore[reportUnsupportedDunderAll]
+_of_operations = {name for op in _OPS.values() for name in op.numpy}
+_public = {name for name in dir() if name[0] != "_"} | _of_operations
+__all__ = sorted(_public)  # noqa: PLE0605  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def __getattr__(name: str) -> Callable[..., Tensor]:
+def __getattr__(name: str) -> _Callable[..., _Tensor]:
     """The function of an elementwise op that is declared to have this name, made from it."""
-    function = generated(name)
+    function = _generated_function(name)
     if function is None:
         raise AttributeError(f"module 'tfc.numpy' has no attribute '{name}'", name=name)
     return function
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *(name for op in OPS.values() for name in op.numpy)})
+    return sorted({*globals(), *(name for op in _OPS.values() for name in op.numpy)})
