@@ -35,6 +35,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "hlo.ops.elementwise": (*ROOTS, "hlo", "hlo.attributes", "hlo.evaluation"),
     "hlo.ops": IR,
     "hlo.ops.outside": IR,
+    "hlo.loops": IR,
     "hlo.verification": IR,
     "hlo.text": HLO,
     "frontend": HLO,
