@@ -11,7 +11,10 @@ def predict(w, b, x):
 from tfc import aot, errors, hlo, nn, numpy, random
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
-from tfc.frontend.control_flow import cond, fori_loop, while_loop
+from tfc.frontend.control.associative_scan import associative_scan
+from tfc.frontend.control.branches import cond, switch
+from tfc.frontend.control.loops import fori_loop, while_loop
+from tfc.frontend.control.scan import map, scan
 from tfc.frontend.differentiation.gradient import grad, stop_gradient, value_and_grad, vjp
 from tfc.frontend.tensor import Tensor
 from tfc.imported import ImportedFunction, from_stablehlo
@@ -39,6 +42,7 @@ __all__ = [
     "Tensor",
     "__version__",
     "aot",
+    "associative_scan",
     "compile",
     "cond",
     "errors",
@@ -48,13 +52,16 @@ __all__ = [
     "grad",
     "hlo",
     "jit",
+    "map",
     "nn",
     "numpy",
     "profile",
     "random",
     "register_custom_call",
+    "scan",
     "set_threads",
     "stop_gradient",
+    "switch",
     "transfer_from_channel",
     "transfer_from_outfeed",
     "transfer_to_channel",

@@ -147,9 +147,9 @@ def test_they_work_at_once_outside_a_trace():
 REFUSALS = [
     (lambda: tfc.cond(X > 0, lambda: 1, lambda: 2), ShapeError, "scalar predicate, got .*CND-1"),
     (lambda: tfc.cond(True, lambda: X, lambda: X[:2]), ShapeError,
-     r"f32\[4\] from true_fn and f32\[2\] from false_fn for result .CND-3"),
+     r"f32\[4\] from true_fun and f32\[2\] from false_fun for result .CND-3"),
     (lambda: tfc.cond(True, lambda: {"a": X}, lambda: {"a": X.astype(int)}), ShapeError,
-     r"f32\[4\] from true_fn and s64\[4\] from false_fn for result\['a'\]"),
+     r"f32\[4\] from true_fun and s64\[4\] from false_fun for result\['a'\]"),
     (lambda: tfc.cond(True, lambda: [X], lambda: X), TraceError, r"the same structure, got \[\*\]"),
     (lambda: tfc.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1][1:]), (0, X)), ShapeError,
      r"state\[1\] is f32\[4\] and becomes f32\[3\] .WH-2"),

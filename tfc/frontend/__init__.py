@@ -1,7 +1,8 @@
-"""Tracing Python functions into HLO: Tensors, nested structures, promotion, control flow.
+"""Tracing Python functions into HLO: Tensors, nested structures, promotion.
 
-Rooms: `numpy` (the functions of NumPy's namespace), `differentiation` (gradients, which are written
-in those functions). Knows the IR, and no pass, backend or compiler.
+Rooms: `control` (branches, loops, scans), `numpy` (the functions of NumPy's namespace),
+`differentiation` (gradients, which are written in those functions). Knows the IR, and no pass,
+backend or compiler.
 """
 
 # Importing a room enters its functions in tensor.FUNCTIONS, and its rules in reverse.RULES.

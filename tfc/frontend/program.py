@@ -1,6 +1,6 @@
 """Tracing a Python function into a computation, and calling that computation from another trace."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import Trace, inner_trace
 from tfc.frontend.tree import Structure
 from tfc.hlo.ir import Computation, Instruction, inline
-from tfc.hlo.shape import Shape, TupleShape
+from tfc.hlo.shape import Shape
 
 
 @dataclass(frozen=True)
@@ -105,24 +105,15 @@ def union_of_captures(programs: Sequence[Program]) -> list[Instruction]:
     return list(dict.fromkeys(captured for program in programs for captured in program.captures))
 
 
-def rebind(
-    program: Program, state: Sequence[Tensor], captures: Sequence[Instruction]
-) -> tuple[Trace, list[Tensor], list[Tensor]]:
-    """The program again, in a new trace whose only parameter is a tuple.
+def apply_program(
+    program: Program, arguments: Sequence[Tensor], captured: Mapping[Instruction, Tensor]
+) -> list[Tensor]:
+    """The results of a traced function, computed anew in the current trace.
 
     Args:
-        state: values of the shapes that the tuple holds: the arguments, then `captures`.
-
-    Returns:
-        The trace, to be finished by the caller; the elements of its parameter; the results.
+        arguments: what to compute them for.
+        captured: what stands for each value of the enclosing trace that it uses.
     """
-    computation = program.computation()
-    count = len(program.trace.parameters)
-    places = [*range(count), *(count + captures.index(c) for c in program.captures)]
-    trace = Trace(program.trace.name)
-    with trace:
-        shape = TupleShape(tuple(s.instruction.shape for s in state))
-        parts = ops.elements(ops.wrap(trace.parameter(shape, "state")))
-        root = inline(computation, [parts[place].instruction for place in places])
-        results = ops.elements(ops.wrap(root))
-    return trace, parts, results
+    given = [*arguments, *(captured[c] for c in program.captures)]
+    root = inline(program.computation(), [ops.adopt(g).instruction for g in given])
+    return ops.elements(ops.wrap(root))

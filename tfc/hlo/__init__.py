@@ -1,8 +1,8 @@
 """The HLO-style IR: what a program is before any backend sees it.
 
 Here live the IR itself (`ir`, `shape`, `literal`), what an op is (`op`), index maps, and building.
-Rooms, each importing only those before it: `attributes`, `evaluation`, `ops`, `verification`,
-`text`. Knows no pass and no backend.
+Rooms, each importing only those before it: `attributes`, `evaluation`, `ops`, `loops`,
+`verification`, `text`. Knows no pass and no backend.
 """
 
 # Importing the room of ops enters them into the registry.

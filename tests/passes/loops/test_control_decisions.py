@@ -10,8 +10,9 @@ import tfc
 from benchmarks.models import lstm
 from tfc.hlo import Module, evaluate, parse
 from tfc.hlo.ir import Instruction
+from tfc.hlo.loops.loop_config import stated_trip_count
+from tfc.hlo.loops.trip_counts import whiles
 from tfc.passes import default_pipeline
-from tfc.passes.analysis.trip_counts import whiles
 from tfc.passes.loops.conditionals import Conditionals
 from tfc.passes.loops.input_projections import InputProjections
 from tfc.passes.loops.licm import Licm
@@ -19,7 +20,6 @@ from tfc.passes.loops.loop_simplify import LoopSimplify
 from tfc.passes.loops.unroll import Unroll
 from tfc.passes.pipeline import Pipeline
 from tfc.passes.rewriting.decisions import Refused, Taken
-from tfc.passes.rewriting.loop_config import stated_trip_count
 
 STATE = "(s32[], f32[8,8], f32[8,8], f32[8])"
 

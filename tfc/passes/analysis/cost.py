@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.loops.trip_counts import trip_count
 from tfc.hlo.op import op_named
 from tfc.hlo.ops.contraction import dot_dimensions
 from tfc.hlo.ops.convolution import product_count
@@ -21,7 +22,6 @@ from tfc.hlo.shape import Shape, leaves
 from tfc.hlo.text.printer import instruction_names
 from tfc.hlo.traits import Cost
 from tfc.passes.analysis.aliases import is_alias
-from tfc.passes.analysis.trip_counts import trip_count
 
 _CALLERS = frozenset({"while", "conditional", "call"})
 _PICKERS = frozenset({"slice", "dynamic-slice", "gather"})

@@ -11,11 +11,12 @@ of more of them than a range, is in trip_counts.py.
 from collections.abc import Mapping
 
 from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.loops.loop_state import loop_of
+from tfc.hlo.loops.trip_counts import Counting
 from tfc.hlo.ops.control import branches
 from tfc.hlo.ops.elementwise.selection import MIRRORED
 from tfc.hlo.shape import TupleShape
 from tfc.passes.analysis.float_classes import Interval
-from tfc.passes.analysis.trip_counts import Counting
 from tfc.passes.analysis.value_ranges import (
     Range,
     Tuple,
@@ -24,7 +25,6 @@ from tfc.passes.analysis.value_ranges import (
     is_discrete,
     joined,
 )
-from tfc.passes.rewriting.loop_state import loop_of
 
 Ranges = Mapping[Instruction, Range]
 

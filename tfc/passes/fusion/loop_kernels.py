@@ -34,6 +34,7 @@ from tfc.hlo.ir import (
     postorder,
     retarget,
 )
+from tfc.hlo.loops.loop_state import elements, packed
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape, leaves
 from tfc.passes.analysis.aliases import is_alias, unchanging_leaves
@@ -41,7 +42,6 @@ from tfc.passes.analysis.called import CONTROL, control_computations
 from tfc.passes.analysis.cost import kernel_cost
 from tfc.passes.analysis.in_place import overwritable
 from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
-from tfc.passes.rewriting.loop_state import elements, packed
 
 _MOST_KERNELS = 64  # the parts of loops and conditionals inside counted, too
 _MOST_BYTES = 32 * 1024  # that a kernel moves: being called takes a hundredth of that time

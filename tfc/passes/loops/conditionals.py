@@ -19,13 +19,7 @@ from typing import ClassVar
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, holding
-from tfc.hlo.op import op_named
-from tfc.hlo.ops.control import branches
-from tfc.hlo.shape import Shape, TupleShape, leaves
-from tfc.hlo.traits import Cost
-from tfc.passes.analysis.fusible import is_cheap, is_loop
-from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
-from tfc.passes.rewriting.loop_state import (
+from tfc.hlo.loops.loop_state import (
     Numbers,
     apply,
     dependences,
@@ -36,6 +30,12 @@ from tfc.passes.rewriting.loop_state import (
     remade,
     rewrite_each,
 )
+from tfc.hlo.op import op_named
+from tfc.hlo.ops.control import branches
+from tfc.hlo.shape import Shape, TupleShape, leaves
+from tfc.hlo.traits import Cost
+from tfc.passes.analysis.fusible import is_cheap, is_loop
+from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
 from tfc.passes.simplify.cse import same_computations
 
 _MOST_BRANCHES = 4

@@ -19,17 +19,17 @@ from typing import ClassVar
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction, Module
-from tfc.hlo.ops.contraction import dot_dimensions
-from tfc.hlo.shape import Shape
-from tfc.passes.analysis.trip_counts import trips_of, whiles
-from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
-from tfc.passes.rewriting.loop_state import (
+from tfc.hlo.loops.loop_state import (
     Loop,
     Replace,
     extended,
     loop_of,
     rewrite_each,
 )
+from tfc.hlo.loops.trip_counts import trips_of, whiles
+from tfc.hlo.ops.contraction import dot_dimensions
+from tfc.hlo.shape import Shape
+from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
 
 
 @dataclass(frozen=True)

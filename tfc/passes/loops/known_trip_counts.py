@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.ir import Instruction, Module
-from tfc.passes.analysis.trip_counts import trips_of, whiles
+from tfc.hlo.loops.loop_config import with_trip_count
+from tfc.hlo.loops.loop_state import rewrite_each
+from tfc.hlo.loops.trip_counts import trips_of, whiles
 from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
-from tfc.passes.rewriting.loop_config import with_trip_count
-from tfc.passes.rewriting.loop_state import rewrite_each
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.ir import Instruction, Module, callees_first, has_side_effect
-from tfc.hlo.op import op_named
-from tfc.hlo.shape import Shape, leaves
-from tfc.hlo.traits import Cost
-from tfc.passes.analysis.fusible import Sources, is_cheap, is_producer, sources
-from tfc.passes.analysis.trip_counts import trip_count, trips_of, whiles
-from tfc.passes.rewriting.decisions import Decision, Decisions, Refused, Taken, label
-from tfc.passes.rewriting.loop_state import (
+from tfc.hlo.loops.loop_state import (
     Loop,
     Replace,
     apply,
@@ -32,6 +26,12 @@ from tfc.passes.rewriting.loop_state import (
     loop_of,
     rewrite_each,
 )
+from tfc.hlo.loops.trip_counts import trip_count, trips_of, whiles
+from tfc.hlo.op import op_named
+from tfc.hlo.shape import Shape, leaves
+from tfc.hlo.traits import Cost
+from tfc.passes.analysis.fusible import Sources, is_cheap, is_producer, sources
+from tfc.passes.rewriting.decisions import Decision, Decisions, Refused, Taken, label
 
 _KEPT = frozenset({"add-dependency", "domain", "opt-barrier"})  # which are there to be in the way
 

@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.ir import Instruction, Module, has_side_effect, holding
-from tfc.hlo.shape import AnyShape, TupleShape
-from tfc.passes.analysis.trip_counts import trips_of
-from tfc.passes.rewriting.loop_state import (
+from tfc.hlo.loops.loop_state import (
     Applied,
     Loop,
     Numbers,
@@ -34,6 +32,8 @@ from tfc.passes.rewriting.loop_state import (
     rewrite_each,
     same_layouts,
 )
+from tfc.hlo.loops.trip_counts import trips_of
+from tfc.hlo.shape import AnyShape, TupleShape
 
 _MOST_ROUNDS = 8  # in which elements that begin alike are told apart
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Instruction, Module, callees_first, has_side_effect
+from tfc.hlo.loops.loop_state import repeated, rewrite_each
+from tfc.hlo.loops.trip_counts import trips_of, whiles
 from tfc.hlo.op import op_named
 from tfc.hlo.traits import Cost
-from tfc.passes.analysis.trip_counts import trips_of, whiles
 from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
-from tfc.passes.rewriting.loop_state import repeated, rewrite_each
 
 
 @dataclass(frozen=True)

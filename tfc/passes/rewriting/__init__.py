@@ -1,4 +1,4 @@
-"""How instructions are replaced: patterns, equations, the driver, decisions, loops stated anew.
+"""How instructions are replaced: patterns, equations, the driver, decisions.
 
 The lowest room of `tfc.passes`: it imports the IR only.
 """

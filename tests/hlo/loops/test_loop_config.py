@@ -6,12 +6,12 @@ import pytest
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import F32, Shape
-from tfc.passes.rewriting.loop_config import (
+from tfc.hlo.loops.loop_config import (
     stated_trip_count,
     with_trip_count,
     without_element_numbers,
 )
+from tfc.hlo.shape import F32, Shape
 
 
 def loop(config: str | None) -> Instruction:

@@ -18,13 +18,13 @@ from tfc.hlo import builder
 from tfc.hlo.evaluation.evaluator import evaluate_computation
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.literal import Literal
+from tfc.hlo.loops.loop_config import stated_trip_count
+from tfc.hlo.loops.loop_state import Applied, Loop, apply, loop_of
 from tfc.hlo.op import op_named
 from tfc.hlo.ops.elementwise.selection import MIRRORED
 from tfc.hlo.shape import F32, F64, ElementType, Shape
 from tfc.hlo.structure import structure
 from tfc.hlo.traits import Accuracy, Cost
-from tfc.passes.rewriting.loop_config import stated_trip_count
-from tfc.passes.rewriting.loop_state import Applied, Loop, apply, loop_of
 
 _MOST_TRIED = 64  # iterations, and instructions in each
 

@@ -12,8 +12,8 @@ from functools import cached_property
 
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Module, holding, map_computations, remake
+from tfc.hlo.loops.loop_config import without_element_numbers
 from tfc.hlo.shape import AnyShape, TupleShape
-from tfc.passes.rewriting.loop_config import without_element_numbers
 
 Known = Mapping[Instruction, Instruction]
 View = Callable[[Sequence[Instruction]], Sequence[Instruction]]

@@ -7,8 +7,7 @@ import pytest
 
 from tfc.hlo import Module, builder, evaluate, parse, verify
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import F32, S32, Shape
-from tfc.passes.rewriting.loop_state import (
+from tfc.hlo.loops.loop_state import (
     Loop,
     apply,
     dependences,
@@ -24,6 +23,7 @@ from tfc.passes.rewriting.loop_state import (
     rewrite_each,
     used_elements,
 )
+from tfc.hlo.shape import F32, S32, Shape
 
 STATE = "(s32[], f32[4], f32[4], f32[4])"
 # i counts to 3, a becomes a + b * i, b stays, c becomes sine(a) and is not needed for a.

@@ -7,16 +7,16 @@ import pytest
 
 from tfc.hlo import evaluate, parse
 from tfc.hlo.ir import Instruction, Module
-from tfc.hlo.shape import S4, S8, S32, U4, ElementType
-from tfc.passes import default_pipeline
-from tfc.passes.analysis.cost import cost_analysis
-from tfc.passes.analysis.trip_counts import (
+from tfc.hlo.loops.loop_config import stated_trip_count
+from tfc.hlo.loops.trip_counts import (
     counter,
     first_failure,
     trips_of,
 )
+from tfc.hlo.shape import S4, S8, S32, U4, ElementType
+from tfc.passes import default_pipeline
+from tfc.passes.analysis.cost import cost_analysis
 from tfc.passes.loops.known_trip_counts import TripCounts
-from tfc.passes.rewriting.loop_config import stated_trip_count
 
 COMPARE = {
     "LT": int.__lt__, "LE": int.__le__, "GT": int.__gt__,
