@@ -13,6 +13,7 @@ from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
 from tfc.frontend.control_flow import cond, fori_loop, while_loop
 from tfc.frontend.differentiation.gradient import grad, stop_gradient, value_and_grad, vjp
+from tfc.frontend.differentiation.linearization import jvp, linearize
 from tfc.frontend.tensor import Tensor
 from tfc.imported import ImportedFunction, from_stablehlo
 from tfc.jit import JitFunction, jit
@@ -48,6 +49,8 @@ __all__ = [
     "grad",
     "hlo",
     "jit",
+    "jvp",
+    "linearize",
     "nn",
     "numpy",
     "profile",
