@@ -1,4 +1,8 @@
-"""Gradients against finite differences, in f64 with a step chosen so that both errors are small."""
+"""Gradients against finite differences, in f64 with a step chosen so that both errors are small.
+
+Tangents against the gradients that were checked so: what a direction does to a weighted sum of the
+results is the gradient's product with it.
+"""
 
 import numpy as np
 
@@ -14,7 +18,10 @@ def jit(function):
 
 
 def check(function, *arguments, tolerance=1e-6):
-    """The gradient of a weighted sum of f's results, by each argument, against differences."""
+    """The gradient of a weighted sum of f's results, by each argument, against differences.
+
+    And the derivative of that sum along a random direction against the gradient.
+    """
     weights: dict[int, np.ndarray] = {}
 
     def scalar(*xs):
@@ -38,3 +45,9 @@ def check(function, *arguments, tolerance=1e-6):
                 sides.append(value(*moved))
             expected[index] = (sides[0] - sides[1]) / 2e-5
         np.testing.assert_allclose(got[position], expected, rtol=tolerance, atol=tolerance)
+    directions = tuple(np.asarray(RNG.standard_normal(a.shape)) for a in arguments)
+    slope = jit(lambda xs, ds: tfc.jvp(scalar, xs, ds)[1])(tuple(arguments), directions)
+    along = sum(np.sum(g * d) for g, d in zip(got, directions))
+    # What both modes round differently shows where numbers are narrow, which tolerance allows for.
+    accuracy = 1e-9 if tolerance < 1e-3 else tolerance
+    np.testing.assert_allclose(slope, along, rtol=accuracy, atol=accuracy)

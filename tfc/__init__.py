@@ -16,6 +16,7 @@ from tfc.frontend.control.branches import cond, switch
 from tfc.frontend.control.loops import fori_loop, while_loop
 from tfc.frontend.control.scan import map, scan
 from tfc.frontend.differentiation.gradient import grad, stop_gradient, value_and_grad, vjp
+from tfc.frontend.differentiation.linearization import jvp, linearize
 from tfc.frontend.tensor import Tensor
 from tfc.imported import ImportedFunction, from_stablehlo
 from tfc.jit import JitFunction, jit
@@ -53,6 +54,8 @@ __all__ = [
     "hlo",
     "jit",
     "map",
+    "jvp",
+    "linearize",
     "nn",
     "numpy",
     "profile",

@@ -75,6 +75,16 @@ def test_pullbacks_are_those_of_jax(name: str):
         np.testing.assert_allclose(mine, his, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_tangents_are_those_of_jax(name: str):
+    ours, theirs, arguments = CASES[name]
+    directions = tuple((RNG.normal(size=a.shape) * (a + 1)).astype(a.dtype) for a in arguments)
+    _, want = jax.jvp(theirs, tuple(arguments), directions)
+    _, got = tfc.jvp(ours, tuple(arguments), directions)
+    assert got.dtype == want.dtype
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", HOLOMORPHIC)
 def test_pullbacks_of_double_precision_are_those_of_jax(name: str):
     theirs, arguments = HOLOMORPHIC[name]

@@ -5,6 +5,7 @@ Importing a family's file (`vjp*`) enters its rules in `reverse.RULES`. May impo
 """
 
 from tfc.frontend.differentiation import (  # noqa: F401
+    jvp,
     vjp,
     vjp_complex,
     vjp_convolution,

@@ -18,7 +18,7 @@ from tfc.hlo.shape import AnyShape, Shape, leaves
 
 Cotangent = Tensor | list["Cotangent"] | None
 Rule = Callable[..., Sequence[Cotangent]]
-Values = dict[Instruction, Tensor]
+Values = dict[Instruction, Tensor]  # what each instruction became
 
 RULES: dict[str, Rule] = {}
 NONDIFFERENTIABLE: set[str] = set()  # ops whose rule lets nothing flow
@@ -81,10 +81,15 @@ def forward(computation: Computation, arguments: Sequence[Tensor]) -> Values:
     values = dict(zip(computation.parameters, map(ops.adopt, arguments)))
     for old in computation.instructions:
         if old not in values:
-            operands = tuple(values[o].instruction for o in old.operands)
-            same = all(a is b for a, b in zip(operands, old.operands))
-            values[old] = ops.wrap(old if same else old.with_(operands=operands))
+            values[old] = again(old, values)
     return values
+
+
+def again(old: Instruction, values: Values) -> Tensor:
+    """An instruction in the current trace, over what its operands became."""
+    operands = tuple(ops.adopt(values[o]).instruction for o in old.operands)
+    same = all(a is b for a, b in zip(operands, old.operands))
+    return ops.wrap(old if same else old.with_(operands=operands))
 
 
 def backward(
@@ -116,7 +121,7 @@ def backward(
             parts = rule(here, values[instruction], *(values[o] for o in instruction.operands))
             for operand, part in zip(instruction.operands, parts):
                 if operand in active:
-                    found[operand] = _add(found.get(operand), part)
+                    found[operand] = added(found.get(operand), part)
     return [found.get(parameter) for parameter in wanted]
 
 
@@ -135,14 +140,15 @@ def _active(computation: Computation, wanted: Sequence[Instruction]) -> set[Inst
     return active
 
 
-def _add(x: Cotangent, y: Cotangent) -> Cotangent:
+def added(x: Cotangent, y: Cotangent) -> Cotangent:
+    """The sum of two cotangents, or tangents, of one value."""
     if x is None or y is None:
         return y if x is None else x
     if isinstance(x, Tensor) and isinstance(y, Tensor):
         return ops.operation("add", x, y)
     assert isinstance(x, list), "cotangents of one value agree in form"
     assert isinstance(y, list), "cotangents of one value agree in form"
-    return [_add(a, b) for a, b in zip(x, y)]
+    return [added(a, b) for a, b in zip(x, y)]
 
 
 def zeros(shape: Shape) -> Tensor:
