@@ -20,6 +20,7 @@ from tfc.passes.fusion.multi_output import MultiOutput
 from tfc.passes.fusion.number_tables import NumberTables
 from tfc.passes.fusion.rows import RowFusion
 from tfc.passes.fusion.window_edges import WindowEdges
+from tfc.passes.layout.arg_extremes import ArgExtremes
 from tfc.passes.layout.dot_merger import DotMerger
 from tfc.passes.layout.layout import Layouts
 from tfc.passes.layout.split_reductions import SplitReductions
@@ -77,6 +78,7 @@ _MADE = (
     TripCounts,
     DotMerger,
     Layouts,
+    ArgExtremes,
     SplitReductions,
     EpilogueFusion,
     WindowEdges,
@@ -114,6 +116,8 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("epilogues", "fusion", "loops take the elementwise operations that a product could have"),
     ("layout", "epilogues", "a kernel reads and writes in the layouts that it is formed with"),
     ("simplify", "split-reductions", "simplify makes one reduction of two"),
+    ("layout", "arg-extremes", "rows are what lies together"),
+    ("arg-extremes", "rows", "both steps are in one kernel of rows"),
     ("layout", "split-reductions", "rows are what lies together"),
     ("split-reductions", "rows", "the first step is a reduction along rows"),
     ("epilogues", "rows", "rows take the elementwise operations that a product could have"),
@@ -193,7 +197,7 @@ def default_pipeline(
             TripCounts(),
             DotMerger(),
             *layouts,
-            *((SplitReductions(),) if kinds.rows else ()),
+            *((ArgExtremes(), SplitReductions()) if kinds.rows else ()),
             *((EpilogueFusion(),) if kinds.epilogues else ()),
             *((WindowEdges(kinds.takes_edges),) if kinds.takes_edges else ()),
             *((RowFusion(max_instructions),) if kinds.rows else ()),

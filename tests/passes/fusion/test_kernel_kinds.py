@@ -13,7 +13,7 @@ from tfc.passes.pipeline import names
 from tfc.testing import modules
 
 FORMED = {
-    "rows": {"split-reductions", "rows"},
+    "rows": {"arg-extremes", "split-reductions", "rows"},
     "epilogues": {"epilogues"},
     "several_results": {"multi-output"},
     "reducing_stores": set(),  # an option of multi-output
