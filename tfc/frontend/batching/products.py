@@ -109,9 +109,10 @@ def fold(tensor: Tensor, dimension: int, groups: int) -> Tensor:
     """
     size, *dims = tensor.shape
     before, whole, after = dims[:dimension], dims[dimension], dims[dimension + 1 :]
-    split = ops.reshape(tensor, [size, *before, groups, whole // groups, *after])
-    rank, at = split.ndim, dimension + 2  # where the batch goes: after the groups
-    order = [*range(1, at), 0, *range(at, rank)]
+    parts = [groups] if groups > 1 else []
+    split = ops.reshape(tensor, [size, *before, *parts, whole // groups, *after])
+    at = dimension + 1 + len(parts)  # where the batch goes: after the groups
+    order = [*range(1, at), 0, *range(at, split.ndim)]
     return ops.reshape(ops.transpose(split, order), [*before, whole * size, *after])
 
 
@@ -119,6 +120,7 @@ def unfold(tensor: Tensor, dimension: int, size: int, groups: int) -> Tensor:
     """The batch that `fold` made part of a dimension, first again."""
     dims = tensor.shape
     before, whole, after = dims[:dimension], dims[dimension], dims[dimension + 1 :]
-    split = ops.reshape(tensor, [*before, groups, size, whole // (groups * size), *after])
-    moved_first = _to_front(split, dimension + 1)
-    return ops.reshape(moved_first, [size, *before, whole // size, *after])
+    parts = [groups] if groups > 1 else []
+    split = ops.reshape(tensor, [*before, *parts, size, whole // (groups * size), *after])
+    first = _to_front(split, dimension + len(parts))
+    return ops.reshape(first, [size, *before, whole // size, *after])
