@@ -1,4 +1,4 @@
-"""What a mapped operation becomes: one operation for the whole batch, and which dimensions it has."""
+"""What a mapped operation becomes: one operation for the whole batch, of which dimensions."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def read(x, i):
 
 
 # fmt: off
-FORMS = {  # name: function, in_axes, arguments, the operations but for parameters, constants, tuples
+FORMS = {  # name: function, in_axes, arguments, operations
     "matrix times vectors": (tnp.matmul, (None, 0), (MATRICES[0], VECTORS),
                              ["f64[5,4]{1,0} dot(%y, %x), lhs_contracting_dims={1}"]),
     "vectors times matrix": (tnp.matmul, (0, None), (VECTORS, MATRICES[0].T),
@@ -79,8 +79,7 @@ def operations_of(function, *args):
 @pytest.mark.parametrize("name", FORMS)
 def test_a_mapped_operation_is_one_for_the_whole_batch(name):
     function, in_axes, args, expected = FORMS[name]
-    named = lambda x, y: function(x, y)  # noqa: E731
-    found = operations_of(tfc.vmap(named, in_axes), *args)
+    found = operations_of(tfc.vmap(function, in_axes), *args)
     missing = [(want, got) for want, got in zip(expected, found) if want not in got]
     assert not missing
     assert len(found) == len(expected), "\n".join(found)

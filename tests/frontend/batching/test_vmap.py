@@ -1,9 +1,9 @@
 """vmap: axes, structures, nesting with itself and with grad, jit and control flow, against JAX."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
+from vmap_checks import MODES, check
 
 import tfc
 import tfc.numpy as tnp
@@ -12,28 +12,12 @@ from tfc.frontend import operations as ops
 RNG = np.random.default_rng(7)
 X, Y = RNG.standard_normal((5, 3)), RNG.standard_normal((5, 4))
 W = RNG.standard_normal((4, 3))
-MODES = [lambda f: f, tfc.jit]
 
 
 @pytest.fixture(autouse=True)
 def _double():
     with jax.enable_x64(True):
         yield
-
-
-def same(got, expected, rtol=1e-9):
-    """The same nested structure of arrays, by JAX and by tfc."""
-    left, right = jax.tree.flatten(got), jax.tree.flatten(expected)
-    assert left[1] == right[1]
-    for x, y in zip(left[0], right[0]):
-        np.testing.assert_allclose(x, y, rtol=rtol, atol=1e-12)
-
-
-def check(write, *args, rtol=1e-9, **named):
-    """A function written over (tfc or jax, NumPy's functions) does the same in both."""
-    expected = jax.jit(write(jax, jnp))(*args, **named)
-    for mode in MODES:
-        same(mode(write(tfc, tnp))(*args, **named), expected, rtol)
 
 
 # fmt: off
