@@ -40,6 +40,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "hlo.text": HLO,
     "frontend": HLO,
     "frontend.control": (*HLO, "frontend"),
+    "frontend.batching": (*HLO, "frontend", "frontend.control"),
     "frontend.numpy": (*HLO, "frontend", "frontend.control"),
     "frontend.differentiation": (*HLO, "frontend.*"),
     "passes.rewriting": HLO,

@@ -11,6 +11,7 @@ def predict(w, b, x):
 from tfc import aot, errors, hlo, nn, numpy, random
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
+from tfc.frontend.batching.vmap import vmap
 from tfc.frontend.control.associative_scan import associative_scan
 from tfc.frontend.control.branches import cond, switch
 from tfc.frontend.control.loops import fori_loop, while_loop
@@ -71,5 +72,6 @@ __all__ = [
     "transfer_to_infeed",
     "value_and_grad",
     "vjp",
+    "vmap",
     "while_loop",
 ]

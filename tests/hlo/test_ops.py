@@ -13,11 +13,12 @@ from tfc.errors import ShapeError, UnsupportedError
 from tfc.hlo import builder, evaluate
 from tfc.hlo.evaluation.evaluator import evaluate_computation
 from tfc.hlo.index_maps import Index, evaluate_index, variable
-from tfc.hlo.ir import Instruction, Module
+from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import OPS, op_named
 from tfc.hlo.ops.control import branches
-from tfc.hlo.shape import F32, S32, AnyShape, Shape
+from tfc.hlo.shape import F32, S32, AnyShape, ElementType, Shape
 from tfc.testing import ELEMENT_TYPES, arguments_for, instructions_of, modules
+from tfc.testing.generators.values import random_array
 
 SAMPLED = sorted(set(OPS) - {"parameter", "get-tuple-element", *CONTROL, *OUTSIDE})
 
@@ -163,3 +164,22 @@ def test_shape_errors_name_the_op_the_requirement_and_what_was_got():
         builder.unary("sine", builder.constant(1, S32))
     with pytest.raises(ShapeError, match=r"reduce requires the attribute dimensions, got none"):
         builder.instruction("reduce", [x, builder.constant(0, F32)])
+
+
+@pytest.mark.parametrize("opcode", [name for name, op in OPS.items() if op.folds])
+@pytest.mark.parametrize("element_type", ELEMENT_TYPES, ids=str)
+def test_a_neutral_value_leaves_every_other_as_it_is(opcode: str, element_type: ElementType):
+    op = OPS[opcode]
+    if element_type.kind not in op.domain or element_type.is_complex:
+        return
+    assert op.neutral is not None
+    values = random_array(Shape(element_type, (40,)), np.random.default_rng(1), "special")
+    if element_type.is_float:  # the least of those without infinities, too
+        ends = [-np.inf, np.inf, float(element_type.float_limits.min)]
+        values = np.concatenate([values, np.array(ends).astype(element_type.dtype)])
+    with np.errstate(all="ignore"):
+        neutral = np.full(values.shape, op.neutral(element_type)).astype(element_type.dtype)
+    x = builder.constant(values)
+    got = builder.instruction(opcode, [builder.constant(neutral), x])
+    result = evaluate_computation(Computation.make("main", [], got), [])
+    np.testing.assert_array_equal(result.astype(float), values.astype(float))

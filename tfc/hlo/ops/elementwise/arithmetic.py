@@ -161,14 +161,22 @@ def _all_ones(element_type: ElementType) -> int:
     return -1 if element_type.kind == "signed" else _greatest_whole(element_type)
 
 
+def _largest_float(element_type: ElementType) -> float:
+    """Infinity, or the largest number of a type of floats that has none."""
+    largest = np.asarray(np.inf).astype(element_type.dtype)
+    return np.inf if np.isinf(largest) else float(element_type.float_limits.max)
+
+
 def _least(element_type: ElementType) -> float:
     if element_type.is_float:
-        return -np.inf
+        return -_largest_float(element_type)
     return -_greatest_whole(element_type) - 1 if element_type.kind == "signed" else 0
 
 
 def _greatest(element_type: ElementType) -> float:
-    return np.inf if element_type.is_float else _greatest_whole(element_type)
+    if element_type.is_float:
+        return _largest_float(element_type)
+    return _greatest_whole(element_type)
 
 
 def _greatest_whole(element_type: ElementType) -> int:

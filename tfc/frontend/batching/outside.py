@@ -1,0 +1,113 @@
+"""Batching of what talks to the world, of barriers, and of operations that are begun and ended.
+
+What is begun and ended is done at once for a batch: a start gives (operands, result, contexts …),
+of which its end takes the result.
+"""
+
+from tfc.frontend import operations as ops
+from tfc.frontend.batching.choices import one_by_one
+from tfc.frontend.batching.values import (
+    Nest,
+    Value,
+    flags_of,
+    pack,
+    parts,
+    shared,
+    unpack,
+)
+from tfc.frontend.batching.walk import Batch, batches, refused
+from tfc.frontend.tensor import Tensor
+from tfc.frontend.trace import refusal
+from tfc.hlo.ir import Instruction
+from tfc.hlo.ops.outside.asynchronous import contexts
+from tfc.hlo.ops.outside.custom_call import is_annotation
+from tfc.hlo.shape import AnyShape, Shape, TupleShape
+
+
+@batches("after-all", "partition-id", "replica-id")
+def _never_batched(*_: object) -> Nest:
+    raise AssertionError("tokens and numbers of devices are the same for all batch elements")
+
+
+@batches("opt-barrier", "domain")
+def _passed_on(_: Batch, x: Instruction, operand: Nest) -> Nest:
+    made = ops.operation(x.opcode, pack(operand), **x.attributes)
+    return unpack(made, flags_of(operand))
+
+
+@batches("add-dependency")
+def _dependency(_: Batch, __: Instruction, operand: Nest, token: Value) -> Nest:
+    made = ops.operation("add-dependency", pack(operand), token.tensor)
+    return unpack(made, flags_of(operand))
+
+
+@batches("get-dimension-size")
+def _dimension_size(_: Batch, x: Instruction, operand: Value) -> Nest:
+    (dimension,) = x["dimensions"]
+    return shared(ops.operation(x.opcode, operand.tensor, dimensions=(dimension + 1,)))
+
+
+@batches("set-dimension-size")
+def _set_size(batch: Batch, x: Instruction, operand: Value, size: Value) -> Nest:
+    if size.batched:
+        raise refusal(
+            "vmap cannot map set-dimension-size with a size that differs by batch element: arrays "
+            "have one size; mask what is beyond it with tfc.numpy.where"
+        )
+    (dimension,) = x["dimensions"]
+    made = ops.operation(x.opcode, operand.tensor, size.tensor, dimensions=(dimension + 1,))
+    return Value(made, True)
+
+
+@batches("custom-call")
+def _custom_call(batch: Batch, x: Instruction, *operands: Nest) -> Nest:
+    """The target is opaque: it is called for each batch element in turn."""
+    return operands[0] if is_annotation(x) else one_by_one(batch, x, *operands)
+
+
+refused(
+    "what is outside of the program is not mapped; transfer the whole batch outside of vmap",
+    "infeed", "outfeed", "send", "send-done", "recv", "recv-done", shared_too=True,
+)  # fmt: skip
+refused(
+    "map what each replica computes, and combine the whole batch of results outside of vmap",
+    "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute",
+    "collective-broadcast", "all-reduce-start", "all-reduce-done", "all-gather-start",
+    "all-gather-done", "collective-permute-start", "collective-permute-done",
+)  # fmt: skip
+
+
+@batches("async-start")
+def _start(batch: Batch, x: Instruction, *operands: Nest) -> Nest:
+    result = batch.run(x["calls"], operands)
+    return operands, result, *(shared(_zeros(s)) for s in contexts(x))
+
+
+@batches("copy-start")
+def _copy_start(_: Batch, x: Instruction, operand: Nest) -> Nest:
+    assert isinstance(x.shape, TupleShape), "(result, operand, context)"
+    return operand, operand, shared(_zeros(x.shape.elements[2]))
+
+
+def _zeros(shape: AnyShape) -> Tensor:
+    """A context that nothing reads."""
+    if isinstance(shape, TupleShape):
+        return ops.make_tuple([_zeros(element) for element in shape.elements])
+    if isinstance(shape, Shape):
+        return ops.full(0, shape.dims, shape.element_type)
+    return ops.operation("after-all")
+
+
+@batches("async-update")
+def _update(_: Batch, __: Instruction, started: Nest) -> Nest:
+    return started
+
+
+@batches("async-done")
+def _done(_: Batch, __: Instruction, started: Nest) -> Nest:
+    return parts(started)[1]
+
+
+@batches("copy-done")
+def _copy_done(_: Batch, __: Instruction, started: Nest) -> Nest:
+    return parts(started)[0]
