@@ -8,13 +8,18 @@ def predict(w, b, x):
     return tnp.tanh(x @ w + b)
 """
 
-from tfc import aot, errors, hlo, nn, numpy, random
+from tfc import aot, checkpoint_policies, errors, hlo, nn, numpy, random
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
 from tfc.frontend.control.associative_scan import associative_scan
 from tfc.frontend.control.branches import cond, switch
 from tfc.frontend.control.loops import fori_loop, while_loop
 from tfc.frontend.control.scan import map, scan
+from tfc.frontend.control_flow import cond, fori_loop, while_loop
+from tfc.frontend.differentiation.custom.checkpoint import checkpoint, checkpoint_name
+from tfc.frontend.differentiation.custom.gradient import custom_gradient
+from tfc.frontend.differentiation.custom.jvp import custom_jvp
+from tfc.frontend.differentiation.custom.vjp import custom_vjp
 from tfc.frontend.differentiation.gradient import grad, stop_gradient, value_and_grad, vjp
 from tfc.frontend.differentiation.linearization import jvp, linearize
 from tfc.frontend.tensor import Tensor
@@ -31,6 +36,7 @@ from tfc.transfers import (
     transfer_to_infeed,
 )
 
+remat = checkpoint
 __version__ = "0.1.0"
 
 __all__ = [
@@ -44,8 +50,14 @@ __all__ = [
     "__version__",
     "aot",
     "associative_scan",
+    "checkpoint",
+    "checkpoint_name",
+    "checkpoint_policies",
     "compile",
     "cond",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
     "errors",
     "fori_loop",
     "from_stablehlo",
@@ -62,6 +74,7 @@ __all__ = [
     "random",
     "register_custom_call",
     "scan",
+    "remat",
     "set_threads",
     "stop_gradient",
     "switch",
