@@ -15,7 +15,6 @@ from tfc.frontend.control.associative_scan import associative_scan
 from tfc.frontend.control.branches import cond, switch
 from tfc.frontend.control.loops import fori_loop, while_loop
 from tfc.frontend.control.scan import map, scan
-from tfc.frontend.control_flow import cond, fori_loop, while_loop
 from tfc.frontend.differentiation.custom.checkpoint import checkpoint, checkpoint_name
 from tfc.frontend.differentiation.custom.gradient import custom_gradient
 from tfc.frontend.differentiation.custom.jvp import custom_jvp
@@ -73,8 +72,8 @@ __all__ = [
     "profile",
     "random",
     "register_custom_call",
-    "scan",
     "remat",
+    "scan",
     "set_threads",
     "stop_gradient",
     "switch",
