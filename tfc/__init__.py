@@ -8,9 +8,12 @@ def predict(w, b, x):
     return tnp.tanh(x @ w + b)
 """
 
-from tfc import aot, checkpoint_policies, errors, hlo, nn, numpy, random
+from tfc import aot, checkpoint_policies, debug, errors, hlo, nn, numpy, random
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
+from tfc.frontend.abstract import ShapeDtypeStruct, eval_shape
+from tfc.frontend.callbacks.host import pure_callback
+from tfc.frontend.callbacks.py_func import py_func
 from tfc.frontend.control.associative_scan import associative_scan
 from tfc.frontend.control.branches import cond, switch
 from tfc.frontend.control.loops import fori_loop, while_loop
@@ -45,6 +48,7 @@ __all__ = [
     "Lowered",
     "Options",
     "Profile",
+    "ShapeDtypeStruct",
     "Tensor",
     "__version__",
     "aot",
@@ -57,7 +61,9 @@ __all__ = [
     "custom_gradient",
     "custom_jvp",
     "custom_vjp",
+    "debug",
     "errors",
+    "eval_shape",
     "fori_loop",
     "from_stablehlo",
     "get_threads",
@@ -70,6 +76,8 @@ __all__ = [
     "nn",
     "numpy",
     "profile",
+    "pure_callback",
+    "py_func",
     "random",
     "register_custom_call",
     "remat",

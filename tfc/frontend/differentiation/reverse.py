@@ -211,7 +211,8 @@ def _active(computation: Computation, wanted: Sequence[Instruction]) -> set[Inst
     active = {p for p in wanted if is_differentiable(p.shape)}
     for instruction in computation.instructions:
         depends = any(o in active for o in instruction.operands)
-        if depends and is_differentiable(instruction.shape):
+        flows = depends and instruction.opcode not in NONDIFFERENTIABLE
+        if flows and is_differentiable(instruction.shape):
             active.add(instruction)
     return active
 

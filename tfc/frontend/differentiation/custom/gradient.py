@@ -19,7 +19,7 @@ from tfc.frontend.marked import CallRule
 from tfc.frontend.program import Abstract, trace_function
 from tfc.frontend.promotion import as_tensor
 from tfc.frontend.tensor import Tensor, evaluable
-from tfc.hlo.ir import Instruction, inline
+from tfc.hlo.ir import Instruction
 
 
 def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -110,8 +110,7 @@ class _GradientRule(CallRule):
             g if isinstance(g, Tensor) else zeros(shape)
             for g, shape in zip(cotangent, known.shapes)
         ]
-        arguments = [ops.adopt(t).instruction for t in (*given, *residuals)]
-        made = ops.elements(ops.wrap(inline(computation, arguments)))
+        made = ops.elements(ops.inlined(computation, [*given, *residuals]))
         found = tree.unflatten(structure, made)
         found = (found,) if not isinstance(found, (tuple, list)) else found
         shapes = [o.array_shape for o in call.operands[:count]]
