@@ -8,14 +8,21 @@ def predict(w, b, x):
     return tnp.tanh(x @ w + b)
 """
 
-from tfc import aot, errors, hlo, nn, numpy, random
+from tfc import aot, checkpoint_policies, debug, errors, hlo, nn, numpy, random
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
 from tfc.frontend.batching.vmap import vmap
+from tfc.frontend.abstract import ShapeDtypeStruct, eval_shape
+from tfc.frontend.callbacks.host import pure_callback
+from tfc.frontend.callbacks.py_func import py_func
 from tfc.frontend.control.associative_scan import associative_scan
 from tfc.frontend.control.branches import cond, switch
 from tfc.frontend.control.loops import fori_loop, while_loop
 from tfc.frontend.control.scan import map, scan
+from tfc.frontend.differentiation.custom.checkpoint import checkpoint, checkpoint_name
+from tfc.frontend.differentiation.custom.gradient import custom_gradient
+from tfc.frontend.differentiation.custom.jvp import custom_jvp
+from tfc.frontend.differentiation.custom.vjp import custom_vjp
 from tfc.frontend.differentiation.gradient import grad, stop_gradient, value_and_grad, vjp
 from tfc.frontend.differentiation.linearization import jvp, linearize
 from tfc.frontend.tensor import Tensor
@@ -32,6 +39,7 @@ from tfc.transfers import (
     transfer_to_infeed,
 )
 
+remat = checkpoint
 __version__ = "0.1.0"
 
 __all__ = [
@@ -41,13 +49,22 @@ __all__ = [
     "Lowered",
     "Options",
     "Profile",
+    "ShapeDtypeStruct",
     "Tensor",
     "__version__",
     "aot",
     "associative_scan",
+    "checkpoint",
+    "checkpoint_name",
+    "checkpoint_policies",
     "compile",
     "cond",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
+    "debug",
     "errors",
+    "eval_shape",
     "fori_loop",
     "from_stablehlo",
     "get_threads",
@@ -60,8 +77,11 @@ __all__ = [
     "nn",
     "numpy",
     "profile",
+    "pure_callback",
+    "py_func",
     "random",
     "register_custom_call",
+    "remat",
     "scan",
     "set_threads",
     "stop_gradient",

@@ -8,8 +8,9 @@ import numpy as np
 
 from tfc import compiler
 from tfc.backends.interfaces import Executable, Fixed, MemoryAnalysis, Nest
-from tfc.errors import ShapeError
+from tfc.errors import ShapeError, TraceError
 from tfc.frontend import tree
+from tfc.frontend.abstract import ShapeDtypeStruct
 from tfc.frontend.statics import Static, is_constant
 from tfc.frontend.tensor import Tensor, is_weak
 from tfc.frontend.trace import leak
@@ -194,8 +195,11 @@ def as_array(leaf: Any) -> np.ndarray:
     """The NumPy array of an argument.
 
     Raises:
-        TraceError: it is a Tensor, whose trace must be finished where none is open.
+        TraceError: it is a Tensor, whose trace must be finished where none is open, or a
+            ShapeDtypeStruct.
     """
     if isinstance(leaf, Tensor):
         raise leak(leaf.instruction, leaf.trace)
+    if isinstance(leaf, ShapeDtypeStruct):
+        raise TraceError(f"{leaf} has no elements to run with; it is for lower and eval_shape")
     return np.asarray(leaf)

@@ -25,6 +25,7 @@ from tfc.compiled import CallSignature, Compiled, Leaf, Lowered, as_array
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
+from tfc.frontend.abstract import ShapeDtypeStruct
 from tfc.frontend.arguments import Names, Numbers, call_python, choose, signature_of
 from tfc.frontend.program import Abstract, Program, call, trace_function
 from tfc.frontend.promotion import NOT_NUMERIC, as_tensor
@@ -157,6 +158,8 @@ class JitFunction:
 
     def lower(self, *args: Any, **named: Any) -> Lowered:
         """Trace the function for these arguments, of which only shapes and dtypes matter.
+
+        Each array may be a ShapeDtypeStruct.
 
         Raises:
             TraceError: the function uses a Tensor in a way that a graph cannot express.
@@ -342,6 +345,8 @@ def _direct_key(args: Sequence[Any]) -> tuple[Any, ...] | None:
 def _describe(leaf: Any) -> Leaf:
     if isinstance(leaf, (Tensor, np.ndarray)):
         return leaf.dtype, leaf.shape, is_weak(leaf)
+    if isinstance(leaf, ShapeDtypeStruct):
+        return leaf.dtype, leaf.shape, leaf.weak_type
     array = np.asarray(leaf)
     return array.dtype, array.shape, is_weak(leaf)
 

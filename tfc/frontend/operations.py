@@ -15,7 +15,7 @@ from tfc.frontend.trace import current_trace, emit
 from tfc.hlo import builder
 from tfc.hlo.attributes.convolution_dimensions import ConvolutionDimensionNumbers
 from tfc.hlo.attributes.window import Window
-from tfc.hlo.ir import Computation, Instruction
+from tfc.hlo.ir import Computation, Instruction, has_side_effect, inline
 from tfc.hlo.literal import Literal
 from tfc.hlo.ops.contraction import free_dimensions
 from tfc.hlo.shape import PRED, AnyShape, ElementType, Shape, TupleShape
@@ -47,10 +47,22 @@ def operation(
 
 
 def wrap(instruction: Instruction) -> Tensor:
-    """The Tensor of an instruction made in the current trace."""
+    """The Tensor of an instruction made in the current trace, which keeps it if it has effects."""
     trace = current_trace()
     assert trace is not None, "operations are built inside a trace"
+    if has_side_effect(instruction):
+        trace.effects.append(instruction)
     return Tensor(instruction, trace)
+
+
+def inlined(computation: Computation, arguments: Sequence[Tensor]) -> Tensor:
+    """The result of a computation for these arguments, its instructions put into this trace."""
+    root = inline(computation, [adopt(a).instruction for a in arguments])
+    if computation.effects:
+        (packed,) = root.operands  # the effects, and the value after them
+        for effect in packed.operands[:-1]:
+            wrap(effect)
+    return wrap(root)
 
 
 def constant(value: object, element_type: ElementType | None = None) -> Tensor:

@@ -11,7 +11,7 @@ from tfc.frontend.promotion import as_tensor, cast
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import Trace, inner_trace
 from tfc.frontend.tree import Structure
-from tfc.hlo.ir import Computation, Instruction, inline
+from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import Shape
 
 
@@ -115,5 +115,4 @@ def apply_program(
         captured: what stands for each value of the enclosing trace that it uses.
     """
     given = [*arguments, *(captured[c] for c in program.captures)]
-    root = inline(program.computation(), [ops.adopt(g).instruction for g in given])
-    return ops.elements(ops.wrap(root))
+    return ops.elements(ops.inlined(program.computation(), given))

@@ -349,7 +349,7 @@ def evaluate_now(function: Callable[P, R], *args: P.args, **named: P.kwargs) -> 
         leaves, structure = tree.flatten(function(*args, **named))
     values: list[Any] = []
     roots = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-    if roots:
+    if roots or trace.effects:
         operands = [trace.resolve(r.instruction, r.trace) for r in roots]
         root = builder.instruction("tuple", operands)
         values = list(evaluate_computation(trace.computation(root), []))

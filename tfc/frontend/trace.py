@@ -39,12 +39,14 @@ class Trace:
 
     name: what the function is called, for the computation and the metadata.
     parent: the trace whose values this one may capture; None for an outermost one.
+    effects: what does more than compute a value, in the order in which it was made.
     """
 
     def __init__(self, name: str, parent: "Trace | None" = None):
         self.name, self.parent = name, parent
         self.parameters: list[Instruction] = []
         self.captures: dict[Instruction, Instruction] = {}
+        self.effects: list[Instruction] = []
 
     def parameter(self, shape: AnyShape, name: str = "") -> Instruction:
         """A further parameter; all are made before the first capture."""
@@ -71,8 +73,12 @@ class Trace:
         return self.captures[outer]
 
     def computation(self, root: Instruction) -> Computation:
-        """The computation of `root`; its parameters are the trace's, then what it captured."""
-        return Computation.make(self.name, [*self.parameters, *self.captures.values()], root)
+        """The computation of `root`; its parameters are the trace's, then what it captured.
+
+        The effects are part of it, whether `root` depends on them or not.
+        """
+        parameters = [*self.parameters, *self.captures.values()]
+        return Computation.make(self.name, parameters, root, self.effects)
 
     def __enter__(self) -> "Trace":
         _thread.traces.append(self)

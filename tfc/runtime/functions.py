@@ -10,7 +10,9 @@ import importlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -64,6 +66,53 @@ def as_value(value: Any) -> Value:
 _targets: dict[str, HostFunction] = {}
 
 
+class CallbackName(str):
+    """The name of a function of this process that a traced program calls.
+
+    It keeps the function alive: programs hold the name, and nothing else holds the function.
+
+    host: the function.
+    shown: what it is to the user: "pure_callback of f".
+    vmap_method: how it is called for a batch, if that was said.
+    """
+
+    host: HostFunction
+    shown: str
+    vmap_method: str | None
+
+    def __reduce__(self) -> Any:
+        raise UnsupportedError(
+            f"{self.shown} is a function of this process, so what calls it cannot be pickled: "
+            "pickle the function that is traced instead"
+        )
+
+
+_callbacks: WeakValueDictionary[str, CallbackName] = WeakValueDictionary()
+_numbers = count()
+_PREFIX = "tfc.callback."
+
+
+def register_callback(
+    title: str, function: Callable[..., Any], vmap_method: str | None = None
+) -> CallbackName:
+    """A name for custom calls of a Python function, which lives as long as the name does."""
+    name = CallbackName(f"{_PREFIX}{next(_numbers)}")
+    name.host, name.shown = HostFunction(title, function=function), title
+    name.vmap_method = vmap_method
+    _callbacks[str(name)] = name
+    return name
+
+
+def is_callback(name: str) -> bool:
+    """True for the names that `register_callback` gives."""
+    return name.startswith(_PREFIX)
+
+
+def callback_title(name: str) -> str:
+    """What a callback is to the user."""
+    return _callbacks[name].shown if name in _callbacks else "a Python callback"
+
+
 @api_boundary
 def register_custom_call(name: str, target: Any, platform: str = "cpu") -> None:
     """Say which function custom calls of a name run, from now on; code compiled before keeps its.
@@ -102,6 +151,13 @@ def custom_call_target(name: str) -> HostFunction:
     Raises:
         UnsupportedError: there is none.
     """
+    if is_callback(name):
+        if name not in _callbacks:
+            raise UnsupportedError(
+                f"the Python function that '{name}' stands for is no more, or is of another "
+                "process: trace the program again where it is to run"
+            )
+        return _callbacks[name].host
     if name not in _targets:
         raise UnsupportedError(
             f"the custom call target '{name}' is not registered; "

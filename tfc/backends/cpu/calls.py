@@ -27,7 +27,13 @@ from tfc.hlo.op import op_named
 from tfc.hlo.shape import AnyShape, Shape, leaves
 from tfc.hlo.specs import spec_of
 from tfc.passes.analysis.called import control_computations
-from tfc.runtime.functions import address_of_callback, callback, custom_call_target
+from tfc.runtime.functions import (
+    address_of_callback,
+    callback,
+    callback_title,
+    custom_call_target,
+    is_callback,
+)
 
 # Where the code will be: in this process, in an object file, or nowhere but on the screen.
 Place = OneOf["process", "object", "text"]
@@ -89,6 +95,11 @@ def _in_object(instruction: Instruction, number: int) -> Callee:
             "compiled ahead of time; pass what it reads and writes as arguments and results"
         )
     target = instruction["custom_call_target"]
+    if is_callback(target):
+        raise UnsupportedError(
+            f"{callback_title(target)} runs in the Python process that traced it, so it cannot be "
+            "compiled ahead of time; compute it with tfc.numpy, or pass its result as an argument"
+        )
     if not _SYMBOL.fullmatch(target):
         raise UnsupportedError(
             f"the custom call target '{target}' must be the name of a C function to be linked"

@@ -3,7 +3,7 @@
     d = push(computation, [x], [dx])       d.values[root], d.tangents[root]
 
 Tangents have the form of cotangents: a Tensor, a list for a tuple, None for zero everywhere. How
-they pass through an op is found in this order:
+they pass through an op is found in this order (marked calls have rules of their own):
 
 1. a row in PUSHED: (instruction, operands, tangents) -> (value, tangent), for ops whose value and
    tangent are best computed by one op, as control flow's are;
@@ -28,14 +28,13 @@ from tfc.frontend.differentiation.reverse import (
     Values,
     added,
     again,
-    backward,
-    forward,
-    inline_calls,
     is_differentiable,
+    transposed,
     zeros,
 )
+from tfc.frontend.marked import rule_of
 from tfc.frontend.tensor import Tensor
-from tfc.frontend.trace import blame, inner_trace
+from tfc.frontend.trace import blame
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import AnyShape, Shape
@@ -107,6 +106,10 @@ def _push_one(old: Instruction, duals: Duals, is_needed: bool) -> None:
     values, operands = duals.values, [duals.values[o] for o in old.operands]
     tangents = [duals.tangents.get(o) for o in old.operands]
     flows = is_needed and any(t is not None for t in tangents)
+    marked = rule_of(old)
+    if flows and marked is not None:
+        values[old], duals.tangents[old] = marked.push(old, operands, tangents)
+        return
     with blame(old.metadata):
         if flows and old.opcode in PUSHED:
             values[old], duals.tangents[old] = PUSHED[old.opcode](old, operands, tangents)
@@ -158,29 +161,13 @@ def transposed_rule(y: Tensor, operands: Sequence[Tensor], tangents: Sequence[Ta
     The rule gives Jᵀ g for a cotangent g; walked backwards with tangents t in the place of its
     results, it gives (Jᵀ)ᵀ t.
     """
-    trace = inner_trace("gradient")
-    with trace:
-        shapes = list(float_leaves(y.instruction.shape))
-        given = [ops.wrap(trace.parameter(s)) for s in shapes]
-        g = with_leaves(given, y.instruction.shape)
-        parts = RULES[y.instruction.opcode](g, y, *operands)
-        pairs = [p for part, t in zip(parts, tangents) for p in _paired(part, t)]
-        root = ops.make_tuple([part for part, _ in pairs]).instruction
-    computation = inline_calls(trace.computation(root))
-    captured = [ops.wrap(c) for c in trace.captures]
-    values = forward(computation, [*map(zeros, shapes), *captured])
-    wanted = computation.parameters[: len(shapes)]
-    found = backward(computation, values, [t for _, t in pairs], wanted)
-    return with_leaves(found, y.instruction.shape)
-
-
-def _paired(part: Cotangent, tangent: Tangent) -> Iterator[tuple[Tensor, Tensor]]:
-    """The arrays of what a rule gives for an operand, each with the operand's tangent there."""
-    if isinstance(part, Tensor) and isinstance(tangent, Tensor):
-        yield part, tangent
-    elif isinstance(part, list) and isinstance(tangent, list):
-        for a, b in zip(part, tangent):
-            yield from _paired(a, b)
+    shape, rule = y.instruction.shape, RULES[y.instruction.opcode]
+    found = transposed(
+        lambda given: rule(with_leaves(given, shape), y, *operands),
+        list(float_leaves(shape)),
+        tangents,
+    )
+    return with_leaves(found, shape)
 
 
 def float_leaves(shape: AnyShape) -> Iterator[Shape]:

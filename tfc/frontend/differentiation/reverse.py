@@ -5,18 +5,20 @@ operands, all as Tensors of the current trace, and gives the operands' cotangent
 a tuple is a list with one entry for each element; None stands for zero everywhere.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from tfc.errors import TraceError, UnsupportedError
 from tfc.frontend import operations as ops
+from tfc.frontend.marked import Flow, rule_of
 from tfc.frontend.tensor import Tensor
-from tfc.frontend.trace import blame
+from tfc.frontend.trace import blame, inner_trace
 from tfc.hlo.evaluation.scalar_computations import over_arrays
 from tfc.hlo.ir import Computation, Instruction, inline, rebuild
 from tfc.hlo.op import OPS
 from tfc.hlo.shape import AnyShape, Shape, leaves
 
-Cotangent = Tensor | list["Cotangent"] | None
+Cotangent = Flow
 Rule = Callable[..., Sequence[Cotangent]]
 Values = dict[Instruction, Tensor]  # what each instruction became
 
@@ -62,13 +64,16 @@ def missing_rules() -> list[str]:
 
 
 def inline_calls(computation: Computation) -> Computation:
-    """The computation with what it calls put in its place, so that rules see plain ops."""
+    """The computation with what it calls put in its place, so that rules see plain ops.
+
+    Marked calls, which have rules of their own, stay.
+    """
 
     def expand(instruction: Instruction) -> Instruction:
         if instruction.opcode == "map":
             results = over_arrays(inline_calls(instruction["to_apply"]), instruction.operands)
             return instruction if results is None else results[0]
-        if instruction.opcode not in ("call", "fusion"):
+        if instruction.opcode not in ("call", "fusion") or rule_of(instruction) is not None:
             return instruction
         (called,) = instruction.called_computations
         return inline(inline_calls(called), instruction.operands)
@@ -76,13 +81,37 @@ def inline_calls(computation: Computation) -> Computation:
     return rebuild(computation, expand)
 
 
-def forward(computation: Computation, arguments: Sequence[Tensor]) -> Values:
-    """The instructions of a computation, rebuilt in the current trace for these arguments."""
-    values = dict(zip(computation.parameters, map(ops.adopt, arguments)))
+class Called(Tensor):
+    """What a marked call gave, with what its rule needs to go back."""
+
+    __slots__ = ("note", "residuals")
+
+    def __init__(self, result: Tensor, residuals: Sequence[Tensor], note: Any):
+        super().__init__(result.instruction, result.trace)
+        self.residuals, self.note = residuals, note
+
+
+def forward(
+    computation: Computation, arguments: Sequence[Tensor], known: Values | None = None
+) -> Values:
+    """The instructions of a computation, rebuilt in the current trace for these arguments.
+
+    Marked calls become what their rules say, for `backward`.
+
+    Args:
+        known: what some of the instructions are already.
+    """
+    values = {**dict(zip(computation.parameters, map(ops.adopt, arguments))), **(known or {})}
     for old in computation.instructions:
         if old not in values:
-            values[old] = again(old, values)
+            values[old] = again(old, values) if rule_of(old) is None else _called(old, values)
     return values
+
+
+def _called(old: Instruction, values: Values) -> Called:
+    rule = rule_of(old)
+    assert rule is not None, "only marked calls are asked for"
+    return Called(*rule.forward(old, [values[o] for o in old.operands]))
 
 
 def again(old: Instruction, values: Values) -> Tensor:
@@ -114,15 +143,62 @@ def backward(
         here = found.get(instruction)
         if here is None or instruction not in active or instruction.opcode == "parameter":
             continue
-        rule = RULES.get(instruction.opcode)
-        if rule is None:
-            raise UnsupportedError(f"{instruction.opcode} has no gradient in this version")
         with blame(instruction.metadata):
-            parts = rule(here, values[instruction], *(values[o] for o in instruction.operands))
+            parts = _pulled(instruction, values, here, active)
             for operand, part in zip(instruction.operands, parts):
                 if operand in active:
                     found[operand] = added(found.get(operand), part)
     return [found.get(parameter) for parameter in wanted]
+
+
+def _pulled(
+    instruction: Instruction, values: Values, g: Cotangent, active: set[Instruction]
+) -> Sequence[Cotangent]:
+    """The cotangents of an instruction's operands, by the table or by the rule of a marked call."""
+    marked = rule_of(instruction)
+    if marked is not None:
+        y = values[instruction]
+        y = y if isinstance(y, Called) else _called(instruction, values)
+        assert isinstance(g, list), "a marked call gives a tuple"
+        flags = [o in active for o in instruction.operands]
+        return marked.backward(instruction, y.residuals, y.note, g, flags)
+    rule = RULES.get(instruction.opcode)
+    if rule is None:
+        raise UnsupportedError(f"{instruction.opcode} has no gradient in this version")
+    return rule(g, values[instruction], *(values[o] for o in instruction.operands))
+
+
+def transposed(
+    function: Callable[[list[Tensor]], Sequence[Cotangent]],
+    shapes: Sequence[Shape],
+    cotangents: Sequence[Cotangent],
+) -> list[Cotangent]:
+    """The cotangents of what a linear function takes, given those of what it gives.
+
+    Args:
+        function: linear; what else it uses is of the current trace, and constant to it.
+        shapes: of the arrays that it takes, a list of them.
+    """
+    trace = inner_trace("linear")
+    with trace:
+        made = function([ops.wrap(trace.parameter(s)) for s in shapes])
+        pairs = [pair for part, g in zip(made, cotangents) for pair in _paired(part, g)]
+        root = ops.make_tuple([part for part, _ in pairs]).instruction
+    computation = inline_calls(trace.computation(root))
+    captured = [ops.wrap(c) for c in trace.captures]
+    # A linear function's transpose does not depend on where it is taken: at zero.
+    values = forward(computation, [*map(zeros, shapes), *captured])
+    given = computation.parameters[: len(shapes)]
+    return backward(computation, values, [g for _, g in pairs], given)
+
+
+def _paired(part: Cotangent, g: Cotangent) -> Iterator[tuple[Tensor, Tensor]]:
+    """The arrays of a value of which the other has one in the same place, too."""
+    if isinstance(part, Tensor) and isinstance(g, Tensor):
+        yield part, g
+    elif isinstance(part, list) and isinstance(g, list):
+        for a, b in zip(part, g):
+            yield from _paired(a, b)
 
 
 def is_differentiable(shape: AnyShape) -> bool:
@@ -135,7 +211,8 @@ def _active(computation: Computation, wanted: Sequence[Instruction]) -> set[Inst
     active = {p for p in wanted if is_differentiable(p.shape)}
     for instruction in computation.instructions:
         depends = any(o in active for o in instruction.operands)
-        if depends and is_differentiable(instruction.shape):
+        flows = depends and instruction.opcode not in NONDIFFERENTIABLE
+        if flows and is_differentiable(instruction.shape):
             active.add(instruction)
     return active
 

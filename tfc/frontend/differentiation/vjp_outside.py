@@ -1,7 +1,9 @@
 """The gradients of what talks to the world: most of it has none, and says what to do instead."""
 
+from tfc.errors import TraceError
 from tfc.frontend.differentiation.reverse import Cotangent, nondifferentiable, refused, vjp
 from tfc.frontend.tensor import Tensor
+from tfc.runtime.functions import callback_title, is_callback
 
 nondifferentiable("after-all", "partition-id", "replica-id", "get-dimension-size")
 
@@ -15,7 +17,21 @@ refused(
     "what is outside of the program is not differentiated; pass what it transfers as arguments",
     "infeed", "outfeed", "send", "send-done", "recv", "recv-done",
 )  # fmt: skip
-refused("its target is opaque (CC-3); differentiate what is around it", "custom-call")
+
+
+@vjp("custom-call")
+def _custom_call(_: Tensor, y: Tensor, *__: Tensor) -> list[Cotangent]:
+    target = y.instruction["custom_call_target"]
+    if is_callback(target):
+        raise TraceError(
+            f"{callback_title(target)} has no derivative: give it one by tfc.custom_jvp or "
+            "tfc.custom_vjp, or by the argument grad of tfc.py_func"
+        )
+    raise TraceError(
+        "custom-call has no gradient: its target is opaque (CC-3); differentiate what is around it"
+    )
+
+
 refused(
     "differentiate what each replica computes, and combine the gradients by an all-reduce",
     "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute",
