@@ -41,6 +41,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "frontend": HLO,
     "frontend.control": (*HLO, "frontend"),
     "frontend.numpy": (*HLO, "frontend", "frontend.control"),
+    "frontend.numpy.indexing": (*HLO, "frontend", "frontend.control", "frontend.numpy"),
     "frontend.differentiation": (*HLO, "frontend.*"),
     "passes.rewriting": HLO,
     "passes.analysis": (*HLO, "passes.rewriting"),

@@ -109,7 +109,9 @@ from tfc.frontend.numpy.functions import arctan2 as atan2
 from tfc.frontend.numpy.functions import generated as _generated_function
 from tfc.frontend.numpy.functions import round as around
 from tfc.frontend.numpy.functions import trunc as fix
-from tfc.frontend.numpy.indexing import take
+from tfc.frontend.numpy.functions import generated as _generated_function
+from tfc.frontend.numpy.indexing.taking import put, put_along_axis, take, take_along_axis
+from tfc.frontend.numpy.indexing.updates import at
 from tfc.frontend.numpy.manipulation import (
     array,
     atleast_1d,
@@ -169,6 +171,9 @@ newaxis = None
 _of_operations = {name for op in _OPS.values() for name in op.numpy}
 _public = {name for name in dir() if name[0] != "_"} | _of_operations
 __all__ = sorted(_public)  # noqa: PLE0605  # pyright: ignore[reportUnsupportedDunderAll]
+_generated = [name for op in _OPS.values() for name in op.numpy]
+__all__ = [name for name in dir() if not name.startswith("_")]  # pyright: ignore
+__all__ += _generated  # noqa: PLE0605  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> _Callable[..., _Tensor]:
