@@ -17,6 +17,14 @@ from tfc.frontend.control.loops import fori_loop, while_loop
 from tfc.frontend.control.scan import map, scan
 from tfc.frontend.differentiation.gradient import grad, stop_gradient, value_and_grad, vjp
 from tfc.frontend.differentiation.linearization import jvp, linearize
+from tfc.frontend.numpy.indexing.dynamic import (
+    dynamic_index_in_dim,
+    dynamic_slice,
+    dynamic_slice_in_dim,
+    dynamic_update_index_in_dim,
+    dynamic_update_slice,
+    dynamic_update_slice_in_dim,
+)
 from tfc.frontend.tensor import Tensor
 from tfc.imported import ImportedFunction, from_stablehlo
 from tfc.jit import JitFunction, jit
@@ -46,6 +54,12 @@ __all__ = [
     "associative_scan",
     "compile",
     "cond",
+    "dynamic_index_in_dim",
+    "dynamic_slice",
+    "dynamic_slice_in_dim",
+    "dynamic_update_index_in_dim",
+    "dynamic_update_slice",
+    "dynamic_update_slice_in_dim",
     "errors",
     "fori_loop",
     "from_stablehlo",

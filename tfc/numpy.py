@@ -170,9 +170,6 @@ newaxis = None
 _of_operations = {name for op in _OPS.values() for name in op.numpy}
 _public = {name for name in dir() if name[0] != "_"} | _of_operations
 __all__ = sorted(_public)  # noqa: PLE0605  # pyright: ignore[reportUnsupportedDunderAll]
-_generated = [name for op in _OPS.values() for name in op.numpy]
-__all__ = [name for name in dir() if not name.startswith("_")]  # pyright: ignore
-__all__ += _generated  # noqa: PLE0605  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> _Callable[..., _Tensor]:

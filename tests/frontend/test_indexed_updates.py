@@ -190,3 +190,29 @@ def test_the_gradient_of_factors_at_one_place_is_the_product_of_the_others():
     of_x = [w * np.prod(factors[places == p]) for p, w in enumerate(weights)]
     np.testing.assert_allclose(got[0], of_x)
     np.testing.assert_allclose(got[1], of_factors)
+
+
+def test_slices_at_places_known_when_the_program_runs_are_jaxs():
+    def run(m: Any) -> Any:
+        return lambda x, i: [
+            m.dynamic_slice(x, (i, 1), (2, 2)), m.dynamic_slice(x, (-i, i - 9), (1, 3)),
+            m.dynamic_slice_in_dim(x, i, 2, axis=1), m.dynamic_slice_in_dim(x, -1, 1),
+            m.dynamic_index_in_dim(x, i, 1), m.dynamic_index_in_dim(x, -i, 0, keepdims=False),
+            m.dynamic_update_slice(x, x[:2, :1] * 9, (i, -1)),
+            m.dynamic_update_slice_in_dim(x, x[:, :2] * 9, i, 1),
+            m.dynamic_update_index_in_dim(x, x[0] * 9, i, 0),
+        ]  # fmt: skip
+
+    for start in (0, 2, 7):
+        got, want = tfc.jit(run(tfc))(X, start), by_jax(run(jax.lax), X, start)
+        for g, w in zip(got, want):
+            np.testing.assert_array_equal(g, w, strict=True)
+
+
+def test_dynamic_slices_that_do_not_fit_are_refused():
+    with pytest.raises(ShapeError, match="requires 2 starts, got 1"):
+        tfc.dynamic_slice(X, [0], (1, 1))
+    with pytest.raises(ShapeError, match=r"a start must be an integer, got 0\.5"):
+        tfc.dynamic_slice_in_dim(X, 0.5, 1)
+    with pytest.raises(ShapeError):
+        tfc.dynamic_slice_in_dim(X, 0, 9)
