@@ -43,6 +43,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "frontend.batching": (*HLO, "frontend", "frontend.control"),
     "frontend.numpy": (*HLO, "frontend", "frontend.control"),
     "frontend.callbacks": (*HLO, "frontend.*"),
+    "frontend.numpy.indexing": (*HLO, "frontend", "frontend.control", "frontend.numpy"),
     "frontend.differentiation": (*HLO, "frontend.*"),
     "frontend.differentiation.custom": (*HLO, "frontend.*"),
     "passes.rewriting": HLO,

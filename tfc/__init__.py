@@ -25,6 +25,14 @@ from tfc.frontend.differentiation.custom.jvp import custom_jvp
 from tfc.frontend.differentiation.custom.vjp import custom_vjp
 from tfc.frontend.differentiation.gradient import grad, stop_gradient, value_and_grad, vjp
 from tfc.frontend.differentiation.linearization import jvp, linearize
+from tfc.frontend.numpy.indexing.dynamic import (
+    dynamic_index_in_dim,
+    dynamic_slice,
+    dynamic_slice_in_dim,
+    dynamic_update_index_in_dim,
+    dynamic_update_slice,
+    dynamic_update_slice_in_dim,
+)
 from tfc.frontend.tensor import Tensor
 from tfc.imported import ImportedFunction, from_stablehlo
 from tfc.jit import JitFunction, jit
@@ -63,6 +71,12 @@ __all__ = [
     "custom_jvp",
     "custom_vjp",
     "debug",
+    "dynamic_index_in_dim",
+    "dynamic_slice",
+    "dynamic_slice_in_dim",
+    "dynamic_update_index_in_dim",
+    "dynamic_update_slice",
+    "dynamic_update_slice_in_dim",
     "errors",
     "eval_shape",
     "fori_loop",

@@ -18,6 +18,10 @@ class ShapeError(TfcError, ValueError):
     """Operand shapes or attributes do not meet an operation's requirement."""
 
 
+class OutOfBoundsError(ShapeError, IndexError):
+    """An index that is known while tracing lies outside of its dimension."""
+
+
 class TraceError(TfcError, TypeError):
     """A Python function uses a traced Tensor in a way that a graph cannot express."""
 

@@ -109,7 +109,8 @@ from tfc.frontend.numpy.functions import arctan2 as atan2
 from tfc.frontend.numpy.functions import generated as _generated_function
 from tfc.frontend.numpy.functions import round as around
 from tfc.frontend.numpy.functions import trunc as fix
-from tfc.frontend.numpy.indexing import take
+from tfc.frontend.numpy.indexing.taking import put, put_along_axis, take, take_along_axis
+from tfc.frontend.numpy.indexing.updates import at
 from tfc.frontend.numpy.manipulation import (
     array,
     atleast_1d,

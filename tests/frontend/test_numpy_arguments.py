@@ -18,11 +18,14 @@ from tfc.errors import TfcError
 X = np.arange(6.0).reshape(2, 3)
 AXES = [0, 1, -1, -2, np.int64(1), None, (0, 1), (-1, 0), (), 2, -3, (0, 0), (0, -2), (0, 5), True,
         "a", 1.5, (0.5,)]  # fmt: skip
+ONE = np.zeros((1, 1), int)
 # How functions are called that take more than an array and an axis.
 CALLS = {
     "concatenate": lambda f, axis: f([X, X], axis=axis),
     "stack": lambda f, axis: f([X, X], axis=axis),
     "split": lambda f, axis: f(X, 1, axis=axis),
+    "take_along_axis": lambda f, axis: f(X, ONE, axis=axis),
+    "put_along_axis": lambda f, axis: put_along(f, axis),  # noqa: PLW0108
     "take": lambda f, axis: f(X, 0, axis=axis),
     "repeat": lambda f, axis: f(X, 2, axis=axis),
     "roll": lambda f, axis: f(X, 1, axis=axis),
@@ -30,6 +33,13 @@ CALLS = {
     "percentile": lambda f, axis: f(X, 50, axis=axis),
     "one_hot": lambda f, axis: f(np.array([1]), 3, axis=axis),
 }
+
+
+def put_along(function: Any, axis: Any) -> Any:
+    """The new array, or the one that NumPy has written to."""
+    written = X.copy()
+    made = function(written, ONE, 7.0, axis=axis)
+    return written if made is None else made
 
 
 def with_axis(module: Any) -> list[str]:

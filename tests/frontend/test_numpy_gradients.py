@@ -37,6 +37,21 @@ def each(names: str, *operands: Any) -> dict[str, Case]:
     return {name: of(name, *operands) for name in names.split()}
 
 
+def put(m: Any, name: str, x: Any, *args: Any) -> Any:
+    """What tfc makes of an array, or the array that NumPy has written to."""
+    made = x.copy() if m is np else x
+    found = getattr(m, name)(made, *args)
+    return made if m is np else found
+
+
+def add_at(m: Any, x: Any, y: Any) -> Any:
+    if m is np:
+        made = x.copy()
+        np.add.at(made, (INDICES, INDICES), y[:2])
+        return made
+    return m.at(x)[INDICES, INDICES].add(y[:2])
+
+
 # fmt: off
 SMOOTH: dict[str, Case] = {
     **{name: of(name, points(op)) for name, op in GENERATED.items()},
@@ -80,6 +95,11 @@ SMOOTH: dict[str, Case] = {
     "roll": (lambda m, x: m.roll(x, (1, 2), axis=(0, 1)), MATRIX),
     "tile": (lambda m, x: m.tile(x, (2, 1)), MATRIX),
     "take": (lambda m, x: m.take(x, INDICES, axis=1), MATRIX),
+    "take_along_axis": (lambda m, x: m.take_along_axis(x, INDICES[[0, 1, 0]], 1), MATRIX),
+    "put_along_axis": (lambda m, x, y: put(m, "put_along_axis", x, INDICES[:1], y[0], 1),
+                       MATRIX[:1], OTHER),
+    "put": (lambda m, x, y: put(m, "put", x, INDICES[0], y), MATRIX, OTHER),
+    "at": (add_at, MATRIX, OTHER),
     "split": (lambda m, x: m.split(x, 2, axis=1), MATRIX),
     "pad": (lambda m, x: m.pad(x, 1), MATRIX), "meshgrid": of("meshgrid", ANY, OTHER),
     **{name: (lambda m, x, y, name=name: getattr(m, name)([x, y, x]), SQUARE, SQUARE + 1)

@@ -218,6 +218,22 @@ def stacked(name: str, **given: Any) -> Row:
     return Row(lambda m, x, y: getattr(m, name)([x, y], **given), matrices)
 
 
+def written(m: Any, name: str, x: np.ndarray, *args: Any) -> Any:
+    """What tfc makes of an array, or the array that NumPy has written to."""
+    made = x.copy() if m is np else x
+    found = getattr(m, name)(made, *args)
+    return made if m is np else found
+
+
+def at_twice(m: Any, x: np.ndarray) -> Any:
+    """x[[0, 1, 0]] += 2."""
+    if m is np:
+        made = x.copy()
+        np.add.at(made, [0, 1, 0], x.dtype.type(2))
+        return made
+    return m.at(x)[np.array([0, 1, 0])].add(x.dtype.type(2))
+
+
 REAL = {"refuses": "c"}  # NumPy has it for complex numbers, tfc has not
 # fmt: off
 ROWS: dict[str, Row] = {
@@ -292,6 +308,12 @@ ROWS: dict[str, Row] = {
     "swapaxes": rearranged("swapaxes", 0, -1), "reshape": rearranged("reshape", (2, -1)),
     "repeat": rearranged("repeat", 2, 1), "roll": rearranged("roll", (1, -2), (0, 1)),
     "tile": rearranged("tile", (2, 1)), "take": rearranged("take", [0, -1], 1),
+    "take_along_axis": Row(lambda m, x: m.take_along_axis(
+        x, np.arange(x.size).reshape(x.shape) * 3 % x.shape[1], 1), arrays),
+    "put_along_axis": Row(lambda m, x: written(m, "put_along_axis", x, x[:1].astype("?") + 0, 3, 0),
+                          lambda dtype: arrays(dtype)[:2]),
+    "put": Row(lambda m, x: written(m, "put", x, [1, -1, 3], [3, 1]), arrays),
+    "at": Row(at_twice, arrays),
     "split": Row(lambda m, x: m.split(x, [1, 2], axis=-1), arrays),
     "pad": Row(lambda m, x: m.pad(x, 1, constant_values=1), arrays),
     "meshgrid": Row(lambda m, x: m.meshgrid(x[0, 0], x[0, 0]), lambda t: arrays(t)[2:]),

@@ -132,6 +132,11 @@ class Tensor:
         """The matrix transpose: the last two dimensions swapped."""
         return FUNCTIONS["matrix_transpose"](self)
 
+    @property
+    def at(self) -> Any:
+        """x.at[key].set(y), .add(y) …: new arrays with other elements at x[key]."""
+        return FUNCTIONS["at"](self)
+
     def __repr__(self) -> str:
         weak = ", weak" if self.weak else ""
         return f"Tensor({self.instruction.shape.without_layout()}{weak})"
@@ -221,8 +226,8 @@ class Tensor:
 
     def __setitem__(self, key: object, value: object) -> None:
         raise refusal(
-            "a Tensor cannot be written to; build a new one with tfc.numpy.where or "
-            "tfc.numpy.concatenate"
+            "a Tensor cannot be written to; x.at[key].set(y) is a new one with other elements, "
+            "and .add, .multiply, .min … combine y with those there"
         )
 
     __hash__ = object.__hash__

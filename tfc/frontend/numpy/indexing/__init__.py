@@ -1,0 +1,7 @@
+"""Elements by their places: x[key], x.at[key], gathering, searching, counting, sets and grids.
+
+Importing the room enters its functions in `tensor.FUNCTIONS`. May import the families of
+`tfc.frontend.numpy`; knows nothing of differentiation.
+"""
+
+from tfc.frontend.numpy.indexing import reading, taking, updates  # noqa: F401
