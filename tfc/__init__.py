@@ -8,7 +8,7 @@ def predict(w, b, x):
     return tnp.tanh(x @ w + b)
 """
 
-from tfc import aot, errors, hlo, nn, numpy, random
+from tfc import aot, errors, hlo, nn, numpy, optim, random
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
 from tfc.frontend.control.associative_scan import associative_scan
@@ -58,6 +58,7 @@ __all__ = [
     "map",
     "nn",
     "numpy",
+    "optim",
     "profile",
     "random",
     "register_custom_call",

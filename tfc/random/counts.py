@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tfc.frontend import operations as ops
-from tfc.frontend.control_flow import while_loop
+from tfc.frontend.control.loops import while_loop
 from tfc.frontend.numpy.arithmetic import where
 from tfc.frontend.numpy.comparisons import clip
 from tfc.frontend.numpy.functions import ceil, floor, isinf, isnan, log, log1p, sqrt

@@ -11,7 +11,7 @@ import numpy as np
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
-from tfc.frontend.control_flow import while_loop
+from tfc.frontend.control.loops import while_loop
 from tfc.frontend.numpy.arithmetic import power, where
 from tfc.frontend.numpy.comparisons import maximum
 from tfc.frontend.numpy.functions import exp, log, log1p, sqrt
