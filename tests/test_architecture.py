@@ -96,6 +96,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "debug": (*HLO, "frontend.*"),
     "nn": (*HLO, "frontend.*"),
     "random": (*HLO, "frontend.*"),
+    "optim": (*HLO, "frontend.*"),
     "testing": (*COMPILER, "imported", "testing.*"),
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),

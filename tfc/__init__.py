@@ -9,6 +9,7 @@ def predict(w, b, x):
 """
 
 from tfc import aot, checkpoint_policies, debug, errors, hlo, nn, numpy, random
+from tfc import aot, errors, hlo, nn, numpy, optim, random
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
 from tfc.frontend.batching.vmap import vmap
@@ -90,6 +91,7 @@ __all__ = [
     "map",
     "nn",
     "numpy",
+    "optim",
     "profile",
     "pure_callback",
     "py_func",

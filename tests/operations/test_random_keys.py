@@ -26,7 +26,7 @@ def test_a_key_gives_the_same_numbers_outside_and_inside_of_a_trace():
 
 def test_split_keys_give_numbers_of_their_own():
     keys = random.split(KEY, 50)
-    assert (keys.dtype, keys.shape) == (np.uint64, (50, 2))
+    assert (keys.dtype, keys.shape) == (np.uint32, (50, 2))
     drawn = {random.bits(k, (), np.uint64).item() for k in (KEY, *keys)}
     assert len(drawn) == 51
 
@@ -60,12 +60,16 @@ def test_gradients_flow_to_the_bounds():
 
 
 def test_what_does_not_fit_is_refused():
-    for seed in (-1, 1 << 64):
+    for seed in (-(1 << 63) - 1, 1 << 64):
         with pytest.raises(ShapeError, match="a seed must be a number of 64 bits"):
             random.key(seed)
-    with pytest.raises(ShapeError, match=r"a state of u64\[2\] for rng_three_fry, got s64\[2\]"):
+    with pytest.raises(ShapeError, match=r"a random key is uint32\[2\].*, got s64\[2\]"):
         random.uniform(np.array([1, 2]))
+    with pytest.raises(ShapeError, match=r"got u32\[3,2\]; for many keys use tfc.vmap"):
+        random.uniform(random.split(KEY, 3))
     with pytest.raises(ShapeError, match="random bits are integers, got float32"):
         random.bits(KEY, (), np.float32)
-    with pytest.raises(ShapeError, match="of a distribution are floats, got int32"):
+    with pytest.raises(
+        ShapeError, match="of a distribution are floats of 16, 32 or 64 bits, got int32"
+    ):
         random.normal(KEY, (), np.int32)

@@ -1,0 +1,107 @@
+"""The inverse of the error function, by the polynomials that XLA takes: Giles' approximations.
+
+    erf_inv(x) = x * P(w),  w = -log(1 - x²),  P another polynomial for each interval of w
+
+Normal numbers are made with it, and the same polynomials give the same numbers.
+"""
+
+from typing import NamedTuple
+
+from tfc.frontend import operations as ops
+from tfc.frontend.numpy.arithmetic import where
+from tfc.frontend.numpy.functions import log1p, sqrt
+from tfc.frontend.promotion import widen
+from tfc.frontend.tensor import Tensor
+from tfc.hlo.shape import F64
+
+
+class _Interval(NamedTuple):
+    """Where w is below `limit`: the polynomial of w, or of its root if `of_root`, less `shift`.
+
+    coefficients: that of the highest power first.
+    """
+
+    limit: float
+    of_root: bool
+    shift: float
+    coefficients: tuple[float, ...]
+
+
+_INFINITE = float("inf")
+# fmt: off
+_SINGLE = (
+    _Interval(5, False, 2.5, (
+        2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+        -0.00125372503, -0.00417768164, 0.246640727, 1.50140941)),
+    _Interval(_INFINITE, True, 3, (
+        -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+        -0.0076224613, 0.00943887047, 1.00167406, 2.83297682)),
+)
+_DOUBLE = (
+    _Interval(6.25, False, 3.125, (
+        -3.6444120640178196996e-21, -1.685059138182016589e-19, 1.2858480715256400167e-18,
+        1.115787767802518096e-17, -1.333171662854620906e-16, 2.0972767875968561637e-17,
+        6.6376381343583238325e-15, -4.0545662729752068639e-14, -8.1519341976054721522e-14,
+        2.6335093153082322977e-12, -1.2975133253453532498e-11, -5.4154120542946279317e-11,
+        1.051212273321532285e-09, -4.1126339803469836976e-09, -2.9070369957882005086e-08,
+        4.2347877827932403518e-07, -1.3654692000834678645e-06, -1.3882523362786468719e-05,
+        0.0001867342080340571352, -0.00074070253416626697512, -0.0060336708714301490533,
+        0.24015818242558961693, 1.6536545626831027356)),
+    _Interval(16, True, 3.25, (
+        2.2137376921775787049e-09, 9.0756561938885390979e-08, -2.7517406297064545428e-07,
+        1.8239629214389227755e-08, 1.5027403968909827627e-06, -4.013867526981545969e-06,
+        2.9234449089955446044e-06, 1.2475304481671778723e-05, -4.7318229009055733981e-05,
+        6.8284851459573175448e-05, 2.4031110387097893999e-05, -0.0003550375203628474796,
+        0.00095328937973738049703, -0.0016882755560235047313, 0.0024914420961078508066,
+        -0.0037512085075692412107, 0.005370914553590063617, 1.0052589676941592334,
+        3.0838856104922207635)),
+    _Interval(_INFINITE, True, 5, (
+        -2.7109920616438573243e-11, -2.5556418169965252055e-10, 1.5076572693500548083e-09,
+        -3.7894654401267369937e-09, 7.6157012080783393804e-09, -1.4960026627149240478e-08,
+        2.9147953450901080826e-08, -6.7711997758452339498e-08, 2.2900482228026654717e-07,
+        -9.9298272942317002539e-07, 4.5260625972231537039e-06, -1.9681778105531670567e-05,
+        7.5995277030017761139e-05, -0.00021503011930044477347, -0.00013871931833623122026,
+        1.0103004648645343977, 4.8499064014085844221)),
+)
+# fmt: on
+
+
+def _polynomial(x: Tensor, coefficients: tuple[float, ...]) -> Tensor:
+    value = ops.full_like(coefficients[0], x)
+    for coefficient in coefficients[1:]:
+        value = value * x + coefficient
+    return value
+
+
+def _inside(w: Tensor, interval: _Interval) -> Tensor:
+    """The polynomial of one interval; of a harmless number where w lies beyond it."""
+    return _polynomial((sqrt(w) if interval.of_root else w) - interval.shift, interval.coefficients)
+
+
+def _of_single(w: Tensor) -> Tensor:
+    """Both polynomials have as many terms, so one is evaluated, with the terms of either."""
+    low, high = _SINGLE
+    is_low = w < low.limit
+    place = where(is_low, w - low.shift, sqrt(w) - high.shift)
+    value: Tensor | None = None
+    for pair in zip(low.coefficients, high.coefficients):
+        term = where(is_low, *(ops.full_like(c, w) for c in pair))
+        value = term if value is None else term + value * place
+    assert value is not None, "a polynomial has terms"
+    return value
+
+
+def _of_double(w: Tensor) -> Tensor:
+    value = _inside(w, _DOUBLE[-1])
+    for interval in reversed(_DOUBLE[:-1]):
+        value = where(w < interval.limit, _inside(w, interval), value)
+    return value
+
+
+def erf_inv(x: Tensor) -> Tensor:
+    """The number whose error function is x, within -1 … 1 where it is infinite; NaN beyond."""
+    wide = widen(x)
+    w = -log1p(-(wide * wide))
+    found = (_of_double if wide.array_shape.element_type == F64 else _of_single)(w)
+    at_end = ops.compare("EQ", abs(wide), ops.full_like(1, wide))
+    return ops.convert(where(at_end, wide * float("inf"), found * wide), x.array_shape.element_type)
