@@ -8,7 +8,7 @@ def predict(w, b, x):
     return tnp.tanh(x @ w + b)
 """
 
-from tfc import aot, errors, hlo, linalg, nn, numpy, random
+from tfc import aot, errors, fft, hlo, linalg, nn, numpy, random
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
 from tfc.frontend.control.associative_scan import associative_scan
@@ -47,6 +47,7 @@ __all__ = [
     "compile",
     "cond",
     "errors",
+    "fft",
     "fori_loop",
     "from_stablehlo",
     "get_threads",

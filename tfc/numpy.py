@@ -12,9 +12,8 @@ Every name below that does not begin with an underscore is public.
 from collections.abc import Callable as _Callable
 from math import e, inf, nan, pi
 
-from tfc import linalg
+from tfc import fft, linalg
 from tfc.frontend.linalg.einsum import einsum, einsum_path
-from tfc.frontend.numpy import fft
 from tfc.frontend.numpy.arithmetic import (
     absolute,
     add,

@@ -114,8 +114,8 @@ NO_FLOATS = {
     "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
     "count_nonzero", "einsum_path", "equal", "eye", "greater", "greater_equal", "identity",
     "invert", "isclose", "iscomplexobj", "isfinite", "isinf", "isnan", "left_shift", "less",
-    "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "ones", "result_type", "right_shift",
-    "searchsorted", "signbit", "tri", "zeros",
+    "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "ones",
+    "result_type", "right_shift", "searchsorted", "signbit", "tri", "zeros",
 }  # fmt: skip
 CONSTANTS_AND_MODULES = {"e", "fft", "inf", "linalg", "nan", "newaxis", "pi"}
 
