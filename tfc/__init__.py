@@ -10,6 +10,7 @@ def predict(w, b, x):
 
 from tfc import aot, checkpoint_policies, debug, errors, hlo, nn, numpy, random
 from tfc import aot, errors, hlo, nn, numpy, optim, random
+from tfc import aot, errors, fft, hlo, linalg, nn, numpy, random
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
 from tfc.frontend.batching.vmap import vmap
@@ -80,6 +81,7 @@ __all__ = [
     "dynamic_update_slice_in_dim",
     "errors",
     "eval_shape",
+    "fft",
     "fori_loop",
     "from_stablehlo",
     "get_threads",
@@ -87,6 +89,7 @@ __all__ = [
     "hlo",
     "jit",
     "jvp",
+    "linalg",
     "linearize",
     "map",
     "nn",

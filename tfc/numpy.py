@@ -12,7 +12,8 @@ Every name below that does not begin with an underscore is public.
 from collections.abc import Callable as _Callable
 from math import e, inf, nan, pi
 
-from tfc.frontend.numpy import fft, linalg
+from tfc import fft, linalg
+from tfc.frontend.linalg.einsum import einsum, einsum_path
 from tfc.frontend.numpy.arithmetic import (
     absolute,
     add,
@@ -141,7 +142,20 @@ from tfc.frontend.numpy.manipulation import (
 )
 from tfc.frontend.numpy.manipulation import array as asarray
 from tfc.frontend.numpy.manipulation import transpose as permute_dims
-from tfc.frontend.numpy.products import dot, einsum, inner, matmul, outer, tensordot, trace, vdot
+from tfc.frontend.numpy.products import (
+    cross,
+    dot,
+    inner,
+    kron,
+    matmul,
+    matvec,
+    outer,
+    tensordot,
+    trace,
+    vdot,
+    vecdot,
+    vecmat,
+)
 from tfc.frontend.numpy.reductions import (
     all,
     any,

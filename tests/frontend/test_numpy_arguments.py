@@ -31,6 +31,8 @@ CALLS = {
     "roll": lambda f, axis: f(X, 1, axis=axis),
     "quantile": lambda f, axis: f(X, 0.5, axis=axis),
     "percentile": lambda f, axis: f(X, 50, axis=axis),
+    "cross": lambda f, axis: f(np.eye(3), np.ones((3, 3)), axis=axis),
+    "vecdot": lambda f, axis: f(X, X, axis=axis),
     "one_hot": lambda f, axis: f(np.array([1]), 3, axis=axis),
 }
 

@@ -80,6 +80,8 @@ SMOOTH: dict[str, Case] = {
        for name in ("cumsum", "cumprod")},
     "sort": of("sort", MATRIX, axis=0),
     **each("dot matmul", SQUARE, MATRIX), **each("inner outer", SQUARE, SQUARE + 1),
+    **each("vecdot matvec kron cross", SQUARE, SQUARE + 1),
+    "vecmat": of("vecmat", SQUARE, SQUARE + 1),
     "vdot": of("vdot", ANY, OTHER), "tensordot": of("tensordot", SQUARE, MATRIX, axes=1),
     "einsum": (lambda m, x, y: m.einsum("ij,jk,ii->k", x, y, x), SQUARE, MATRIX),
     **each("trace diag diagonal tril triu fliplr", SQUARE),
@@ -130,10 +132,10 @@ FLAT = {
 NO_FLOATS = {
     "all", "any", "arange", "argmax", "argmin", "argsort", "bitwise_and", "bitwise_invert",
     "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "count_nonzero", "equal", "eye", "greater", "greater_equal", "identity", "invert", "isclose",
-    "iscomplexobj", "isfinite", "isinf", "isnan", "left_shift", "less", "less_equal", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "not_equal", "ones", "result_type", "right_shift",
-    "searchsorted", "signbit", "tri", "zeros",
+    "count_nonzero", "einsum_path", "equal", "eye", "greater", "greater_equal", "identity",
+    "invert", "isclose", "iscomplexobj", "isfinite", "isinf", "isnan", "left_shift", "less",
+    "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "ones",
+    "result_type", "right_shift", "searchsorted", "signbit", "tri", "zeros",
 }  # fmt: skip
 CONSTANTS_AND_MODULES = {"e", "fft", "inf", "linalg", "nan", "newaxis", "pi"}
 

@@ -12,7 +12,7 @@ from tfc.errors import TfcError
 from tfc.hlo.shape import element_type_of
 
 EPSILON = float(np.float32(1e-5))  # as HLO has it
-OTHER = {"fftfreq", "rfftfreq"}  # NumPy's own
+OTHER = {"fftfreq", "rfftfreq", "fftshift", "ifftshift"}  # which transform nothing
 
 
 def close(got, want, unit):
@@ -30,7 +30,7 @@ def unit_of(dtype) -> float:
 def test_transforms_of_every_type_are_numpys(name: str):
     for dtype in DTYPES:
         x = ordinary(dtype, 4, 6)
-        if dtype.kind == "c" and name.startswith("rfft"):
+        if dtype.kind == "c" and name.startswith(("rfft", "ihfft")):
             with pytest.raises(TfcError, match="RFFT fft requires f32 or f64"):
                 getattr(tnp.fft, name)(x)
             continue
@@ -39,6 +39,38 @@ def test_transforms_of_every_type_are_numpys(name: str):
         assert got.real.dtype == (np.float32 if narrow else np.float64)  # of integers in float64
         exact = x.astype(np.complex128 if dtype.kind == "c" else np.float64)
         close(got, getattr(np.fft, name)(exact), unit_of(got.dtype))
+
+
+@pytest.mark.parametrize("name", ["fftshift", "ifftshift"])
+def test_frequencies_are_moved_as_numpy_moves_them(name: str):
+    for dtype in DTYPES:
+        x = ordinary(dtype, 4, 5)
+        for axes in (None, 0, -1, (1, 0)):
+            got = getattr(tnp.fft, name)(x, axes)
+            assert got.dtype == dtype
+            np.testing.assert_array_equal(got, getattr(np.fft, name)(x, axes))
+
+
+def test_frequencies_are_numpys():
+    np.testing.assert_array_equal(tnp.fft.fftfreq(5, 0.1), np.fft.fftfreq(5, 0.1))
+    assert tnp.fft.rfftfreq(6, dtype=np.float32).dtype == np.float32
+    with pytest.raises(TfcError, match="require one sample or more, got 0"):
+        tnp.fft.fftfreq(0)
+
+
+@pytest.mark.parametrize("norm", [None, "forward", "backward", "ortho"])
+def test_hermitian_transforms_scale_the_other_direction(norm):
+    x = ordinary(np.dtype(np.complex128), 3, 5)
+    for n in (None, 7, 4):
+        close(tnp.fft.hfft(x, n, 0, norm), np.fft.hfft(x, n, 0, norm), 2.0**-52)
+        close(tnp.fft.ihfft(x.real, n, 1, norm), np.fft.ihfft(x.real, n, 1, norm), 2.0**-52)
+    with pytest.raises(TfcError, match="norm must be backward, ortho or forward"):
+        tnp.fft.hfft(x, norm="other")
+
+
+def test_a_length_of_minus_one_is_the_arrays_own():
+    x = ordinary(np.dtype(np.complex128), 3, 5)
+    close(tnp.fft.fft2(x, (-1, 4)), np.fft.fft2(x, (-1, 4)), 2.0**-52)
 
 
 def definite(dtype, size=4):

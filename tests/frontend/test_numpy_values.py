@@ -290,7 +290,8 @@ ROWS: dict[str, Row] = {
     "sort of nasty values": Row(lambda m, x: [m.sort(x, stable=True), m.argsort(x, stable=True)],
                                 lambda dtype: [(nasty(dtype),)]),
     "searchsorted": named("searchsorted", operands=sorted_and_values),
-    **rows("dot matmul inner outer vdot", operands=matrices),
+    **rows("dot matmul inner outer vdot vecdot matvec vecmat kron cross", operands=matrices),
+    "einsum_path": Row(lambda m, x, y: len(m.einsum_path("ij,jk", x, y)[0]), matrices),
     "tensordot": Row(lambda m, x, y: [m.tensordot(x, y, 1), m.tensordot(x, y)], matrices),
     "einsum": Row(lambda m, x, y: [m.einsum(s, *t) for s, t in (
         ("ij,jk->ki", (x, y)), ("ii->i", (x,)), ("ij->", (x,)))], matrices),

@@ -13,15 +13,16 @@ import numpy as np
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
-from tfc.frontend.numpy.manipulation import moveaxis, normalize_axes
-from tfc.frontend.promotion import as_inexact, widen
-from tfc.frontend.python_numbers import sizes
+from tfc.frontend.numpy.complex_numbers import conj
+from tfc.frontend.numpy.manipulation import Axes, moveaxis, normalize_axes, roll
+from tfc.frontend.promotion import as_inexact, as_tensor, widen
+from tfc.frontend.python_numbers import sizes, whole
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
 from tfc.hlo.shape import complex_of
 
 __all__ = [
-    "fft", "fft2", "fftfreq", "fftn", "ifft", "ifft2", "ifftn", "irfft", "irfft2", "irfftn",
-    "rfft", "rfft2", "rfftfreq", "rfftn",
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
+    "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
 _MOST_DIMENSIONS = 3  # that one fft transforms
@@ -90,6 +91,8 @@ def _transform(
     if not places:
         raise ShapeError("a Fourier transform requires at least one axis")
     lengths = [tensor.shape[d] for d in places] if s is None else sizes(s)
+    if s is not None and len(lengths) == len(places) > 1:
+        lengths = [tensor.shape[d] if n == -1 else n for n, d in zip(lengths, places)]
     if len(lengths) != len(places):
         raise ShapeError(f"{len(places)} axes require as many lengths, got {list(lengths)}")
     if s is None and fft_type == "IRFFT":
@@ -160,5 +163,100 @@ rfftn  = _along_many("rfftn",  "RFFT",  None, "Half the transform of real number
 irfftn = _along_many("irfftn", "IRFFT", None, "The real numbers of half a transform.")
 # fmt: on
 
+_OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def _opposite(norm: str | None) -> str:
+    """The norm that scales the other direction.
+
+    Raises:
+        ShapeError: there is no such norm.
+    """
+    if norm not in _OPPOSITE:
+        raise ShapeError(f"the norm must be backward, ortho or forward, got {norm}")
+    return _OPPOSITE[norm]
+
+
+@evaluable
+def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
+    """The real transform of what has the Hermitian symmetry, of which `a` is the first half.
+
+    Raises:
+        ShapeError: the axis does not exist, or n is not positive.
+    """
+    return irfft(conj(a), n, axis, _opposite(norm))
+
+
+@evaluable
+def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
+    """Half the inverse transform of real numbers, which has the Hermitian symmetry.
+
+    Raises:
+        ShapeError: the axis does not exist, or n is not positive.
+    """
+    return conj(rfft(a, n, axis, _opposite(norm)))
+
+
+def _shifted(x: ArrayLike, axes: Axes | None, inverse: bool) -> Tensor:
+    tensor = as_tensor(x)
+    places = normalize_axes(axes, tensor.ndim)
+    halves = [tensor.shape[d] // 2 for d in places]
+    return roll(tensor, tuple(-h if inverse else h for h in halves), places)
+
+
+@evaluable
+def fftshift(x: ArrayLike, axes: Axes | None = None) -> Tensor:
+    """The frequency zero moved to the middle of the axes, all of them if left out.
+
+    Raises:
+        ShapeError: an axis does not exist.
+    """
+    return _shifted(x, axes, inverse=False)
+
+
+@evaluable
+def ifftshift(x: ArrayLike, axes: Axes | None = None) -> Tensor:
+    """What undoes `fftshift`.
+
+    Raises:
+        ShapeError: an axis does not exist.
+    """
+    return _shifted(x, axes, inverse=True)
+
+
 # Constants, which need no tracing.
-fftfreq, rfftfreq = np.fft.fftfreq, np.fft.rfftfreq
+
+
+def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> np.ndarray:
+    """The frequencies of fft's n elements, in cycles for each unit of the sample spacing d.
+
+    Args:
+        dtype: float64 if left out.
+        device: only None and "cpu".
+
+    Raises:
+        ShapeError: n is no positive integer.
+    """
+    return _frequencies(np.fft.fftfreq, n, d, dtype, device)
+
+
+def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> np.ndarray:
+    """The frequencies of rfft's elements for n samples, in cycles for each unit of d.
+
+    Args:
+        dtype: float64 if left out.
+        device: only None and "cpu".
+
+    Raises:
+        ShapeError: n is no positive integer.
+    """
+    return _frequencies(np.fft.rfftfreq, n, d, dtype, device)
+
+
+def _frequencies(function: Any, n: int, d: float, dtype: Any, device: Any) -> np.ndarray:
+    if device not in (None, "cpu"):
+        raise ShapeError(f"frequencies are made on the device 'cpu', got {device!r}")
+    count = whole(n, "the number of samples")
+    if count < 1:
+        raise ShapeError(f"frequencies require one sample or more, got {count}")
+    return function(count, d).astype(np.float64 if dtype is None else dtype)

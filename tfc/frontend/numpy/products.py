@@ -1,39 +1,40 @@
-"""Functions of the NumPy namespace that sum products: matmul, dot, tensordot, einsum and friends.
+"""Functions of the NumPy namespace that multiply and sum: matmul, dot, tensordot and friends.
 
 All of them are one `contract`: dimensions are labelled, those that both operands share are batch
 dimensions if the result has them and contracted if not, and HLO's dot does the rest.
 """
 
 from collections.abc import Sequence
-from string import ascii_letters
 from typing import Any
-
-import numpy as np
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.numpy.complex_numbers import conj
 from tfc.frontend.numpy.creation import diagonal
-from tfc.frontend.numpy.manipulation import normalize_axes, ravel
+from tfc.frontend.numpy.manipulation import moveaxis, normalize_axes, ravel, stack
 from tfc.frontend.numpy.reductions import sum
 from tfc.frontend.promotion import promote
 from tfc.frontend.tensor import ArrayLike, Tensor, traceable
-from tfc.hlo.shape import S64
+from tfc.hlo.shape import ElementType, element_type_of
 
 Labels = Sequence[Any]
 
 
-def contract(x: Tensor, y: Tensor, left: Labels, right: Labels, result: Labels) -> Tensor:
+def contract(
+    x: Tensor, y: Tensor, left: Labels, right: Labels, result: Labels, dtype: Any = None
+) -> Tensor:
     """Sum x times y over the labels that `result` lacks, and order the rest as it does.
 
     Args:
         left, right, result: one label for each dimension, none of them twice in one list.
+        dtype: of the sums and the result; the operands' if left out.
 
     Raises:
         ShapeError: dimensions of one label differ in size (DG-1, DG-2).
     """
-    x, left = _sum_out(x, left, {*right, *result})
-    y, right = _sum_out(y, right, {*left, *result})
+    kind = None if dtype is None else element_type_of(dtype)
+    x, left = sum_out(x, left, {*right, *result}, kind)
+    y, right = sum_out(y, right, {*left, *result}, kind)
     shared = [label for label in left if label in right]
     batch = [label for label in shared if label in result]
     summed = [label for label in shared if label not in result]
@@ -47,25 +48,32 @@ def contract(x: Tensor, y: Tensor, left: Labels, right: Labels, result: Labels) 
     product = ops.dot(
         x, y,
         ([left.index(n) for n in summed], [right.index(n) for n in summed]),
-        ([left.index(n) for n in batch], [right.index(n) for n in batch]),
+        ([left.index(n) for n in batch], [right.index(n) for n in batch]), kind,
     )  # fmt: skip
     made = batch + [n for n in left if n not in shared] + [n for n in right if n not in shared]
     return ops.transpose(product, [made.index(label) for label in result])
 
 
-def _sum_out(x: Tensor, labels: Labels, needed: set[Any]) -> tuple[Tensor, list[Any]]:
-    """Sum over the dimensions that nothing else refers to."""
+def sum_out(
+    x: Tensor, labels: Labels, needed: set[Any], kind: ElementType | None = None
+) -> tuple[Tensor, list[Any]]:
+    """Sum over the dimensions that nothing else refers to, in the type of the sums, if stated."""
     gone = [d for d, label in enumerate(labels) if label not in needed]
     if not gone:
         return x, list(labels)
-    return ops.reduce_sum(x, gone), [label for label in labels if label in needed]
+    total = ops.reduce_sum(ops.convert(x, kind) if kind else x, gone)
+    return total, [label for label in labels if label in needed]
 
 
 @traceable
-def matmul(x: ArrayLike, y: ArrayLike, /) -> Tensor:
+def matmul(x: ArrayLike, y: ArrayLike, /, *, preferred_element_type: Any = None) -> Tensor:
     """The matrix product over the last two dimensions; the others broadcast.
 
     A vector is a row on the left and a column on the right, and its dimension is dropped.
+
+    Args:
+        preferred_element_type: the dtype of the sums and of the result, such as int32 for int8;
+            the operands' if left out.
 
     Raises:
         ShapeError: a scalar operand, or inner dimensions that differ.
@@ -80,6 +88,7 @@ def matmul(x: ArrayLike, y: ArrayLike, /) -> Tensor:
     return contract(
         left, right,
         [*left_batch, *rows, "inner"], [*right_batch, "inner", *columns], [*batch, *rows, *columns],
+        preferred_element_type,
     )  # fmt: skip
 
 
@@ -96,17 +105,29 @@ def _batch(tensor: Tensor, other: Tensor) -> tuple[Tensor, list[int]]:
 
 
 @traceable
-def dot(x: ArrayLike, y: ArrayLike) -> Tensor:
-    """Sums over the last dimension of x and the last but one of y; scalars multiply (DOT-1)."""
+def dot(x: ArrayLike, y: ArrayLike, *, preferred_element_type: Any = None) -> Tensor:
+    """Sums over the last dimension of x and the last but one of y; scalars multiply (DOT-1).
+
+    Args:
+        preferred_element_type: the dtype of the sums and of the result; the operands' if left out.
+    """
     left, right = promote(x, y)
-    if not left.ndim or not right.ndim:
-        return left * right
-    return tensordot(left, right, ([left.ndim - 1], [max(right.ndim - 2, 0)]))
+    pairs = ([], []) if not left.ndim or not right.ndim else ([-1], [max(right.ndim - 2, 0)])
+    return tensordot(left, right, pairs, preferred_element_type=preferred_element_type)
 
 
 @traceable
-def tensordot(x: ArrayLike, y: ArrayLike, axes: Any = 2) -> Tensor:
-    """Sums over paired axes: the last n of x with the first n of y, or two lists of axes."""
+def tensordot(
+    x: ArrayLike, y: ArrayLike, axes: Any = 2, *, preferred_element_type: Any = None
+) -> Tensor:
+    """Sums over paired axes: the last n of x with the first n of y, or two lists of axes.
+
+    Args:
+        preferred_element_type: the dtype of the sums and of the result; the operands' if left out.
+
+    Raises:
+        ShapeError: the axes do not pair, or differ in size.
+    """
     left, right = promote(x, y)
     if isinstance(axes, int):
         pairs = list(range(left.ndim - axes, left.ndim)), list(range(axes))
@@ -124,7 +145,7 @@ def tensordot(x: ArrayLike, y: ArrayLike, axes: Any = 2) -> Tensor:
         right_labels[j] = left_labels[i]
     free = [n for d, n in enumerate(left_labels) if d not in from_left]
     free += [n for d, n in enumerate(right_labels) if d not in from_right]
-    return contract(left, right, left_labels, right_labels, free)
+    return contract(left, right, left_labels, right_labels, free, preferred_element_type)
 
 
 @traceable
@@ -155,96 +176,113 @@ def trace(a: ArrayLike, offset: int = 0) -> Tensor:
     return sum(diagonal(a, offset))
 
 
+def _vectors(x: ArrayLike, y: ArrayLike, axis: int) -> list[Tensor]:
+    """Two operands of one dtype with the axis last, whose other dimensions broadcast."""
+    return [moveaxis(tensor, axis, -1) for tensor in promote(x, y)]
+
+
 @traceable
-def einsum(subscripts: str, /, *operands: ArrayLike) -> Tensor:
-    """Sums of products by Einstein's convention: einsum("bij,bjk->bik", x, y).
+def vecdot(
+    x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, preferred_element_type: Any = None
+) -> Tensor:
+    """The sums of products along an axis of both, those of x1 conjugated; the rest broadcasts.
 
     Args:
-        subscripts: one letter for each dimension; "..." stands for dimensions that broadcast.
+        axis: counted in each operand by itself.
+        preferred_element_type: the dtype of the sums and of the result; the operands' if left out.
 
     Raises:
-        ShapeError: the subscripts do not fit the operands.
+        ShapeError: the axis does not exist, or differs in size.
     """
-    if not isinstance(subscripts, str) or not operands:
-        raise ShapeError(f"einsum requires subscripts and operands, got {subscripts!r} alone")
-    tensors = promote(*operands)
-    inputs, output = _parse(subscripts, tensors)
-    terms = [_take_diagonal(t, labels) for t, labels in zip(tensors, _drop_ones(tensors, inputs))]
-    shapes = [np.broadcast_to(np.float64(0), t.shape) for t in tensors]
-    try:
-        path = np.einsum_path(subscripts, *shapes, optimize="greedy")[0][1:]
-    except ValueError as error:
-        raise ShapeError(f"einsum {subscripts!r}: {error}") from error
-    for step in path:
-        picked = [terms.pop(i) for i in sorted(step, reverse=True)]
-        term = picked.pop()
-        while picked:
-            rest = [labels for _, labels in [*terms, *picked[:-1]]]
-            term = _multiply(term, picked.pop(), {n for labels in rest for n in labels} | {*output})
-        terms.append(term)
-    tensor, labels = _sum_out(*terms[0], {*output})
-    return ops.transpose(tensor, [labels.index(label) for label in output])
+    left, right = _vectors(x1, x2, axis)
+    return _one_by_one("vecdot", conj(left), right, preferred_element_type)
 
 
-def _parse(subscripts: str, tensors: Sequence[Tensor]) -> tuple[list[list[Any]], list[Any]]:
-    """One label for each dimension of each operand, and those of the result."""
-    left, arrow, right = subscripts.replace(" ", "").partition("->")
-    terms = left.split(",")
-    if len(terms) != len(tensors):
+def _one_by_one(name: str, left: Tensor, right: Tensor, dtype: Any) -> Tensor:
+    """Rows times columns as products of matrices of one row and one column."""
+    if left.shape[-1] != right.shape[-1]:
         raise ShapeError(
-            f"einsum {subscripts!r} has {len(terms)} terms for {len(tensors)} operands"
+            f"{name} requires vectors of equal size, got {list(left.shape)} and {list(right.shape)}"
         )
-    inputs = [_labels(term, t.ndim, subscripts) for term, t in zip(terms, tensors)]
-    spread = max(len([n for n in labels if isinstance(n, int)]) for labels in inputs)
-    if arrow:
-        return inputs, _labels(right, len(right.replace("...", "")) + spread, subscripts)
-    letters = left.replace(",", "").replace("...", "")
-    once = sorted(n for n in set(letters) if letters.count(n) == 1)
-    return inputs, [*range(spread)[::-1], *once]
+    rows = ops.reshape(left, (*left.shape[:-1], 1, left.shape[-1]))
+    columns = ops.reshape(right, (*right.shape, 1))
+    found = matmul(rows, columns, preferred_element_type=dtype)
+    return ops.reshape(found, found.shape[:-2])
 
 
-def _labels(term: str, rank: int, subscripts: str) -> list[Any]:
-    """The letters of a term; the dimensions under "..." are numbered from the right."""
-    before, dots, after = term.partition("...")
-    spread = rank - len(before) - len(after)
-    if any(n not in ascii_letters for n in before + after) or (spread if not dots else spread < 0):
-        raise ShapeError(f"einsum {subscripts!r}: '{term}' does not fit {rank} dimensions")
-    return [*before, *range(spread)[::-1], *after]
+def _at_least(name: str, tensor: Tensor, rank: int) -> None:
+    if tensor.ndim < rank:
+        raise ShapeError(f"{name} requires {rank} dimensions or more, got {list(tensor.shape)}")
 
 
-def _drop_ones(tensors: Sequence[Tensor], inputs: list[list[Any]]) -> list[list[Any]]:
-    """Labels of their own for dimensions of size one under "..." that meet larger ones."""
-    largest: dict[Any, int] = {}
-    for tensor, labels in zip(tensors, inputs):
-        for n, label in zip(tensor.shape, labels):
-            largest[label] = max(largest.get(label, 1), n)
-    return [
-        [
-            (number, label) if isinstance(label, int) and n == 1 < largest[label] else label
-            for n, label in zip(tensor.shape, labels)
-        ]
-        for number, (tensor, labels) in enumerate(zip(tensors, inputs))
-    ]
+@traceable
+def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Tensor:
+    """Matrices times vectors; the dimensions before them broadcast.
+
+    Raises:
+        ShapeError: there are no matrices or vectors, or the sizes differ.
+    """
+    matrix, vector = promote(x1, x2)
+    _at_least("matvec", matrix, 2)
+    _at_least("matvec", vector, 1)
+    found = matmul(matrix, ops.reshape(vector, (*vector.shape, 1)))
+    return ops.reshape(found, found.shape[:-1])
 
 
-def _take_diagonal(tensor: Tensor, labels: list[Any]) -> tuple[Tensor, list[Any]]:
-    """The elements whose indices agree wherever a label is repeated."""
-    while len(set(labels)) < len(labels):
-        second = next(d for d, label in enumerate(labels) if label in labels[:d])
-        first = labels.index(labels[second])
-        if tensor.shape[first] != tensor.shape[second]:
-            raise ShapeError(f"einsum requires equal sizes for '{labels[second]}' in both places")
-        rows, columns = (ops.iota(S64, tensor.shape, d) for d in (first, second))
-        kept = ops.select(ops.compare("EQ", rows, columns), tensor, ops.full_like(0, tensor))
-        tensor = ops.reduce_sum(kept, [second])
-        labels = labels[:second] + labels[second + 1 :]
-    return tensor, labels
+@traceable
+def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Tensor:
+    """Vectors, conjugated, times matrices; the dimensions before them broadcast.
+
+    Raises:
+        ShapeError: there are no vectors or matrices, or the sizes differ.
+    """
+    vector, matrix = promote(x1, x2)
+    _at_least("vecmat", vector, 1)
+    _at_least("vecmat", matrix, 2)
+    row = ops.reshape(conj(vector), (*vector.shape[:-1], 1, vector.shape[-1]))
+    found = matmul(row, matrix)
+    return ops.reshape(found, (*found.shape[:-2], found.shape[-1]))
 
 
-def _multiply(
-    x: tuple[Tensor, list[Any]], y: tuple[Tensor, list[Any]], needed: set[Any]
-) -> tuple[Tensor, list[Any]]:
-    """The product of two terms, summed over what nothing else needs."""
-    batch = [label for label in x[1] if label in y[1] and label in needed]
-    free = [label for label in [*x[1], *y[1]] if label in needed and label not in batch]
-    return contract(x[0], y[0], x[1], y[1], [*batch, *free]), [*batch, *free]
+@traceable
+def kron(a: ArrayLike, b: ArrayLike, /) -> Tensor:
+    """The Kronecker product: each element of a times all of b, in its place."""
+    left, right = promote(a, b)
+    rank = max(left.ndim, right.ndim)
+    dims = [[1] * (rank - t.ndim) + list(t.shape) for t in (left, right)]
+    # Dimension d of both lies beside each other, and is then one.
+    apart = [[n for size in d for n in ((size, 1), (1, size))[i]] for i, d in enumerate(dims)]
+    product = ops.reshape(left, apart[0]) * ops.reshape(right, apart[1])
+    return ops.reshape(product, [m * n for m, n in zip(*dims)])
+
+
+@traceable
+def cross(
+    a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1,
+    axis: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The cross products of vectors of two or three elements; other dimensions broadcast.
+
+    Two vectors of two elements have one number, the third element of their product.
+
+    Args:
+        axisa, axisb, axisc: where the vectors lie in the operands and in the result.
+        axis: all three of them.
+
+    Raises:
+        ShapeError: a vector has another number of elements.
+    """
+    first, second, into = (axisa, axisb, axisc) if axis is None else (axis,) * 3
+    left, right = promote(a, b)
+    left, right = moveaxis(left, first, -1), moveaxis(right, second, -1)
+    if {left.shape[-1], right.shape[-1]} - {2, 3}:
+        raise ShapeError(
+            "cross requires vectors of two or three elements, got "
+            f"{left.shape[-1]} and {right.shape[-1]}"
+        )
+    x, y = ([v[..., i] for i in range(v.shape[-1])] for v in (left, right))
+    if len(x) == len(y) == 2:
+        return x[0] * y[1] - x[1] * y[0]
+    x, y = (v if len(v) == 3 else [*v, ops.full_like(0, v[0])] for v in (x, y))
+    pairs = ((1, 2), (2, 0), (0, 1))
+    return moveaxis(stack([x[i] * y[j] - x[j] * y[i] for i, j in pairs], -1), -1, into)

@@ -1,4 +1,4 @@
-"""Linear algebra on the last two dimensions, as in numpy.linalg and scipy.linalg: tnp.linalg."""
+"""Cholesky factors, and systems of equations with a triangular matrix."""
 
 from typing import Any
 
@@ -7,16 +7,14 @@ from tfc.frontend.numpy.complex_numbers import conj
 from tfc.frontend.numpy.manipulation import matrix_transpose
 from tfc.frontend.operations import operation, reshape
 from tfc.frontend.promotion import as_inexact, broadcast_shapes, expand, promote
-from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
-
-__all__ = ["cholesky", "solve_triangular"]
+from tfc.frontend.tensor import ArrayLike, Tensor, evaluable, traceable
 
 _TRANSPOSES = {0: "NO_TRANSPOSE", "N": "NO_TRANSPOSE", 1: "TRANSPOSE", "T": "TRANSPOSE",
                2: "ADJOINT", "C": "ADJOINT"}  # fmt: skip
 
 
-@evaluable
-def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Tensor:
+@traceable
+def cholesky(a: ArrayLike, /, *, upper: bool = False, symmetrize_input: bool = True) -> Tensor:
     """The lower triangular l with l lᵀ = a, or the upper triangular u with uᵀ u = a.
 
     For complex matrices the transposes are adjoints.
@@ -67,3 +65,25 @@ def solve_triangular(
         unit_diagonal=bool(unit_diagonal), transpose_a=_TRANSPOSES[trans],
     )  # fmt: skip
     return reshape(found, found.shape[:-1]) if is_vector else found
+
+
+@evaluable
+def cho_factor(a: ArrayLike, lower: bool = False) -> tuple[Tensor, bool]:
+    """(factor, lower), for `cho_solve`: the Cholesky factor, with zeros in the other triangle.
+
+    Raises:
+        ShapeError: the matrices are not square.
+    """
+    return cholesky(a, upper=not lower, symmetrize_input=False), lower
+
+
+@evaluable
+def cho_solve(factor_and_lower: tuple[ArrayLike, bool], b: ArrayLike) -> Tensor:
+    """The x with a x = b, from what `cho_factor` gave for a.
+
+    Raises:
+        ShapeError: b does not fit.
+    """
+    factor, lower = factor_and_lower
+    first = solve_triangular(factor, b, trans=0 if lower else 2, lower=lower)
+    return solve_triangular(factor, first, trans=2 if lower else 0, lower=lower)
