@@ -98,7 +98,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "jit": (*COMPILER, "frontend.*", "compiled"),
     "imported": (*COMPILER, "frontend.*"),
     "transfers": HLO,
-    "numpy": (*HLO, "frontend.*"),
     "checkpoint_policies": (*HLO, "frontend.*"),
     "debug": (*HLO, "frontend.*"),
     "fft": (*HLO, "frontend.*"),

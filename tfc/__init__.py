@@ -8,13 +8,11 @@ def predict(w, b, x):
     return tnp.tanh(x @ w + b)
 """
 
-from tfc import aot, checkpoint_policies, debug, errors, hlo, nn, numpy, random
-from tfc import aot, errors, hlo, nn, numpy, optim, random
-from tfc import aot, errors, fft, hlo, linalg, nn, numpy, random
+from tfc import aot, checkpoint_policies, debug, errors, fft, hlo, linalg, nn, numpy, optim, random
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
-from tfc.frontend.batching.vmap import vmap
 from tfc.frontend.abstract import ShapeDtypeStruct, eval_shape
+from tfc.frontend.batching.vmap import vmap
 from tfc.frontend.callbacks.host import pure_callback
 from tfc.frontend.callbacks.py_func import py_func
 from tfc.frontend.control.associative_scan import associative_scan

@@ -9,7 +9,7 @@ from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.linalg.matrices import diagonals, require_numbers
 from tfc.frontend.numpy.complex_numbers import conj
-from tfc.frontend.numpy.indexing.gathering import take
+from tfc.frontend.numpy.indexing.taking import take
 from tfc.frontend.numpy.manipulation import concatenate, moveaxis
 from tfc.frontend.numpy.products import matmul
 from tfc.frontend.numpy.products import outer as outer_product
