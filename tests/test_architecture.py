@@ -51,6 +51,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "frontend",
         "frontend.control",
         "frontend.numpy",
+        "frontend.numpy.indexing",
         "frontend.differentiation",
     ),
     "passes.rewriting": HLO,
