@@ -36,7 +36,7 @@ def doubled(library, np_):
     return f
 
 
-AXES = [(0, None), (None, 0), (0, 0)]
+AXES = [(0, None), pytest.param((None, 0), marks=pytest.mark.slow), (0, 0)]
 
 
 def arguments(in_axes):
