@@ -21,7 +21,13 @@ Flow = Tensor | list["Flow"] | None  # a cotangent or a tangent: see differentia
 
 
 class CallRule(ABC):
-    """How a marked call is differentiated. Its result is a tuple."""
+    """How a marked call is differentiated. Its result is a tuple.
+
+    of_any_computation: whether the rule asks the call for all that it has to know of the
+        computation, so that it is as good for the computation of a whole batch.
+    """
+
+    of_any_computation = False
 
     @abstractmethod
     def forward(

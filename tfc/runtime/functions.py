@@ -74,11 +74,17 @@ class CallbackName(str):
     host: the function.
     shown: what it is to the user: "pure_callback of f".
     vmap_method: how it is called for a batch, if that was said.
+    remake: the same function for results of other shapes.
     """
 
     host: HostFunction
     shown: str
     vmap_method: str | None
+    remake: Callable[[Any], Callable[..., Any]]
+
+    def giving(self, shapes: Any) -> "CallbackName":
+        """The name of the same function for results of these shapes."""
+        return register_callback(self.shown, self.remake, shapes, self.vmap_method)
 
     def __reduce__(self) -> Any:
         raise UnsupportedError(
@@ -93,12 +99,19 @@ _PREFIX = "tfc.callback."
 
 
 def register_callback(
-    title: str, function: Callable[..., Any], vmap_method: str | None = None
+    title: str,
+    make: Callable[[Any], Callable[..., Any]],
+    shapes: Any,
+    vmap_method: str | None = None,
 ) -> CallbackName:
-    """A name for custom calls of a Python function, which lives as long as the name does."""
+    """A name for custom calls of a Python function, which lives as long as the name does.
+
+    Args:
+        make: gives the function for the shapes of its results.
+    """
     name = CallbackName(f"{_PREFIX}{next(_numbers)}")
-    name.host, name.shown = HostFunction(title, function=function), title
-    name.vmap_method = vmap_method
+    name.host, name.shown = HostFunction(title, function=make(shapes)), title
+    name.vmap_method, name.remake = vmap_method, make
     _callbacks[str(name)] = name
     return name
 

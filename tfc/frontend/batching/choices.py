@@ -1,5 +1,6 @@
 """Choosing whole values for each batch element, and doing one batch element after the other."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from tfc.frontend import operations as ops
@@ -8,7 +9,7 @@ from tfc.frontend.batching.walk import Batch, again
 from tfc.frontend.control.emission import at, with_at
 from tfc.frontend.control.loops import while_loop
 from tfc.frontend.tensor import Tensor
-from tfc.hlo.ir import Instruction, holding
+from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import S64, AnyShape, Shape, TupleShape, leaves
 
 
@@ -50,9 +51,8 @@ def one_by_one(batch: Batch, x: Instruction, *operands: Nest) -> Nest:
         return number + 1, *(with_at(t, number, f) for t, f in zip(filled, found))
 
     init = (ops.constant(0, S64), *stacks)
-    number, *filled = while_loop(lambda state: state[0] < batch.size, step, init)
-    remaining = iter(filled)
-    return _nested(x.shape, remaining, number)
+    filled = while_loop(lambda state: state[0] < batch.size, step, init)[1:]
+    return _nested(x.shape, iter(filled))
 
 
 def _element(value: Nest, number: Tensor) -> Nest:
@@ -72,11 +72,10 @@ def _arrays(tensor: Tensor) -> list[Tensor]:
     return [tensor] if isinstance(shape, Shape) else []
 
 
-def _nested(shape: AnyShape, arrays: Any, counter: Tensor) -> Nest:
-    """The value of that shape: the arrays in their places, tokens that wait for the loop."""
+def _nested(shape: AnyShape, arrays: Iterator[Tensor]) -> Nest:
+    """The value of that shape with the arrays in their places."""
     if isinstance(shape, TupleShape):
-        return tuple(_nested(element, arrays, counter) for element in shape.elements)
+        return tuple(_nested(element, arrays) for element in shape.elements)
     if isinstance(shape, Shape):
         return Value(next(arrays), True)
-    token = ops.operation("after-all").instruction
-    return shared(ops.wrap(holding(token, [counter.instruction])))
+    return shared(ops.operation("after-all"))

@@ -10,6 +10,7 @@ from typing import Any
 
 from tfc.frontend import operations as ops
 from tfc.frontend.batching.choices import choose
+from tfc.frontend.batching.marked_calls import BatchedRule
 from tfc.frontend.batching.values import (
     Flags,
     Nest,
@@ -23,8 +24,9 @@ from tfc.frontend.batching.values import (
     unpack,
 )
 from tfc.frontend.batching.walk import Batch, batches
+from tfc.frontend.marked import marked, rule_of
 from tfc.frontend.tensor import Tensor
-from tfc.frontend.trace import Trace, refusal
+from tfc.frontend.trace import Trace, emit, refusal
 from tfc.hlo.ir import Computation, Instruction, has_side_effect
 from tfc.hlo.ops.control import branches
 from tfc.hlo.shape import S32, TupleShape
@@ -47,12 +49,18 @@ def _element(_: Batch, x: Instruction, operand: Nest) -> Nest:
 
 @batches("call", "fusion")
 def _call(batch: Batch, x: Instruction, *operands: Nest) -> Nest:
-    """A call of the computation for the whole batch. Its annotations go along."""
-    (called,) = x.called_computations
-    computation, flags = batch.computation(called, [flags_of(o) for o in operands])
-    made = ops.operation("call", *map(pack, operands), to_apply=computation)
-    annotated = made.instruction.with_(annotations=x.annotations)
-    return unpack(ops.wrap(annotated), flags)
+    """A call of the computation for the whole batch. Its annotations, and its rule, go along."""
+    (called,), given = x.called_computations, [flags_of(o) for o in operands]
+    rule = rule_of(x)
+    apart = rule is not None and not rule.of_any_computation
+    wanted = flags_for(x.shape, True) if apart else None
+    computation, flags = batch.computation(called, given, wanted)
+    if rule is not None:
+        batched = BatchedRule(rule, x, batch.size, given) if apart else rule
+        computation = marked(computation, batched)
+    given_now = [ops.adopt(pack(o)).instruction for o in operands]
+    made = emit("call", given_now, to_apply=computation)
+    return unpack(ops.wrap(made.with_(annotations=x.annotations)), flags)
 
 
 @batches("conditional")

@@ -9,19 +9,23 @@ from tfc.frontend.batching.choices import one_by_one
 from tfc.frontend.batching.values import (
     Nest,
     Value,
+    flags_for,
     flags_of,
+    is_batched,
     pack,
     parts,
     shared,
+    tensor_of,
     unpack,
 )
-from tfc.frontend.batching.walk import Batch, batches, refused
+from tfc.frontend.batching.walk import Batch, again, batches, refused
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import refusal
 from tfc.hlo.ir import Instruction
 from tfc.hlo.ops.outside.asynchronous import contexts
 from tfc.hlo.ops.outside.custom_call import is_annotation
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
+from tfc.runtime.functions import CallbackName
 
 
 @batches("after-all", "partition-id", "replica-id")
@@ -61,8 +65,41 @@ def _set_size(batch: Batch, x: Instruction, operand: Value, size: Value) -> Nest
 
 @batches("custom-call")
 def _custom_call(batch: Batch, x: Instruction, *operands: Nest) -> Nest:
-    """The target is opaque: it is called for each batch element in turn."""
-    return operands[0] if is_annotation(x) else one_by_one(batch, x, *operands)
+    """The target is opaque: it is called for each batch element in turn, unless it says more.
+
+    Of what is the same for all it is called once, as in JAX.
+    """
+    if is_annotation(x):
+        return operands[0]
+    if not any(map(is_batched, operands)):
+        return shared(again(x, [pack(o) for o in operands]))
+    target = x["custom_call_target"]
+    if isinstance(target, CallbackName) and target.vmap_method in AT_ONCE:
+        return _at_once(batch, x, target, operands)
+    return one_by_one(batch, x, *operands)
+
+
+AT_ONCE = ("expand_dims", "broadcast_all")
+
+
+def _at_once(
+    batch: Batch, x: Instruction, target: CallbackName, operands: tuple[Nest, ...]
+) -> Nest:
+    """One call of a Python function that takes the batch as a dimension more, in front."""
+    tensors = []
+    for operand in operands:
+        value = tensor_of(operand)
+        if target.vmap_method == "broadcast_all" or is_batched(operand):
+            value = batch.stacked(operand)
+        else:
+            value = ops.reshape(value, (1, *value.shape))
+        tensors.append(value)
+    shape = batch.shape(x.shape, flags_for(x.shape, True))
+    assert isinstance(shape, TupleShape), "callbacks give tuples"
+    changes = {"custom_call_target": target.giving(shape.elements)}
+    return batch.result(
+        ops.operation(x.opcode, *tensors, shape=shape, **{**x.attributes, **changes})
+    )
 
 
 refused(

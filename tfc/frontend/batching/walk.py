@@ -7,7 +7,7 @@
 The rules are in the other files of this room, one row of RULES an op; elementwise ops need none. A
 rule takes the batch, the instruction of one element and the operands' values, and gives the value
 of the result. It is asked if an operand is batched, or if the instruction has an effect, which
-each batch element has once.
+may be each batch element's.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ from tfc.frontend.batching.values import (
 )
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import Trace, blame, refusal
-from tfc.hlo.ir import Computation, Instruction, has_side_effect, holding
+from tfc.hlo.ir import Computation, Instruction, has_side_effect
 from tfc.hlo.op import OPS
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
 
@@ -119,8 +119,7 @@ class Batch:
         for x in computation.instructions:
             if x not in values:
                 values[x] = self.instruction(x, [values[o] for o in x.operands])
-        effects = [pack(values[e]).instruction for e in computation.effects]
-        return _held(values[computation.root], effects)
+        return values[computation.root]
 
     def instruction(self, x: Instruction, operands: Sequence[Nest]) -> Nest:
         """The value of one instruction."""
@@ -176,15 +175,6 @@ def again(x: Instruction, operands: Sequence[Tensor]) -> Tensor:
     instructions = tuple(ops.adopt(o).instruction for o in operands)
     same = all(a is b for a, b in zip(instructions, x.operands)) and not has_side_effect(x)
     return ops.wrap(x if same else x.with_(operands=instructions))
-
-
-def _held(value: Nest, effects: Sequence[Instruction]) -> Nest:
-    """The value, with effects that run though nothing uses them."""
-    if not effects:
-        return value
-    if isinstance(value, tuple):
-        return (_held(value[0], effects), *value[1:])
-    return Value(ops.wrap(holding(value.tensor.instruction, effects)), value.batched)
 
 
 def elementwise(batch: Batch, x: Instruction, *operands: Nest) -> Nest:

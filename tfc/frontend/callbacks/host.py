@@ -79,13 +79,16 @@ def called_back(
     paths = tree.paths(returned, "result")
     shapes = [shape_of(s, f"{p} of {title}") for s, p in zip(stated, paths)]
 
-    def run(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-        positional, named = tree.unflatten(given, arrays)
-        return _arrays(function(*positional, **named), returned, shapes, title)
+    def giving(shapes: Sequence[Shape]) -> Callable[..., Any]:
+        def run(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+            positional, named = tree.unflatten(given, arrays)
+            return _arrays(function(*positional, **named), returned, shapes, title)
+
+        return run
 
     made = ops.operation(
         "custom-call", *(as_tensor(leaf) for leaf in leaves), shape=TupleShape(tuple(shapes)),
-        custom_call_target=register_callback(title, run, vmap_method),
+        custom_call_target=register_callback(title, giving, shapes, vmap_method),
         custom_call_has_side_effect=True if effect else None,
     )  # fmt: skip
     return tree.unflatten(returned, ops.elements(made))

@@ -110,6 +110,8 @@ def checkpoint_name(x: Any, name: str) -> Any:
 class _Named(Name):
     """A value that has a name: the operand, unchanged."""
 
+    of_any_computation = True
+
     def forward(
         self, call: Instruction, operands: Sequence[Tensor]
     ) -> tuple[Tensor, Sequence[Tensor], Any]:
@@ -137,6 +139,8 @@ class _Named(Name):
 @dataclass(frozen=True, eq=False)
 class _Checkpoint(CallRule):
     """A computation of which only the operands and what the policy says are kept."""
+
+    of_any_computation = True
 
     policy: Policy
     prevent_cse: bool
