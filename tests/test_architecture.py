@@ -95,7 +95,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "debug": (*HLO, "frontend.*"),
     "nn": (*HLO, "frontend.*"),
     "random": (*HLO, "frontend.*"),
-    "testing": (*COMPILER, "imported", "testing.*"),
+    "testing": (*TRACING, "testing.*"),
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),
     "console": HLO,  # what the command lines share
