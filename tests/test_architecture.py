@@ -108,6 +108,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "random": (*HLO, "frontend.*"),
     "optim": (*HLO, "frontend.*"),
     "testing": (*COMPILER, "imported", "testing.*"),
+    "testing": (*TRACING, "testing.*"),
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),
     "console": HLO,  # what the command lines share

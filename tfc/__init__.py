@@ -9,6 +9,7 @@ def predict(w, b, x):
 """
 
 from tfc import aot, checkpoint_policies, debug, errors, fft, hlo, linalg, nn, numpy, optim, random
+from tfc import aot, checkpoint_policies, debug, errors, hlo, nn, numpy, random, testing
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
 from tfc.frontend.abstract import ShapeDtypeStruct, eval_shape
@@ -103,6 +104,7 @@ __all__ = [
     "set_threads",
     "stop_gradient",
     "switch",
+    "testing",
     "transfer_from_channel",
     "transfer_from_outfeed",
     "transfer_to_channel",
