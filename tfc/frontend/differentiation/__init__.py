@@ -11,6 +11,7 @@ from tfc.frontend.differentiation import (  # noqa: F401
     vjp_convolution,
     vjp_fft,
     vjp_indexed,
+    vjp_loops,
     vjp_normalization,
     vjp_outside,
     vjp_ragged,

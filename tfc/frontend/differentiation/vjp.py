@@ -356,15 +356,6 @@ def _called(*_: Any) -> list[Cotangent]:
     raise AssertionError("calls are put in place before differentiation (inline_calls)")
 
 
-@vjp("while")
-def _while(*_: Any) -> list[Cotangent]:
-    raise TraceError(
-        "reverse-mode differentiation of while_loop and fori_loop is not possible: the values of "
-        "all iterations would be needed, and their number is not known in advance. For a fixed "
-        "number of iterations use a Python for loop; otherwise tfc.stop_gradient on its result"
-    )
-
-
 @vjp("conditional")
 def _conditional(
     g: Cotangent, y: Tensor, selector: Tensor, *operands: Tensor
@@ -402,7 +393,7 @@ def _conditional(
 
 def _pull(branch: Computation, operand: Tensor, cotangent: Cotangent) -> Cotangent:
     flat = inline_calls(branch)
-    values = forward(flat, [operand])
+    values = forward(flat, [operand], flat.parameters)
     return backward(flat, values, cotangent, flat.parameters)[0]
 
 
