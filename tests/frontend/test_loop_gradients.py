@@ -329,3 +329,47 @@ def test_cheap_operations_are_computed_again_and_expensive_ones_kept():
     (first, _), _ = loops_of(tfc.grad(loss), np.ones(16))
     stacks = [s for s in first.shape.elements if s.dims[:1] == (9,)]
     assert [s.dims for s in stacks] == [(9, 16), (9, 16)]  # c, and exp(c)
+
+
+def directions(arguments):
+    return tuple(np.cos(np.arange(np.size(a))).reshape(np.shape(a)) for a in arguments)
+
+
+@each_program
+def test_tangents_are_those_of_jax(program):
+    ours, arguments = program(TFC)
+    slopes = directions(arguments)
+    with jax.enable_x64(True):
+        theirs, _ = program(JAX)
+        expected = jax.jit(lambda *x: jax.jvp(theirs, x, slopes))(*arguments)
+    assert_close(compiled(lambda *x: tfc.jvp(ours, x, slopes))(*arguments), expected)
+
+
+def test_a_loop_whose_count_is_not_known_has_tangents():
+    def f(lib):
+        def last(x, w):
+            """Newton's square root, and how often it was improved."""
+            far = lambda s: lib.np.abs(s[0] * s[0] - x) > 1e-3  # noqa: E731
+            better = lambda s: ((s[0] + x / s[0]) / 2 * w, s[1] + 1)  # noqa: E731
+            return lib.control.while_loop(far, better, (1.0, 0))
+
+        return lambda x: last(x, 1.0)[0], lambda w: last(3.0, w)[0]
+
+    for ours, theirs, at in zip(f(TFC), f(JAX), (7.0, 1.0)):
+        with jax.enable_x64(True):
+            expected = jax.jvp(theirs, (at,), (2.0,))
+        assert_close(compiled(lambda x: tfc.jvp(ours, (x,), (2.0,)))(at), expected)  # noqa: B023
+
+
+@pytest.mark.parametrize("program", SECOND, ids=lambda p: p.__name__)
+def test_tangents_of_gradients_and_gradients_of_tangents_are_those_of_jax(program):
+    ours, arguments = program(TFC)
+    slopes = directions(arguments)
+
+    def both(lib, grad, jvp, loss):
+        over = lambda *x: jvp(grad(loss), x, slopes)[1]  # noqa: E731
+        return lambda *x: (over(*x), grad(lambda *y: lib.np.sum(jvp(loss, y, slopes)[1]))(*x))
+
+    with jax.enable_x64(True):
+        expected = jax.jit(both(JAX, jax.grad, jax.jvp, program(JAX)[0]))(*arguments)
+    assert_close(compiled(both(TFC, tfc.grad, tfc.jvp, ours))(*arguments), expected)

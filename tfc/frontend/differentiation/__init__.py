@@ -6,6 +6,7 @@ Importing a family's file (`vjp*`) enters its rules in `reverse.RULES`. May impo
 
 from tfc.frontend.differentiation import (  # noqa: F401
     jvp,
+    jvp_loops,
     vjp,
     vjp_complex,
     vjp_convolution,

@@ -24,7 +24,7 @@ from tfc.hlo.shape import Shape, element_type_of
 class CountedLoop:
     """A loop that runs a number of times, at least once.
 
-    step: one iteration: a parameter for each element of the state → a tuple of them afterwards.
+    step: one iteration, as `step_of` says.
     counters: the elements that count, or are a known integer.
     """
 
@@ -128,8 +128,11 @@ def counted_loop(instruction: Instruction) -> CountedLoop | int | None:
     count = counting.trips.exact
     if not count:
         return count
+    return CountedLoop(count, loop, step_of(loop), counting.counters)
+
+
+def step_of(loop: Loop) -> Computation:
+    """One iteration: a parameter for each element of the state → a tuple of them afterwards."""
     parameters = [builder.parameter(k, i.shape, f"state_{k}") for k, i in enumerate(loop.inits)]
     results = apply(inline_calls(loop.body), parameters).results
-    root = builder.instruction("tuple", results)
-    step = Computation.make(loop.body.name, parameters, root)
-    return CountedLoop(count, loop, step, counting.counters)
+    return Computation.make(loop.body.name, parameters, builder.instruction("tuple", results))

@@ -4,7 +4,7 @@ The order is the registry's. `g` is the cotangent of the result, `y` the result,
 A test walks the registry and names each op that has no row here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import pi, sqrt
 from typing import Any
@@ -361,9 +361,7 @@ def _conditional(
     g: Cotangent, y: Tensor, selector: Tensor, *operands: Tensor
 ) -> Sequence[Cotangent]:
     """A conditional that evaluates the chosen branch again and takes its cotangents back."""
-    parts = g if isinstance(g, list) else [g]
-    flowing = [part for part in parts if isinstance(part, Tensor)]
-    present = [part is not None for part in parts]
+    flowing = list(_arrays(g))
     distinct = list(dict.fromkeys(o.instruction for o in operands))
     inputs = [ops.make_tuple([o, *flowing]) for o in operands]
     computations = []
@@ -373,9 +371,7 @@ def _conditional(
             value, *cotangents = ops.elements(
                 ops.wrap(trace.parameter(given.instruction.shape, "state"))
             )
-            remaining = iter(cotangents)
-            taken: list[Cotangent] = [next(remaining) if there else None for there in present]
-            back = _pull(branch, value, taken if isinstance(g, list) else taken[0])
+            back = _pull(branch, value, _refilled(g, iter(cotangents)))
             results = []
             for other in distinct:
                 mine = back if other is operand.instruction else None
@@ -389,6 +385,21 @@ def _conditional(
     found = {other: _from_leaves(made, other.shape) for other in distinct}
     # An operand that several branches share gets its cotangent once.
     return [None, *(found.pop(o.instruction, None) for o in operands)]
+
+
+def _arrays(cotangent: Cotangent) -> Iterator[Tensor]:
+    """The arrays of a cotangent, depth first."""
+    if isinstance(cotangent, Tensor):
+        yield cotangent
+    for part in cotangent if isinstance(cotangent, list) else ():
+        yield from _arrays(part)
+
+
+def _refilled(cotangent: Cotangent, arrays: Iterator[Tensor]) -> Cotangent:
+    """A cotangent of the same form with other arrays."""
+    if isinstance(cotangent, list):
+        return [_refilled(part, arrays) for part in cotangent]
+    return None if cotangent is None else next(arrays)
 
 
 def _pull(branch: Computation, operand: Tensor, cotangent: Cotangent) -> Cotangent:
