@@ -11,8 +11,8 @@ def predict(w, b, x):
 from tfc import aot, checkpoint_policies, debug, errors, hlo, nn, numpy, random
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
-from tfc.frontend.batching.vmap import vmap
 from tfc.frontend.abstract import ShapeDtypeStruct, eval_shape
+from tfc.frontend.batching.vmap import vmap
 from tfc.frontend.callbacks.host import pure_callback
 from tfc.frontend.callbacks.py_func import py_func
 from tfc.frontend.control.associative_scan import associative_scan

@@ -373,3 +373,38 @@ def test_tangents_of_gradients_and_gradients_of_tangents_are_those_of_jax(progra
     with jax.enable_x64(True):
         expected = jax.jit(both(JAX, jax.grad, jax.jvp, program(JAX)[0]))(*arguments)
     assert_close(compiled(both(TFC, tfc.grad, tfc.jvp, ours))(*arguments), expected)
+
+
+def test_an_iteration_says_once_what_it_says_when_its_gradient_is_asked_for(capsys):
+    def loss(x):
+        def step(c, _):
+            tfc.debug.print("carry {}", c)
+            return c * x, None
+
+        return tfc.scan(step, 1.0, length=3)[0]
+
+    assert tfc.jit(tfc.grad(loss))(2.0) == 12
+    assert capsys.readouterr().out.split() == ["carry", "1.0", "carry", "2.0", "carry", "4.0"]
+    assert tfc.jit(lambda x: tfc.jvp(loss, (x,), (1.0,)))(2.0) == (8, 12)
+    assert capsys.readouterr().out.count("carry") == 3
+
+
+def test_a_step_with_rules_of_its_own_and_one_that_is_computed_again():
+    @tfc.custom_vjp
+    def twice(x):
+        return x * 2
+
+    twice.defvjp(lambda x: (x * 2, x), lambda x, g: (g * x,))
+    wrong = lambda x: tfc.scan(lambda c, _: (twice(c), None), x, length=3)[0]  # noqa: E731
+    assert tfc.jit(tfc.grad(wrong))(1.5) == 1.5 * 3 * 6
+    _, arguments = recurrent(TFC)
+
+    def again(w, xs, h):
+        step = tfc.checkpoint(lambda h, x: (tnp.tanh(h @ w + x), tnp.sum(h * h, axis=1)))
+        h, _ = tfc.scan(step, h, xs)
+        return tnp.sum(h)
+
+    with jax.enable_x64(True):
+        plain = lambda w, xs, h: jnp.sum(lax.scan(lambda h, x: (jnp.tanh(h @ w + x), 0), h, xs)[0])  # noqa: E731
+        expected = jax.grad(plain)(*arguments)
+    assert_close(compiled(tfc.grad(again))(*arguments), expected)

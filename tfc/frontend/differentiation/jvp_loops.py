@@ -16,7 +16,7 @@ from tfc.frontend.differentiation.loop_facts import step_of
 from tfc.frontend.differentiation.reverse import zeros
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import Trace
-from tfc.hlo.ir import Computation, Instruction, inline
+from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.loops.loop_state import apply, loop_of
 
 
@@ -25,11 +25,8 @@ def _while(
     old: Instruction, operands: Sequence[Tensor], tangents: Sequence[Tangent]
 ) -> tuple[Tensor, Tangent]:
     loop = loop_of(old)
-    if loop is None or loop.body.effects:
-        raise UnsupportedError(
-            "a loop whose state has tuples in it, or whose body does more than compute values, "
-            "has no derivative in this version"
-        )
+    if loop is None:
+        raise UnsupportedError("a loop whose state has tuples in it has no derivative")
     begun = ops.elements(operands[0])
     given = tangents[0] if isinstance(tangents[0], list) else [None] * len(begun)
     flowing = [n for n, t in enumerate(given) if t is not None]
@@ -37,11 +34,13 @@ def _while(
     count = len(begun)
 
     def test(parts: list[Tensor]) -> Tensor:
-        (made,) = apply(loop.condition, [p.instruction for p in parts[:count]]).results
-        return ops.wrap(made)
+        made = apply(loop.condition, [p.instruction for p in parts[:count]])
+        for effect in made.effects:
+            ops.wrap(effect)
+        return ops.wrap(made.results[0])
 
     def advance(parts: list[Tensor]) -> list[Tensor]:
-        return ops.elements(ops.wrap(inline(step, [p.instruction for p in parts])))
+        return ops.elements(ops.inlined(step, parts))
 
     slopes = [_slope(given[n], begun[n]) for n in flowing]
     after = while_of([*begun, *slopes], test, advance, loop.body.name)

@@ -119,10 +119,10 @@ class CountedLoop:
 def counted_loop(instruction: Instruction) -> CountedLoop | int | None:
     """What is known of a while that runs a known number of times.
 
-    0 if it never runs; None if the number is not known, or if it does more than compute its value.
+    0 if it never runs; None if the number is not known.
     """
     loop = loop_of(instruction)
-    if loop is None or loop.body.effects:
+    if loop is None:
         return None
     counting = Counting(loop)
     count = counting.trips.exact
@@ -134,5 +134,6 @@ def counted_loop(instruction: Instruction) -> CountedLoop | int | None:
 def step_of(loop: Loop) -> Computation:
     """One iteration: a parameter for each element of the state → a tuple of them afterwards."""
     parameters = [builder.parameter(k, i.shape, f"state_{k}") for k, i in enumerate(loop.inits)]
-    results = apply(inline_calls(loop.body), parameters).results
-    return Computation.make(loop.body.name, parameters, builder.instruction("tuple", results))
+    made = apply(inline_calls(loop.body), parameters)
+    root = builder.instruction("tuple", made.results)
+    return Computation.make(loop.body.name, parameters, root, made.effects)

@@ -29,7 +29,7 @@ from tfc.frontend.differentiation.reverse import (
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import Trace
 from tfc.hlo import builder
-from tfc.hlo.ir import Computation, Instruction, inline
+from tfc.hlo.ir import Computation, Instruction
 
 
 @vjp("while")
@@ -76,11 +76,12 @@ def _kept(loop: CountedLoop, begun: Sequence[Tensor], active: Sequence[bool]) ->
     residuals = Residuals(wanted, step.is_free)
     values = [step.values[r].instruction for r in loop.results]
     root = builder.instruction("tuple", [*values, *residuals.kept])
-    computation = Computation.make(step.trace.name, step.trace.parameters, root)
+    effects = step.trace.effects
+    computation = Computation.make(step.trace.name, step.trace.parameters, root, effects)
     count = len(begun)
 
     def advance(number: Tensor, parts: list[Tensor]) -> list[Tensor]:
-        made = ops.elements(ops.wrap(inline(computation, [p.instruction for p in parts[:count]])))
+        made = ops.elements(ops.inlined(computation, parts[:count]))
         stacks = [with_at(s, number, x) for s, x in zip(parts[count:], made[count:])]
         return [*made[:count], *stacks]
 
@@ -220,10 +221,9 @@ class _Pull:
         }
         for kept, stack in zip(self.residuals.kept, stacks):
             known[kept] = at(stack, number).instruction
-        again = self.residuals.again(back.captures, known)
-        given = [*changing[:carried], *filled, *changing[carried:]]
-        root = inline(back.computation, [*(t.instruction for t in given), *again])
-        return [*ops.elements(ops.wrap(root)), *staying]
+        again = map(ops.wrap, self.residuals.again(back.captures, known))
+        given = [*changing[:carried], *filled, *changing[carried:], *again]
+        return [*ops.elements(ops.inlined(back.computation, given)), *staying]
 
     def _free(self, element: int, begun: Tensor, number: Tensor) -> Tensor:
         """What an element that is the same in every iteration, or counts, is in one of them."""
