@@ -13,13 +13,14 @@ from tfc import aot, checkpoint_policies, debug, errors, hlo, nn, numpy, random,
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
 from tfc.frontend.abstract import ShapeDtypeStruct, eval_shape
+from tfc.frontend.batching.mapping import map
 from tfc.frontend.batching.vmap import vmap
 from tfc.frontend.callbacks.host import pure_callback
 from tfc.frontend.callbacks.py_func import py_func
 from tfc.frontend.control.associative_scan import associative_scan
 from tfc.frontend.control.branches import cond, switch
 from tfc.frontend.control.loops import fori_loop, while_loop
-from tfc.frontend.control.scan import map, scan
+from tfc.frontend.control.scan import scan
 from tfc.frontend.differentiation.custom.checkpoint import checkpoint, checkpoint_name
 from tfc.frontend.differentiation.custom.gradient import custom_gradient
 from tfc.frontend.differentiation.custom.jvp import custom_jvp

@@ -15,7 +15,8 @@ REFUSALS = [
     (lambda: tfc.grad(lambda x: x, 1)(2.0), "argnums must be among the 1 positional arguments"),
     (lambda: tfc.vjp(lambda x: x, 2.0)[1]([1.0]), "must have the result's structure"),
     (lambda: tfc.vjp(lambda x: x, 2.0)[1](np.ones(2)), r"cotangent of result must be f64\[\], got"),
-    (lambda: tfc.grad(lambda x: tfc.fori_loop(0, 3, lambda i, v: v * x, 1.0))(2.0), "for loop"),
+    (lambda: tfc.jit(tfc.grad(lambda x: tfc.while_loop(lambda v: v < 9, lambda v: v * x, x)))(2.0),
+     "use tfc.fori_loop between Python numbers"),
 ]  # fmt: skip
 
 

@@ -95,9 +95,11 @@ def test_a_scan_and_a_map_work_at_once():
     np.testing.assert_array_equal(tfc.map(lambda x: x * x, np.arange(4.0)), [0, 1, 4, 9])
 
 
-def test_a_map_gives_what_jax_gives():
+@pytest.mark.parametrize("size", [None, 0, 1, 3, 7, 20])
+def test_a_map_gives_what_jax_gives(size):
     f = lambda x: {"double": x["v"] * 2, "first": x["v"][0]}  # noqa: E731
-    assert_same(jit(lambda x: tfc.map(f, {"v": x}))(XS), lax.map(f, {"v": XS}))
+    got = jit(lambda x: tfc.map(f, {"v": x}, batch_size=size))(XS)
+    assert_same(got, lax.map(f, {"v": XS}, batch_size=size))
 
 
 @pytest.mark.parametrize("index", [-5, 0, 1, 2, 3, 100])
@@ -165,6 +167,8 @@ REFUSALS = [
      r"structure of its argument \*, got \(\*, \*\)"),
     (lambda: tfc.scan(lambda c, x: ({"a": x}, x), {"a": np.float32(0)}, XS), ShapeError,
      r"carry\['a'\] is f32\[\] and becomes f32\[3\] .WH-2"),
+    (lambda: tfc.map(abs, XS, batch_size=-2), ShapeError, "not negative, got -2"),
+    (lambda: tfc.map(lambda x: x, (XS, XS[1:]), batch_size=2), ShapeError, "one length"),
     (lambda: tfc.switch(0, []), TraceError, "at least one branch"),
     (lambda: tfc.switch(0.5, [lambda: 1, lambda: 2]), TraceError, "scalar integer to choose"),
     (lambda: tfc.switch(0, [lambda: 1, lambda: (1, 2)]), TraceError,

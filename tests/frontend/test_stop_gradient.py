@@ -96,7 +96,7 @@ def test_a_loop_may_stand_behind_it():
 
     assert tfc.jit(tfc.value_and_grad(f))(5.0) == (203, 40)
     with pytest.raises(TraceError, match=r"otherwise tfc\.stop_gradient on its result"):
-        tfc.grad(lambda x: tfc.fori_loop(0, 3, lambda i, v: v * 2.0, x))(5.0)
+        tfc.jit(tfc.grad(lambda x: tfc.while_loop(lambda v: v < 99, lambda v: v * 2.0, x)))(5.0)
 
 
 def test_inside_the_branches_of_a_condition():

@@ -1,4 +1,4 @@
-"""One step for each slice of some arrays, which hands on a carry and gives a slice each: scan, map.
+"""One step for each slice of some arrays, which hands on a carry and gives a slice each: scan.
 
 A scan is a `while` whose state is a counter, the carry, the results and the arrays: an iteration
 takes the slices at the counter, and puts what the step gives into the results, where they lie.
@@ -74,21 +74,6 @@ def scan(
     last, stacked = _loop(program, carry, inputs, count, reverse, _unrolled(unroll, count))
     after = with_structure(carried, last, [t.weak for t in carry])
     return after, tree.unflatten(program.structure.children[1], stacked)
-
-
-@evaluable
-def map(f: Callable[[Any], Any], xs: Any) -> Any:
-    """f of each slice of xs along their first dimension, one after the other; results are stacked.
-
-    Args:
-        f: x -> any nested structure of arrays.
-        xs: a nested structure of arrays of one length.
-
-    Raises:
-        ShapeError: the lengths differ.
-        TraceError: xs holds no array.
-    """
-    return scan(lambda _, x: ((), call_python(f, x)), (), xs)[1]
 
 
 def _length(inputs: Sequence[Tensor], paths: Sequence[str], length: Any) -> int:

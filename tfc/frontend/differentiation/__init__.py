@@ -6,11 +6,13 @@ Importing a family's file (`vjp*`) enters its rules in `reverse.RULES`. May impo
 
 from tfc.frontend.differentiation import (  # noqa: F401
     jvp,
+    jvp_loops,
     vjp,
     vjp_complex,
     vjp_convolution,
     vjp_fft,
     vjp_indexed,
+    vjp_loops,
     vjp_normalization,
     vjp_outside,
     vjp_ragged,

@@ -56,7 +56,8 @@ class _Pulled:
         )
         captured = [ops.wrap(c) for c in self.program.captures]
         self.computation: Computation = inline_calls(self.program.computation())
-        self.values: Values = forward(self.computation, [*self.tensors, *captured])
+        self.wanted = self.computation.parameters[: len(self.tensors)]
+        self.values: Values = forward(self.computation, [*self.tensors, *captured], self.wanted)
         results = [self.values[o] for o in self.computation.root.operands]
         self.results = [
             Tensor(r.instruction, r.trace, traced.weak)
@@ -65,8 +66,7 @@ class _Pulled:
 
     def take(self, cotangents: Sequence[Tensor | None]) -> Any:
         """The cotangents of the arguments, nested as they were given."""
-        wanted = self.computation.parameters[: len(self.tensors)]
-        found = backward(self.computation, self.values, list(cotangents), wanted)
+        found = backward(self.computation, self.values, list(cotangents), self.wanted)
         made = [f if isinstance(f, Tensor) else zeros(t.array_shape)
                 for f, t in zip(found, self.tensors)]  # fmt: skip
         return tree.unflatten(self.structure, made)

@@ -16,14 +16,40 @@ from tfc.frontend.trace import blame, inner_trace
 from tfc.hlo.evaluation.scalar_computations import over_arrays
 from tfc.hlo.ir import Computation, Instruction, inline, rebuild
 from tfc.hlo.op import OPS
-from tfc.hlo.shape import AnyShape, Shape, leaves
+from tfc.hlo.shape import AnyShape, Shape, TupleShape, leaves
 
 Cotangent = Flow
 Rule = Callable[..., Sequence[Cotangent]]
 Values = dict[Instruction, Tensor]  # what each instruction became
+# (instruction, operands, which elements of the operands flow) → the value; None to rebuild it as is
+Keeping = Callable[[Instruction, Sequence[Tensor], Sequence[bool]], "Kept | None"]
 
 RULES: dict[str, Rule] = {}
+KEEPING: dict[str, Keeping] = {}
 NONDIFFERENTIABLE: set[str] = set()  # ops whose rule lets nothing flow
+
+
+class Kept(Tensor):
+    """A value that was rebuilt together with what its gradient needs.
+
+    rule: how cotangents flow back through it.
+    """
+
+    __slots__ = ("rule",)
+
+    def __init__(self, result: Tensor, rule: Rule):
+        super().__init__(result.instruction, result.trace)
+        self.rule = rule
+
+
+def keeping(opcode: str) -> Callable[[Keeping], Keeping]:
+    """Enter a function that rebuilds an op together with what its gradient will need."""
+
+    def enter(rebuild: Keeping) -> Keeping:
+        KEEPING[opcode] = rebuild
+        return rebuild
+
+    return enter
 
 
 def vjp(*opcodes: str) -> Callable[[Rule], Rule]:
@@ -92,19 +118,34 @@ class Called(Tensor):
 
 
 def forward(
-    computation: Computation, arguments: Sequence[Tensor], known: Values | None = None
+    computation: Computation,
+    arguments: Sequence[Tensor],
+    wanted: Sequence[Instruction] = (),
+    known: Values | None = None,
 ) -> Values:
     """The instructions of a computation, rebuilt in the current trace for these arguments.
 
     Marked calls become what their rules say, for `backward`.
 
     Args:
+        wanted: the parameters by which a gradient will be asked for, so that loops on the way keep
+            what it needs; else they run again for it.
         known: what some of the instructions are already.
     """
     values = {**dict(zip(computation.parameters, map(ops.adopt, arguments))), **(known or {})}
+    active = active_in(computation, wanted) if wanted else set()
     for old in computation.instructions:
-        if old not in values:
-            values[old] = again(old, values) if rule_of(old) is None else _called(old, values)
+        if old in values:
+            continue
+        operands, made = [values[o] for o in old.operands], None
+        if rule_of(old) is not None:
+            made = _called(old, values)
+        elif old in active and old.opcode in KEEPING:
+            with blame(old.metadata):
+                made = KEEPING[old.opcode](old, operands, _active_elements(old, active))
+        elif old.opcode == "get-tuple-element":
+            made = _element(old, operands)
+        values[old] = again(old, values) if made is None else made
     return values
 
 
@@ -114,6 +155,13 @@ def _called(old: Instruction, values: Values) -> Called:
     return Called(*rule.forward(old, [values[o] for o in old.operands]))
 
 
+def _element(old: Instruction, operands: Sequence[Tensor]) -> Tensor | None:
+    """An element of a tuple that is there is that element; None of another tuple."""
+    if operands[0].instruction.opcode != "tuple":
+        return None
+    return ops.wrap(operands[0].instruction.operands[old["index"]])
+
+
 def again(old: Instruction, values: Values) -> Tensor:
     """An instruction in the current trace, over what its operands became."""
     operands = tuple(ops.adopt(values[o]).instruction for o in old.operands)
@@ -121,24 +169,39 @@ def again(old: Instruction, values: Values) -> Tensor:
     return ops.wrap(old if same else old.with_(operands=operands))
 
 
+def _active_elements(instruction: Instruction, active: set[Instruction]) -> list[bool]:
+    """For each operand, or each element of one that is a tuple, whether the gradient needs it."""
+    found = []
+    for operand in instruction.operands:
+        parts = operand.operands if operand.opcode == "tuple" else None
+        if parts is None and isinstance(operand.shape, TupleShape):
+            found += [operand in active] * len(operand.shape.elements)
+        else:
+            found += [part in active for part in parts or (operand,)]
+    return found
+
+
 def backward(
     computation: Computation,
     values: Values,
     cotangent: Cotangent,
     wanted: Sequence[Instruction],
+    begun: Sequence[Cotangent] = (),
 ) -> list[Cotangent]:
     """The cotangents of parameters, given that of the root.
 
     Args:
         values: what `forward` gave.
         wanted: the parameters asked for; what does not depend on them costs nothing.
+        begun: what to add the cotangent of each of `wanted` to.
 
     Raises:
         TraceError: an op on the way cannot be differentiated.
         UnsupportedError: an op on the way has no rule.
     """
-    active = _active(computation, wanted)
-    found: dict[Instruction, Cotangent] = {computation.root: cotangent}
+    active = active_in(computation, wanted)
+    found: dict[Instruction, Cotangent] = dict(zip(wanted, begun))
+    found[computation.root] = added(found.get(computation.root), cotangent)
     for instruction in reversed(computation.instructions):
         here = found.get(instruction)
         if here is None or instruction not in active or instruction.opcode == "parameter":
@@ -162,10 +225,13 @@ def _pulled(
         assert isinstance(g, list), "a marked call gives a tuple"
         flags = [o in active for o in instruction.operands]
         return marked.backward(instruction, y.residuals, y.note, g, flags)
-    rule = RULES.get(instruction.opcode)
+    y = values[instruction]
+    if instruction.opcode == "get-tuple-element":
+        y = Tensor(instruction, y.trace)  # `forward` may have taken the element itself
+    rule = y.rule if isinstance(y, Kept) else RULES.get(instruction.opcode)
     if rule is None:
         raise UnsupportedError(f"{instruction.opcode} has no gradient in this version")
-    return rule(g, values[instruction], *(values[o] for o in instruction.operands))
+    return rule(g, y, *(values[o] for o in instruction.operands))
 
 
 def transposed(
@@ -187,8 +253,8 @@ def transposed(
     computation = inline_calls(trace.computation(root))
     captured = [ops.wrap(c) for c in trace.captures]
     # A linear function's transpose does not depend on where it is taken: at zero.
-    values = forward(computation, [*map(zeros, shapes), *captured])
     given = computation.parameters[: len(shapes)]
+    values = forward(computation, [*map(zeros, shapes), *captured], given)
     return backward(computation, values, [g for _, g in pairs], given)
 
 
@@ -206,7 +272,7 @@ def is_differentiable(shape: AnyShape) -> bool:
     return any(leaf.element_type.kind in ("float", "complex") for leaf in leaves(shape))
 
 
-def _active(computation: Computation, wanted: Sequence[Instruction]) -> set[Instruction]:
+def active_in(computation: Computation, wanted: Sequence[Instruction]) -> set[Instruction]:
     """The instructions that depend on the wanted parameters through floats."""
     active = {p for p in wanted if is_differentiable(p.shape)}
     for instruction in computation.instructions:
@@ -222,10 +288,35 @@ def added(x: Cotangent, y: Cotangent) -> Cotangent:
     if x is None or y is None:
         return y if x is None else x
     if isinstance(x, Tensor) and isinstance(y, Tensor):
-        return ops.operation("add", x, y)
+        return _add_part(x, y)
     assert isinstance(x, list), "cotangents of one value agree in form"
     assert isinstance(y, list), "cotangents of one value agree in form"
     return [added(a, b) for a, b in zip(x, y)]
+
+
+def _add_part(x: Tensor, y: Tensor) -> Tensor:
+    """x + y; where y is zero but for one part of it, only that part of x changes.
+
+        x + dynamic-update-slice(zeros, g, i)
+        --> dynamic-update-slice(x, dynamic-slice(x, i) + g, i)
+
+    A loop that adds up the cotangents of an array's slices so takes
+    no longer for an iteration than a slice takes.
+    """
+    made = y.instruction
+    if made.opcode != "dynamic-update-slice" or not _is_zero(made.operands[0]):
+        return ops.operation("add", x, y)
+    update, *starts = (Tensor(o, y.trace) for o in made.operands[1:])
+    here = ops.dynamic_slice(x, starts, update.shape)
+    return ops.dynamic_update_slice(x, ops.operation("add", here, update), starts)
+
+
+def _is_zero(value: Instruction) -> bool:
+    scalar = value.operands[0] if value.opcode == "broadcast" else value
+    if scalar.opcode != "constant":
+        return False
+    literal = scalar["literal"]
+    return literal.is_splat() and not literal.array.reshape(-1)[0]
 
 
 def zeros(shape: Shape) -> Tensor:

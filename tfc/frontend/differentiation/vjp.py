@@ -4,7 +4,7 @@ The order is the registry's. `g` is the cotangent of the result, `y` the result,
 A test walks the registry and names each op that has no row here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import pi, sqrt
 from typing import Any
@@ -356,23 +356,12 @@ def _called(*_: Any) -> list[Cotangent]:
     raise AssertionError("calls are put in place before differentiation (inline_calls)")
 
 
-@vjp("while")
-def _while(*_: Any) -> list[Cotangent]:
-    raise TraceError(
-        "reverse-mode differentiation of while_loop and fori_loop is not possible: the values of "
-        "all iterations would be needed, and their number is not known in advance. For a fixed "
-        "number of iterations use a Python for loop; otherwise tfc.stop_gradient on its result"
-    )
-
-
 @vjp("conditional")
 def _conditional(
     g: Cotangent, y: Tensor, selector: Tensor, *operands: Tensor
 ) -> Sequence[Cotangent]:
     """A conditional that evaluates the chosen branch again and takes its cotangents back."""
-    parts = g if isinstance(g, list) else [g]
-    flowing = [part for part in parts if isinstance(part, Tensor)]
-    present = [part is not None for part in parts]
+    flowing = list(_arrays(g))
     distinct = list(dict.fromkeys(o.instruction for o in operands))
     inputs = [ops.make_tuple([o, *flowing]) for o in operands]
     computations = []
@@ -382,9 +371,7 @@ def _conditional(
             value, *cotangents = ops.elements(
                 ops.wrap(trace.parameter(given.instruction.shape, "state"))
             )
-            remaining = iter(cotangents)
-            taken: list[Cotangent] = [next(remaining) if there else None for there in present]
-            back = _pull(branch, value, taken if isinstance(g, list) else taken[0])
+            back = _pull(branch, value, _refilled(g, iter(cotangents)))
             results = []
             for other in distinct:
                 mine = back if other is operand.instruction else None
@@ -400,9 +387,24 @@ def _conditional(
     return [None, *(found.pop(o.instruction, None) for o in operands)]
 
 
+def _arrays(cotangent: Cotangent) -> Iterator[Tensor]:
+    """The arrays of a cotangent, depth first."""
+    if isinstance(cotangent, Tensor):
+        yield cotangent
+    for part in cotangent if isinstance(cotangent, list) else ():
+        yield from _arrays(part)
+
+
+def _refilled(cotangent: Cotangent, arrays: Iterator[Tensor]) -> Cotangent:
+    """A cotangent of the same form with other arrays."""
+    if isinstance(cotangent, list):
+        return [_refilled(part, arrays) for part in cotangent]
+    return None if cotangent is None else next(arrays)
+
+
 def _pull(branch: Computation, operand: Tensor, cotangent: Cotangent) -> Cotangent:
     flat = inline_calls(branch)
-    values = forward(flat, [operand])
+    values = forward(flat, [operand], flat.parameters)
     return backward(flat, values, cotangent, flat.parameters)[0]
 
 

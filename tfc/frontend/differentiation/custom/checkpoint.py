@@ -189,8 +189,8 @@ class _Checkpoint(CallRule):
             place: ops.make_tuple([value]) if isinstance(place.shape, TupleShape) else value
             for place, value in zip(places, given[count:])
         }
-        values = forward(computation, given[:count], known)
         wanted = [p for p, flag in zip(computation.parameters, active) if flag]
+        values = forward(computation, given[:count], wanted, known)
         found = iter(backward(computation, values, taken, wanted))
         return [next(found) if flag else None for flag in active]
 

@@ -1,0 +1,410 @@
+"""Gradients of loops whose number of iterations is known: against JAX, and what they cost."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from gradient_checks import check
+from jax import lax
+
+import tfc
+import tfc.numpy as tnp
+from tfc.errors import TraceError
+
+RNG = np.random.default_rng(11)
+W = RNG.standard_normal((4, 4)) / 2
+XS = RNG.standard_normal((6, 3, 4))
+H = RNG.standard_normal((3, 4))
+V = RNG.standard_normal(5)
+
+
+class Library:
+    """The names by which a program is the same in tfc and in JAX."""
+
+    def __init__(self, control, numpy):
+        self.control, self.np = control, numpy
+
+
+TFC, JAX = Library(tfc, tnp), Library(lax, jnp)
+
+
+def recurrent(lib):
+    def loss(w, xs, h):
+        def step(h, x):
+            h = lib.np.tanh(h @ w + x)
+            return h, lib.np.sum(h * h, axis=1)
+
+        h, ys = lib.control.scan(step, h, xs)
+        return lib.np.sum(h) + lib.np.sum(ys * ys)
+
+    return loss, (W, XS, H)
+
+
+def only_the_last_carry(lib):
+    def loss(w, xs, h):
+        step = lambda h, x: (lib.np.sin(h @ w + x), lib.np.exp(h))  # noqa: E731
+        return lib.np.sum(lib.control.scan(step, h, xs)[0] ** 2)
+
+    return loss, (W, XS, H)
+
+
+def backwards_and_unrolled(lib):
+    def loss(w, xs):
+        def step(carry, x):
+            total, count = carry
+            return (total * w[0, 0] + x, count + 1), (total * x, count)
+
+        init = (lib.np.zeros(3), 0)
+        (total, count), (ys, counts) = lib.control.scan(
+            step, init, xs[:, :, 0], reverse=True, unroll=4
+        )
+        return lib.np.sum(total) * count + lib.np.sum(ys * counts[:, None])
+
+    return loss, (W, XS)
+
+
+def powers(lib):
+    return lambda x, y: lib.control.fori_loop(2, 7, lambda i, v: v * x + i * y, y), (1.1, 0.7)
+
+
+def one_iteration(lib):
+    return lambda x: lib.control.fori_loop(3, 4, lambda i, v: v * v * i, x), (1.3,)
+
+
+def no_iteration(lib):
+    return lambda x: x * lib.control.fori_loop(3, 3, lambda i, v: v * v * i, x), (1.3,)
+
+
+def nested(lib):
+    def loss(w, xs):
+        def row(carry, x):
+            def column(c, v):
+                c = lib.np.tanh(c * v + lib.np.sum(w))
+                return c, c * carry
+
+            carry, ys = lib.control.scan(column, carry, x)
+            return carry, lib.np.sum(ys**2)
+
+        last, sums = lib.control.scan(row, lib.np.sum(xs[0]), xs[:, 0])
+        return last + lib.np.sum(sums)
+
+    return loss, (W, XS)
+
+
+def branches_in_a_loop(lib):
+    def loss(x, v):
+        def step(c, y):
+            c = lib.control.cond(y > 0, lambda: c * y + x, lambda: lib.np.sin(c) - x * y)
+            several = [lambda: c, lambda: c * c, lambda: c * x]
+            index = lib.np.asarray(y > 0.5, "int32") + lib.np.asarray(c > 0, "int32")
+            return lib.control.switch(index, several), c
+
+        last, ys = lib.control.scan(step, x, v)
+        return last + lib.np.sum(ys)
+
+    return loss, (0.8, V)
+
+
+def a_loop_in_a_branch(lib):
+    def loss(x, v):
+        loop = lambda: lib.control.scan(lambda c, y: (c * y + x, None), x, v)[0]  # noqa: E731
+        return lib.control.cond(x > 0, loop, lambda: x) + x
+
+    return loss, (0.8, V)
+
+
+def slices_at_the_counter(lib):
+    """A tridiagonal solve: reads of neighbours, and a carry that is written where it is read."""
+
+    def loss(a, b):
+        def down(i, d):
+            new = lib.control.switch(0, [lambda: d[i] - a[i] * d[i - 1] / b[i]])
+            row = lib.np.arange(5) == i
+            return lib.np.where(row, new, d)
+
+        return lib.np.sum(lib.control.fori_loop(1, 5, down, a * b) ** 2)
+
+    return loss, (V, V**2 + 1)
+
+
+def a_map(lib):
+    rows = lambda w, xs: lib.control.map(lambda x: lib.np.sum(lib.np.exp(x @ w), axis=0), xs)  # noqa: E731
+    return lambda w, xs: lib.np.sum(rows(w, xs) ** 2), (W, XS)
+
+
+def partial_products(lib):
+    combine = lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1])  # noqa: E731
+
+    def loss(x, y):
+        first, second = lib.control.associative_scan(combine, (x, y))
+        return lib.np.sum(first * second)
+
+    return loss, (V, V + 1)
+
+
+def weights_that_are_summed(lib):
+    """An element of the state that is added to, and one that is handed on and used."""
+
+    def loss(w, v):
+        body = lambda i, s: (s[0] + lib.np.sum(s[1] @ w * i), s[1])  # noqa: E731
+        total, kept = lib.control.fori_loop(0, 3, body, (0.0, v))
+        return total + lib.np.sum(kept**3)
+
+    return loss, (W, V[:4])
+
+
+def a_product_of_stacked_matrices(lib):
+    def loss(xs, v):
+        step = lambda c, x: (lib.np.tanh(x @ c), None)  # noqa: E731
+        return lib.np.sum(lib.control.scan(step, v, xs)[0])
+
+    return loss, (RNG.standard_normal((5, 3, 3)), RNG.standard_normal(3))
+
+
+def forward_algorithm(lib):
+    """The likelihood of a hidden Markov model, in logarithms."""
+    seen = np.array([0, 2, 1, 1, 0])
+
+    def loss(transitions, emissions):
+        def step(alpha, symbol):
+            moved = lib.np.max(alpha) + lib.np.log(
+                lib.np.exp(alpha - lib.np.max(alpha)) @ lib.np.exp(transitions)
+            )
+            return moved + lib.np.take(emissions, symbol, axis=1), None
+
+        return lib.np.sum(lib.control.scan(step, lib.np.zeros(4), lib.np.asarray(seen))[0])
+
+    return loss, (W, RNG.standard_normal((4, 3)))
+
+
+def heat(lib):
+    """Steps of a partial differential equation, with a coefficient for each place."""
+
+    def loss(u, kappa):
+        def step(_, u):
+            left, right = u[:-2], u[2:]
+            inner = u[1:-1] + kappa * (left - 2 * u[1:-1] + right)
+            return lib.np.concatenate([u[:1], inner, u[-1:]])
+
+        return lib.np.sum(lib.control.fori_loop(0, 8, step, u) ** 2)
+
+    return loss, (V, RNG.random(3) / 4)
+
+
+PROGRAMS = [
+    recurrent, only_the_last_carry, backwards_and_unrolled, powers, one_iteration, no_iteration,
+    nested, branches_in_a_loop, a_loop_in_a_branch, slices_at_the_counter, a_map, partial_products,
+    weights_that_are_summed, a_product_of_stacked_matrices, forward_algorithm, heat,
+]  # fmt: skip
+each_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+
+
+def assert_close(got, expected):
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-10)
+
+
+def compiled(function):
+    return tfc.jit(function, backend="interpreter")
+
+
+@each_program
+def test_gradients_are_those_of_jax(program):
+    ours, arguments = program(TFC)
+    numbers = tuple(range(len(arguments)))
+    with jax.enable_x64(True):
+        theirs, _ = program(JAX)
+        expected = jax.jit(jax.value_and_grad(theirs, numbers))(*arguments)
+    assert_close(compiled(tfc.value_and_grad(ours, numbers))(*arguments), expected)
+
+
+SECOND = [recurrent, powers, nested, branches_in_a_loop, weights_that_are_summed, heat]
+
+
+@pytest.mark.parametrize("program", SECOND, ids=lambda p: p.__name__)
+def test_second_gradients_are_those_of_jax(program):
+    ours, arguments = program(TFC)
+
+    def twice(grad, np_, loss):
+        return grad(lambda *xs: np_.sum(np_.sin(grad(loss)(*xs))))
+
+    with jax.enable_x64(True):
+        expected = jax.jit(twice(jax.grad, jnp, program(JAX)[0]))(*arguments)
+    assert_close(compiled(twice(tfc.grad, tnp, ours))(*arguments), expected)
+
+
+@pytest.mark.parametrize("program", [recurrent, nested, heat], ids=lambda p: p.__name__)
+def test_compiled_gradients_are_those_of_the_evaluator(program):
+    loss, arguments = program(TFC)
+    gradient = tfc.grad(loss, tuple(range(len(arguments))))
+    assert_close(tfc.jit(gradient)(*arguments), compiled(gradient)(*arguments))
+
+
+def test_gradients_agree_with_finite_differences():
+    def loss(w, xs):
+        def step(h, x):
+            h = tnp.tanh(h @ w + x)
+            return h, h[0]
+
+        last, ys = tfc.scan(step, xs[0], xs[:3])
+        return last, ys
+
+    check(loss, W, XS[:, 0], tolerance=1e-5)
+
+
+def test_gradients_outside_of_jit():
+    square = lambda x: tfc.scan(lambda c, _: (c * c, c), x, length=3)[0]  # noqa: E731
+    assert tfc.grad(square)(1.5) == pytest.approx(8 * 1.5**7)
+    value, pull = tfc.vjp(square, 1.5)
+    assert value == pytest.approx(1.5**8)
+    assert pull(2.0)[0] == pytest.approx(16 * 1.5**7)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+def test_single_precision_and_complex_numbers(dtype):
+    w, start = W.astype(dtype), H.astype(dtype)
+
+    def loss(lib):
+        step = lambda _, h: lib.np.sin(h @ w) + h  # noqa: E731
+        return lambda h: lib.np.sum(lib.np.real(lib.control.fori_loop(0, 3, step, h)) ** 2)
+
+    with jax.enable_x64(True):
+        expected = jax.jit(jax.grad(loss(JAX)))(start)
+    got = compiled(tfc.grad(loss(TFC)))(start)
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got, expected, rtol=1e-4)
+
+
+def test_a_while_loop_whose_count_can_be_found_out_has_a_gradient():
+    def f(x):
+        return tfc.while_loop(lambda s: s[0] > 2, lambda s: (s[0] - 3, s[1] * x), (11, x))[1]
+
+    assert tfc.grad(f)(2.0) == 4 * 2.0**3
+
+
+def test_only_the_element_that_cannot_be_differentiated_refuses():
+    def f(x, n):
+        counted = tfc.fori_loop(0, n, lambda i, v: v + 1.0, 0.0)
+        return x * tfc.stop_gradient(counted) + tfc.fori_loop(0, 3, lambda i, v: v * x, 1.0)
+
+    assert tfc.jit(tfc.grad(f))(2.0, 5) == 5 + 3 * 2.0**2
+    with pytest.raises(TraceError, match="between Python numbers, or"):
+        tfc.jit(tfc.grad(lambda x, n: tfc.fori_loop(0, n, lambda i, v: v * x, x)))(2.0, 5)
+
+
+def loops_of(function, *arguments):
+    module = tfc.jit(function).lower(*arguments).hlo
+    return [i for c in module.computations for i in c.instructions if i.opcode == "while"], module
+
+
+def test_the_value_and_the_gradient_share_the_loop():
+    loss, arguments = recurrent(TFC)
+    loops, _ = loops_of(tfc.value_and_grad(loss), *arguments)
+    assert len({loop["body"] for loop in loops}) == 2
+
+
+def test_an_iteration_of_the_gradient_costs_no_more_in_a_longer_loop():
+    """The scanned arrays and their cotangents are read and written a slice at a time."""
+
+    def loss(xs, w):
+        return tnp.sum(tfc.scan(lambda c, x: (c * x + w, c * c), xs[0], xs)[1])
+
+    def inside(count):
+        loops, _ = loops_of(tfc.grad(loss, (0, 1)), np.ones((count, 8)), np.ones(8))
+        return [
+            i.array_shape.size
+            for loop in loops for i in loop["body"].instructions
+            if i.opcode not in ("get-tuple-element", "dynamic-update-slice", "parameter", "tuple")
+        ]  # fmt: skip
+
+    assert inside(1000) == inside(10)
+    assert max(inside(1000)) == 8
+
+
+def test_cheap_operations_are_computed_again_and_expensive_ones_kept():
+    def loss(x):
+        step = lambda i, c: tnp.exp(c) * 2 + tnp.where(c > 0, c * 3, -c)  # noqa: E731
+        return tnp.sum(tfc.fori_loop(0, 9, step, x))
+
+    (first, _), _ = loops_of(tfc.grad(loss), np.ones(16))
+    stacks = [s for s in first.shape.elements if s.dims[:1] == (9,)]
+    assert [s.dims for s in stacks] == [(9, 16), (9, 16)]  # c, and exp(c)
+
+
+def directions(arguments):
+    return tuple(np.cos(np.arange(np.size(a))).reshape(np.shape(a)) for a in arguments)
+
+
+@each_program
+def test_tangents_are_those_of_jax(program):
+    ours, arguments = program(TFC)
+    slopes = directions(arguments)
+    with jax.enable_x64(True):
+        theirs, _ = program(JAX)
+        expected = jax.jit(lambda *x: jax.jvp(theirs, x, slopes))(*arguments)
+    assert_close(compiled(lambda *x: tfc.jvp(ours, x, slopes))(*arguments), expected)
+
+
+def test_a_loop_whose_count_is_not_known_has_tangents():
+    def f(lib):
+        def last(x, w):
+            """Newton's square root, and how often it was improved."""
+            far = lambda s: lib.np.abs(s[0] * s[0] - x) > 1e-3  # noqa: E731
+            better = lambda s: ((s[0] + x / s[0]) / 2 * w, s[1] + 1)  # noqa: E731
+            return lib.control.while_loop(far, better, (1.0, 0))
+
+        return lambda x: last(x, 1.0)[0], lambda w: last(3.0, w)[0]
+
+    for ours, theirs, at in zip(f(TFC), f(JAX), (7.0, 1.0)):
+        with jax.enable_x64(True):
+            expected = jax.jvp(theirs, (at,), (2.0,))
+        assert_close(compiled(lambda x: tfc.jvp(ours, (x,), (2.0,)))(at), expected)  # noqa: B023
+
+
+@pytest.mark.parametrize("program", SECOND, ids=lambda p: p.__name__)
+def test_tangents_of_gradients_and_gradients_of_tangents_are_those_of_jax(program):
+    ours, arguments = program(TFC)
+    slopes = directions(arguments)
+
+    def both(lib, grad, jvp, loss):
+        over = lambda *x: jvp(grad(loss), x, slopes)[1]  # noqa: E731
+        return lambda *x: (over(*x), grad(lambda *y: lib.np.sum(jvp(loss, y, slopes)[1]))(*x))
+
+    with jax.enable_x64(True):
+        expected = jax.jit(both(JAX, jax.grad, jax.jvp, program(JAX)[0]))(*arguments)
+    assert_close(compiled(both(TFC, tfc.grad, tfc.jvp, ours))(*arguments), expected)
+
+
+def test_an_iteration_says_once_what_it_says_when_its_gradient_is_asked_for(capsys):
+    def loss(x):
+        def step(c, _):
+            tfc.debug.print("carry {}", c)
+            return c * x, None
+
+        return tfc.scan(step, 1.0, length=3)[0]
+
+    assert tfc.jit(tfc.grad(loss))(2.0) == 12
+    assert capsys.readouterr().out.split() == ["carry", "1.0", "carry", "2.0", "carry", "4.0"]
+    assert tfc.jit(lambda x: tfc.jvp(loss, (x,), (1.0,)))(2.0) == (8, 12)
+    assert capsys.readouterr().out.count("carry") == 3
+
+
+def test_a_step_with_rules_of_its_own_and_one_that_is_computed_again():
+    @tfc.custom_vjp
+    def twice(x):
+        return x * 2
+
+    twice.defvjp(lambda x: (x * 2, x), lambda x, g: (g * x,))
+    wrong = lambda x: tfc.scan(lambda c, _: (twice(c), None), x, length=3)[0]  # noqa: E731
+    assert tfc.jit(tfc.grad(wrong))(1.5) == 1.5 * 3 * 6
+    _, arguments = recurrent(TFC)
+
+    def again(w, xs, h):
+        step = tfc.checkpoint(lambda h, x: (tnp.tanh(h @ w + x), tnp.sum(h * h, axis=1)))
+        h, _ = tfc.scan(step, h, xs)
+        return tnp.sum(h)
+
+    with jax.enable_x64(True):
+        plain = lambda w, xs, h: jnp.sum(lax.scan(lambda h, x: (jnp.tanh(h @ w + x), 0), h, xs)[0])  # noqa: E731
+        expected = jax.grad(plain)(*arguments)
+    assert_close(compiled(tfc.grad(again))(*arguments), expected)
