@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from tfc.frontend import operations as ops
+from tfc.frontend.control.loops import while_loop
 from tfc.frontend.numpy.arithmetic import absolute, is_zero, meet
 from tfc.frontend.numpy.parts import require_kind
-from tfc.frontend.operations import compare, full_like, operation, select
+from tfc.frontend.numpy.reductions import any
+from tfc.frontend.operations import full_like, operation, select
 from tfc.frontend.promotion import as_tensor, cast
 from tfc.frontend.tensor import ArrayLike, Tensor, traceable
-from tfc.frontend.trace import Trace
 from tfc.hlo.shape import ELEMENT_TYPES
 
 _WHOLE = ("signed", "unsigned")
@@ -24,22 +24,14 @@ def gcd(x1: ArrayLike, x2: ArrayLike, /) -> Tensor:
 
 def _euclid(x: Tensor, y: Tensor) -> Tensor:
     """(x, y) -> (y, x mod y) until all y are zero; the x that are left."""
-    start = ops.make_tuple([x, y])
-    condition, body = Trace("some_are_left"), Trace("step_of_euclid")
-    with condition:
-        _, rest = ops.elements(ops.wrap(condition.parameter(start.instruction.shape, "state")))
-        left = compare("NE", rest, full_like(0, rest))
-        some = ops.reduce(left, "or", False, range(left.ndim))
-    with body:
-        first, second = ops.elements(ops.wrap(body.parameter(start.instruction.shape, "state")))
+
+    def step(state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        first, second = state
         done = is_zero(second)
         rest = operation("remainder", first, select(done, full_like(1, second), second))
-        root = ops.make_tuple([select(done, first, second), select(done, second, rest)])
-    found = operation(
-        "while", start, condition=condition.computation(some.instruction),
-        body=body.computation(root.instruction),
-    )  # fmt: skip
-    return ops.elements(found)[0]
+        return select(done, first, second), select(done, second, rest)
+
+    return while_loop(lambda state: any(state[1]), step, (x, y))[0]
 
 
 @traceable
