@@ -111,7 +111,7 @@ def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> Tensor:
 
 
 @traceable
-def expand_dims(a: ArrayLike, axis: Axes) -> Tensor:
+def expand_dims(a: ArrayLike, axis: Axes = 0) -> Tensor:
     """New dimensions of size one, at `axis` of the result."""
     tensor = as_tensor(a)
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
