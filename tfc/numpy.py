@@ -30,6 +30,7 @@ from numpy import (
 # isort: on
 
 from tfc.frontend.numpy import fft, linalg
+from tfc.frontend.numpy.absent import absence as _absence
 from tfc.frontend.numpy.arithmetic import (
     absolute,
     add,
@@ -270,7 +271,7 @@ def __getattr__(name: str) -> _Callable[..., _Tensor]:
     """The function of an elementwise op that is declared to have this name, made from it."""
     function = _generated_function(name)
     if function is None:
-        raise AttributeError(f"module 'tfc.numpy' has no attribute '{name}'", name=name)
+        raise AttributeError(_absence(name, __all__), name=name)
     return function
 
 
