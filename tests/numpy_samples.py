@@ -6,10 +6,17 @@ takes, and the interval of their numbers.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import numpy as np
+
+import tfc.numpy as tnp
+from tfc.frontend.program import Abstract, trace_function
+from tfc.frontend.tensor import Tensor
+from tfc.hlo.evaluation.evaluator import evaluate_computation
+from tfc.hlo.shape import Shape, element_type_of
 
 Arrays = list[np.ndarray]
 
@@ -24,7 +31,7 @@ class Sample:
     kinds: of which dtypes the arrays are, by NumPy's letters b, i, u, f, c.
     low, high: between what their numbers lie.
     smooth: whether it has a gradient at almost all points that is not zero.
-    of_numpy: whether NumPy has it with the same arguments.
+    of_numpy, of_jax: whether a function of that name there gives the same of these arguments.
     """
 
     name: str
@@ -35,7 +42,7 @@ class Sample:
     high: float = 3.0
     smooth: bool = True
     of_numpy: bool = True
-    options: dict[str, Any] = field(default_factory=dict)
+    of_jax: bool = True
 
     def arrays(self, rng: np.random.Generator, dtype: np.dtype) -> Arrays:
         """Arrays to call it with: their sizes and numbers are drawn."""
@@ -84,17 +91,16 @@ def joined(names: str, **options: Any) -> list[Sample]:
 
 def made(name: str, call: Callable[[Any], Any]) -> Sample:
     """Functions that make arrays of nothing."""
-    return Sample(name, "", call, "f", smooth=False)
+    return Sample(name, "", call, "f", smooth=False, of_jax=name != "promote_types")
 
 
-MATRIX = np.array([[3, 1], [0, 2]])
 # fmt: off
-SAMPLES: list[Sample] = [
+ALL: list[Sample] = [
     # Elementwise functions of one array.
     *each("abs absolute negative positive square", "mn", "iufc"),
     *each("exp expm1 sin cos tan tanh sinh", "mn", "iufc", low=-1.4, high=1.4),
     *each("cosh arctan atan arcsinh asinh sigmoid logistic erf sinc i0 cbrt fabs deg2rad rad2deg "
-          "radians degrees exp2 nan_to_num", "mn", "f", of_numpy=True),
+          "radians degrees exp2 nan_to_num", "mn", "f"),
     *each("arcsin asin arccos acos arctanh atanh", "mn", "f", low=-0.9, high=0.9),
     *each("arccosh acosh", "mn", "f", low=1.1), *each("log1p", "mn", "iuf", low=-0.4),
     *each("log log2 log10 sqrt rsqrt reciprocal", "mn", "f", low=0.2, high=4.0),
@@ -126,7 +132,8 @@ SAMPLES: list[Sample] = [
     of("where", "mn n", "iufc", call=lambda m, x, y: m.where(x.real > 0, x, y)),
     of("clip", "mn", "iuf", call=lambda m, x: m.clip(x, 1, 2)),
     of("packbits", "mn", "bu", given={"axis": 1}, smooth=False),
-    of("unpackbits", "mn", "", call=lambda m, x: m.unpackbits(x, axis=0), smooth=False),
+    of("unpackbits", "mn", "iu", smooth=False, call=lambda m, x: m.unpackbits(
+        m.astype(x, m.uint8), axis=0)),
     # Reductions, running totals, statistics.
     *each("sum prod mean", "kmn", "iufc", given={"axis": (0, 2)}),
     *each("var std", "kmn", "fc", given={"axis": 1, "ddof": 1}),
@@ -139,7 +146,7 @@ SAMPLES: list[Sample] = [
           smooth=False),
     *each("cumsum cumprod nancumsum nancumprod cumulative_sum cumulative_prod", "kmn", "iufc",
           given={"axis": 1}),
-    *each("quantile nanquantile", "mn", "f", after=([0.2, 0.7],), given={"axis": 0}),
+    *each("quantile nanquantile", "mn", "f", after=(np.array([0.2, 0.7]),), given={"axis": 0}),
     *each("percentile nanpercentile", "mn", "f", after=(30.0,), given={"axis": 1}),
     of("average", "mn n", "f", low=0.2, call=lambda m, x, w: m.average(x, axis=1, weights=w)),
     *each("cov corrcoef", "mn", "f", low=-2),
@@ -147,7 +154,8 @@ SAMPLES: list[Sample] = [
     of("diff", "mn", "if", given={"n": 2, "axis": 0}), of("gradient", "mn", "f"),
     of("unwrap", "mn", "f", low=-9, high=9),
     # Rearranging.
-    *each("ravel transpose permute_dims matrix_transpose fliplr flipud flip array copy asarray "
+    of("permute_dims", "mn", "biufc", after=((1, 0),)),
+    *each("ravel transpose matrix_transpose fliplr flipud flip array copy asarray "
           "asanyarray ascontiguousarray atleast_1d atleast_2d atleast_3d squeeze rot90 "
           "tril triu diagonal diag diagflat", "mn", "biufc"),
     of("reshape", "mn", "biufc", after=(-1,)), of("expand_dims", "mn", "biufc", after=(1,)),
@@ -174,7 +182,7 @@ SAMPLES: list[Sample] = [
         call=lambda m, x, y: m.cross(np.ones((1, 3)) * x[:, :1], np.arange(3.0) * y[:, :1])),
     of("einsum", "mk kn", "iufc", call=lambda m, x, y: m.einsum("mk,kn->nm", x, y)),
     of("einsum_path", "mk kn", "f", call=lambda m, x, y: m.einsum_path("mk,kn", x, y)[0],
-       smooth=False),
+       smooth=False, of_jax=False),
     of("convolve", "m n", "if"), of("correlate", "m n", "if"),
     # Creation.
     made("zeros", lambda m: m.zeros((2, 3), m.float32)), made("ones", lambda m: m.ones(3)),
@@ -195,7 +203,7 @@ SAMPLES: list[Sample] = [
     *each("sort", "mn", "iuf", given={"axis": 0}), of("argsort", "mn", "f", smooth=False),
     of("searchsorted", "m n", "f", call=lambda m, x, y: m.searchsorted(m.sort(x), y),
        smooth=False),
-    of("take", "mn", "biufc", after=([1, 0, 1],), given={"axis": 1}),
+    of("take", "mn", "biufc", after=(np.array([1, 0, 1]),), given={"axis": 1}),
     # What is known without values.
     *(of(name, "mn", "biufc", smooth=False) for name in (
         "ndim", "shape", "size", "isrealobj", "iscomplexobj", "isscalar", "result_type")),
@@ -208,5 +216,43 @@ SAMPLES: list[Sample] = [
         "broadcast_shapes": lambda m: m.broadcast_shapes((2, 1), (3,)),
         "from_dlpack": lambda m: m.from_dlpack(np.arange(3)),
     }.items()),
+    # Indexing that is not NumPy's own syntax.
+    of("take_along_axis", "mn", "biufc", call=lambda m, x: m.take_along_axis(
+        x, np.arange(x.shape[1])[None] % 2, 0)),
+    of("put_along_axis", "mn", "iuf", of_numpy=False, call=lambda m, x: m.put_along_axis(
+        x, np.arange(x.shape[1])[None] % 2, 7, 0, inplace=False)),
+    of("put", "mn", "iuf", of_numpy=False, call=lambda m, x: m.put(
+        x, np.array([1, 2]), 7, inplace=False)),
+    of("at", "mn", "iuf", of_numpy=False, call=lambda m, x: m.at(x)[0].set(7)),
 ]
 # fmt: on
+SAMPLES = [sample for sample in ALL if sample.name in tnp.__all__]
+
+
+def functions_of(module: Any) -> set[str]:
+    """The public names that are functions."""
+    return {n for n in module.__all__ if isinstance(getattr(module, n), FunctionType)}
+
+
+def flat(results: Any) -> list[Any]:
+    """The results of a function: one, or several."""
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
+def evaluated(sample: Sample, arrays: Arrays) -> Any:
+    """What the function gives of traced arrays: evaluated without compiling."""
+    return evaluate(lambda *xs: sample.call(tnp, *xs), arrays)
+
+
+def evaluate(function: Callable[..., Any], arrays: Arrays) -> Any:
+    """The results of a function of Tensors, traced, and evaluated if they are Tensors."""
+    given = [Abstract(Shape(element_type_of(x.dtype), x.shape)) for x in arrays]
+    known: list[Any] = []
+
+    def tensors(*xs: Any) -> list[Any]:
+        known[:] = flat(function(*xs))
+        return [x for x in known if isinstance(x, Tensor)]
+
+    program = trace_function("sample", tensors, given)
+    values = iter(evaluate_computation(program.computation(), arrays))
+    return [next(values) if isinstance(x, Tensor) else x for x in known]

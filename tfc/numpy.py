@@ -14,6 +14,7 @@ from math import e, inf, nan, pi
 
 from tfc import fft, linalg
 from tfc.frontend.linalg.einsum import einsum, einsum_path
+
 # isort: off
 # fmt: off
 from ml_dtypes import (
@@ -29,7 +30,6 @@ from numpy import (
 # fmt: on
 # isort: on
 
-from tfc.frontend.numpy import fft, linalg
 from tfc.frontend.numpy.absent import absence as _absence
 from tfc.frontend.numpy.arithmetic import (
     absolute,
@@ -83,7 +83,7 @@ from tfc.frontend.numpy.comparisons import (
 )
 from tfc.frontend.numpy.complex_numbers import angle, conj, imag, iscomplexobj, real
 from tfc.frontend.numpy.complex_numbers import conj as conjugate
-from tfc.frontend.numpy.conversions import array, asarray, copy
+from tfc.frontend.numpy.conversions import asarray, copy
 from tfc.frontend.numpy.conversions import asarray as asanyarray
 from tfc.frontend.numpy.conversions import asarray as ascontiguousarray
 from tfc.frontend.numpy.creation import (
@@ -136,6 +136,7 @@ from tfc.frontend.numpy.functions import trunc as fix
 from tfc.frontend.numpy.indexing.taking import put, put_along_axis, take, take_along_axis
 from tfc.frontend.numpy.indexing.updates import at
 from tfc.frontend.numpy.manipulation import (
+    array,
     atleast_1d,
     atleast_2d,
     atleast_3d,
@@ -164,20 +165,6 @@ from tfc.frontend.numpy.manipulation import (
 )
 from tfc.frontend.numpy.manipulation import concatenate as concat
 from tfc.frontend.numpy.manipulation import transpose as permute_dims
-from tfc.frontend.numpy.products import (
-    cross,
-    dot,
-    inner,
-    kron,
-    matmul,
-    matvec,
-    outer,
-    tensordot,
-    trace,
-    vdot,
-    vecdot,
-    vecmat,
-)
 from tfc.frontend.numpy.namespace import ARRAY_API_VERSION as __array_api_version__
 from tfc.frontend.numpy.namespace import __array_namespace_info__, from_dlpack
 from tfc.frontend.numpy.numbers.bessel import i0
@@ -209,7 +196,20 @@ from tfc.frontend.numpy.numbers.predicates import (
     shape,
     size,
 )
-from tfc.frontend.numpy.products import dot, einsum, inner, matmul, outer, tensordot, trace, vdot
+from tfc.frontend.numpy.products import (
+    cross,
+    dot,
+    inner,
+    kron,
+    matmul,
+    matvec,
+    outer,
+    tensordot,
+    trace,
+    vdot,
+    vecdot,
+    vecmat,
+)
 from tfc.frontend.numpy.rearranging.joining import append, block, column_stack, dstack, resize
 from tfc.frontend.numpy.rearranging.padding import pad
 from tfc.frontend.numpy.rearranging.splitting import array_split, dsplit, hsplit, unstack, vsplit

@@ -34,7 +34,7 @@ ADVICE: dict[str, str] = {
             "fromstring fromiter frombuffer", _FILES),
     **_each("array2string array_repr array_str base_repr binary_repr format_float_positional "
             "format_float_scientific info typename", _TEXT),
-    **_each("copyto put place putmask put_along_axis fill_diagonal", _WRITES),
+    **_each("copyto place putmask fill_diagonal", _WRITES),
     **_each("longdouble float128 float96", _NO_DTYPE.format(other="float64")),
     **_each("clongdouble complex256 complex192", _NO_DTYPE.format(other="complex128")),
     **_each("float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e8m0fnu",
@@ -43,12 +43,12 @@ ADVICE: dict[str, str] = {
     **_each("uint1 uint2", _NO_DTYPE.format(other="uint4")),
     **_each("object_ str_ bytes_ void character flexible ScalarType sctypeDict typecodes strings "
             "char rec ma", _NO_NUMBERS),
-    **_each("errstate seterr geterr seterrcall geterrcall", _FLAGS),
+    **_each("errstate seterr geterr seterrcall geterrcall ComplexWarning", _FLAGS),
     **_each("asfortranarray isfortran require shares_memory may_share_memory byte_bounds", _LAYOUT),
     **_each("nditer nested_iters ndenumerate ndindex flatiter broadcast frompyfunc iterable",
             _LOOPS),
     **_each("matrix asmatrix bmat mat recarray record", _CLASSES.format(other="array")),
-    **_each("poly1d", "use tfc.numpy.polyval with an array of coefficients"),
+    **_each("poly1d", "keep the coefficients in an array"),
     **_each("datetime64 timedelta64 isnat busday_count busday_offset is_busday busdaycalendar "
             "datetime_as_string datetime_data", _DATES),
     **_each("set_printoptions get_printoptions printoptions setbufsize getbufsize show_config "
@@ -62,9 +62,8 @@ ADVICE: dict[str, str] = {
     **_each("s_ index_exp", "use slice objects, or numpy.{name}, which makes them"),
     **_each("min_scalar_type mintypecode common_type", "use tfc.numpy.result_type"),
     **_each("real_if_close", "use tfc.numpy.real; a dtype does not depend on values"),
-    **_each("histogramdd histogram2d", "use tfc.numpy.histogram along one axis at a time"),
     **_instead(
-        product="prod", cumproduct="cumprod", sometrue="any", alltrue="all", in1d="isin",
+        product="prod", cumproduct="cumprod", sometrue="any", alltrue="all",
         trapz="trapezoid", row_stack="vstack", round_="round", msort="sort", float_="float64",
         complex_="complex128", Inf="inf", Infinity="inf", infty="inf", PINF="inf", NaN="nan",
         find_common_type="result_type", asfarray="asarray", long="int64", ulong="uint64",

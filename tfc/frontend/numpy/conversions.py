@@ -1,55 +1,17 @@
 """Functions of the NumPy namespace that make arrays of what users have: lists, numbers, arrays."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
-from tfc.frontend.numpy.manipulation import stack
+from tfc.frontend.numpy.manipulation import array
 from tfc.frontend.numpy.namespace import require_device
-from tfc.frontend.promotion import as_tensor, cast
-from tfc.frontend.python_numbers import whole
+from tfc.frontend.promotion import as_tensor
 from tfc.frontend.tensor import ArrayLike, Tensor, traceable, untraced
 from tfc.frontend.trace import current_trace
 from tfc.hlo.shape import element_type_of
-
-
-@traceable
-def array(
-    object: ArrayLike,
-    dtype: Any = None,
-    *,
-    copy: bool | None = True,
-    ndmin: int = 0,
-    device: Any = None,
-) -> Tensor:
-    """An array of a nested list of numbers, arrays and Tensors, or a copy of an array.
-
-    Args:
-        ndmin: how many dimensions it has at least; those that are missing come first.
-    """
-    require_device(device)
-    made = _array(object, dtype)
-    missing = whole(ndmin, "the least number of dimensions") - made.ndim
-    return ops.reshape(made, [1] * missing + list(made.shape)) if missing > 0 else made
-
-
-def _array(object: ArrayLike, dtype: Any) -> Tensor:
-    if isinstance(object, (list, tuple)) and _has_tensor(object):
-        made = stack([_array(x, None) for x in object])
-        return made if dtype is None else cast(made, dtype)
-    if isinstance(object, (list, tuple)):
-        return as_tensor(object, dtype)  # as NumPy does, which refuses what the dtype cannot hold
-    tensor = as_tensor(object)
-    return cast(tensor, tensor.dtype if dtype is None else dtype)
-
-
-def _has_tensor(values: Sequence[Any]) -> bool:
-    return any(
-        _has_tensor(v) if isinstance(v, (list, tuple)) else isinstance(v, Tensor) for v in values
-    )
 
 
 @untraced

@@ -8,8 +8,9 @@ import numpy as np
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
+from tfc.frontend.numpy.namespace import require_device
 from tfc.frontend.numpy_keywords import refuse_out
-from tfc.frontend.promotion import as_tensor, broadcast_shapes, expand, promote, shortened
+from tfc.frontend.promotion import as_tensor, broadcast_shapes, cast, expand, promote, shortened
 from tfc.frontend.python_numbers import sizes, whole
 from tfc.frontend.tensor import ArrayLike, Tensor, alias, traceable
 
@@ -367,6 +368,42 @@ def _rolled(tensor: Tensor, shift: int, axis: int) -> Tensor:
     cut = (size - shift % size) if size else 0
     head, tail = ops.slice_along(tensor, axis, 0, cut), ops.slice_along(tensor, axis, cut, size)
     return ops.concatenate([tail, head], axis)
+
+
+@traceable
+def array(
+    object: ArrayLike,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    ndmin: int = 0,
+    device: Any = None,
+) -> Tensor:
+    """An array of a nested list of numbers, arrays and Tensors, or a copy of an array.
+
+    Args:
+        ndmin: how many dimensions it has at least; those that are missing come first.
+    """
+    require_device(device)
+    made = _array(object, dtype)
+    missing = whole(ndmin, "the least number of dimensions") - made.ndim
+    return ops.reshape(made, [1] * missing + list(made.shape)) if missing > 0 else made
+
+
+def _array(object: ArrayLike, dtype: Any) -> Tensor:
+    if isinstance(object, (list, tuple)) and _has_tensor(object):
+        made = stack([_array(x, None) for x in object])
+        return made if dtype is None else cast(made, dtype)
+    if isinstance(object, (list, tuple)):
+        return as_tensor(object, dtype)  # as NumPy does, which refuses what the dtype cannot hold
+    tensor = as_tensor(object)
+    return cast(tensor, tensor.dtype if dtype is None else dtype)
+
+
+def _has_tensor(values: Sequence[Any]) -> bool:
+    return any(
+        _has_tensor(v) if isinstance(v, (list, tuple)) else isinstance(v, Tensor) for v in values
+    )
 
 
 @traceable

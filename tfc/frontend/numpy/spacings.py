@@ -114,7 +114,7 @@ def geomspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Tensor:
-    """`num` numbers from start to stop, each the same multiple of the one before it.
+    """`num` numbers from start to stop, each the same multiple of the one before it; in float64.
 
     Raises:
         ShapeError: start or stop is a zero that is known.
@@ -123,7 +123,7 @@ def geomspace(
     num = _count("geomspace", num)
     if _is_known(start, stop):
         return moveaxis(_by_numpy("geomspace", start, stop, num, endpoint, dtype), 0, axis)
-    first, last = broadcast_together(*promote(start, stop, 1.0)[:2])
+    first, last = broadcast_together(*promote(start, stop, np.float64(1))[:2])
     require_real("geomspace", first)
     sign = ops.operation("sign", first)
     ends = log10(first / sign), log10(last / sign)
