@@ -44,6 +44,14 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "frontend.numpy": (*HLO, "frontend", "frontend.control"),
     "frontend.callbacks": (*HLO, "frontend.*"),
     "frontend.numpy.indexing": (*HLO, "frontend", "frontend.control", "frontend.numpy"),
+    "frontend.numpy.numbers": (*HLO, "frontend", "frontend.control", "frontend.numpy"),
+    "frontend.numpy.rearranging": (
+        *HLO,
+        "frontend",
+        "frontend.numpy",
+        "frontend.numpy.statistics",
+    ),
+    "frontend.numpy.statistics": (*HLO, "frontend", "frontend.numpy", "frontend.numpy.numbers"),
     "frontend.differentiation": (*HLO, "frontend.*"),
     "frontend.differentiation.custom": (*HLO, "frontend.*"),
     "frontend.linalg": (

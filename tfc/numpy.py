@@ -14,6 +14,23 @@ from math import e, inf, nan, pi
 
 from tfc import fft, linalg
 from tfc.frontend.linalg.einsum import einsum, einsum_path
+
+# isort: off
+# fmt: off
+from ml_dtypes import (
+    bfloat16, float8_e4m3, float8_e4m3b11fnuz, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2,
+    float8_e5m2fnuz, int4, uint4,
+)
+from numpy import (
+    bool, bool_, byte, cdouble, complex64, complex128, complexfloating, csingle, double, dtype,
+    euler_gamma, float16, float32, float64, floating, generic, half, inexact, int8, int16, int32,
+    int64, int_, intc, integer, intp, longlong, number, short, signedinteger, single, ubyte, uint,
+    uint8, uint16, uint32, uint64, uintc, uintp, ulonglong, unsignedinteger, ushort,
+)
+# fmt: on
+# isort: on
+
+from tfc.frontend.numpy.absent import absence as _absence
 from tfc.frontend.numpy.arithmetic import (
     absolute,
     add,
@@ -66,15 +83,19 @@ from tfc.frontend.numpy.comparisons import (
 )
 from tfc.frontend.numpy.complex_numbers import angle, conj, imag, iscomplexobj, real
 from tfc.frontend.numpy.complex_numbers import conj as conjugate
+from tfc.frontend.numpy.conversions import asarray, copy
+from tfc.frontend.numpy.conversions import asarray as asanyarray
+from tfc.frontend.numpy.conversions import asarray as ascontiguousarray
 from tfc.frontend.numpy.creation import (
     arange,
     diag,
+    diagflat,
     diagonal,
     eye,
+    fromfunction,
     full,
     full_like,
     identity,
-    linspace,
     ones,
     ones_like,
     tri,
@@ -83,7 +104,9 @@ from tfc.frontend.numpy.creation import (
     zeros,
     zeros_like,
 )
+from tfc.frontend.numpy.creation import zeros as empty
 from tfc.frontend.numpy.creation import zeros_like as empty_like
+from tfc.frontend.numpy.dtypes import can_cast, finfo, iinfo, isdtype, issubdtype, promote_types
 from tfc.frontend.numpy.functions import (
     arctan,
     arctan2,
@@ -116,6 +139,7 @@ from tfc.frontend.numpy.manipulation import (
     array,
     atleast_1d,
     atleast_2d,
+    atleast_3d,
     broadcast_arrays,
     broadcast_to,
     concatenate,
@@ -127,7 +151,6 @@ from tfc.frontend.numpy.manipulation import (
     matrix_transpose,
     meshgrid,
     moveaxis,
-    pad,
     ravel,
     repeat,
     reshape,
@@ -140,8 +163,39 @@ from tfc.frontend.numpy.manipulation import (
     transpose,
     vstack,
 )
-from tfc.frontend.numpy.manipulation import array as asarray
+from tfc.frontend.numpy.manipulation import concatenate as concat
 from tfc.frontend.numpy.manipulation import transpose as permute_dims
+from tfc.frontend.numpy.namespace import ARRAY_API_VERSION as __array_api_version__
+from tfc.frontend.numpy.namespace import __array_namespace_info__, from_dlpack
+from tfc.frontend.numpy.numbers.bessel import i0
+from tfc.frontend.numpy.numbers.elementary import (
+    deg2rad,
+    fabs,
+    float_power,
+    heaviside,
+    logaddexp2,
+    rad2deg,
+    sinc,
+)
+from tfc.frontend.numpy.numbers.elementary import deg2rad as radians
+from tfc.frontend.numpy.numbers.elementary import rad2deg as degrees
+from tfc.frontend.numpy.numbers.float_parts import frexp, ldexp, modf, nextafter, spacing
+from tfc.frontend.numpy.numbers.integers import bitwise_count, gcd, lcm
+from tfc.frontend.numpy.numbers.packing import packbits, unpackbits
+from tfc.frontend.numpy.numbers.predicates import (
+    allclose,
+    array_equal,
+    array_equiv,
+    iscomplex,
+    isneginf,
+    isposinf,
+    isreal,
+    isrealobj,
+    isscalar,
+    ndim,
+    shape,
+    size,
+)
 from tfc.frontend.numpy.products import (
     cross,
     dot,
@@ -156,6 +210,10 @@ from tfc.frontend.numpy.products import (
     vecdot,
     vecmat,
 )
+from tfc.frontend.numpy.rearranging.joining import append, block, column_stack, dstack, resize
+from tfc.frontend.numpy.rearranging.padding import pad
+from tfc.frontend.numpy.rearranging.splitting import array_split, dsplit, hsplit, unstack, vsplit
+from tfc.frontend.numpy.rearranging.turning import broadcast_shapes, rollaxis, rot90, vander
 from tfc.frontend.numpy.reductions import (
     all,
     any,
@@ -173,8 +231,31 @@ from tfc.frontend.numpy.reductions import (
 )
 from tfc.frontend.numpy.reductions import max as amax
 from tfc.frontend.numpy.reductions import min as amin
-from tfc.frontend.numpy.sorting import argsort, median, percentile, quantile, searchsorted, sort
-from tfc.frontend.numpy.windows import cumprod, cumsum
+from tfc.frontend.numpy.sorting import argsort, searchsorted, sort
+from tfc.frontend.numpy.spacings import geomspace, linspace, logspace
+from tfc.frontend.numpy.statistics.averages import average, corrcoef, cov
+from tfc.frontend.numpy.statistics.differences import diff, ediff1d, gradient, trapezoid, unwrap
+from tfc.frontend.numpy.statistics.nan_functions import (
+    nancumprod,
+    nancumsum,
+    nanmax,
+    nanmean,
+    nanmin,
+    nanprod,
+    nanstd,
+    nansum,
+    nanvar,
+)
+from tfc.frontend.numpy.statistics.quantiles import (
+    median,
+    nanmedian,
+    nanpercentile,
+    nanquantile,
+    percentile,
+    quantile,
+)
+from tfc.frontend.numpy.statistics.tapers import bartlett, blackman, hamming, hanning, kaiser
+from tfc.frontend.numpy.windows import cumprod, cumsum, cumulative_prod, cumulative_sum
 from tfc.frontend.promotion import result_type
 from tfc.frontend.tensor import Tensor as _Tensor
 from tfc.hlo.op import OPS as _OPS
@@ -190,7 +271,7 @@ def __getattr__(name: str) -> _Callable[..., _Tensor]:
     """The function of an elementwise op that is declared to have this name, made from it."""
     function = _generated_function(name)
     if function is None:
-        raise AttributeError(f"module 'tfc.numpy' has no attribute '{name}'", name=name)
+        raise AttributeError(_absence(name, __all__), name=name)
     return function
 
 

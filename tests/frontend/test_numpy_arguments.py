@@ -33,6 +33,14 @@ CALLS = {
     "percentile": lambda f, axis: f(X, 50, axis=axis),
     "cross": lambda f, axis: f(np.eye(3), np.ones((3, 3)), axis=axis),
     "vecdot": lambda f, axis: f(X, X, axis=axis),
+    "nanquantile": lambda f, axis: f(X, 0.5, axis=axis),
+    "nanpercentile": lambda f, axis: f(X, 50, axis=axis),
+    "append": lambda f, axis: f(X, X, axis=axis),
+    "array_split": lambda f, axis: f(X, 1, axis=axis),
+    **{
+        name: (lambda f, axis: f(X[0] + 1, X[1] + 1, 4, axis=axis))
+        for name in ("linspace", "logspace", "geomspace")
+    },
     "one_hot": lambda f, axis: f(np.array([1]), 3, axis=axis),
 }
 
@@ -46,7 +54,8 @@ def put_along(function: Any, axis: Any) -> Any:
 
 def with_axis(module: Any) -> list[str]:
     functions = [(name, getattr(module, name)) for name in module.__all__]
-    return [n for n, f in functions if callable(f) and "axis" in inspect.signature(f).parameters]
+    functions = [(n, f) for n, f in functions if callable(f) and not isinstance(f, type)]
+    return [n for n, f in functions if "axis" in inspect.signature(f).parameters]
 
 
 def outcome(function: Any, name: str, axis: Any, refusals: tuple[type[Exception], ...]) -> Any:
@@ -91,13 +100,13 @@ REFUSED = {
     "split": [(X, 0), (X, 4), (X, 1.5), (X, [0.5])], "tile": [(X, 1.5), (X, -1), (X, "a")],
     "broadcast_to": [(X, (3, 3)), (X, (-1, 3)), (3.0, "a")], "repeat": [(X, -1), (X, 1.5)],
     "roll": [(X, 1.5, 0), (X, (1, 2, 3), (0, 1))],
-    "pad": [(X, -1), (X, (1, 2, 3)), (X, "a"), (X, 1.5), (X, 1, "edge")],
+    "pad": [(X, -1), (X, (1, 2, 3)), (X, "a"), (X, 1.5), (X, 1, "best"), (X[:0], 1, "edge")],
     "meshgrid": [([1, "a"],)], "zeros": [(-1,), (1.5,), (2, "foo"), ("a",), (2, object)],
     "full": [(-2, 1), ((2, 3), [1, 2]), (2, 300, np.uint8), (2, None)],
     "full_like": [(np.zeros(2, np.uint8), -1), (X, "a")], "eye": [(-1,), (2.5,)],
     "arange": [("a",), (0, 5, 0), (float("inf"),), (float("nan"),), (3, None, 1, bool)],
     "linspace": [(0, 1, -1), (0, 1, 2.5)], "tril": [(1.0,), (X[0],)], "diag": [(1.0,)],
-    "trace": [(X[0],)], "diagonal": [(X[0],), (np.zeros((2, 2, 2)),)],
+    "trace": [(X[0],)], "diagonal": [(X[0],), (X, 0, 1, 1)],
     "matmul": [(X, 2.0), (X, X)], "dot": [(X, X)], "inner": [(X, X[:, :2])],
     "tensordot": [(X, X, 1), (X, X, "a"), (X, X, ([0], [5])), (X, X, (0, 0, 0))],
     "einsum": [("ij,jk", X, X), ("i#", X), ("ij->k", X), ("ij->ii", X), ("ij",), (3, X),
@@ -105,7 +114,7 @@ REFUSED = {
     "take": [(X, "a"), (X, [0.5]), (X, None)], "searchsorted": [(X, 1), (X[0], 1, "up")],
     "quantile": [(X, "a"), (X, 2), (X, float("nan")), (X, []), (X[:0], 0.5)],
     "percentile": [(X, 101), (X, "a")], "median": [(X[:0], 0)], "max": [(X[:0],), (None,)],
-    "round": [(X, "a"), (X, 1.5), (X, 400), (np.arange(3), -1)], "nan_to_num": [(X, "a")],
+    "round": [(X, "a"), (X, 1.5), (X, 400), (np.arange(3), -1)], "nan_to_num": [(X, True, "a")],
     "isclose": [(X, X, "a")], "clip": [(X, "a", 2), (X, np.zeros(2), None)],
     "where": [(X > 0, "a", 1), (X > 0, np.zeros(2), 1)], "astype": [(X, "foo"), (X, object)],
     "sum": [(X, None, "foo"), ("a",), ([1, [2, 3]],), ([object()],), (None,)],

@@ -9,6 +9,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import ml_dtypes
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from elementwise_ops import GENERATED
 from numpy.testing import assert_equal
+from numpy_samples import SAMPLES
 from special_values import special_values
 
 import tfc
@@ -26,8 +28,6 @@ from tfc.hlo.shape import element_type_of
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 DTYPES = [np.dtype(t) for t in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", BFLOAT16,
                                 "f4", "f8", "c8", "c16")]  # fmt: skip
-CONSTANTS = {"e", "inf", "nan", "newaxis", "pi"}
-MODULES = {"fft", "linalg"}  # test_fft.py, test_triangular.py
 
 Arrays = tuple[np.ndarray, ...]
 
@@ -190,6 +190,18 @@ def powers(dtype: np.dtype) -> list[Arrays]:
     return [(x, np.abs(y[:, y[0] >= 0]) if kind_of(dtype) == "i" else y)]
 
 
+def exponents(dtype: np.dtype) -> list[Arrays]:
+    """Powers of two that lead to zero, to numbers that are not normal, to infinity."""
+    return [(nasty(dtype)[:, None], np.array([-2000, -1074, -140, -24, -1, 0, 5, 128, 1024, 9999]))]
+
+
+def not_of_halves(operands: Callable[[np.dtype], list[Arrays]]) -> Callable[..., list[Arrays]]:
+    """Operands that are not computed in 16 bits, in which NumPy's functions differ from its own."""
+    return lambda dtype: (
+        operands(dtype) if dtype not in (np.bool_, np.int8, np.uint8, np.float16, BFLOAT16) else []
+    )
+
+
 def sorted_and_values(dtype: np.dtype) -> list[Arrays]:
     return [(np.sort(ordinary(dtype, 9)), ordinary(dtype, 4, 5))]
 
@@ -244,6 +256,11 @@ ROWS: dict[str, Row] = {
            "logical_not negative rint sign signbit trunc fix "
            "bitwise_invert bitwise_not invert real imag iscomplexobj"),
     **rows("positive", extends="b"),
+    **rows("fabs deg2rad radians rad2deg degrees frexp modf isposinf isneginf", **REAL),
+    "spacing": named("spacing", operands=not_of_halves(singles), **REAL),
+    "sinc": named("sinc", operands=not_of_halves(singles), numbers_only=True),
+    **rows("isreal iscomplex bitwise_count"),
+    **rows("i0", **REAL),
     **rows("square exp2 expm1", numbers_only=True),
     **rows("conj conjugate", own_dtype="b"),
     **rows("round around", own_dtype="b"),
@@ -262,6 +279,10 @@ ROWS: dict[str, Row] = {
     **rows("add subtract divmod floor_divide fmod mod remainder arctan2 atan2 copysign equal "
            "greater greater_equal hypot less less_equal logaddexp logical_and logical_or "
            "logical_xor not_equal bitwise_and bitwise_or bitwise_xor", operands=pairs),
+    **rows("heaviside logaddexp2 gcd lcm", operands=pairs),
+    "nextafter": named("nextafter", operands=not_of_halves(pairs)),
+    "float_power": named("float_power", operands=powers, numbers_only=True),
+    "ldexp": named("ldexp", operands=exponents),
     **rows("divide true_divide multiply", operands=pairs, numbers_only=True),
     **rows("maximum minimum fmax fmin", operands=pairs, equal_zeros=True),
     **rows("pow power", operands=powers, numbers_only=True),
@@ -277,7 +298,11 @@ ROWS: dict[str, Row] = {
         np.int8, np.uint64, np.float16, np.complex64, 1, 2.5, 1j)], own_dtype="f"),
     **sums("sum all any count_nonzero max min amax amin ptp"), **sums("prod", numbers_only=True),
     **sums("mean var std", operands=calm, numbers_only=True),
-    **sums("median", operands=calm, **REAL),
+    **sums("median nanmedian", operands=calm, **REAL),
+    **sums("nansum nanmax nanmin"), **sums("nanprod", numbers_only=True),
+    **sums("nanmean nanvar nanstd", operands=calm, numbers_only=True),
+    "nancumsum": along("nancumsum", None, 0, -1),
+    "nancumprod": along("nancumprod", None, 0, -1, numbers_only=True),
     "quantile": Row(lambda m, x: m.quantile(x, 0.25, axis=0), calm,
                     in_floats("quantile", 0.25, axis=0), extends="b"),
     "percentile": Row(lambda m, x: m.percentile(x, 70.0, axis=-1), calm,
@@ -414,8 +439,8 @@ def check(name: str, row: Row, dtype: np.dtype, run: Callable[..., Any]) -> list
 
 
 def test_every_public_function_has_a_row():
-    rest = set(tnp.__all__) - CONSTANTS - MODULES
-    assert rest - set(ROWS) == set()
+    functions = {n for n in tnp.__all__ if isinstance(getattr(tnp, n), FunctionType)}
+    assert functions - set(ROWS) - {sample.name for sample in SAMPLES} == set()
 
 
 @pytest.mark.parametrize("name", ROWS)

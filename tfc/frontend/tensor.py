@@ -13,6 +13,7 @@ import numpy as np
 
 from tfc.errors import TraceError
 from tfc.frontend import tree
+from tfc.frontend.numpy_keywords import keyword_refusal, numpys_keyword
 from tfc.frontend.trace import (
     Trace,
     current_trace,
@@ -121,6 +122,31 @@ class Tensor:
     def itemsize(self) -> int:
         """Bytes of one element."""
         return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def device(self) -> str:
+        """ "cpu", as of all arrays of tfc.numpy."""
+        return "cpu"
+
+    @property
+    def real(self) -> "Tensor":
+        """The real part."""
+        return FUNCTIONS["real"](self)
+
+    @property
+    def imag(self) -> "Tensor":
+        """The imaginary part."""
+        return FUNCTIONS["imag"](self)
+
+    @property
+    def flat(self) -> "Tensor":
+        """All elements in one dimension, row-major."""
+        return FUNCTIONS["ravel"](self)
 
     @property
     def T(self) -> "Tensor":
@@ -232,6 +258,15 @@ class Tensor:
 
     __hash__ = object.__hash__
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The module tfc.numpy, by the array API standard."""
+        return FUNCTIONS["__array_namespace__"](api_version)
+
+    def __dlpack__(self, **_: object) -> Any:
+        raise self._unknown(f"{self!r} has no memory while tracing that it could share by DLPack")
+
+    __dlpack_device__ = __dlpack__
+
     # NumPy's own functions, given a Tensor, become those of tfc.numpy.
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
@@ -292,6 +327,11 @@ class Tensor:
     round            = _method("round")
     squeeze, repeat  = _method("squeeze"), _method("repeat")
     dot,     swapaxes = _method("dot"),    _method("swapaxes")
+    conj,    conjugate = _method("conj"),  _method("conjugate")
+    sort,    argsort = _method("sort"),    _method("argsort")
+    take,    searchsorted = _method("take"), _method("searchsorted")
+    copy,    diagonal = _method("copy"),   _method("diagonal")
+    view,    to_device = _method("view"),  _method("to_device")
     # fmt: on
 
     def reshape(self, *shape: Any) -> "Tensor":
@@ -328,9 +368,19 @@ def evaluable(function: Callable[P, R]) -> Callable[P, R]:
                 return function(*args, **named)
             return evaluate_now(function, *args, **named)
         except Exception as error:
+            if type(error) is TypeError and (keyword := numpys_keyword(error)):
+                raise keyword_refusal(function.__name__, keyword) from None
             for_user(error)
             raise
 
+    return wrapper
+
+
+def untraced(function: Callable[P, R], *names: str) -> Callable[P, R]:
+    """The function, entered in FUNCTIONS: what it gives is known without a trace."""
+    wrapper = api_boundary(function)
+    for name in (function.__name__, *names):
+        FUNCTIONS[name] = wrapper
     return wrapper
 
 

@@ -6,12 +6,19 @@ Importing a family's file enters its functions in `tensor.FUNCTIONS`. May import
 
 from tfc.frontend.numpy import (  # noqa: F401
     arithmetic,
+    conversions,
     creation,
+    dtypes,
     functions,
     indexing,
     manipulation,
+    namespace,
+    numbers,
     products,
+    rearranging,
     reductions,
     sorting,
+    spacings,
+    statistics,
     windows,
 )

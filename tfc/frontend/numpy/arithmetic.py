@@ -11,6 +11,7 @@ import numpy as np
 
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
+from tfc.frontend.numpy.namespace import require_device
 from tfc.frontend.numpy.parts import is_complex, parts, require_kind, require_real
 from tfc.frontend.operations import compare, full_like, operation, select
 from tfc.frontend.promotion import (
@@ -330,6 +331,7 @@ def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, /) -> Tensor:
 
 
 @traceable
-def astype(x: ArrayLike, dtype: Any, copy: bool = True) -> Tensor:
+def astype(x: ArrayLike, dtype: Any, copy: bool = True, *, device: Any = None) -> Tensor:
     """The values as another dtype; floats truncate to integers and saturate, NaN gives 0."""
+    require_device(device)
     return cast(as_tensor(x), dtype)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from tfc.frontend import operations as ops
 from tfc.frontend.numpy.arithmetic import is_negative, meet, named
 from tfc.frontend.numpy.parts import is_complex, parts
+from tfc.frontend.numpy_keywords import refuse_out
 from tfc.frontend.operations import compare, full_like, operation, select
 from tfc.frontend.promotion import as_tensor, broadcast_together
 from tfc.frontend.tensor import ArrayLike, Tensor, traceable
@@ -109,9 +110,23 @@ fmin = _ignoring_nan("fmin", minimum, "The smaller; the other one where one is N
 
 
 @traceable
-def clip(x: ArrayLike, min: ArrayLike = None, max: ArrayLike = None) -> Tensor:
-    """x moved into [min, max]; None leaves a side open; max where min > max (CLP-1)."""
-    tensor = as_tensor(x)
+def clip(
+    a: ArrayLike,
+    min: ArrayLike = None,
+    max: ArrayLike = None,
+    out: None = None,
+    *,
+    a_min: ArrayLike = None,
+    a_max: ArrayLike = None,
+) -> Tensor:
+    """a moved into [min, max]; None leaves a side open; max where min > max (CLP-1).
+
+    Args:
+        a_min, a_max: NumPy's older names for min and max.
+    """
+    refuse_out("clip", out)
+    min, max = a_min if min is None else min, a_max if max is None else max
+    tensor = as_tensor(a)
     if min is not None:
         tensor = maximum(tensor, min)
     return tensor if max is None else minimum(tensor, max)

@@ -1,62 +1,85 @@
 """Functions of the NumPy namespace that make arrays: constants, ranges, masks, diagonals."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tfc.errors import ShapeError, TraceError
 from tfc.frontend import operations as ops
-from tfc.frontend.promotion import as_tensor, cast, dtype_of, expand, promote
+from tfc.frontend.numpy.manipulation import normalize_axes, ravel
+from tfc.frontend.numpy.namespace import require_device
+from tfc.frontend.promotion import as_tensor, cast, dtype_of, expand
 from tfc.frontend.python_numbers import Dims, sizes, whole
-from tfc.frontend.tensor import ArrayLike, Tensor, alias, is_weak, traceable
+from tfc.frontend.tensor import ArrayLike, Tensor, alias, traceable
 from tfc.hlo.shape import PRED, S64, element_type_of
 
 
 @traceable
-def full(shape: Dims, fill_value: ArrayLike, dtype: Any = None) -> Tensor:
+def full(shape: Dims, fill_value: ArrayLike, dtype: Any = None, *, device: Any = None) -> Tensor:
     """An array with the same value everywhere, of the value's dtype unless one is given."""
+    require_device(device)
     value = as_tensor(fill_value)
     return expand(cast(value, value.dtype if dtype is None else dtype), sizes(shape))
 
 
-@traceable
-def zeros(shape: Dims, dtype: Any = np.float64) -> Tensor:
+def _constant_array(value: int, shape: Dims, dtype: Any, device: Any) -> Tensor:
+    require_device(device)
+    return ops.full(value, sizes(shape), element_type_of(np.float64 if dtype is None else dtype))
+
+
+@alias("empty")
+def zeros(shape: Dims, dtype: Any = None, *, device: Any = None) -> Tensor:
     """Zeros; float64 unless a dtype is given."""
-    return ops.full(0, sizes(shape), element_type_of(dtype))
+    return _constant_array(0, shape, dtype, device)
 
 
 @traceable
-def ones(shape: Dims, dtype: Any = np.float64) -> Tensor:
+def ones(shape: Dims, dtype: Any = None, *, device: Any = None) -> Tensor:
     """Ones; float64 unless a dtype is given."""
-    return ops.full(1, sizes(shape), element_type_of(dtype))
+    return _constant_array(1, shape, dtype, device)
 
 
 @alias("empty_like")
-def zeros_like(a: ArrayLike, dtype: Any = None) -> Tensor:
-    """Zeros of an array's shape and dtype."""
-    return full_like(a, 0, dtype)
+def zeros_like(
+    a: ArrayLike, dtype: Any = None, shape: Dims | None = None, *, device: Any = None
+) -> Tensor:
+    """Zeros of an array's shape and dtype, or of those given."""
+    return full_like(a, 0, dtype, shape, device=device)
 
 
 @traceable
-def ones_like(a: ArrayLike, dtype: Any = None) -> Tensor:
-    """Ones of an array's shape and dtype."""
-    return full_like(a, 1, dtype)
+def ones_like(
+    a: ArrayLike, dtype: Any = None, shape: Dims | None = None, *, device: Any = None
+) -> Tensor:
+    """Ones of an array's shape and dtype, or of those given."""
+    return full_like(a, 1, dtype, shape, device=device)
 
 
 @traceable
-def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: Any = None) -> Tensor:
-    """An array of another's shape and dtype with the same value everywhere."""
-    shape = a.shape if isinstance(a, Tensor) else np.shape(a)
-    return full(tuple(shape), fill_value, dtype_of(a) if dtype is None else dtype)
+def full_like(
+    a: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: Any = None,
+    shape: Dims | None = None,
+    *,
+    device: Any = None,
+) -> Tensor:
+    """An array of another's shape and dtype, or of those given, with the same value everywhere."""
+    if shape is None:
+        shape = tuple(a.shape if isinstance(a, Tensor) else np.shape(a))
+    return full(shape, fill_value, dtype_of(a) if dtype is None else dtype, device=device)
 
 
 @traceable
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
+def arange(
+    start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None
+) -> Tensor:
     """start, start + step, start + 2 step … below stop; 0 … start - 1 for one argument.
 
     The bounds are Python numbers: the number of elements is part of the shape.
     """
+    require_device(device)
     if stop is None:
         start, stop = 0, start
     for bound in (start, stop, step):
@@ -79,28 +102,6 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     return scaled if values[0] == 0 else scaled + ops.full_like(values[0], count)
 
 
-@traceable
-def linspace(
-    start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, dtype: Any = None
-) -> Tensor:
-    """`num` evenly spaced scalars from start to stop, which is the last one if `endpoint`."""
-    num = whole(num, "the number of points")
-    if num < 0:
-        raise ShapeError(f"linspace requires a number of points of 0 or more, got {num}")
-    if not any(isinstance(bound, Tensor) for bound in (start, stop)):
-        return ops.constant(np.linspace(start, stop, num, endpoint, dtype=dtype))
-    first, last = promote(start, stop, 1.0 if is_weak(start) and is_weak(stop) else stop)[:2]
-    kind = first.array_shape.element_type
-    steps = ops.iota(kind, [num], 0)
-    divisor = ops.full_like(max(num - 1 if endpoint else num, 1), steps)
-    spaced = expand(first, [num]) + steps * expand(last - first, [num]) / divisor
-    if endpoint and num > 1:
-        spaced = ops.select(
-            ops.compare("EQ", steps, ops.full_like(num - 1, steps)), expand(last, [num]), spaced
-        )
-    return cast(spaced, spaced.dtype if dtype is None else dtype)
-
-
 def _offsets(dims: Sequence[int]) -> Tensor:
     """Column minus row of each element of the last two dimensions, as s64."""
     rank = len(dims)
@@ -108,23 +109,31 @@ def _offsets(dims: Sequence[int]) -> Tensor:
 
 
 @traceable
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = np.float64) -> Tensor:
+def eye(
+    N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None
+) -> Tensor:
     """Ones on the k-th diagonal, zeros elsewhere."""
-    offsets = _offsets(sizes([N, N if M is None else M]))
-    return cast(ops.compare("EQ", offsets, ops.full_like(k, offsets)), dtype)
+    require_device(device)
+    return _band("EQ", N, M, k, dtype)
+
+
+def _band(direction: str, rows: int, columns: int | None, k: int, dtype: Any) -> Tensor:
+    """Ones where column minus row compares with k, zeros elsewhere."""
+    offsets = _offsets(sizes([rows, rows if columns is None else columns]))
+    band = ops.compare(direction, offsets, ops.full_like(whole(k, "a diagonal"), offsets))
+    return cast(band, np.float64 if dtype is None else dtype)
 
 
 @traceable
-def identity(n: int, dtype: Any = np.float64) -> Tensor:
+def identity(n: int, dtype: Any = None) -> Tensor:
     """The n x n identity matrix."""
     return eye(n, dtype=dtype)
 
 
 @traceable
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = np.float64) -> Tensor:
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
     """Ones on and below the k-th diagonal, zeros above."""
-    offsets = _offsets(sizes([N, N if M is None else M]))
-    return cast(ops.compare("LE", offsets, ops.full_like(k, offsets)), dtype)
+    return _band("LE", N, M, k, dtype)
 
 
 def _masked(m: ArrayLike, direction: str, k: int) -> Tensor:
@@ -149,20 +158,24 @@ def triu(m: ArrayLike, k: int = 0) -> Tensor:
 
 
 @traceable
-def diagonal(a: ArrayLike, offset: int = 0) -> Tensor:
-    """The elements (i, i + offset) of a matrix.
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    """The elements (i, i + offset) of two dimensions, as the last dimension of the result.
 
     Raises:
-        ShapeError: it has another number of dimensions.
+        ShapeError: there are less than two dimensions, or both axes are the same.
     """
-    tensor = as_tensor(a)
-    if tensor.ndim != 2:
-        raise ShapeError(f"diagonal requires a matrix, got {list(tensor.shape)}")
-    rows, columns = tensor.shape
+    tensor, offset = as_tensor(a), whole(offset, "the offset of a diagonal")
+    if tensor.ndim < 2:
+        raise ShapeError(f"diagonal requires two dimensions or more, got {list(tensor.shape)}")
+    pair = normalize_axes((axis1, axis2), tensor.ndim)
+    kept = [d for d in range(tensor.ndim) if d not in pair]
+    tensor = ops.transpose(tensor, [*kept, *pair])
+    rows, columns = tensor.shape[-2:]
     count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
     top, left = min(max(-offset, 0), rows), min(max(offset, 0), columns)
-    square = ops.slice_(tensor, [(top, top + count, 1), (left, left + count, 1)])
-    return ops.reduce_sum(_masked_diagonal(square), [0])
+    bounds = [(0, n, 1) for n in tensor.shape[:-2]]
+    square = ops.slice_(tensor, [*bounds, (top, top + count, 1), (left, left + count, 1)])
+    return ops.reduce_sum(_masked_diagonal(square), [tensor.ndim - 2])
 
 
 def _masked_diagonal(square: Tensor) -> Tensor:
@@ -184,3 +197,18 @@ def diag(v: ArrayLike, k: int = 0) -> Tensor:
     return ops.pad(
         _masked_diagonal(square), ops.full(0, [], square.array_shape.element_type), padding
     )
+
+
+@traceable
+def diagflat(v: ArrayLike, k: int = 0) -> Tensor:
+    """The matrix with all elements of an array on its k-th diagonal."""
+    return diag(ravel(v), k)
+
+
+@traceable
+def fromfunction(
+    function: Callable[..., Any], shape: Dims, *, dtype: Any = None, **named: Any
+) -> Any:
+    """What a function gives of the coordinates of an array: one array of each dimension's."""
+    dims, kind = sizes(shape), element_type_of(np.float64 if dtype is None else dtype)
+    return function(*(ops.iota(kind, dims, d) for d in range(len(dims))), **named)

@@ -14,6 +14,7 @@ from tfc.frontend import operations as ops
 from tfc.frontend.numpy.arithmetic import absolute, is_infinite, is_negative, is_zero, meet, named
 from tfc.frontend.numpy.comparisons import is_nan, maximum, minimum
 from tfc.frontend.numpy.parts import is_complex, on_parts, parts, require_kind, require_real
+from tfc.frontend.numpy_keywords import refuse_out
 from tfc.frontend.operations import compare, full_like, operation, select
 from tfc.frontend.promotion import as_tensor, cast, float_type, result_type, widen
 from tfc.frontend.python_numbers import real_number, whole
@@ -40,8 +41,8 @@ def of_op(op: Op) -> Callable[..., Tensor]:
         require_kind(op.numpy[0], tensor, op.domain)
         return operation(op.name, tensor)
 
-    def binary(x: ArrayLike, y: ArrayLike, /) -> Tensor:
-        both = meet(convert(x), convert(y))
+    def binary(x1: ArrayLike, x2: ArrayLike, /) -> Tensor:
+        both = meet(convert(x1), convert(x2))
         require_kind(op.numpy[0], both[0], op.domain)
         return operation(op.name, *both)
 
@@ -61,8 +62,8 @@ def generated(name: str) -> Callable[..., Tensor] | None:
 for _op in OPS.values():
     if _op.numpy:
         traceable(of_op(_op), *_op.numpy[1:])
-cos, exp, log, log1p, sigmoid, sqrt = (
-    FUNCTIONS[name] for name in ("cos", "exp", "log", "log1p", "sigmoid", "sqrt")
+cos, exp, log, log1p, sigmoid, sin, sqrt = (
+    FUNCTIONS[name] for name in ("cos", "exp", "log", "log1p", "sigmoid", "sin", "sqrt")
 )
 
 
@@ -194,12 +195,13 @@ def rint(x: ArrayLike, /) -> Tensor:
 
 
 @alias("around")
-def round(x: ArrayLike, decimals: int = 0) -> Tensor:
-    """x rounded to `decimals` digits after the point, halves to the even one; complex by parts."""
+def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Tensor:
+    """a rounded to `decimals` digits after the point, halves to the even one; complex by parts."""
+    refuse_out("round", out)
     decimals = whole(decimals, "the number of digits")
     if not -300 <= decimals <= 300:
         raise ShapeError(f"round requires a number of digits within -300..300, got {decimals}")
-    tensor = as_tensor(x)
+    tensor = as_tensor(a)
     element_type = tensor.array_shape.element_type
     if element_type.is_float or element_type.is_complex:
         return on_parts(lambda part: _rounded(part, decimals), tensor)
@@ -265,7 +267,9 @@ def copysign(x: ArrayLike, y: ArrayLike, /) -> Tensor:
 
 
 @traceable
-def nan_to_num(x: ArrayLike, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
+def nan_to_num(
+    x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
+) -> Tensor:
     """NaN replaced by `nan`, infinities by the largest finite numbers or by what is given."""
     tensor = as_tensor(x)
     component = tensor.array_shape.element_type.component
@@ -286,12 +290,17 @@ def nan_to_num(x: ArrayLike, nan: float = 0.0, posinf: Any = None, neginf: Any =
 
 
 @traceable
-def isclose(x: ArrayLike, y: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8) -> Tensor:
-    """True where |x - y| <= atol + rtol * |y|, and where infinities agree."""
-    left, right = meet(x, y, dtype=float_type(result_type(x, y)))
+def isclose(
+    a: ArrayLike, b: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Tensor:
+    """True where |a - b| <= atol + rtol * |b|, and where infinities agree; NaNs too if wanted."""
+    left, right = meet(a, b, dtype=float_type(result_type(a, b)))
     size = operation("abs", right)
     near_zero, beside = real_number(atol, "atol"), real_number(rtol, "rtol")
     bound = full_like(near_zero, size) + full_like(beside, size) * size
     near = compare("LE", operation("abs", left - right), bound)
     near = operation("and", near, isfinite(right))
-    return operation("or", near, compare("EQ", left, right))
+    close = operation("or", near, compare("EQ", left, right))
+    if not equal_nan:
+        return close
+    return operation("or", close, operation("and", is_nan(left), is_nan(right)))

@@ -1,13 +1,15 @@
 """Functions of the NumPy namespace that rearrange: reshape, transpose, join, split, repeat, pad."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from tfc.errors import ShapeError, UnsupportedError
+from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
+from tfc.frontend.numpy.namespace import require_device
+from tfc.frontend.numpy_keywords import refuse_out
 from tfc.frontend.promotion import as_tensor, broadcast_shapes, cast, expand, promote, shortened
 from tfc.frontend.python_numbers import sizes, whole
 from tfc.frontend.tensor import ArrayLike, Tensor, alias, traceable
@@ -45,7 +47,7 @@ def normalize_axes(axes: Axes | None, rank: int) -> tuple[int, ...]:
 
 
 @traceable
-def reshape(a: ArrayLike, shape: Axes) -> Tensor:
+def reshape(a: ArrayLike, shape: Axes, *, copy: bool | None = None) -> Tensor:
     """The same elements, row-major, under other dimensions; one may be -1 and is worked out.
 
     Raises:
@@ -81,9 +83,9 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Tensor:
 
 
 @traceable
-def matrix_transpose(a: ArrayLike, /) -> Tensor:
+def matrix_transpose(x: ArrayLike, /) -> Tensor:
     """The last two dimensions swapped."""
-    return swapaxes(a, -1, -2)
+    return swapaxes(x, -1, -2)
 
 
 @traceable
@@ -110,7 +112,7 @@ def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> Tensor:
 
 
 @traceable
-def expand_dims(a: ArrayLike, axis: Axes) -> Tensor:
+def expand_dims(a: ArrayLike, axis: Axes = 0) -> Tensor:
     """New dimensions of size one, at `axis` of the result."""
     tensor = as_tensor(a)
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
@@ -136,24 +138,47 @@ def squeeze(a: ArrayLike, axis: Axes | None = None) -> Tensor:
     return ops.reshape(tensor, [n for d, n in enumerate(tensor.shape) if d not in dropped])
 
 
-def _at_least(a: ArrayLike, rank: int) -> Tensor:
+def at_least(a: ArrayLike, rank: int) -> Tensor:
+    """The array with dimensions of size one before its own, where it has less than `rank`."""
     tensor = as_tensor(a)
     return ops.reshape(tensor, [1] * (rank - tensor.ndim) + list(tensor.shape))
 
 
-@traceable
-def atleast_1d(a: ArrayLike) -> Tensor:
-    """A scalar as an array of one element."""
-    return _at_least(a, 1)
+def _each(function: Callable[[ArrayLike], Tensor], arrays: Sequence[ArrayLike]) -> Any:
+    """The function of the only array, or the tuple of those of several."""
+    return function(arrays[0]) if len(arrays) == 1 else tuple(map(function, arrays))
 
 
 @traceable
-def atleast_2d(a: ArrayLike) -> Tensor:
-    """A vector as a matrix of one row."""
-    return _at_least(a, 2)
+def atleast_1d(*arys: ArrayLike) -> Any:
+    """Scalars as arrays of one element; a tuple if there are several."""
+    return _each(lambda a: at_least(a, 1), arys)
 
 
-def _require_arrays(name: str, arrays: Any) -> None:
+@traceable
+def atleast_2d(*arys: ArrayLike) -> Any:
+    """Vectors as matrices of one row; a tuple if there are several."""
+    return _each(lambda a: at_least(a, 2), arys)
+
+
+def _at_least_three(a: ArrayLike) -> Tensor:
+    tensor = as_tensor(a)
+    rows = at_least(tensor, 2) if tensor.ndim else at_least(tensor, 3)
+    return ops.reshape(rows, [*rows.shape, 1]) if rows.ndim == 2 else rows
+
+
+@traceable
+def atleast_3d(*arys: ArrayLike) -> Any:
+    """Vectors as (1, n, 1) and matrices as (m, n, 1); a tuple if there are several."""
+    return _each(_at_least_three, arys)
+
+
+def require_arrays(name: str, arrays: Any) -> None:
+    """Check that an argument is a list of arrays, or an array of rows, with one or more in it.
+
+    Raises:
+        ShapeError: it is not.
+    """
     is_array = isinstance(arrays, (np.ndarray, Tensor)) and arrays.ndim > 0
     if not is_array and not isinstance(arrays, (list, tuple)):
         raise ShapeError(f"{name} requires a list of arrays, got {shortened(arrays)}")
@@ -161,14 +186,17 @@ def _require_arrays(name: str, arrays: Any) -> None:
         raise ShapeError(f"{name} requires at least one array, got none")
 
 
-@traceable
-def concatenate(arrays: Sequence[ArrayLike], axis: int | None = 0, dtype: Any = None) -> Tensor:
+@alias("concat")
+def concatenate(
+    arrays: Sequence[ArrayLike], axis: int | None = 0, out: None = None, *, dtype: Any = None
+) -> Tensor:
     """The arrays one after the other along an axis; None flattens them first (CON-1).
 
     Raises:
         ShapeError: the other dimensions differ (CON-2).
     """
-    _require_arrays("concatenate", arrays)
+    refuse_out("concatenate", out)
+    require_arrays("concatenate", arrays)
     tensors = promote(*arrays, dtype=dtype)
     if axis is None:
         tensors, axis = [ravel(t) for t in tensors], 0
@@ -176,10 +204,13 @@ def concatenate(arrays: Sequence[ArrayLike], axis: int | None = 0, dtype: Any = 
 
 
 @traceable
-def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> Tensor:
+def stack(
+    arrays: Sequence[ArrayLike], axis: int = 0, out: None = None, *, dtype: Any = None
+) -> Tensor:
     """Arrays of one shape side by side along a new axis."""
-    _require_arrays("stack", arrays)
-    tensors = promote(*arrays)
+    refuse_out("stack", out)
+    require_arrays("stack", arrays)
+    tensors = promote(*arrays, dtype=dtype)
     if any(t.shape != tensors[0].shape for t in tensors):
         shapes = " and ".join(str(list(t.shape)) for t in tensors)
         raise ShapeError(f"stack requires arrays of one shape, got {shapes}")
@@ -188,28 +219,28 @@ def stack(arrays: Sequence[ArrayLike], axis: int = 0) -> Tensor:
 
 
 @traceable
-def vstack(arrays: Sequence[ArrayLike]) -> Tensor:
+def vstack(tup: Sequence[ArrayLike], *, dtype: Any = None) -> Tensor:
     """The arrays below each other, vectors as rows."""
-    _require_arrays("vstack", arrays)
-    return concatenate([atleast_2d(a) for a in arrays], 0)
+    require_arrays("vstack", tup)
+    return concatenate([at_least(a, 2) for a in tup], 0, dtype=dtype)
 
 
 @traceable
-def hstack(arrays: Sequence[ArrayLike]) -> Tensor:
+def hstack(tup: Sequence[ArrayLike], *, dtype: Any = None) -> Tensor:
     """The arrays beside each other: along the second axis, vectors along their only one."""
-    _require_arrays("hstack", arrays)
-    tensors = [atleast_1d(a) for a in arrays]
-    return concatenate(tensors, 0 if tensors[0].ndim == 1 else 1)
+    require_arrays("hstack", tup)
+    tensors = [at_least(a, 1) for a in tup]
+    return concatenate(tensors, 0 if tensors[0].ndim == 1 else 1, dtype=dtype)
 
 
 @traceable
-def split(a: ArrayLike, indices_or_sections: Axes, axis: int = 0) -> list[Tensor]:
+def split(ary: ArrayLike, indices_or_sections: Axes, axis: int = 0) -> list[Tensor]:
     """The pieces between given positions along an axis, or as many equal ones.
 
     Raises:
         ShapeError: the axis does not divide into equal pieces.
     """
-    tensor = as_tensor(a)
+    tensor = as_tensor(ary)
     axis = normalize_axis(axis, tensor.ndim)
     size = tensor.shape[axis]
     if np.ndim(indices_or_sections):
@@ -225,28 +256,28 @@ def split(a: ArrayLike, indices_or_sections: Axes, axis: int = 0) -> list[Tensor
 
 
 @traceable
-def broadcast_to(a: ArrayLike, shape: Axes) -> Tensor:
+def broadcast_to(array: ArrayLike, shape: Axes) -> Tensor:
     """The array repeated to a shape by NumPy's rules.
 
     Raises:
         ShapeError: it does not broadcast to that shape.
     """
-    return expand(as_tensor(a), sizes(shape))
+    return expand(as_tensor(array), sizes(shape))
 
 
 @traceable
-def broadcast_arrays(*arrays: ArrayLike) -> tuple[Tensor, ...]:
+def broadcast_arrays(*args: ArrayLike) -> tuple[Tensor, ...]:
     """The arrays repeated to their common shape."""
-    tensors = [as_tensor(a) for a in arrays]
+    tensors = [as_tensor(a) for a in args]
     dims = broadcast_shapes(*(t.shape for t in tensors))
     return tuple(expand(t, dims) for t in tensors)
 
 
 @traceable
-def tile(a: ArrayLike, reps: Axes) -> Tensor:
+def tile(A: ArrayLike, reps: Axes) -> Tensor:
     """The whole array repeated along each axis."""
     counts = sizes(reps, "the number of copies")
-    tensor = _at_least(a, len(counts))
+    tensor = at_least(A, len(counts))
     counts = [1] * (tensor.ndim - len(counts)) + counts
     spread = [n for pair in zip(counts, tensor.shape) for n in pair]
     copies = ops.broadcast(tensor, spread, range(1, 2 * tensor.ndim, 2))
@@ -254,43 +285,59 @@ def tile(a: ArrayLike, reps: Axes) -> Tensor:
 
 
 @traceable
-def repeat(a: ArrayLike, repeats: int, axis: int | None = None) -> Tensor:
+def repeat(a: ArrayLike, repeats: Axes, axis: int | None = None) -> Tensor:
     """Each element repeated; along an axis, or of the flattened array.
 
+    Args:
+        repeats: one count for all elements, or one for each, which are part of the program.
+
     Raises:
-        UnsupportedError: different counts for different elements.
+        ShapeError: there are several counts for another number of elements.
     """
-    if isinstance(repeats, (list, tuple)) or np.ndim(repeats):
-        raise UnsupportedError(
-            "repeat takes one count for all elements; concatenate pieces instead"
-        )
-    count = whole(repeats, "the number of copies")
     tensor = ravel(a) if axis is None else as_tensor(a)
-    place = normalize_axis(0 if axis is None else axis, tensor.ndim) + 1
+    dimension = normalize_axis(0 if axis is None else axis, tensor.ndim)
+    counts = sizes(repeats, "the number of copies")
+    if len(counts) != 1:
+        return _repeated(tensor, counts, dimension)
+    place, count = dimension + 1, counts[0]
     dims = [*tensor.shape[:place], count, *tensor.shape[place:]]
     copies = ops.broadcast(tensor, dims, [d for d in range(len(dims)) if d != place])
     merged = [*tensor.shape]
-    merged[place - 1] *= count
+    merged[dimension] *= count
     return ops.reshape(copies, merged)
 
 
+def _repeated(tensor: Tensor, counts: Sequence[int], dimension: int) -> Tensor:
+    """Each element along a dimension as often as its own count says."""
+    size = tensor.shape[dimension]
+    if len(counts) != size or any(count < 0 for count in counts):
+        raise ShapeError(f"repeat requires {size} counts of 0 or more, got {shortened(counts)}")
+    places = ops.constant(np.repeat(np.arange(size), counts))
+    return ops.operation(
+        "gather", tensor, places,
+        offset_dims=tuple(d for d in range(tensor.ndim) if d != dimension),
+        collapsed_slice_dims=(dimension,), start_index_map=(dimension,), index_vector_dim=1,
+        slice_sizes=tuple(1 if d == dimension else n for d, n in enumerate(tensor.shape)),
+    )  # fmt: skip
+
+
 @traceable
-def flip(a: ArrayLike, axis: Axes | None = None) -> Tensor:
+def flip(m: ArrayLike, axis: Axes | None = None) -> Tensor:
     """The elements in the opposite order along the axes; along all if left out."""
-    tensor = as_tensor(a)
+    tensor = as_tensor(m)
     return ops.reverse(tensor, normalize_axes(axis, tensor.ndim))
 
 
 @traceable
-def flipud(a: ArrayLike) -> Tensor:
+def flipud(m: ArrayLike) -> Tensor:
     """The rows in the opposite order."""
-    return flip(a, 0)
+    return flip(m, 0)
 
 
 @traceable
-def fliplr(a: ArrayLike) -> Tensor:
+def fliplr(m: ArrayLike) -> Tensor:
     """The columns in the opposite order."""
-    return flip(a, 1)
+    return flip(m, 1)
 
 
 @traceable
@@ -324,41 +371,28 @@ def _rolled(tensor: Tensor, shift: int, axis: int) -> Tensor:
 
 
 @traceable
-def pad(
-    array: ArrayLike, pad_width: Any, mode: str = "constant", constant_values: ArrayLike = 0
+def array(
+    object: ArrayLike,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    ndmin: int = 0,
+    device: Any = None,
 ) -> Tensor:
-    """A constant value put around the array.
+    """An array of a nested list of numbers, arrays and Tensors, or a copy of an array.
 
     Args:
-        pad_width: n, (before, after), or one pair for each axis.
-
-    Raises:
-        UnsupportedError: a mode other than "constant".
+        ndmin: how many dimensions it has at least; those that are missing come first.
     """
-    if mode != "constant":
-        raise UnsupportedError(f"pad offers mode='constant' only, got {mode!r}")
-    tensor = as_tensor(array)
-    given = np.asarray(pad_width)
-    if given.dtype.kind not in "iu" or np.any(given < 0):
-        raise ShapeError(f"pad requires widths that are integers of 0 or more, got {pad_width}")
-    try:
-        widths = np.broadcast_to(given, (tensor.ndim, 2)).tolist()
-    except ValueError as error:
-        raise ShapeError(
-            f"pad requires one width, a pair or a pair for each of {tensor.ndim} axes, "
-            f"got {pad_width}"
-        ) from error
-    value = cast(as_tensor(constant_values), tensor.dtype)
-    if value.ndim:
-        raise ShapeError(f"pad requires one constant value, got {shortened(constant_values)}")
-    return ops.pad(tensor, value, [(low, high, 0) for low, high in widths])
+    require_device(device)
+    made = _array(object, dtype)
+    missing = whole(ndmin, "the least number of dimensions") - made.ndim
+    return ops.reshape(made, [1] * missing + list(made.shape)) if missing > 0 else made
 
 
-@alias("asarray")
-def array(object: ArrayLike, dtype: Any = None) -> Tensor:
-    """An array of a nested list of numbers, arrays and Tensors, or a copy of an array."""
+def _array(object: ArrayLike, dtype: Any) -> Tensor:
     if isinstance(object, (list, tuple)) and _has_tensor(object):
-        made = stack([array(x) for x in object])
+        made = stack([_array(x, None) for x in object])
         return made if dtype is None else cast(made, dtype)
     if isinstance(object, (list, tuple)):
         return as_tensor(object, dtype)  # as NumPy does, which refuses what the dtype cannot hold
@@ -373,15 +407,22 @@ def _has_tensor(values: Sequence[Any]) -> bool:
 
 
 @traceable
-def meshgrid(*vectors: ArrayLike, indexing: str = "xy") -> tuple[Tensor, ...]:
-    """Vectors repeated over the grid they span; "xy" has the first one along the columns."""
+def meshgrid(
+    *xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[Tensor, ...]:
+    """Vectors repeated over the grid they span; "xy" has the first one along the columns.
+
+    Args:
+        sparse: leave sizes of one where a vector would only be repeated.
+    """
     if indexing not in ("xy", "ij"):
         raise ShapeError(f"meshgrid requires the indexing 'xy' or 'ij', got {indexing!r}")
-    tensors = [ravel(v) for v in vectors]
+    tensors = [ravel(v) for v in xi]
     order = list(range(len(tensors)))
     if indexing == "xy" and len(order) > 1:
         order[:2] = [1, 0]
     grid = [0] * len(order)
     for tensor, place in zip(tensors, order):
         grid[place] = tensor.size
-    return tuple(ops.broadcast(t, grid, [place]) for t, place in zip(tensors, order))
+    shapes = [[n if d == place or not sparse else 1 for d, n in enumerate(grid)] for place in order]
+    return tuple(ops.broadcast(t, dims, [d]) for t, dims, d in zip(tensors, shapes, order))

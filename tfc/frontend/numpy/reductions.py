@@ -4,7 +4,7 @@ Sums of small integers and booleans are taken in 64 bits, those of narrow floats
 NumPy.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from tfc.frontend.numpy.arithmetic import as_bool, named
 from tfc.frontend.numpy.comparisons import is_nan, ordered
 from tfc.frontend.numpy.manipulation import Axes, normalize_axes, normalize_axis, ravel
 from tfc.frontend.numpy.parts import is_complex, on_parts, parts
+from tfc.frontend.numpy_keywords import refuse_out
 from tfc.frontend.operations import compare, full_like, operation, select
-from tfc.frontend.promotion import as_inexact, as_tensor, cast, widen
+from tfc.frontend.promotion import as_inexact, as_tensor, cast, expand, widen
 from tfc.frontend.python_numbers import real_number
 from tfc.frontend.tensor import ArrayLike, Tensor, traceable
 from tfc.frontend.trace import Trace, current_trace
@@ -39,20 +40,55 @@ def _accumulate(tensor: Tensor, opcode: str, init: int, axis: Axes | None, keep:
     return ops.convert(result, tensor.array_shape.element_type)
 
 
+def only_where(tensor: Tensor, where: ArrayLike | None, rest: Any) -> Tensor:
+    """The elements for which `where` holds, `rest` elsewhere; all if it is None."""
+    if where is None:
+        return tensor
+    other = rest if isinstance(rest, Tensor) else full_like(rest, tensor)
+    return select(_mask(tensor, where), tensor, expand(other, tensor.shape))
+
+
+def _mask(tensor: Tensor, where: ArrayLike) -> Tensor:
+    return expand(as_bool(where), tensor.shape)
+
+
+def _beside(opcode: str, result: Tensor, initial: ArrayLike | None) -> Tensor:
+    """The result combined with what a reduction is to begin with, if anything."""
+    if initial is None:
+        return result
+    return operation(opcode, result, expand(cast(as_tensor(initial), result.dtype), result.shape))
+
+
 def _total(name: str, opcode: str, init: int, doc: str):
     def function(
-        a: ArrayLike, axis: Axes | None = None, dtype: Any = None, keepdims: bool = False
+        a: ArrayLike,
+        axis: Axes | None = None,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
     ) -> Tensor:
+        refuse_out(name, out)
         tensor = as_tensor(a)
         tensor = cast(tensor, wide_type(tensor) if dtype is None else dtype)
-        return _accumulate(tensor, opcode, init, axis, keepdims)
+        tensor = only_where(tensor, where, init)
+        return _beside(opcode, _accumulate(tensor, opcode, init, axis, keepdims), initial)
 
     return named(function, name, doc)
 
 
 def _truth(name: str, opcode: str, init: bool, doc: str):
-    def function(a: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-        tensor = as_bool(a)
+    def function(
+        a: ArrayLike,
+        axis: Axes | None = None,
+        out: None = None,
+        keepdims: bool = False,
+        *,
+        where: ArrayLike | None = None,
+    ) -> Tensor:
+        refuse_out(name, out)
+        tensor = only_where(as_bool(a), where, init)
         return ops.reduce(tensor, opcode, init, normalize_axes(axis, tensor.ndim), keepdims)
 
     return named(function, name, doc)
@@ -87,14 +123,32 @@ def _require_elements(name: str, tensor: Tensor, dimensions: tuple[int, ...]) ->
 
 
 def _extreme(name: str, opcode: str, init: Callable[[ElementType], Any], doc: str, *names: str):
-    def function(a: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    def function(
+        a: ArrayLike,
+        axis: Axes | None = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: ArrayLike | None = None,
+        where: ArrayLike | None = None,
+    ) -> Tensor:
+        refuse_out(name, out)
+        if where is not None and initial is None:
+            raise ShapeError(f"{name} with 'where' requires 'initial', for where nothing is chosen")
         tensor = as_tensor(a)
         dimensions = normalize_axes(axis, tensor.ndim)
-        _require_elements(name, tensor, dimensions)
-        if is_complex(tensor):
-            return _complex_extreme(name, tensor, dimensions, keepdims)
         first = init(tensor.array_shape.element_type)
-        return ops.reduce(tensor, opcode, first, dimensions, keepdims)
+        if initial is None:
+            _require_elements(name, tensor, dimensions)
+        else:
+            first = cast(as_tensor(initial), tensor.dtype)
+            tensor = only_where(tensor, where, first)
+        if is_complex(tensor):
+            tensor = _with_initial(tensor, dimensions, first) if initial is not None else tensor
+            return _complex_extreme(name, tensor, dimensions, keepdims)
+        found = ops.reduce(
+            tensor, opcode, init(tensor.array_shape.element_type), dimensions, keepdims
+        )
+        return _beside(opcode, found, initial)
 
     return named(function, name, doc, *names)
 
@@ -116,18 +170,28 @@ def _complex_extreme(name: str, tensor: Tensor, dimensions: tuple[int, ...], kee
                        if keep else dims)  # fmt: skip
 
 
+def _with_initial(tensor: Tensor, dimensions: Sequence[int], first: Tensor) -> Tensor:
+    """The Tensor with one more element along one of the dimensions: what to begin with."""
+    if not dimensions:
+        raise ShapeError("an extreme of complex numbers along no axis takes no 'initial'")
+    dims = [*tensor.shape]
+    dims[dimensions[0]] = 1
+    return ops.concatenate([expand(first, dims), tensor], dimensions[0])
+
+
 max = _extreme("max", "maximum", lowest, "The largest along the axes; NaN if any is.", "amax")
 min = _extreme("min", "minimum", highest, "The smallest along the axes; NaN if any is.", "amin")
 
 
 @traceable
-def ptp(a: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+def ptp(a: ArrayLike, axis: Axes | None = None, out: None = None, keepdims: bool = False) -> Tensor:
     """The largest minus the smallest along the axes."""
-    return max(a, axis, keepdims) - min(a, axis, keepdims)
+    refuse_out("ptp", out)
+    return max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims)
 
 
 @traceable
-def count_nonzero(a: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+def count_nonzero(a: ArrayLike, axis: Axes | None = None, *, keepdims: bool = False) -> Tensor:
     """How many elements along the axes are not zero, as int64."""
     return sum(as_bool(a), axis, keepdims=keepdims)
 
@@ -150,53 +214,85 @@ def _operand(a: ArrayLike, dtype: Any) -> Tensor:
 
 @traceable
 def mean(
-    a: ArrayLike, axis: Axes | None = None, dtype: Any = None, keepdims: bool = False
-) -> Tensor:
-    """The arithmetic mean along the axes; of integers and booleans in float64."""
-    tensor = _operand(a, dtype)
-    total = ops.reduce_sum(widen(tensor), normalize_axes(axis, tensor.ndim), keepdims)
-    return ops.convert(_divided(total, _count(tensor, axis)), tensor.array_shape.element_type)
-
-
-@traceable
-def var(
     a: ArrayLike,
     axis: Axes | None = None,
     dtype: Any = None,
-    ddof: float = 0,
+    out: None = None,
     keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
 ) -> Tensor:
-    """The mean squared distance from the mean, with n - ddof as the divisor; real if complex."""
+    """The arithmetic mean along the axes; of integers and booleans in float64."""
+    refuse_out("mean", out)
     tensor = _operand(a, dtype)
-    found = _variance(tensor, axis, ddof, keepdims)
-    return ops.convert(found, tensor.array_shape.element_type.component)
+    found = _mean(widen(tensor), axis, keepdims, where)
+    return ops.convert(found, tensor.array_shape.element_type)
 
 
-def _variance(tensor: Tensor, axis: Axes | None, ddof: float, keepdims: bool) -> Tensor:
-    """The variance in float32 at least."""
-    wide = widen(tensor)
-    distance = wide - mean(wide, axis, keepdims=True)
+def _mean(
+    wide: Tensor, axis: Axes | None, keepdims: bool, where: ArrayLike | None, less: float = 0.0
+) -> Tensor:
+    """Sums divided by how many elements they are of, less a number, but not below 0."""
+    dimensions = normalize_axes(axis, wide.ndim)
+    total = ops.reduce_sum(only_where(wide, where, 0), dimensions, keepdims)
+    if where is None:
+        return _divided(total, np.maximum(_count(wide, axis) - less, 0))
+    chosen = _mask(wide, where)
+    component = wide.array_shape.element_type.component
+    count = ops.reduce_sum(ops.convert(chosen, component), dimensions, keepdims)
+    if less:
+        count = operation("maximum", count - full_like(less, count), full_like(0, count))
+    return on_parts(lambda part: operation("divide", part, count), total)
+
+
+def _spread(name: str, finish: Callable[[Tensor], Tensor], doc: str):
+    """A function of the mean squared distance from the mean."""
+
+    def function(
+        a: ArrayLike,
+        axis: Axes | None = None,
+        dtype: Any = None,
+        out: None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: ArrayLike | None = None,
+        mean: ArrayLike | None = None,
+        correction: float | None = None,
+    ) -> Tensor:
+        refuse_out(name, out)
+        if correction is not None and ddof:
+            raise ShapeError(f"{name} takes either ddof or correction, which are the same")
+        less = real_number(ddof if correction is None else correction, f"the ddof of {name}")
+        tensor = _operand(a, dtype)
+        wide = widen(tensor)
+        center = (
+            _mean(wide, axis, True, where) if mean is None else cast(as_tensor(mean), wide.dtype)
+        )
+        squares = _squares(wide - expand(center, wide.shape))
+        found = finish(_mean(squares, axis, keepdims, where, less))
+        return ops.convert(found, tensor.array_shape.element_type.component)
+
+    return named(function, name, doc)
+
+
+def _squares(distance: Tensor) -> Tensor:
+    """The squared magnitudes."""
     sides = parts(distance) if is_complex(distance) else [distance]
     squares = operation("multiply", sides[0], sides[0])
     for side in sides[1:]:
         squares = squares + operation("multiply", side, side)
-    total = ops.reduce_sum(squares, normalize_axes(axis, tensor.ndim), keepdims)
-    divisor = _count(tensor, axis) - real_number(ddof, "the ddof of a variance")
-    return _divided(total, np.maximum(divisor, 0))
+    return squares
 
 
-@traceable
-def std(
-    a: ArrayLike,
-    axis: Axes | None = None,
-    dtype: Any = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-) -> Tensor:
-    """The square root of the variance."""
-    tensor = _operand(a, dtype)
-    found = operation("sqrt", _variance(tensor, axis, ddof, keepdims))
-    return ops.convert(found, tensor.array_shape.element_type.component)
+var = _spread(
+    "var",
+    lambda variance: variance,
+    "The mean squared distance from the mean, with n - ddof as the divisor; real if complex.",
+)
+std = _spread(
+    "std", lambda variance: operation("sqrt", variance), "The square root of the variance."
+)
 
 
 def _choose(direction: str, element_type: ElementType) -> Computation:

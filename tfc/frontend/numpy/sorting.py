@@ -1,29 +1,21 @@
-"""Functions of the NumPy namespace that order elements: sort, argsort, searches, quantiles.
+"""Functions of the NumPy namespace that order elements: sort, argsort, searches.
 
 NaN comes after all numbers, as in NumPy, and equal elements keep their order.
 """
 
 from collections.abc import Sequence
-from math import floor
-from typing import Any
-
-import numpy as np
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.numpy.comparisons import is_nan
 from tfc.frontend.numpy.manipulation import (
-    Axes,
-    expand_dims,
-    normalize_axes,
     normalize_axis,
     ravel,
-    stack,
 )
-from tfc.frontend.numpy.parts import is_complex, parts, require_real
-from tfc.frontend.numpy.reductions import any, sum
+from tfc.frontend.numpy.parts import is_complex, parts
+from tfc.frontend.numpy.reductions import sum
 from tfc.frontend.operations import compare, operation
-from tfc.frontend.promotion import as_inexact, as_tensor, promote, widen
+from tfc.frontend.promotion import as_tensor, promote
 from tfc.frontend.tensor import ArrayLike, Tensor, traceable
 from tfc.frontend.trace import Trace, current_trace
 from tfc.hlo.ir import Computation
@@ -131,79 +123,3 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left") -> Tensor:
     if side == "left":
         return sum(_comes_before(elements, spread), axis=-1)
     return sum(operation("not", _comes_before(spread, elements)), axis=-1)
-
-
-@traceable
-def quantile(
-    a: ArrayLike, q: float | Sequence[float], axis: Axes | None = None, keepdims: bool = False
-) -> Tensor:
-    """The values below which the fractions q of the elements lie, interpolated between neighbours.
-
-    NaN if there is any among the elements; of integers in float64. Several fractions make the first
-    dimension.
-
-    Raises:
-        ShapeError: a fraction outside 0 … 1, or no elements.
-        TraceError: the elements are complex.
-    """
-    return _quantile("quantile", a, q, axis, keepdims)
-
-
-def _quantile(name: str, a: ArrayLike, q: Any, axis: Axes | None, keepdims: bool) -> Tensor:
-    operand, fractions = as_inexact(a), np.asarray(q)
-    require_real(name, operand)
-    if fractions.dtype.kind not in "biuf":
-        raise ShapeError(f"{name} requires fractions that are numbers, got {q!r}")
-    tensor = widen(operand)
-    dimensions = normalize_axes(axis, tensor.ndim)
-    kept = [d for d in range(tensor.ndim) if d not in dimensions]
-    moved = ops.transpose(tensor, [*kept, *dimensions])
-    outer = moved.shape[: len(kept)]
-    rows = ops.reshape(moved, (*outer, int(np.prod(moved.shape[len(kept) :], dtype=int))))
-    if not rows.shape[-1]:
-        raise ShapeError(f"{name} of no elements: got {list(tensor.shape)} along {dimensions}")
-    ordered = sorted_together([rows], len(kept))[0]
-    has_nan = any(is_nan(rows), axis=-1)
-    found = []
-    for fraction in np.ravel(fractions):
-        value = _at(ordered, float(fraction))
-        value = ops.select(has_nan, ops.full_like(np.nan, value), value)
-        value = ops.convert(value, operand.array_shape.element_type)
-        found.append(expand_dims(value, dimensions) if keepdims else value)
-    if not found:
-        raise ShapeError(f"{name} requires at least one fraction, got none")
-    return ops.reshape(stack(found), (*fractions.shape, *found[0].shape))
-
-
-def _at(ordered: Tensor, fraction: float) -> Tensor:
-    """The value at a fraction of the way along the last dimension."""
-    if not 0 <= fraction <= 1:
-        raise ShapeError(f"quantile requires fractions within 0..1, got {fraction}")
-    last = ordered.shape[-1] - 1
-    place = fraction * last
-    below = floor(place)
-    weight = place - below
-
-    def element(number: int) -> Tensor:
-        part = ops.slice_along(ordered, ordered.ndim - 1, number, number + 1)
-        return ops.reshape(part, ordered.shape[:-1])
-
-    if not weight:
-        return element(below)
-    return element(below) * (1 - weight) + element(below + 1) * weight
-
-
-@traceable
-def percentile(
-    a: ArrayLike, q: float | Sequence[float], axis: Axes | None = None, keepdims: bool = False
-) -> Tensor:
-    """The quantiles of fractions given in per cent."""
-    given = np.asarray(q)
-    fractions = given / 100 if given.dtype.kind in "biuf" else given
-    return _quantile("percentile", a, fractions, axis, keepdims)
-
-
-@traceable
-def median(a: ArrayLike, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """The middle value along the axes, or the mean of the two in the middle; NaN if any is."""
-    return _quantile("median", a, 0.5, axis, keepdims)

@@ -4,6 +4,7 @@ A cumulative function is a reduce-window whose windows hold all elements up to t
 make one pass over the array of it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from tfc.frontend.numpy.window_arguments import (
     padding_pairs,
     spatial_numbers,
 )
+from tfc.frontend.numpy_keywords import refuse_out
 from tfc.frontend.operations import operation
 from tfc.frontend.promotion import as_inexact, as_tensor, cast, widen
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
@@ -55,7 +57,10 @@ def cumulative(
 
 
 def _running_total(name: str, opcode: str, init: int, doc: str):
-    def function(a: ArrayLike, axis: int | None = None, dtype: Any = None) -> Tensor:
+    def function(
+        a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None = None
+    ) -> Tensor:
+        refuse_out(name, out)
         tensor = as_tensor(a)
         tensor = cast(tensor, wide_type(tensor) if dtype is None else dtype)
         values = ravel(tensor) if axis is None or not tensor.ndim else tensor
@@ -66,11 +71,45 @@ def _running_total(name: str, opcode: str, init: int, doc: str):
     return named(function, name, doc)
 
 
+def _standard_running_total(name: str, of: Callable[..., Tensor], init: int, doc: str):
+    """The array API standard's form: an axis for matrices, and the neutral element before all."""
+
+    def function(
+        x: ArrayLike,
+        /,
+        *,
+        axis: int | None = None,
+        dtype: Any = None,
+        out: None = None,
+        include_initial: bool = False,
+    ) -> Tensor:
+        tensor = as_tensor(x)
+        if tensor.ndim != 1 and axis is None:
+            raise ShapeError(f"{name} requires an axis for {tensor.ndim} dimensions")
+        dimension = normalize_axis(0 if axis is None else axis, tensor.ndim)
+        found = of(tensor, dimension, dtype, out)
+        if not include_initial:
+            return found
+        dims = [1 if d == dimension else n for d, n in enumerate(tensor.shape)]
+        first = ops.full(init, dims, found.array_shape.element_type)
+        return ops.concatenate([first, found], dimension)
+
+    return named(function, name, doc)
+
+
 cumsum = _running_total(
     "cumsum", "add", 0, "The sums of all elements up to each along an axis; dtypes as in sum."
 )
 cumprod = _running_total(
     "cumprod", "multiply", 1, "The products of all elements up to each along an axis."
+)
+
+
+cumulative_sum = _standard_running_total(
+    "cumulative_sum", cumsum, 0, "The sums of all elements up to each along an axis, maybe with 0."
+)
+cumulative_prod = _standard_running_total(
+    "cumulative_prod", cumprod, 1, "The products of all elements up to each, maybe with 1 first."
 )
 
 
