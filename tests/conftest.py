@@ -9,6 +9,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from oracles import PROGRAMS
 
+from tfc.frontend.eager import calls
+from tfc.testing.evaluated_calls import evaluate
+
 # Examples are derived from the test, not from chance: a failure here fails everywhere.
 settings.register_profile(
     "tfc", max_examples=60, deadline=None, derandomize=True,
@@ -31,6 +34,17 @@ def numbers_of_its_own(request: pytest.FixtureRequest) -> None:
         for value in vars(module).values():
             if isinstance(value, np.random.Generator):
                 value.bit_generator.state = state
+
+
+@pytest.fixture(autouse=True)
+def eager_calls_are_evaluated(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let calls outside of traces say what functions mean: neither NumPy nor the compiler, which
+    tests compare them with, has a hand in them. Tests marked `eager` call as users do."""
+    if not any(request.node.iter_markers("eager")):
+        monkeypatch.setattr(calls, "run", evaluate)
+        monkeypatch.setattr(calls, "uses_numpy", False)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -22,7 +22,7 @@ HLO = (*ROOTS, "runtime", "hlo.*")
 ANALYSIS = (*HLO, "passes.rewriting", "passes.analysis")
 KERNELS = (*ANALYSIS, "backends", "backends.mlir.*")  # what the rooms of the CPU's kernels know
 COMPILER = (*HLO, "passes.*", "tools.pictures", "backends.*", "stablehlo.*", "compiler")
-TRACING = (*COMPILER, "frontend.*", "imported", "compiled", "jit")
+TRACING = (*COMPILER, "frontend.*", "imported", "compiled", "eager", "jit")
 ALLOWED: dict[str, tuple[str, ...]] = {
     "errors": (),
     "files": ("errors",),
@@ -104,7 +104,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "stablehlo.exporter": (*ANALYSIS, "passes.expand", "backends.mlir", "stablehlo.*"),
     "compiler": COMPILER,
     "compiled": (*COMPILER, "frontend.*"),
-    "jit": (*COMPILER, "frontend.*", "compiled"),
+    "eager": (*COMPILER, "frontend.*", "compiled"),
+    "jit": (*COMPILER, "frontend.*", "compiled", "eager"),
     "imported": (*COMPILER, "frontend.*"),
     "transfers": HLO,
     "checkpoint_policies": (*HLO, "frontend.*"),
@@ -117,6 +118,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "optim": (*HLO, "frontend.*"),
     "testing": (*COMPILER, "imported", "testing.*"),
     "testing": (*TRACING, "testing.*"),
+    "testing": (*COMPILER, "frontend.*", "imported", "testing.*"),
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),
     "console": HLO,  # what the command lines share

@@ -22,11 +22,13 @@ from typing import Any, overload
 import numpy as np
 
 from tfc.compiled import CallSignature, Compiled, Leaf, Lowered, as_array
+from tfc.eager import run_eagerly
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
 from tfc.frontend.abstract import ShapeDtypeStruct
 from tfc.frontend.arguments import Names, Numbers, call_python, choose, signature_of
+from tfc.frontend.eager import calls
 from tfc.frontend.program import Abstract, Program, call, trace_function
 from tfc.frontend.promotion import NOT_NUMERIC, as_tensor
 from tfc.frontend.statics import static
@@ -37,6 +39,8 @@ from tfc.hlo.shape import Shape, element_type_of
 from tfc.options import Options
 from tfc.passes.analysis.donation import donation_attributes
 from tfc.tracebacks import api_boundary
+
+calls.run = run_eagerly  # the frontend, which knows no compiler, is told here
 
 _MOST_QUICK = 4  # entries that a call tries before it takes the arguments apart itself
 

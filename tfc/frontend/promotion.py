@@ -12,6 +12,7 @@ import numpy as np
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
+from tfc.frontend.eager import parameter_for
 from tfc.frontend.tensor import ArrayLike, Tensor, is_weak
 from tfc.frontend.trace import refusal
 from tfc.hlo.shape import F32, ElementType, element_type_of
@@ -22,7 +23,9 @@ _DEFAULTS = {"float": np.dtype(np.float64), "complex": np.dtype(np.complex128)}
 
 
 def as_tensor(value: ArrayLike, dtype: Any = None) -> Tensor:
-    """The value as a Tensor of the current trace: itself, captured, or a constant.
+    """The value as a Tensor of the current trace: itself, captured, a constant, or an argument.
+
+    It is an argument of the program in traces that are run at once (eager.py).
 
     Args:
         value: a Tensor, an array or anything that NumPy makes one of, a Python number, or a list.
@@ -46,6 +49,9 @@ def as_tensor(value: ArrayLike, dtype: Any = None) -> Tensor:
         raise refusal(
             f"an array, a number or a Tensor is needed, got {shortened(value)} of type {kind}"
         )
+    argument = parameter_for(value, array)
+    if argument is not None:
+        return ops.adopt(Tensor(*argument, weak))
     made = ops.constant(array)
     return Tensor(made.instruction, made.trace, weak)
 

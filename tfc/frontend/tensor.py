@@ -12,19 +12,10 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 
 from tfc.errors import TraceError
-from tfc.frontend import tree
+from tfc.frontend.eager import calls
 from tfc.frontend.numpy_keywords import keyword_refusal, numpys_keyword
-from tfc.frontend.trace import (
-    Trace,
-    current_trace,
-    for_user,
-    inner_trace,
-    leak,
-    open_traces,
-    refusal,
-)
-from tfc.hlo import builder
-from tfc.hlo.evaluation.evaluator import evaluate_computation
+from tfc.frontend.numpys_own import directly
+from tfc.frontend.trace import Trace, for_user, leak, open_traces, refusal
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
 from tfc.tracebacks import api_boundary
@@ -357,16 +348,21 @@ def is_weak(value: object) -> bool:
 def evaluable(function: Callable[P, R]) -> Callable[P, R]:
     """Make a function over Tensors work outside any trace too, and show the user's line on errors.
 
-    Outside a trace the function is traced for itself and evaluated at once: it takes NumPy arrays
-    and gives NumPy arrays.
+    Outside a trace the function is traced for itself and run at once: it takes NumPy arrays and
+    gives NumPy arrays (eager.py).
     """
+    module = str(getattr(function, "__module__", ""))
+    closes_over = getattr(function, "__closure__", ())
+    return _evaluable(function, closes_over is None and module.startswith("tfc."))
 
+
+def _evaluable(function: Callable[P, R], is_library: bool) -> Callable[P, R]:
     @wraps(function)
     def wrapper(*args: P.args, **named: P.kwargs) -> R:
         try:
-            if current_trace() is not None:
+            if open_traces.traces:
                 return function(*args, **named)
-            return evaluate_now(function, *args, **named)
+            return calls.run(function, args, named, is_library)
         except Exception as error:
             if type(error) is TypeError and (keyword := numpys_keyword(error)):
                 raise keyword_refusal(function.__name__, keyword) from None
@@ -385,8 +381,11 @@ def untraced(function: Callable[P, R], *names: str) -> Callable[P, R]:
 
 
 def traceable(function: Callable[P, R], *names: str) -> Callable[P, R]:
-    """`evaluable`, and entered in FUNCTIONS under the function's own name and `names`."""
-    wrapper = evaluable(function)
+    """`evaluable`, and entered in FUNCTIONS under the function's own name and `names`.
+
+    What the function does must be decided by its arguments alone.
+    """
+    wrapper = directly(function, _evaluable(function, True))
     for name in (function.__name__, *names):
         FUNCTIONS[name] = wrapper
     return wrapper
@@ -395,20 +394,3 @@ def traceable(function: Callable[P, R], *names: str) -> Callable[P, R]:
 def alias(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """`traceable` under further names."""
     return lambda function: traceable(function, *names)
-
-
-def evaluate_now(function: Callable[P, R], *args: P.args, **named: P.kwargs) -> R:
-    """Trace a function and evaluate it at once; the Tensors of its result become NumPy arrays."""
-    trace = inner_trace(getattr(function, "__name__", "function"))
-    with trace:
-        leaves, structure = tree.flatten(function(*args, **named))
-    values: list[Any] = []
-    roots = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-    if roots or trace.effects:
-        operands = [trace.resolve(r.instruction, r.trace) for r in roots]
-        root = builder.instruction("tuple", operands)
-        values = list(evaluate_computation(trace.computation(root), []))
-    done = iter(values)
-    return tree.unflatten(
-        structure, [np.array(next(done)) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
-    )

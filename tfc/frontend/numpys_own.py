@@ -1,0 +1,377 @@
+"""Functions that NumPy's own of that name mean the same as, which eager calls with arrays take.
+
+    tnp.cumsum(x, axis=0)  → x is an array of a dtype in the row, axis an integer → np.cumsum
+
+A call that its row does not cover, or that NumPy refuses, goes the general way, which covers all
+and explains mistakes. What NumPy computes may differ in units in the last place, and as in NumPy
+the results of functions that only rearrange may share memory with their arguments. Nothing warns.
+"""
+
+import contextvars
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import wraps
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from tfc.frontend.eager import calls
+from tfc.frontend.trace import open_traces
+from tfc.tracebacks import hide_frames
+
+# The characters of dtypes.
+BOOL, INTEGERS, WIDE, HALF, COMPLEX = "?", "bhilqBHILQ", "fd", "e", "FD"
+REAL = BOOL + INTEGERS + HALF + WIDE
+ALL = REAL + COMPLEX
+NUMBERS = INTEGERS + HALF + WIDE + COMPLEX
+SUMS = BOOL + INTEGERS + WIDE + COMPLEX  # NumPy adds halves in another type
+LIST = -1  # a list of arrays comes first
+_ALL_DTYPES = frozenset(map(np.dtype, ALL))
+
+Option = Callable[[Any], bool]  # whether a value means the same to NumPy
+
+
+def _whole(value: Any) -> bool:
+    return type(value) is int
+
+
+def _natural(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _digits(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= 15
+
+
+def _switch(value: Any) -> bool:
+    return type(value) is bool
+
+
+def _no(value: Any) -> bool:
+    return value is False
+
+
+def _whole_or_none(value: Any) -> bool:
+    return value is None or type(value) is int
+
+
+def _several(value: Any) -> bool:
+    """An integer, or a tuple or a list of them."""
+    if type(value) in (tuple, list):
+        return all(map(_whole, value))
+    return type(value) is int
+
+
+def _shape(value: Any) -> bool:
+    """Sizes, of which one may be -1."""
+    return _several(value) and min(value if type(value) is not int else (value,), default=0) >= -1
+
+
+def _axes(value: Any) -> bool:
+    return value is None or _several(value)
+
+
+@dataclass(frozen=True)
+class Own:
+    """How NumPy's function is called.
+
+    call: NumPy's function; takes what the options are called by name.
+    dtypes: the characters of the dtypes of which it gives what tfc gives.
+    operands: how many arrays come first; LIST for a list of them.
+    options: what may follow or be passed by name, and which values of it.
+    takes_numbers: whether Python numbers may be among the arrays, and are weak to NumPy too.
+    """
+
+    call: Callable[..., Any]
+    dtypes: str = ALL
+    operands: int = 1
+    options: Mapping[str, Option] = field(default_factory=dict)
+    takes_numbers: bool = False
+
+
+def _elementwise(names: str, dtypes: str = ALL, operands: int = 1) -> dict[str, Own]:
+    """Rows of NumPy's universal functions."""
+    return {n: Own(getattr(np, n), dtypes, operands, takes_numbers=True) for n in names.split()}
+
+
+def _alike(names: str, dtypes: str = ALL, operands: int = 1, **options: Option) -> dict[str, Own]:
+    """Rows of functions that are called the same way."""
+    return {n: Own(getattr(np, n), dtypes, operands, options) for n in names.split()}
+
+
+def _bound(value: Any) -> bool:
+    """A number or an array, of which NumPy says whether it fits; or none."""
+    return value is None or type(value) in (int, float, np.ndarray)
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _float(value: Any) -> bool:
+    return type(value) is float
+
+
+def _places(value: Any) -> bool:
+    """Indices: integers, in an array or a list."""
+    return _several(value) or (type(value) is np.ndarray and value.dtype.kind in "iu")
+
+
+def _side(value: Any) -> bool:
+    return value in ("left", "right")
+
+
+def _dtype(value: Any) -> bool:
+    """What says a dtype that is in all rows."""
+    try:
+        return isinstance(value, (type, str, np.dtype)) and np.dtype(value) in _ALL_DTYPES
+    except TypeError:
+        return False
+
+
+def _fitting(call: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's function, of Python integers only those that all dtypes of the arrays can hold."""
+
+    def function(*operands: Any) -> Any:
+        for operand in operands:
+            if type(operand) is int and not (0 <= operand < 128 or _has_floats(operands)):
+                raise OverflowError
+        return call(*operands)
+
+    return function
+
+
+def _has_floats(operands: tuple[Any, ...]) -> bool:
+    return any(type(o) is np.ndarray and o.dtype.kind in "fc" for o in operands)
+
+
+def _of_matrices(call: Callable[..., Any], *ranks: int) -> Callable[..., Any]:
+    """NumPy's function of matrices: of arrays of these ranks, where not of two and more."""
+
+    def function(a: Any, *options: Any, **named: Any) -> Any:
+        if a.ndim < 2 or (ranks and a.ndim not in ranks):
+            raise ValueError
+        return call(a, *options, **named)
+
+    return function
+
+
+def _of_elements(call: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's function where there are elements: of none it warns."""
+
+    def function(a: Any, **options: Any) -> Any:
+        if not np.size(a):
+            raise ValueError
+        return call(a, **options)
+
+    return function
+
+
+def _arange(start: int, stop: int | None = None, step: int = 1) -> Any:
+    return np.arange(start) if stop is None and step == 1 else np.arange(start, stop, step)
+
+
+def _clip(x: Any, min: Any = None, max: Any = None) -> Any:
+    return _fitting(np.clip)(x, min, max)
+
+
+def _sort(a: Any, axis: int | None = -1, stable: bool = True, descending: bool = False) -> Any:
+    """Of floats NumPy's fastest order, in which zeros of both signs stay as in a stable one."""
+    is_float = a.dtype.kind == "f"
+    if a.dtype.kind == "c" or (stable and is_float and (a.ndim > 1 or a.size < _MANY)):
+        return np.sort(a, axis, stable=True)
+    made = np.sort(a, axis)
+    if stable and is_float:
+        first, last = np.searchsorted(made, 0, "left"), np.searchsorted(made, 0, "right")
+        if last - first > 1:
+            made[first:last] = a[a == 0]
+    return made
+
+
+def _argsort(a: Any, axis: int | None = -1, stable: bool = True, descending: bool = False) -> Any:
+    if a.size > _MANY:
+        raise ValueError  # tfc's own stable order is several times as fast
+    return np.argsort(a, axis, stable=stable)
+
+
+def _astype(x: Any, dtype: Any, copy: bool = True) -> Any:
+    """The conversions but those to integers, which NumPy leaves open for what does not fit."""
+    source, target = x.dtype.kind, np.dtype(dtype).kind
+    if (source in "fc" and target in "iu") or (source == "c" and target != "c"):
+        raise ValueError
+    return x.astype(dtype, copy=copy)
+
+
+_MANY = 4096
+_ORDER = {"axis": _whole_or_none, "stable": _switch, "descending": _no}
+_ALONG = {"axis": _axes, "keepdims": _switch}
+# fmt: off
+ROWS: dict[str, Own] = {
+    **_elementwise("sin cos tan sinh cosh tanh exp log log1p sqrt log2 log10 exp2 absolute "
+                   "positive sign square floor ceil trunc rint isnan isinf isfinite signbit "
+                   "logical_not invert negative"),
+    **_elementwise("cbrt expm1 arcsin arccos arctan arcsinh arccosh arctanh", REAL),
+    **_elementwise("reciprocal", HALF + WIDE),
+    **_elementwise("add subtract multiply floor_divide remainder fmod power maximum minimum fmax "
+                   "fmin logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor "
+                   "equal not_equal less less_equal greater greater_equal "
+                   "left_shift right_shift divmod arctan2 hypot copysign logaddexp", operands=2),
+    **_elementwise("divide", REAL, 2),
+    "where": Own(_fitting(np.where), ALL, 3, takes_numbers=True),
+    "clip": Own(_clip, options={"min": _bound, "max": _bound}),
+    **_alike("conj", NUMBERS), **_alike("round", NUMBERS, decimals=_digits),
+    **_alike("real imag nan_to_num"), **_alike("angle", NUMBERS, deg=_switch),
+    **_alike("isclose", operands=2),
+    # products
+    **_alike("matmul dot inner outer vdot", SUMS, 2), **_alike("tensordot", SUMS, 2, axes=_whole),
+    "trace": Own(_of_matrices(np.trace, 2), SUMS, options={"offset": _whole}),
+    # along axes
+    **{name: Own(getattr(np, name), SUMS, 1, _ALONG) for name in ("sum", "prod")},
+    **{name: Own(getattr(np, name), ALL, 1, _ALONG)
+       for name in ("max", "min", "ptp", "all", "any", "count_nonzero")},
+    **{name: Own(_of_elements(getattr(np, name)), SUMS, 1, _ALONG)
+       for name in ("mean", "std", "var")},
+    "median": Own(_of_elements(np.median), BOOL + INTEGERS + WIDE, 1, _ALONG),
+    **{name: Own(_of_elements(getattr(np, name)), WIDE, 1, {"q": _float, "axis": _axes})
+       for name in ("quantile", "percentile")},
+    **_alike("argmax argmin", axis=_whole_or_none, keepdims=_switch),
+    **_alike("cumsum cumprod", SUMS, axis=_whole_or_none),
+    **{name: Own(call, options=_ORDER)
+       for name, call in (("sort", _sort), ("argsort", _argsort))},
+    **_alike("searchsorted", operands=2, side=_side),
+    # what only moves elements
+    **_alike("take", indices=_places, axis=_whole_or_none),
+    **_alike("transpose", axes=_axes), **_alike("swapaxes", axis1=_whole, axis2=_whole),
+    **_alike("moveaxis", source=_several, destination=_several),
+    "reshape": Own(lambda a, shape: a.reshape(shape), options={"shape": _shape}),
+    "matrix_transpose": Own(lambda a: a.mT), **_alike("broadcast_to", shape=_several),
+    **_alike("ravel atleast_1d atleast_2d fliplr flipud"),
+    **_alike("expand_dims", axis=_several), **_alike("squeeze flip", axis=_axes),
+    **_alike("roll", shift=_several, axis=_axes), **_alike("tile", reps=_several),
+    **_alike("repeat", repeats=_whole, axis=_whole_or_none),
+    **_alike("concatenate", operands=LIST, axis=_whole_or_none),
+    **_alike("stack", operands=LIST, axis=_whole), **_alike("vstack hstack", operands=LIST),
+    **{name: Own(_of_matrices(getattr(np, name)), options={"k": _whole})
+       for name in ("tril", "triu")},
+    **_alike("diag", k=_whole),
+    "diagonal": Own(_of_matrices(np.diagonal, 2), options={"offset": _whole}),
+    **_alike("split", indices_or_sections=_several, axis=_whole),
+    # new arrays
+    **_alike("array zeros_like ones_like", dtype=_dtype),
+    "astype": Own(_astype, options={"dtype": _dtype, "copy": _switch}),
+    **_alike("full_like", fill_value=_float, dtype=_dtype),
+    **_alike("full", operands=0, shape=_several, fill_value=_float, dtype=_dtype),
+    **_alike("zeros ones", operands=0, shape=_several, dtype=_dtype),
+    **_alike("eye tri", operands=0, N=_natural, M=_natural, k=_whole, dtype=_dtype),
+    **_alike("identity", operands=0, n=_natural, dtype=_dtype),
+    "arange": Own(_arange, ALL, 0, dict.fromkeys(("start", "stop", "step"), _whole_or_none)),
+    **_alike("linspace", operands=0, start=_number, stop=_number, num=_whole, endpoint=_switch),
+}
+# fmt: on
+
+
+class _Quiet(threading.local):
+    """Calls of NumPy that warn of nothing, in a context of each thread's own."""
+
+    def __init__(self) -> None:
+        context = contextvars.copy_context()
+        context.run(np.seterr, all="ignore")
+        self.run = context.run
+
+
+_quiet = _Quiet()
+
+
+def directly(function: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that is NumPy's where its row says so, and else the general one."""
+    row = ROWS.get(function.__name__)
+    if row is None:
+        return general
+    is_plain = row.operands > 0 and not row.options
+    made = _of_arrays(row, general) if is_plain else _with_options(row, function, general)
+    return wraps(general)(made)
+
+
+def _types(row: Own) -> tuple[frozenset[np.dtype], frozenset[type]]:
+    """The dtypes of arrays that a row is for, and the types of numbers."""
+    found = frozenset(map(np.dtype, row.dtypes))
+    numbers = {bool, int, float, *(dtype.type for dtype in found)}
+    return found, frozenset(numbers if row.takes_numbers else ())
+
+
+def _as_arrays(made: Any) -> Any:
+    """What NumPy gives, with arrays in place of its numbers."""
+    return type(made)(map(np.asarray, made)) if type(made) in (tuple, list) else np.asarray(made)
+
+
+def _of_arrays(row: Own, general: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of a row without options, where every hundred nanoseconds count."""
+    dtypes, numbers = _types(row)
+    count, call, array = row.operands, row.call, np.ndarray
+
+    def wrapper(*args: Any, **named: Any) -> Any:
+        if len(args) == count and not named and not open_traces.traces and calls.uses_numpy:
+            for arg in args:
+                kind = type(arg)
+                if arg.dtype not in dtypes if kind is array else kind not in numbers:
+                    break
+            else:
+                try:
+                    made = _quiet.run(call, *args)
+                    return made if type(made) is array else _as_arrays(made)
+                except Exception:
+                    pass  # the general way explains what is wrong, or does what NumPy does not
+        try:
+            return general(*args, **named)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    return wrapper
+
+
+def _with_options(
+    row: Own, function: Callable[..., Any], general: Callable[..., Any]
+) -> Callable[..., Any]:
+    """The function of a row whose arrays are followed by options."""
+    dtypes, _ = _types(row)
+    needs_axis = "axis" in row.options and row.operands != LIST
+    names = list(signature(function).parameters)
+    is_list, call, array = row.operands == LIST, row.call, np.ndarray
+    count = 1 if is_list else row.operands
+
+    def are_covered(operands: Any) -> bool:
+        for arg in operands:
+            if type(arg) is not array or arg.dtype not in dtypes or (needs_axis and not arg.ndim):
+                return False
+        return True
+
+    def covers(args: tuple[Any, ...], options: dict[str, Any]) -> bool:
+        if is_list and type(args[0]) is not list and type(args[0]) is not tuple:
+            return False
+        for name, value in options.items():
+            option = row.options.get(name)
+            if option is None or not option(value):
+                return False
+        return are_covered(args[0] if is_list else args)
+
+    def wrapper(*args: Any, **named: Any) -> Any:
+        if count <= len(args) <= len(names) and not open_traces.traces and calls.uses_numpy:
+            options = named
+            if len(args) > count:
+                options = {**dict(zip(names[count:], args[count:])), **named}
+            if covers(args[:count], options):
+                try:
+                    made = _quiet.run(call, *args[:count], **options)
+                    return made if type(made) is array else _as_arrays(made)
+                except Exception:
+                    pass  # as above
+        try:
+            return general(*args, **named)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    return wrapper
