@@ -335,7 +335,8 @@ INITIALIZERS = [
     ("zeros", None), ("ones", None), ("constant", (0.5,)), ("uniform", (0.1,)),
     ("normal", (0.1,)), ("truncated_normal", (0.1,)), ("glorot_uniform", ()),
     ("glorot_normal", ()), ("lecun_uniform", ()), ("lecun_normal", ()), ("he_uniform", ()),
-    ("he_normal", ()), ("variance_scaling", (2.0, "fan_geo_avg", "normal", 0, 1)),
+    ("he_normal", ()),
+    ("orthogonal", (2.0, 1)), ("variance_scaling", (2.0, "fan_geo_avg", "normal", 0, 1)),
     ("variance_scaling", (2.0, "fan_out", "uniform", 0, 1, (2,))),
 ]  # fmt: skip
 

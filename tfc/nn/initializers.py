@@ -15,6 +15,7 @@ from tfc import random
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.numpy import creation
+from tfc.frontend.numpy.manipulation import moveaxis
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
 
 Initializer = Callable[..., Any]
@@ -88,6 +89,28 @@ def _fans(shape: Sequence[int], in_axis: Axis, out_axis: Axis, batch_axis: Axis)
     sizes = [_size(shape, axis) for axis in (in_axis, out_axis)]
     window = prod(shape) / prod(sizes) / _size(shape, batch_axis)
     return [n * window for n in sizes]
+
+
+def orthogonal(scale: float = 1.0, column_axis: int = -1, dtype: Any = np.float32) -> Initializer:
+    """Orthonormal columns, or rows if there are fewer, times a factor.
+
+    Args:
+        column_axis: the axis of columns; all others together are that of rows.
+
+    Raises:
+        ShapeError (when called): the shape has fewer than 2 dimensions.
+    """
+
+    def made(key: ArrayLike, shape: Sequence[int], dtype: Any = dtype) -> Tensor:
+        if len(shape) < 2:
+            raise ShapeError(f"orthogonal requires 2 dimensions or more, got {list(shape)}")
+        place = column_axis % len(shape)
+        rest = [n for d, n in enumerate(shape) if d != place]
+        matrix = random.orthogonal(key, prod(rest), (), dtype, shape[place])
+        moved = moveaxis(ops.reshape(matrix, (*rest, shape[place])), -1, place)
+        return moved * ops.full_like(scale, moved)
+
+    return evaluable(made)
 
 
 _MODES: dict[str, Callable[[float, float], float]] = {
