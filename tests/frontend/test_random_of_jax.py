@@ -18,6 +18,7 @@ KEY = random.key(7)
 DIMS = (9, 41)
 LOGITS = np.linspace(-2, 2, 60).reshape(12, 5).astype(np.float32) ** 3
 CHANCES = np.array([0.1, 0.2, 0.3, 0.1, 0.3], np.float32)
+SPREAD = np.array([[2, 0.5], [0.5, 1]], np.float32)
 ROWS = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 
@@ -56,7 +57,9 @@ CLOSE = [
     ("gamma", (np.array([0.1, 1, 9], np.float32),)), ("loggamma", (np.array([0.01], np.float32),)),
     ("pareto", (single(2.5), DIMS)), ("rayleigh", (single(2.5), DIMS)),
     ("wald", (single(0.7), DIMS)), ("lognormal", (single(0.5), DIMS)),
-    ("weibull_min", (2.0, 1.5, DIMS)),
+    ("weibull_min", (2.0, 1.5, DIMS)), ("orthogonal", (4, (2,))), ("orthogonal", (3, (), "f4", 5)),
+    ("multivariate_normal", (CHANCES[:2], SPREAD)),
+    ("multivariate_normal", (CHANCES[:2], SPREAD, (7, 3))),
 ]  # fmt: skip
 # Loops that take JAX seconds to compile; what they draw is compared with distributions, too.
 LOOPS = [
@@ -128,6 +131,14 @@ def test_counts_points_and_shares_are_distributed_as_asked_for():
     shares = random.dirichlet(KEY, np.array([1, 2, 0.5], np.float32), (2000,))
     np.testing.assert_allclose(shares.sum(-1), 1, rtol=1e-6)
     assert scipy.stats.kstest(shares[:, 1], scipy.stats.beta(2, 1.5).cdf).pvalue > 0.01
+
+
+@pytest.mark.parametrize("method", ["cholesky", "eigh", "svd"])
+def test_normal_vectors_have_the_covariance_asked_for(method: str):
+    got = random.multivariate_normal(KEY, np.array([3, -1]), SPREAD, (4000,), method=method)
+    assert got.dtype == np.float64
+    np.testing.assert_allclose(got.mean(0), [3, -1], atol=0.1)
+    np.testing.assert_allclose(np.cov(got.T), SPREAD, atol=0.2)
 
 
 def test_most_normal_numbers_are_the_same_to_the_last_bit():

@@ -22,6 +22,7 @@ from tfc.random.integers import bernoulli, categorical, geometric, rademacher, r
 from tfc.random.keys import bits, fold_in, key, key_data, split
 from tfc.random.keys import key as PRNGKey
 from tfc.random.keys import key_data as wrap_key_data
+from tfc.random.multivariate import multivariate_normal, orthogonal
 from tfc.random.selection import choice, permutation
 from tfc.random.uniforms import (
     cauchy,
@@ -67,7 +68,9 @@ __all__ = [
     "logistic",
     "lognormal",
     "maxwell",
+    "multivariate_normal",
     "normal",
+    "orthogonal",
     "pareto",
     "permutation",
     "poisson",

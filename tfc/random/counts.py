@@ -1,6 +1,8 @@
 """Counts of events: Poisson and binomial numbers, by waiting times where they are few, else by
 Hörmann's transformed rejection."""
 
+from math import log as log_of
+from math import pi
 from typing import Any
 
 import numpy as np
@@ -32,8 +34,8 @@ def _log_factorial(k: Tensor) -> Tensor:
     total = ops.full_like(0.99999999999980993227684700473478, k)
     for number, coefficient in enumerate(_LANCZOS, 1):
         total = total + coefficient / (k + number)
-    log_t = np.log(7.5) + log1p(k / 7.5)
-    return (k + 0.5 - (k + 7.5) / log_t) * log_t + (np.log(2 * np.pi) / 2 + log(total))
+    log_t = log_of(7.5) + log1p(k / 7.5)
+    return (k + 0.5 - (k + 7.5) / log_t) * log_t + (log_of(2 * pi) / 2 + log(total))
 
 
 def _poisson_by_times(key: ArrayLike, rate: Tensor) -> Tensor:

@@ -1,0 +1,191 @@
+"""Normalization: by the moments of a batch, of a layer, of groups of channels.
+
+Halves are computed in float32, and the result has the dtype of the array.
+"""
+
+from typing import Any
+
+from tfc.errors import ShapeError
+from tfc.frontend import operations as ops
+from tfc.frontend.numpy.arithmetic import square
+from tfc.frontend.numpy.functions import as_float, sqrt
+from tfc.frontend.numpy.manipulation import Axes, normalize_axes
+from tfc.frontend.numpy.parts import require_real
+from tfc.frontend.numpy.reductions import mean
+from tfc.frontend.numpy.window_arguments import data_format_of
+from tfc.frontend.promotion import as_tensor, cast, widen
+from tfc.frontend.python_numbers import real_number, whole
+from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
+
+
+@evaluable
+def batch_norm_training(
+    x: ArrayLike,
+    scale: ArrayLike,
+    offset: ArrayLike,
+    epsilon: float = 1e-5,
+    data_format: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(normalized, mean, variance): x less its mean over its deviation, scaled and shifted.
+
+    Each channel has moments, a scale and an offset of its own; the variance is that of the batch,
+    divided by its size.
+
+    Args:
+        data_format: which dimension has the channels: NC, NWC, NHWC …, the last one; NCHW … the
+            second.
+
+    Raises:
+        ShapeError: scale or offset is not a vector with an element for each channel.
+    """
+    operands = [as_float(v) for v in (x, scale, offset)]
+    feature = _feature("batch_norm_training", data_format, *operands)
+    made = ops.operation(
+        "batch-norm-training",
+        *operands,
+        epsilon=real_number(epsilon, "epsilon"),
+        feature_index=feature,
+    )
+    normalized, mean, variance = ops.elements(made)
+    return normalized, mean, variance
+
+
+@evaluable
+def batch_norm_inference(
+    x: ArrayLike,
+    scale: ArrayLike,
+    offset: ArrayLike,
+    mean: ArrayLike,
+    variance: ArrayLike,
+    epsilon: float = 1e-5,
+    data_format: str | None = None,
+) -> Tensor:
+    """scale * (x - mean) / sqrt(variance + epsilon) + offset for the moments given.
+
+    Args:
+        data_format: as in `batch_norm_training`.
+
+    Raises:
+        ShapeError: one of the vectors has not an element for each channel.
+    """
+    operands = [as_float(v) for v in (x, scale, offset, mean, variance)]
+    feature = _feature("batch_norm_inference", data_format, *operands)
+    return ops.operation(
+        "batch-norm-inference",
+        *operands,
+        epsilon=real_number(epsilon, "epsilon"),
+        feature_index=feature,
+    )
+
+
+def _feature(function: str, data_format: str | None, x: Tensor, *vectors: Tensor) -> int:
+    """The dimension of the channels, for each of which every vector must have an element."""
+    named, (_, feature, *_) = data_format_of(function, data_format, x)
+    for vector in vectors:
+        if vector.shape != (x.shape[feature],):
+            got = vector.array_shape.without_layout()
+            raise ShapeError(
+                f"{function} requires vectors of {x.shape[feature]} elements for the channels of "
+                f"{x.array_shape.without_layout()} ({named}), got {got}"
+            )
+    return feature
+
+
+def _scaled(x: Tensor, scale: ArrayLike | None, offset: ArrayLike | None) -> Tensor:
+    """x * scale + offset; of None, what changes nothing."""
+    x = x if scale is None else x * cast(as_tensor(scale), x.dtype)
+    return x if offset is None else x + cast(as_tensor(offset), x.dtype)
+
+
+def _wide(name: str, x: ArrayLike) -> tuple[Tensor, Any]:
+    """The array in the type that it is normalized in, and its own dtype."""
+    tensor = as_float(x)
+    require_real(name, tensor)
+    return widen(tensor), tensor.dtype
+
+
+def _standardized(x: Tensor, dimensions: Axes, epsilon: float) -> Tensor:
+    centred = x - mean(x, dimensions, keepdims=True)
+    variance = mean(square(centred), dimensions, keepdims=True)
+    return centred / sqrt(variance + real_number(epsilon, "epsilon"))
+
+
+@evaluable
+def layer_norm(
+    x: ArrayLike,
+    scale: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    axis: Axes = -1,
+    epsilon: float = 1e-5,
+) -> Tensor:
+    """x less its mean along the axes over its deviation there, scaled and shifted.
+
+    Args:
+        scale, offset: arrays that broadcast with x; left out, they change nothing.
+    """
+    tensor, dtype = _wide("layer_norm", x)
+    normal = _standardized(tensor, normalize_axes(axis, tensor.ndim), epsilon)
+    return cast(_scaled(normal, scale, offset), dtype)
+
+
+@evaluable
+def rms_norm(
+    x: ArrayLike, scale: ArrayLike | None = None, axis: Axes = -1, epsilon: float = 1e-6
+) -> Tensor:
+    """x over the root of the mean of its squares along the axes, scaled."""
+    tensor, dtype = _wide("rms_norm", x)
+    power = mean(square(tensor), normalize_axes(axis, tensor.ndim), keepdims=True)
+    return cast(_scaled(tensor / sqrt(power + real_number(epsilon, "epsilon")), scale, None), dtype)
+
+
+@evaluable
+def group_norm(
+    x: ArrayLike,
+    groups: int,
+    scale: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    epsilon: float = 1e-5,
+    data_format: str | None = None,
+) -> Tensor:
+    """x normalized, for each element of the batch, over all places and one group of channels.
+
+    Args:
+        groups: how many groups the channels are cut into.
+        scale, offset: vectors with an element for each channel.
+        data_format: as in `batch_norm_training`.
+
+    Raises:
+        ShapeError: the channels are no multiple of the groups, or a vector does not fit.
+    """
+    tensor, dtype = _wide("group_norm", x)
+    vectors = [as_tensor(v) for v in (scale, offset) if v is not None]
+    feature = _feature("group_norm", data_format, tensor, *vectors)
+    count, channels = whole(groups, "a number of groups"), tensor.shape[feature]
+    if count < 1 or channels % count:
+        raise ShapeError(f"group_norm requires channels in equal groups, got {channels} in {count}")
+    split = (*tensor.shape[:feature], count, channels // count, *tensor.shape[feature + 1 :])
+    along = tuple(d for d in range(1, len(split)) if d != feature)
+    normal = ops.reshape(_standardized(ops.reshape(tensor, split), along, epsilon), tensor.shape)
+    sides = (None if v is None else _along(as_tensor(v), tensor, feature) for v in (scale, offset))
+    return cast(_scaled(normal, *sides), dtype)
+
+
+def _along(vector: Tensor, x: Tensor, dimension: int) -> Tensor:
+    return ops.broadcast(vector, x.shape, [dimension])
+
+
+@evaluable
+def instance_norm(
+    x: ArrayLike,
+    scale: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    epsilon: float = 1e-5,
+    data_format: str | None = None,
+) -> Tensor:
+    """x normalized over all places, for each element of the batch and each channel by itself.
+
+    The arguments are those of `group_norm`.
+    """
+    tensor = as_tensor(x)
+    _, (_, feature, *_) = data_format_of("instance_norm", data_format, tensor)
+    return group_norm(tensor, tensor.shape[feature], scale, offset, epsilon, data_format)
