@@ -4,27 +4,39 @@ Higham, "The scaling and squaring method for the matrix exponential revisited", 
 halved until its 1-norm is at most the bound for which the approximation is exact to rounding.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tfc.frontend.control.loops import fori_loop
-from tfc.frontend.linalg.factors import solve_square
 from tfc.frontend.linalg.matrices import (
     absolute,
     as_square,
+    corner,
     identities,
     is_,
     largest,
     like,
     product,
     summed,
+    swapped,
     where,
 )
+from tfc.frontend.linalg.solutions import solve_square
+from tfc.frontend.marked import CallRule, Flow, call_marked
 from tfc.frontend.numpy.functions import exp2, log2
-from tfc.frontend.operations import constant, full_like, operation
+from tfc.frontend.operations import (
+    concatenate,
+    constant,
+    full_like,
+    make_tuple,
+    operation,
+    slice_along,
+)
 from tfc.frontend.promotion import cast
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
+from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import S64
 
 _BOUND = {np.dtype(np.float32): 3.925724783138660, np.dtype(np.float64): 5.371920351148152}
@@ -45,8 +57,56 @@ def expm(a: ArrayLike, /) -> Tensor:
         TraceError: the floats are narrower than f32.
     """
     matrix = as_square("expm", a)
-    if not matrix.size:
-        return matrix
+    return _exponential(matrix) if matrix.size else matrix
+
+
+def _exponential(a: Tensor) -> Tensor:
+    """The exponential, with a derivative of its own."""
+    _, (found,) = call_marked("expm", _computed, [a], lambda _: _ExpmRule())
+    return found
+
+
+class _ExpmRule(CallRule):
+    """In the direction e the exponential of a changes by the corner of that of [[a, e], [0, a]]."""
+
+    def forward(
+        self, call: Instruction, operands: Sequence[Tensor]
+    ) -> tuple[Tensor, Sequence[Tensor], Any]:
+        """The call as it is."""
+        return operation("call", *operands, to_apply=call["to_apply"]), operands, None
+
+    def backward(
+        self,
+        call: Instruction,
+        residuals: Sequence[Tensor],
+        note: Any,
+        cotangent: list[Flow],
+        active: Sequence[bool],
+    ) -> Sequence[Flow]:
+        """The change of the transpose's exponential in the direction of the cotangent."""
+        (g,) = cotangent
+        return [_change(swapped(residuals[0]), g)[1]] if isinstance(g, Tensor) else [None]
+
+    def push(
+        self, call: Instruction, operands: Sequence[Tensor], tangents: Sequence[Flow]
+    ) -> tuple[Tensor, Flow]:
+        """The exponential, and how it changes in the direction of the tangent."""
+        (a,), (tangent,) = operands, tangents
+        assert isinstance(tangent, Tensor), "rules are asked only where something flows"
+        value, change = _change(a, tangent)
+        return make_tuple([value]), [change]
+
+
+def _change(a: Tensor, direction: Tensor) -> tuple[Tensor, Tensor]:
+    """The exponential of a, and its derivative in a direction."""
+    size, last = a.shape[-1], a.ndim - 1
+    upper = concatenate([a, direction], last)
+    lower = concatenate([full_like(0, a), a], last)
+    found = corner(_exponential(concatenate([upper, lower], last - 1)), size, 2 * size)
+    return corner(found, size, size), slice_along(found, last, size, 2 * size)
+
+
+def _computed(matrix: Tensor) -> Tensor:
     bound = _BOUND[matrix.array_shape.element_type.component.dtype]
     size = largest(summed(absolute(matrix), -2, keep=True), [-1], keep=True)
     halvings = operation("ceil", log2(where(is_("GT", size, 0), size / bound, 1)))

@@ -5,17 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfc.errors import ShapeError
-from tfc.frontend.linalg.factors import singular_values_of, svd_of
+from tfc.frontend.linalg.factors import singular_values_of
 from tfc.frontend.linalg.matrices import (
     absolute,
-    adjoint,
     as_matrices,
     as_square,
     column,
     epsilon,
     is_,
-    largest,
-    like,
     meet_floats,
     product,
     squared,
@@ -23,7 +20,12 @@ from tfc.frontend.linalg.matrices import (
     where,
 )
 from tfc.frontend.linalg.norms import norm
-from tfc.frontend.linalg.spectral import eigvalsh, svd
+from tfc.frontend.linalg.solutions import (
+    pseudo_inverse,
+    pseudo_inverse_of_hermitian,
+    threshold,
+)
+from tfc.frontend.linalg.spectral import eigvalsh, one_triangle
 from tfc.frontend.linalg.systems import inv
 from tfc.frontend.numpy.comparisons import is_nan
 from tfc.frontend.numpy.reductions import any, count_nonzero
@@ -42,12 +44,8 @@ class LstsqResult(NamedTuple):
     s: Any
 
 
-def _threshold(matrix: Tensor, lengths: Tensor, relative: Any) -> Tensor:
-    """What singular values must exceed: a part of the largest; one for each matrix, as vectors."""
-    if relative is None:
-        relative = max(matrix.shape[-2:]) * epsilon(matrix)
-    bound = cast(as_tensor(relative), lengths.dtype)
-    return column(largest(lengths, [-1]) * expand(bound, lengths.shape[:-1]))
+def _default(matrix: Tensor, relative: Any) -> Any:
+    return max(matrix.shape[-2:]) * epsilon(matrix) if relative is None else relative
 
 
 @traceable
@@ -71,7 +69,7 @@ def matrix_rank(
     matrix = as_matrices("matrix_rank", A)
     lengths = absolute(eigvalsh(matrix)) if hermitian else singular_values_of(matrix)
     if tol is None:
-        bound = _threshold(matrix, lengths, rtol)
+        bound = threshold(lengths, _default(matrix, rtol))
     else:
         bound = column(expand(cast(as_tensor(tol), lengths.dtype), lengths.shape[:-1]))
     return count_nonzero(is_("GT", lengths, bound), -1)
@@ -92,16 +90,11 @@ def pinv(a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any 
     if rcond is not None and rtol is not None:
         raise ShapeError("pinv takes rcond or rtol, got both")
     matrix = as_matrices("pinv", a)
-    u, s, vh = svd(matrix, full_matrices=False, hermitian=hermitian)
     given = rcond if rcond is not None else rtol
-    bound = _threshold(matrix, s, 1e-15 if given is None else given)
-    return product(adjoint(vh), column(like(_inverted(s, bound), matrix)) * adjoint(u))
-
-
-def _inverted(lengths: Tensor, bound: Tensor) -> Tensor:
-    """One over each that exceeds the bound, 0 for the others, NaN for NaN."""
-    is_kept = operation("or", is_("GT", lengths, bound), is_nan(lengths))
-    return where(is_kept, 1 / where(is_kept, lengths, 1), 0)
+    relative = as_tensor(1e-15 if given is None else given)
+    if hermitian:
+        return pseudo_inverse_of_hermitian(one_triangle("pinv", matrix, "L"), relative)
+    return pseudo_inverse(matrix, relative)
 
 
 @traceable
@@ -130,15 +123,13 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> LstsqResult
         )
     rows, columns = matrix.shape
     targets = column(right) if right.ndim == 1 else right
-    u, s, vh = svd_of(matrix)
-    limit = -1.0 if rcond is not None and rcond < 0 else rcond
-    bound = _threshold(matrix, s, limit)
-    scaled = column(like(_inverted(s, bound), matrix)) * product(adjoint(u), targets)
-    found = product(adjoint(vh), scaled)
+    relative = -1.0 if rcond is not None and rcond < 0 else _default(matrix, rcond)
+    s = singular_values_of(matrix)
+    found = product(pseudo_inverse(matrix, as_tensor(relative)), targets)
     residuals = full(0, (0,), s.array_shape.element_type)
     if rows > columns:
         residuals = summed(squared(product(matrix, found) - targets), 0)
-    rank = convert(count_nonzero(is_("GT", s, bound)), S32)
+    rank = convert(count_nonzero(is_("GT", s, threshold(s, relative))), S32)
     x = reshape(found, (columns,)) if right.ndim == 1 else found
     return LstsqResult(x, residuals, rank, s)
 

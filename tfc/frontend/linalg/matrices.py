@@ -257,11 +257,14 @@ def product(*factors: Tensor) -> Tensor:
     return found
 
 
-def identities(a: Tensor, rows: int, columns: int | None = None) -> Tensor:
-    """Identity matrices of the type and the batch dimensions of `a`."""
+def identities(
+    a: Tensor, rows: int, columns: int | None = None, batch: Sequence[int] | None = None
+) -> Tensor:
+    """Identity matrices of the type of `a`, and of its batch dimensions unless others are given."""
     columns = rows if columns is None else columns
     ones = is_("EQ", numbers(rows, 2, 0), numbers(columns, 2, 1))
-    return expand(ops.convert(ones, a.array_shape.element_type), (*a.shape[:-2], rows, columns))
+    batch = a.shape[:-2] if batch is None else batch
+    return expand(ops.convert(ones, a.array_shape.element_type), (*batch, rows, columns))
 
 
 def diagonals(a: Tensor) -> Tensor:

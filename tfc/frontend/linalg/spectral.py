@@ -5,11 +5,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfc.errors import ShapeError
-from tfc.frontend.linalg import householder, singular
 from tfc.frontend.linalg.factors import (
     eigen_of,
     eigenvalues_of,
+    full_qr_of,
+    full_svd_of,
     qr_of,
+    reflections_of,
     singular_values_of,
     svd_of,
 )
@@ -84,12 +86,10 @@ def qr(a: ArrayLike, /, mode: str = "reduced") -> Any:
     rows, columns = matrix.shape[-2:]
     count = min(rows, columns)
     if mode == "raw":
-        packed, taus = householder.factor(matrix)
+        packed, taus = reflections_of(matrix)
         return swapped(packed), taus
     if mode == "complete" and rows > columns:
-        packed, taus = householder.factor(matrix)
-        return QRResult(householder.orthogonal(packed, taus, rows),
-                        householder.triangular(packed, rows))  # fmt: skip
+        return QRResult(*full_qr_of(matrix))
     if mode not in ("reduced", "complete", "r"):
         raise ShapeError(f"qr requires the mode reduced, complete, r or raw, got {mode!r}")
     axis = matrix.ndim - 1
@@ -100,7 +100,7 @@ def qr(a: ArrayLike, /, mode: str = "reduced") -> Any:
     return r if mode == "r" else QRResult(q, r)
 
 
-def _one_triangle(name: str, a: ArrayLike, UPLO: str) -> Tensor:
+def one_triangle(name: str, a: ArrayLike, UPLO: str) -> Tensor:
     """The matrices that are their own adjoints and have the triangle that is to be read."""
     matrix = as_square(name, a)
     if UPLO not in ("L", "U", "l", "u"):
@@ -115,7 +115,7 @@ def _one_triangle(name: str, a: ArrayLike, UPLO: str) -> Tensor:
 def eigh(a: ArrayLike, /, UPLO: str = "L") -> EighResult:
     """Eigenvalues, in ascending order, and eigenvectors of symmetric or Hermitian matrices.
 
-    Derivatives of eigenvectors leave out what turns those of equal eigenvalues into each other.
+    Eigenvectors of equal eigenvalues have no derivative: it is infinite or NaN.
 
     Args:
         UPLO: the triangle that is read, "L" for the lower one.
@@ -124,7 +124,7 @@ def eigh(a: ArrayLike, /, UPLO: str = "L") -> EighResult:
         ShapeError: the matrices are not square.
         TraceError: the floats are narrower than f32.
     """
-    return EighResult(*eigen_of(_one_triangle("eigh", a, UPLO)))
+    return EighResult(*eigen_of(one_triangle("eigh", a, UPLO)))
 
 
 @traceable
@@ -138,7 +138,7 @@ def eigvalsh(a: ArrayLike, /, UPLO: str = "L") -> Tensor:
         ShapeError: the matrices are not square.
         TraceError: the floats are narrower than f32.
     """
-    return eigenvalues_of(_one_triangle("eigvalsh", a, UPLO))
+    return eigenvalues_of(one_triangle("eigvalsh", a, UPLO))
 
 
 def _known(name: str, a: ArrayLike) -> np.ndarray:
@@ -192,12 +192,12 @@ def svd(
         TraceError: the floats are narrower than f32.
     """
     if not compute_uv:
-        return svdvals(_one_triangle("svd", a, "L") if hermitian else a)
+        return svdvals(one_triangle("svd", a, "L") if hermitian else a)
     if hermitian:
-        return _svd_of_hermitian(_one_triangle("svd", a, "L"))
+        return _svd_of_hermitian(one_triangle("svd", a, "L"))
     matrix = as_matrices("svd", a)
     if full_matrices and matrix.shape[-1] != matrix.shape[-2]:
-        return SVDResult(*singular.vectors(matrix, full_matrices=True))
+        return SVDResult(*full_svd_of(matrix))
     return SVDResult(*svd_of(matrix))
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from tfc.errors import ShapeError
 from tfc.frontend.linalg import pivoting
-from tfc.frontend.linalg.factors import determinant, lu_of, sign_and_logarithm, solve_square
+from tfc.frontend.linalg.factors import lu_of
 from tfc.frontend.linalg.matrices import (
     as_matrices,
     as_square,
@@ -21,6 +21,7 @@ from tfc.frontend.linalg.matrices import (
     take_rows,
     upper_triangle,
 )
+from tfc.frontend.linalg.solutions import determinant, sign_and_logarithm, solve_square
 from tfc.frontend.numpy.manipulation import moveaxis, normalize_axes
 from tfc.frontend.operations import convert, reshape
 from tfc.frontend.promotion import as_tensor, broadcast_shapes, expand
