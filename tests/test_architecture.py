@@ -114,9 +114,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "nn": (*HLO, "frontend.*", "random"),
     "random": (*HLO, "frontend.*"),
     "optim": (*HLO, "frontend.*"),
-    "testing": (*COMPILER, "imported", "testing.*"),
     "testing": (*TRACING, "testing.*"),
-    "testing": (*COMPILER, "frontend.*", "imported", "testing.*"),
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),
     "console": HLO,  # what the command lines share
