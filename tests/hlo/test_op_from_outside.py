@@ -110,6 +110,12 @@ def test_its_gradient_agrees_with_differences():
     np.testing.assert_allclose(got, differences, rtol=1e-6)
 
 
+def test_it_is_mapped_without_a_rule():
+    x, scale = np.linspace(-3, 3, 12).reshape(4, 3), np.arange(3.0)
+    got = tfc.vmap(lambda t, s: tnp.softsign(t * s), in_axes=(0, None))(x, scale)
+    np.testing.assert_allclose(got, softsign(x * scale))
+
+
 def test_it_has_a_function_of_numpys_namespace():
     assert NAME in dir(tnp)
     assert tnp.softsign.__doc__ == OPS[NAME].description

@@ -15,7 +15,7 @@ from tfc.hlo.evaluation.evaluator import evaluate_computation
 from tfc.hlo.ir import Module
 from tfc.hlo.op import OPS
 from tfc.hlo.verification.verifier import verify
-from tfc.testing import OPCODES, arguments_for, instructions_of
+from tfc.testing import OPCODES, arguments_for, instructions_of, modules
 from tfc.testing.compare import flat, mismatch
 
 MOST = 3  # parameters of which every choice is batched
@@ -75,6 +75,15 @@ def test_each_element_of_a_batch_is_what_it_is_alone(opcode, data, seed, kind):
 @given(data=st.data(), seed=st.integers(0, 1000), kind=KINDS)
 def test_each_element_of_many_batches_is_what_it_is_alone(opcode, data, seed, kind):
     check_rule(data, opcode, seed, kind)
+
+
+@settings(max_examples=12)
+@given(data=st.data(), seed=st.integers(0, 1000), kind=KINDS)
+def test_programs_of_several_ops_are_what_they_are_alone(data, seed, kind):
+    module = data.draw(modules(10, opcodes=MAPPED))
+    rng = np.random.default_rng(seed)
+    chosen = tuple(bool(rng.integers(0, 2)) for _ in module.entry.parameters)
+    assert problem(module, chosen, 1 + seed % 3, rng, kind) is None
 
 
 def test_every_op_has_a_batching_rule():

@@ -80,3 +80,49 @@ def test_tangents_through_a_map():
         return lambda x, t: library.jvp(f, (x,), (t,))
 
     check(write, X, X * 2)
+
+
+def test_gradients_through_a_scan_of_each_example():
+    def write(library, np_):
+        def loss(w, x, ys):
+            step = lambda c, y: (np_.tanh(w @ c + y), c[1] * y)  # noqa: E731
+            last, made = lax(library).scan(step, x, ys)
+            return np_.sum(last) + np_.sum(made**2)
+
+        return library.vmap(library.grad(loss, argnums=(0, 1)), in_axes=(None, 0, 0))
+
+    check(write, W, X, Y)
+
+
+def test_gradients_of_a_mapped_scan():
+    def write(library, np_):
+        def loss(w, xs, ys):
+            step = lambda c, y: (np_.tanh(w @ c + y), None)  # noqa: E731
+            return np_.sum(library.vmap(lambda x, y: lax(library).scan(step, x, y)[0])(xs, ys))
+
+        return library.grad(loss, argnums=(0, 1))
+
+    check(write, W, X, Y)
+
+
+def test_gradients_through_a_loop_of_each_example():
+    def write(library, np_):
+        def loss(x, w):
+            return np_.sum(lax(library).fori_loop(0, 4, lambda i, v: np_.tanh(w @ v) * x[0], x))
+
+        return library.vmap(library.grad(loss, argnums=(0, 1)), in_axes=(0, None))
+
+    check(write, X, W)
+
+
+def test_gradients_of_a_mapped_switch():
+    def write(library, np_):
+        branches = [np_.sin, lambda v: v * v[0], lambda v: v**3]
+
+        def loss(i, xs):
+            f = lambda j, x: lax(library).switch(j, branches, x)  # noqa: E731
+            return np_.sum(library.vmap(f)(i, xs) ** 2)
+
+        return library.grad(loss, argnums=1)
+
+    check(write, np.array([0, 2, 1, -1, 5], np.int32), X)

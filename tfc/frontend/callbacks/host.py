@@ -41,8 +41,9 @@ def pure_callback(
             such as ShapeDtypeStructs.
         args, named: nested structures of arrays.
         vmap_method: what `vmap` makes of it: "sequential" and "sequential_unrolled" call it for one
-            element after the other, "expand_dims" and "broadcast_all" once, with a dimension more
-            in front: of size one, or repeated, for arguments that are not mapped over.
+            element after the other, as it is when left out; "expand_dims" and "broadcast_all" once,
+            with a dimension more in front: of size one, or repeated, for arguments that are not
+            mapped over. If no argument is mapped over, it is called once, for all elements.
         vectorized: True is "expand_dims" and False "sequential", as in older versions of JAX.
 
     Raises:
