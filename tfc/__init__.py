@@ -38,6 +38,7 @@ from tfc.frontend.differentiation.custom.gradient import custom_gradient
 from tfc.frontend.differentiation.custom.jvp import custom_jvp
 from tfc.frontend.differentiation.custom.vjp import custom_vjp
 from tfc.frontend.differentiation.gradient import grad, stop_gradient, value_and_grad, vjp
+from tfc.frontend.differentiation.jacobians import hessian, jacfwd, jacobian, jacrev
 from tfc.frontend.differentiation.linearization import jvp, linearize
 from tfc.frontend.numpy.indexing.dynamic import (
     dynamic_index_in_dim,
@@ -98,7 +99,11 @@ __all__ = [
     "from_stablehlo",
     "get_threads",
     "grad",
+    "hessian",
     "hlo",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
     "jit",
     "jvp",
     "linalg",

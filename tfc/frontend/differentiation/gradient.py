@@ -33,7 +33,7 @@ from tfc.hlo.ir import Computation
 from tfc.tracebacks import api_boundary
 
 
-class _Pulled:
+class Pulled:
     """A function applied to arguments in the current trace, ready to take cotangents back.
 
     function: takes the arguments, nested as they were given.
@@ -109,16 +109,16 @@ def value_and_grad(
     @evaluable
     @wraps(function)
     def both(*args: Any, **named: Any) -> Any:
-        places = [_place(n, len(args)) for n in numbers]
+        places = [place(n, len(args)) for n in numbers]
 
         def of_chosen(*chosen: Any) -> Any:
             filled = list(args)
-            for place, value in zip(places, chosen):
-                filled[place] = value
+            for number, value in zip(places, chosen):
+                filled[number] = value
             return call_python(function, *filled, **named)
 
         of_chosen.__name__ = getattr(function, "__name__", "function")
-        pulled = _Pulled(of_chosen, tuple(args[p] for p in places), "grad")
+        pulled = Pulled(of_chosen, tuple(args[p] for p in places), "grad")
         value = tree.unflatten(pulled.program.structure, pulled.results)
         _check_value(value, has_aux)
         one = [ops.full_like(1, pulled.results[0])]
@@ -128,7 +128,12 @@ def value_and_grad(
     return both
 
 
-def _place(number: int, count: int) -> int:
+def place(number: int, count: int) -> int:
+    """The place of an argument that may be counted from the end.
+
+    Raises:
+        TraceError: there is none.
+    """
     if not -count <= number < count:
         raise TraceError(f"argnums must be among the {count} positional arguments, got {number}")
     return number % count
@@ -146,15 +151,16 @@ def _check_value(value: Any, has_aux: bool) -> None:
 
 
 @api_boundary
-def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], Any]]:
+def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of a function, and the function that takes a cotangent back to its arguments.
 
     Args:
         primals: the arguments: nested structures of floats.
+        has_aux: `function` returns (result, aux), of which the result alone is differentiated.
 
     Returns:
-        The result, and pullback: cotangent of the result's structure, shapes and dtypes -> a tuple
-        with the cotangent of each primal.
+        (result, pullback), and aux third where there is one; pullback: cotangent of the result's
+        structure, shapes and dtypes -> a tuple with the cotangent of each primal.
 
     Raises:
         TraceError: a primal is not of floats; when pulling back, the cotangent does not fit.
@@ -162,10 +168,25 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     if current_trace() is None:
         # No trace to keep the forward values in: pulling back evaluates the function again.
         value = evaluable(function)(*primals)
-        return value, evaluable(lambda cotangent: _pull(function, primals, cotangent))
-    pulled = _Pulled(function, primals, "vjp")
-    value = tree.unflatten(pulled.program.structure, pulled.results)
-    return value, evaluable(lambda cotangent: _take(pulled, cotangent))
+        made = evaluable(lambda cotangent: _pull(function, primals, cotangent, has_aux))
+    else:
+        pulled = Pulled(function, primals, "vjp")
+        value = tree.unflatten(pulled.program.structure, pulled.results)
+        made = evaluable(lambda cotangent: _take(pulled, cotangent, has_aux))
+    if not has_aux:
+        return value, made
+    check_pair("vjp", value)
+    return value[0], made, value[1]
+
+
+def check_pair(name: str, value: Any) -> None:
+    """Check that a function with auxiliary results returned a pair.
+
+    Raises:
+        TraceError: it returned something else.
+    """
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise TraceError(f"{name} with has_aux requires a function that returns (result, aux)")
 
 
 @evaluable
@@ -187,13 +208,14 @@ def _held(leaf: Any) -> Tensor:
     return Tensor(held.instruction, held.trace, tensor.weak)
 
 
-def _pull(function: Callable[..., Any], primals: Any, cotangent: Any) -> Any:
-    return _take(_Pulled(function, primals, "vjp"), cotangent)
+def _pull(function: Callable[..., Any], primals: Any, cotangent: Any, has_aux: bool) -> Any:
+    return _take(Pulled(function, primals, "vjp"), cotangent, has_aux)
 
 
-def _take(pulled: _Pulled, cotangent: Any) -> Any:
+def _take(pulled: Pulled, cotangent: Any, has_aux: bool) -> Any:
     leaves, structure = tree.flatten(cotangent)
     expected = pulled.program.structure
+    expected = expected.children[0] if has_aux else expected
     if structure != expected:
         raise TraceError(f"the cotangent must have the result's structure {expected}")
     taken: list[Tensor | None] = []
@@ -207,4 +229,4 @@ def _take(pulled: _Pulled, cotangent: Any) -> Any:
             shapes = [t.array_shape.without_layout() for t in (result, given)]
             raise TraceError(f"the cotangent of {path} must be {shapes[0]}, got {shapes[1]}")
         taken.append(given)
-    return pulled.take(taken)
+    return pulled.take([*taken, *[None] * (len(pulled.results) - len(taken))])

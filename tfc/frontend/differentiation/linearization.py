@@ -14,6 +14,7 @@ from tfc.frontend import operations as ops
 from tfc.frontend import tree
 from tfc.frontend.arguments import call_python
 from tfc.frontend.differentiation.forward import Tangent, push
+from tfc.frontend.differentiation.gradient import check_pair
 from tfc.frontend.differentiation.reverse import (
     Values,
     again,
@@ -31,13 +32,10 @@ from tfc.hlo.ir import Instruction
 from tfc.tracebacks import api_boundary
 
 
-class Pushed:
-    """A function and its derivative at `primals` along `tangents`, in the current trace.
+class Traced:
+    """A function applied to arguments in the current trace, ready to be pushed along directions."""
 
-    results, slopes: the leaves of what it returns, and their tangents.
-    """
-
-    def __init__(self, function: Callable[..., Any], primals: Any, tangents: Sequence[Tangent]):
+    def __init__(self, function: Callable[..., Any], primals: Any):
         leaves, structure = tree.flatten(primals)
         arguments = [as_tensor(leaf) for leaf in leaves]
         self.program: Program = trace_function(
@@ -46,19 +44,26 @@ class Pushed:
             [Abstract.of(t) for t in arguments],
         )
         captured = [ops.wrap(c) for c in self.program.captures]
-        computation = inline_calls(self.program.computation())
-        duals = push(
-            computation, [*arguments, *captured], [*tangents, *[None] * len(captured)]
-        )  # fmt: skip
-        roots, traced = computation.root.operands, self.program.results
-        self.results = [
-            Tensor(duals.values[r].instruction, duals.values[r].trace, t.weak)
-            for r, t in zip(roots, traced)
+        self.arguments = [*arguments, *captured]
+        self.computation = inline_calls(self.program.computation())
+
+    def push(self, tangents: Sequence[Tangent]) -> tuple[list[Tensor], list[Tensor]]:
+        """The leaves of the result, and their tangents.
+
+        Args:
+            tangents: one for each leaf of the arguments; None for zero.
+        """
+        rest = [None] * (len(self.arguments) - len(tangents))
+        duals = push(self.computation, self.arguments, [*tangents, *rest])
+        roots = self.computation.root.operands
+        results = [
+            Tensor(duals.values[r].instruction, duals.values[r].trace, traced.weak)
+            for r, traced in zip(roots, self.program.results)
         ]
         found = [duals.tangents.get(r) for r in roots]
-        self.slopes = [
+        return results, [
             slope if isinstance(slope, Tensor) else zeros(result.array_shape)
-            for slope, result in zip(found, self.results)
+            for slope, result in zip(found, results)
         ]
 
     @property
@@ -93,23 +98,14 @@ def jvp(
             f"{type(primals).__name__} and {type(tangents).__name__}"
         )
     directions = checked_tangents("jvp", tuple(primals), tuple(tangents))
-    pushed = Pushed(fun, tuple(primals), directions)
-    value = tree.unflatten(pushed.structure, pushed.results)
-    slope = tree.unflatten(pushed.structure, pushed.slopes)
+    traced = Traced(fun, tuple(primals))
+    results, slopes = traced.push(directions)
+    value = tree.unflatten(traced.structure, results)
+    slope = tree.unflatten(traced.structure, slopes)
     if not has_aux:
         return value, slope
     check_pair("jvp", value)
     return value[0], slope[0], value[1]
-
-
-def check_pair(name: str, value: Any) -> None:
-    """Check that a function with auxiliary results returned a pair.
-
-    Raises:
-        TraceError: it returned something else.
-    """
-    if not isinstance(value, tuple) or len(value) != 2:
-        raise TraceError(f"{name} with has_aux requires a function that returns (result, aux)")
 
 
 def checked_tangents(name: str, primals: Any, tangents: Any) -> list[Tangent]:
@@ -201,9 +197,10 @@ class _Linearized:
                 else None
                 for leaf in leaves
             ]
-            pushed = Pushed(function, self.primals, self.tangents)
-            root = ops.make_tuple([*pushed.results, *pushed.slopes]).instruction
-        self.structure, self.weak = pushed.structure, [r.weak for r in pushed.results]
+            traced = Traced(function, self.primals)
+            results, slopes = traced.push(self.tangents)
+            root = ops.make_tuple([*results, *slopes]).instruction
+        self.structure, self.weak = traced.structure, [r.weak for r in results]
         self.computation = inline_calls(self.trace.computation(root))
         count = len(self.trace.parameters)
         self.given = self.computation.parameters[:count]
