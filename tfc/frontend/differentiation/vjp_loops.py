@@ -232,9 +232,17 @@ class _Pull:
         )
         found: dict[int, Cotangent] = dict(zip(changing, after))
         for n, sums in zip(back.shared, products.sums(after[len(changing) :])):
+            if self._stays(back, n):
+                found[n] = given[n]
             for part in sums:
                 found[n] = added(found[n], part)
         return [[found.get(n) for n in range(len(self.begun))]]
+
+    def _stays(self, back: _Back, number: int) -> bool:
+        """True if nothing is added to the sum of a shared element in the loop."""
+        place = back.shared.index(number)
+        result = back.computation.root.operands[len(back.carried) + place]
+        return result is back.computation.parameters[len(back.carried) + len(back.filled) + place]
 
     def _with_products_apart(self, back: _Back) -> tuple[_Back, Products]:
         """The way back that gives factors of products instead of adding those up."""
