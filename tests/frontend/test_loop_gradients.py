@@ -161,6 +161,23 @@ def a_product_of_stacked_matrices(lib):
     return loss, (RNG.standard_normal((5, 3, 3)), RNG.standard_normal(3))
 
 
+def layers_in_both_directions(lib):
+    """Products with scanned inputs, with the carry, with a batch of matrices, transposed or not."""
+
+    def loss(w, xs, heads):
+        def step(h, x):
+            z = lib.np.tanh(x @ w + h @ w.T + lib.np.matmul(heads, x.T)[:, :, 0] @ x)
+            return z, h
+
+        total = 0.0
+        for reverse in (False, True):
+            last, hs = lib.control.scan(step, xs[0], xs, reverse=reverse)
+            total = total + lib.np.sum(last) + lib.np.sum(hs**2)
+        return total
+
+    return loss, (W, XS[:, :1], RNG.standard_normal((1, 1, 4)))
+
+
 def forward_algorithm(lib):
     """The likelihood of a hidden Markov model, in logarithms."""
     seen = np.array([0, 2, 1, 1, 0])
@@ -194,7 +211,8 @@ def heat(lib):
 PROGRAMS = [
     recurrent, only_the_last_carry, backwards_and_unrolled, powers, one_iteration, no_iteration,
     nested, branches_in_a_loop, a_loop_in_a_branch, slices_at_the_counter, a_map, partial_products,
-    weights_that_are_summed, a_product_of_stacked_matrices, forward_algorithm, heat,
+    weights_that_are_summed, a_product_of_stacked_matrices, layers_in_both_directions,
+    forward_algorithm, heat,
 ]  # fmt: skip
 each_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 
@@ -218,7 +236,15 @@ def test_gradients_are_those_of_jax(program):
     assert_close(compiled(tfc.value_and_grad(ours, numbers))(*arguments), expected)
 
 
-SECOND = [recurrent, powers, nested, branches_in_a_loop, weights_that_are_summed, heat]
+SECOND = [
+    recurrent,
+    powers,
+    nested,
+    layers_in_both_directions,
+    branches_in_a_loop,
+    weights_that_are_summed,
+    heat,
+]
 
 
 @pytest.mark.parametrize("program", SECOND, ids=lambda p: p.__name__)
@@ -319,6 +345,16 @@ def test_an_iteration_of_the_gradient_costs_no_more_in_a_longer_loop():
 
     assert inside(1000) == inside(10)
     assert max(inside(1000)) == 8
+
+
+def test_products_of_weights_are_summed_by_one_product_after_the_loop():
+    loss, arguments = layers_in_both_directions(TFC)
+    loops, module = loops_of(tfc.grad(loss), *arguments)
+    bodies = {loop["body"] for loop in loops}
+    inside = [i.array_shape.dims for b in bodies for i in b.instructions if i.opcode == "dot"]
+    assert (4, 4) not in inside
+    outside = [i.array_shape.dims for i in module.entry.instructions if i.opcode == "dot"]
+    assert outside == [(4, 4)] * 4
 
 
 def test_cheap_operations_are_computed_again_and_expensive_ones_kept():

@@ -9,17 +9,21 @@ added up in the state of the loop backwards. Both loops are counted, so they hav
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from tfc.errors import TraceError, UnsupportedError
 from tfc.frontend import operations as ops
 from tfc.frontend.control.emission import at, counted, with_at
 from tfc.frontend.differentiation.loop_facts import CountedLoop, counted_loop
+from tfc.frontend.differentiation.loop_products import Products
 from tfc.frontend.differentiation.loop_residuals import Residuals
 from tfc.frontend.differentiation.reverse import (
     Cotangent,
     Kept,
     Values,
+    added,
     backward,
     forward,
     keeping,
@@ -133,6 +137,28 @@ class _Step:
         number = self.trace.parameters.index(x)
         return self.loop.invariant[number] or number in self.loop.counters
 
+    def sliced(self, x: Instruction) -> tuple[int, bool] | None:
+        """The element of which x is the slice in each iteration, and whether from last to first.
+
+        None if it is no such slice.
+        """
+        cut = x.operands[0] if x.opcode == "reshape" else x
+        if cut.opcode != "dynamic-slice" or cut.operands[0] not in self.trace.parameters:
+            return None
+        number = self.trace.parameters.index(cut.operands[0])
+        size, *others = cut.operands[0].array_shape.dims
+        is_one = cut["dynamic_slice_sizes"] == (1, *others) and size == self.loop.count
+        if not (is_one and self.loop.invariant[number]):
+            return None
+        index = next(i for i, v in self.values.items() if v.instruction is cut.operands[1])
+        places = self.loop.places(index)
+        if places is None:
+            return None
+        for is_reversed in (False, True):
+            if np.array_equal(places[::-1] if is_reversed else places, np.arange(size)):
+                return number, is_reversed
+        return None
+
     def back(self, present: frozenset[int]) -> _Back:
         """The way back, given which elements of the state have a cotangent after the loop."""
         while True:
@@ -190,28 +216,77 @@ class _Pull:
         nothing: list[Cotangent] = [None] * len(self.begun)
         given = g if isinstance(g, list) else nothing
         back = self.step.back(frozenset(n for n, part in enumerate(given) if part is not None))
-        changing = (*back.carried, *back.shared)
+        back, products = self._with_products_apart(back)
+        count, changing = self.step.loop.count, (*back.carried, *back.shared)
+        shapes = [x.array_shape for x in products.stacked]
         state = [self._cotangent(given, n) for n in changing]
+        state += [ops.full(0, (count, *s.dims), s.element_type) for s in shapes]
         state += [self._cotangent(given, n) for n in back.filled]
         state += [*self.begun, *self.stacks]
         after = counted(
-            self.step.loop.count,
+            count,
             state,
             lambda number, parts: self._advance(back, number, parts),
             back.computation.name,
             backwards=True,
         )
-        found = dict(zip(changing, after))
+        found: dict[int, Cotangent] = dict(zip(changing, after))
+        for n, sums in zip(back.shared, products.sums(after[len(changing) :])):
+            if self._stays(back, n):
+                found[n] = given[n]
+            for part in sums:
+                found[n] = added(found[n], part)
         return [[found.get(n) for n in range(len(self.begun))]]
+
+    def _stays(self, back: _Back, number: int) -> bool:
+        """True if nothing is added to the sum of a shared element in the loop."""
+        place = back.shared.index(number)
+        result = back.computation.root.operands[len(back.carried) + place]
+        return result is back.computation.parameters[len(back.carried) + len(back.filled) + place]
+
+    def _with_products_apart(self, back: _Back) -> tuple[_Back, Products]:
+        """The way back that gives factors of products instead of adding those up."""
+        old, carried = back.computation, len(back.carried)
+        captured = dict(zip(old.parameters[-len(back.captures) or len(old.parameters) :],
+                            back.captures))  # fmt: skip
+        products = Products(
+            lambda x: self._stack_of(captured[x]) if x in captured else None,
+            self.step.loop.count,
+            sum(s.array_shape.byte_size for s in self.stacks),
+        )
+        begun = old.parameters[carried + len(back.filled) :]
+        results = [
+            *old.root.operands[:carried],
+            *map(products.without, old.root.operands[carried:], begun),
+        ]
+        root = builder.instruction("tuple", [*results, *products.stacked])
+        made = Computation.make(old.name, old.parameters, root, old.effects)
+        return replace(back, computation=made), products
+
+    def _stack_of(self, x: Instruction) -> Tensor | None:
+        """A value of the way forwards in all iterations, if it was kept or is a slice."""
+        if x in self.residuals.kept:
+            return self.stacks[self.residuals.kept.index(x)]
+        whole = self.step.sliced(x)
+        if whole is None:
+            return None
+        number, is_reversed = whole
+        array = self.begun[number]
+        array = ops.reverse(array, (0,)) if is_reversed else array
+        return ops.reshape(array, (self.step.loop.count, *x.array_shape.dims))
 
     def _cotangent(self, given: list[Cotangent], number: int) -> Tensor:
         part = given[number]
         return part if isinstance(part, Tensor) else zeros(self.begun[number].array_shape)
 
     def _advance(self, back: _Back, number: Tensor, parts: list[Tensor]) -> list[Tensor]:
-        """The state of the loop backwards after an iteration: cotangents, sums, what stays."""
-        carried, shared = len(back.carried), len(back.shared)
-        changing, staying = parts[: carried + shared], parts[carried + shared :]
+        """The state of the loop backwards after an iteration.
+
+        That is cotangents, sums, stacks of factors; then what stays.
+        """
+        carried, changed = len(back.carried), len(back.carried) + len(back.shared)
+        end = len(back.computation.root.operands)
+        changing, factors, staying = parts[:changed], parts[changed:end], parts[end:]
         filled, rest = staying[: len(back.filled)], staying[len(back.filled) :]
         begun, stacks = rest[: len(self.begun)], rest[len(self.begun) :]
         known = {
@@ -223,7 +298,9 @@ class _Pull:
             known[kept] = at(stack, number).instruction
         again = map(ops.wrap, self.residuals.again(back.captures, known))
         given = [*changing[:carried], *filled, *changing[carried:], *again]
-        return [*ops.elements(ops.inlined(back.computation, given)), *staying]
+        made = ops.elements(ops.inlined(back.computation, given))
+        stacked = [with_at(s, number, x) for s, x in zip(factors, made[changed:])]
+        return [*made[:changed], *stacked, *staying]
 
     def _free(self, element: int, begun: Tensor, number: Tensor) -> Tensor:
         """What an element that is the same in every iteration, or counts, is in one of them."""
