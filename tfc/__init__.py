@@ -8,8 +8,20 @@ def predict(w, b, x):
     return tnp.tanh(x @ w + b)
 """
 
-from tfc import aot, checkpoint_policies, debug, errors, fft, hlo, linalg, nn, numpy, optim, random
-from tfc import aot, checkpoint_policies, debug, errors, hlo, nn, numpy, random, testing
+from tfc import (
+    aot,
+    checkpoint_policies,
+    debug,
+    errors,
+    fft,
+    hlo,
+    linalg,
+    nn,
+    numpy,
+    optim,
+    random,
+    testing,
+)
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
 from tfc.frontend.abstract import ShapeDtypeStruct, eval_shape
