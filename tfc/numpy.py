@@ -58,7 +58,6 @@ from tfc.frontend.numpy.arithmetic import (
     sign,
     square,
     subtract,
-    where,
 )
 from tfc.frontend.numpy.arithmetic import absolute as abs
 from tfc.frontend.numpy.arithmetic import divide as true_divide
@@ -133,6 +132,54 @@ from tfc.frontend.numpy.functions import arctan2 as atan2
 from tfc.frontend.numpy.functions import generated as _generated_function
 from tfc.frontend.numpy.functions import round as around
 from tfc.frontend.numpy.functions import trunc as fix
+from tfc.frontend.numpy.indexing.choosing import choose, compress, extract, piecewise, place, select
+from tfc.frontend.numpy.indexing.counting import (
+    bincount,
+    histogram,
+    histogram2d,
+    histogram_bin_edges,
+    histogramdd,
+)
+from tfc.frontend.numpy.indexing.editing import delete, fill_diagonal, insert, trim_zeros
+from tfc.frontend.numpy.indexing.grids import (
+    c_,
+    diag_indices,
+    diag_indices_from,
+    indices,
+    ix_,
+    mask_indices,
+    mgrid,
+    ogrid,
+    r_,
+    ravel_multi_index,
+    tril_indices,
+    tril_indices_from,
+    triu_indices,
+    triu_indices_from,
+    unravel_index,
+)
+from tfc.frontend.numpy.indexing.locating import argwhere, flatnonzero, nonzero, where
+from tfc.frontend.numpy.indexing.ordering import (
+    argpartition,
+    lexsort,
+    nanargmax,
+    nanargmin,
+    partition,
+    sort_complex,
+)
+from tfc.frontend.numpy.indexing.searching import digitize, interp, searchsorted
+from tfc.frontend.numpy.indexing.sets import (
+    intersect1d,
+    isin,
+    setdiff1d,
+    setxor1d,
+    union1d,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 from tfc.frontend.numpy.indexing.taking import put, put_along_axis, take, take_along_axis
 from tfc.frontend.numpy.indexing.updates import at
 from tfc.frontend.numpy.manipulation import (
@@ -231,7 +278,7 @@ from tfc.frontend.numpy.reductions import (
 )
 from tfc.frontend.numpy.reductions import max as amax
 from tfc.frontend.numpy.reductions import min as amin
-from tfc.frontend.numpy.sorting import argsort, searchsorted, sort
+from tfc.frontend.numpy.sorting import argsort, sort
 from tfc.frontend.numpy.spacings import geomspace, linspace, logspace
 from tfc.frontend.numpy.statistics.averages import average, corrcoef, cov
 from tfc.frontend.numpy.statistics.differences import diff, ediff1d, gradient, trapezoid, unwrap

@@ -24,6 +24,10 @@ CALLS = {
     "concatenate": lambda f, axis: f([X, X], axis=axis),
     "stack": lambda f, axis: f([X, X], axis=axis),
     "split": lambda f, axis: f(X, 1, axis=axis),
+    **dict.fromkeys(("append", "delete"), lambda f, axis: f(X, 0, axis=axis)),
+    **dict.fromkeys(("partition", "argpartition"), lambda f, axis: f(X, 1, axis=axis)),
+    "insert": lambda f, axis: f(X, 0, 7.0, axis=axis),
+    "compress": lambda f, axis: f([True, False], X, axis=axis),
     "take_along_axis": lambda f, axis: f(X, ONE, axis=axis),
     "put_along_axis": lambda f, axis: put_along(f, axis),  # noqa: PLW0108
     "take": lambda f, axis: f(X, 0, axis=axis),

@@ -104,6 +104,21 @@ SMOOTH: dict[str, Case] = {
                        MATRIX[:1], OTHER),
     "put": (lambda m, x, y: put(m, "put", x, INDICES[0], y), MATRIX, OTHER),
     "at": (add_at, MATRIX, OTHER),
+    "choose": (lambda m, x, y: m.choose([0, 1, 1, 0, 1], [x, y]), ANY, OTHER),
+    "select": (lambda m, x, y: m.select([OTHER > 1, OTHER < 0], [x, y], x * y), ANY, OTHER),
+    "piecewise": (lambda m, x: m.piecewise(x, [x < 0, x > 2], [abs, lambda v: v * v, m.exp]), ANY),
+    "place": (lambda m, x, y: put(m, "place", x, OTHER > 0, y), ANY, OTHER),
+    "fill_diagonal": (lambda m, x, y: put(m, "fill_diagonal", x, y), SQUARE, OTHER),
+    "append": of("append", MATRIX, OTHER), "insert": (
+        lambda m, x, y: m.insert(x, [0, 2], y[:2], 1), MATRIX, OTHER),
+    "delete": (lambda m, x: m.delete(x, [0, -1], 1), MATRIX),
+    "interp": of("interp", INSIDE * 0.9, np.sort(OTHER), ANY), "partition": (
+        lambda m, x: m.partition(x, 2), ANY),
+    "sort_complex": (lambda m, x: m.real(m.sort_complex(x)), MATRIX),
+    "compress": (lambda m, x: m.compress(OTHER[:4] > 0, x, 1), MATRIX),
+    "extract": (lambda m, x: m.extract(MATRIX > 0, x), MATRIX),
+    "unique": (lambda m, x: m.unique(x, **({} if m is np else {"size": 12})), MATRIX),
+    "histogram_bin_edges": (lambda m, x: m.histogram_bin_edges(x, 3), ANY),
     "split": (lambda m, x: m.split(x, 2, axis=1), MATRIX),
     "pad": (lambda m, x: m.pad(x, 1), MATRIX), "meshgrid": of("meshgrid", ANY, OTHER),
     **{name: (lambda m, x, y, name=name: getattr(m, name)([x, y, x]), SQUARE, SQUARE + 1)
@@ -132,6 +147,14 @@ FLAT = {
 }  # fmt: skip
 # What gives no floats, or takes none.
 NO_FLOATS = {
+    "argpartition", "argwhere", "bincount", "c_", "diag_indices", "diag_indices_from", "digitize",
+    "flatnonzero", "histogram", "histogram2d", "histogramdd", "indices", "isin", "ix_", "lexsort",
+    "mask_indices", "mgrid", "nanargmax", "nanargmin", "nonzero", "ogrid", "r_",
+    "ravel_multi_index", "tril_indices", "tril_indices_from", "trim_zeros", "triu_indices",
+    "triu_indices_from", "unravel_index",
+    # Made of sort as unique is.
+    "intersect1d", "setdiff1d", "setxor1d", "union1d", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values",
     "all", "any", "arange", "argmax", "argmin", "argsort", "bitwise_and", "bitwise_invert",
     "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
     "count_nonzero", "einsum_path", "equal", "eye", "greater", "greater_equal", "identity",

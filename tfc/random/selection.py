@@ -7,9 +7,10 @@ import numpy as np
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.numpy import functions
+from tfc.frontend.numpy.indexing.searching import searchsorted
 from tfc.frontend.numpy.indexing.taking import take
 from tfc.frontend.numpy.manipulation import normalize_axis
-from tfc.frontend.numpy.sorting import searchsorted, sorted_together
+from tfc.frontend.numpy.sorting import sorted_together
 from tfc.frontend.numpy.windows import cumsum
 from tfc.frontend.operations import operation
 from tfc.frontend.promotion import as_tensor, cast

@@ -1,11 +1,10 @@
-"""Functions of the NumPy namespace that order elements: sort, argsort, searches.
+"""Functions of the NumPy namespace that order elements: sort, argsort.
 
 NaN comes after all numbers, as in NumPy, and equal elements keep their order.
 """
 
 from collections.abc import Sequence
 
-from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.numpy.comparisons import is_nan
 from tfc.frontend.numpy.manipulation import (
@@ -13,9 +12,8 @@ from tfc.frontend.numpy.manipulation import (
     ravel,
 )
 from tfc.frontend.numpy.parts import is_complex, parts
-from tfc.frontend.numpy.reductions import sum
 from tfc.frontend.operations import compare, operation
-from tfc.frontend.promotion import as_tensor, promote
+from tfc.frontend.promotion import as_tensor
 from tfc.frontend.tensor import ArrayLike, Tensor, traceable
 from tfc.frontend.trace import Trace, current_trace
 from tfc.hlo.ir import Computation
@@ -50,7 +48,7 @@ def _along(a: ArrayLike, axis: int | None) -> tuple[Tensor, int]:
     return tensor, normalize_axis(0 if axis is None else axis, tensor.ndim)
 
 
-def _comes_before(left: Tensor, right: Tensor) -> Tensor:
+def comes_before(left: Tensor, right: Tensor) -> Tensor:
     """pred: the left element is the smaller one, or the right one alone is NaN."""
     if is_complex(left):
         return _complex_comes_before(left, right)
@@ -99,27 +97,5 @@ def _comparator(types: Sequence[ElementType], descending: bool) -> Computation:
     with trace:
         sides = [trace.parameter(Shape(t)) for t in types for _side in range(2)]
         left, right = (ops.wrap(s) for s in sides[:2])
-        before = _comes_before(right, left) if descending else _comes_before(left, right)
+        before = comes_before(right, left) if descending else comes_before(left, right)
     return trace.computation(before.instruction)
-
-
-@traceable
-def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left") -> Tensor:
-    """Where each value belongs in an ascending vector, as int64: before equal elements, or after.
-
-    Every value is compared with every element, which costs less than it seems for short vectors.
-
-    Raises:
-        ShapeError: `a` is no vector, or `side` neither "left" nor "right".
-    """
-    vector, values = promote(a, v)
-    if vector.ndim != 1:
-        raise ShapeError(f"searchsorted requires a vector to search, got {list(vector.shape)}")
-    if side not in ("left", "right"):
-        raise ShapeError(f"searchsorted requires the side 'left' or 'right', got {side!r}")
-    dims = (*values.shape, vector.size)
-    elements = ops.broadcast(vector, dims, [values.ndim])
-    spread = ops.broadcast(values, dims, range(values.ndim))
-    if side == "left":
-        return sum(_comes_before(elements, spread), axis=-1)
-    return sum(operation("not", _comes_before(spread, elements)), axis=-1)

@@ -4,4 +4,16 @@ Importing the room enters its functions in `tensor.FUNCTIONS`. May import the fa
 `tfc.frontend.numpy`; knows nothing of differentiation.
 """
 
-from tfc.frontend.numpy.indexing import reading, taking, updates  # noqa: F401
+from tfc.frontend.numpy.indexing import (  # noqa: F401
+    choosing,
+    counting,
+    editing,
+    grids,
+    locating,
+    ordering,
+    reading,
+    searching,
+    sets,
+    taking,
+    updates,
+)
