@@ -13,6 +13,7 @@ from tfc.frontend.numpy.complex_numbers import conj
 from tfc.frontend.numpy.creation import diagonal
 from tfc.frontend.numpy.manipulation import moveaxis, normalize_axes, ravel, stack
 from tfc.frontend.numpy.reductions import sum
+from tfc.frontend.numpy_keywords import refuse_out
 from tfc.frontend.promotion import promote
 from tfc.frontend.tensor import ArrayLike, Tensor, traceable
 from tfc.hlo.shape import ElementType, element_type_of
@@ -171,9 +172,17 @@ def outer(x: ArrayLike, y: ArrayLike) -> Tensor:
 
 
 @traceable
-def trace(a: ArrayLike, offset: int = 0) -> Tensor:
-    """The sum of a diagonal of a matrix; of small integers in 64 bits."""
-    return sum(diagonal(a, offset))
+def trace(
+    a: ArrayLike,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: Any = None,
+    out: None = None,
+) -> Tensor:
+    """The sum of a diagonal of two dimensions; of small integers in 64 bits."""
+    refuse_out("trace", out)
+    return sum(diagonal(a, offset, axis1, axis2), -1, dtype)
 
 
 def _vectors(x: ArrayLike, y: ArrayLike, axis: int) -> list[Tensor]:

@@ -9,7 +9,7 @@ from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend.numpy.arithmetic import is_infinite, is_negative, is_zero, meet, where
 from tfc.frontend.numpy.comparisons import is_nan
-from tfc.frontend.numpy.functions import as_float, copysign, trunc
+from tfc.frontend.numpy.functions import as_float, copysign, signbit, trunc
 from tfc.frontend.numpy.parts import require_kind, require_real
 from tfc.frontend.operations import compare, full_like, operation, select
 from tfc.frontend.promotion import (
@@ -113,8 +113,10 @@ def modf(x: ArrayLike, /) -> tuple[Tensor, Tensor]:
     tensor = as_float(x)
     require_real("modf", tensor)
     whole = copysign(trunc(tensor), tensor)
-    rest = select(is_infinite(tensor), full_like(0, tensor), tensor - ops.stop_gradient(whole))
-    return copysign(rest, tensor), whole
+    known = ops.stop_gradient(whole)
+    # Either way round a difference of equal numbers is 0.0: below zero it is negated.
+    rest = select(signbit(tensor), operation("negate", known - tensor), tensor - known)
+    return select(is_infinite(tensor), copysign(full_like(0, tensor), tensor), rest), whole
 
 
 @traceable
