@@ -184,6 +184,12 @@ ALL: list[Sample] = [
     of("einsum_path", "mk kn", "f", call=lambda m, x, y: m.einsum_path("mk,kn", x, y)[0],
        smooth=False, of_jax=False),
     of("convolve", "m n", "if"), of("correlate", "m n", "if"),
+    # Polynomials.
+    *each("polyadd polysub polymul", "m n", "if"), of("polyval", "m nk", "if"),
+    of("polydiv", "m n", "f", low=0.5), of("polyder", "m", "if"), of("polyint", "m", "f"),
+    of("poly", "m", "f"), of("polyfit", "n", "f", call=lambda m, y: m.polyfit(
+        np.arange(float(len(y))), m.astype(y, np.float64), 1)),
+    of("roots", "", "f", call=lambda m: m.roots(np.array([1.0, -3, 2])), smooth=False),
     # Creation.
     made("zeros", lambda m: m.zeros((2, 3), m.float32)), made("ones", lambda m: m.ones(3)),
     made("empty", lambda m: m.zeros_like(m.empty((2, 2)))), made("eye", lambda m: m.eye(3, 4, 1)),

@@ -14,6 +14,20 @@ from math import e, inf, nan, pi
 
 from tfc import fft, linalg
 from tfc.frontend.linalg.einsum import einsum, einsum_path
+from tfc.frontend.linalg.polynomials import (
+    convolve,
+    correlate,
+    poly,
+    polyadd,
+    polyder,
+    polydiv,
+    polyfit,
+    polyint,
+    polymul,
+    polysub,
+    polyval,
+    roots,
+)
 
 # isort: off
 # fmt: off

@@ -10,6 +10,7 @@ from tfc.frontend.linalg import (  # noqa: F401
     exponential,
     least_squares,
     norms,
+    polynomials,
     products,
     spectral,
     systems,

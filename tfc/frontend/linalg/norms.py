@@ -38,9 +38,9 @@ def _vector_norm(tensor: Tensor, axis: Axes | None, keepdims: bool, ord: Any) ->
     if not isinstance(ord, (int, float, np.number)):
         raise ShapeError(f"a vector has no norm of order {ord!r}; give a number")
     if ord == np.inf:
-        found = max(absolute(wide), axes, keepdims)
+        found = max(absolute(wide), axes, keepdims=keepdims)
     elif ord == -np.inf:
-        found = min(absolute(wide), axes, keepdims)
+        found = min(absolute(wide), axes, keepdims=keepdims)
     elif ord == 0:
         ones = convert(is_("NE", wide, 0), narrow)
         return sum(ones, axes, keepdims=keepdims)

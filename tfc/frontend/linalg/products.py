@@ -49,7 +49,7 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     Raises:
         ShapeError: there are fewer than two dimensions.
     """
-    return sum(diagonal(x, offset=offset), -1, dtype)
+    return sum(diagonal(x, offset=offset), -1, dtype=dtype)
 
 
 @evaluable
