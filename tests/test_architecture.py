@@ -22,7 +22,7 @@ HLO = (*ROOTS, "runtime", "hlo.*")
 ANALYSIS = (*HLO, "passes.rewriting", "passes.analysis")
 KERNELS = (*ANALYSIS, "backends", "backends.mlir.*")  # what the rooms of the CPU's kernels know
 COMPILER = (*HLO, "passes.*", "tools.pictures", "backends.*", "stablehlo.*", "compiler")
-TRACING = (*COMPILER, "frontend.*", "imported", "compiled", "eager", "jit")
+TRACING = (*COMPILER, "frontend.*", "imported", "bound", "compiled", "eager", "jit")
 ALLOWED: dict[str, tuple[str, ...]] = {
     "errors": (),
     "files": ("errors",),
@@ -104,14 +104,15 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "compiler": COMPILER,
     "compiled": (*COMPILER, "frontend.*"),
     "eager": (*COMPILER, "frontend.*", "compiled"),
-    "jit": (*COMPILER, "frontend.*", "compiled", "eager"),
+    "bound": (*COMPILER, "frontend.*", "compiled"),
+    "tree": (*HLO, "frontend.*"),
+    "jit": (*COMPILER, "frontend.*", "bound", "compiled", "eager"),
     "imported": (*COMPILER, "frontend.*"),
     "transfers": HLO,
     "checkpoint_policies": (*HLO, "frontend.*"),
     "debug": (*HLO, "frontend.*"),
     "fft": (*HLO, "frontend.*"),
     "linalg": (*HLO, "frontend.*"),
-    "numpy": (*HLO, "frontend.*", "fft", "linalg"),
     "nn": (*HLO, "frontend.*", "random"),
     "random": (*HLO, "frontend.*"),
     "optim": (*HLO, "frontend.*"),

@@ -21,6 +21,7 @@ from tfc import (
     optim,
     random,
     testing,
+    tree,
 )
 from tfc.compiled import Compiled, Lowered
 from tfc.compiler import compile
@@ -127,6 +128,7 @@ __all__ = [
     "transfer_from_outfeed",
     "transfer_to_channel",
     "transfer_to_infeed",
+    "tree",
     "value_and_grad",
     "vjp",
     "vmap",

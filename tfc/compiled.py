@@ -1,13 +1,13 @@
 """What compiled functions are: the signature one is for, lowered to a module, and compiled."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tfc import compiler
-from tfc.backends.interfaces import Executable, Fixed, MemoryAnalysis, Nest
+from tfc.backends.interfaces import Executable, Fixed, MemoryAnalysis, Nest, Signature
 from tfc.errors import ShapeError, TraceError
 from tfc.frontend import tree
 from tfc.frontend.abstract import ShapeDtypeStruct
@@ -68,8 +68,16 @@ class Compiled:
     def __init__(self, lowered: "Lowered", executable: Executable, options: Options | None):
         self.lowered, self.executable, self.options = lowered, executable, options
         self.arguments, self.results = lowered.arguments, lowered.results
-        found = nests(self.arguments)
-        self.entry = None if found is None else executable.python_entry(found, self.results)
+        # How calls go that pass static arguments too, as those of a jitted function do, and those
+        # that do not.
+        self.entry = self._entry_for(self.arguments)
+        self._own_entry = self.entry
+        if self.arguments.statics:
+            self._own_entry = self._entry_for(replace(self.arguments, statics=()))
+
+    def _entry_for(self, arguments: CallSignature) -> Callable[..., Any] | None:
+        found = quick_signature(arguments, self.results)
+        return None if found is None else self.executable.python_entry(found)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Machine code is of this process: another compiles again.
@@ -90,8 +98,8 @@ class Compiled:
             ShapeError: the arguments differ from those it was compiled for.
         """
         try:
-            if self.entry is not None and not named:
-                result = self.entry(*args)
+            if self._own_entry is not None:
+                result = self._own_entry(*args, **named)
                 if result is not NotImplemented:
                     return result
             return self.run(self.arrays(*args, **named))
@@ -107,13 +115,19 @@ class Compiled:
         """
         leaves, structure = tree.flatten((args, named))
         if structure != self.arguments.structure:
-            expected = self.arguments.structure
-            raise ShapeError(f"compiled for arguments of structure {expected}, got {structure}")
+            raise ShapeError(self._misfit(structure))
         # A Python number takes the dtype that was compiled for; an array must have it.
         return [
             np.asarray(leaf, dtype) if is_weak(leaf) else as_array(leaf)
             for leaf, (dtype, _, _) in zip(leaves, self.arguments.leaves)
         ]
+
+    def _misfit(self, structure: Structure) -> str:
+        """What is wrong with arguments of another structure, as a sentence."""
+        expected = self.arguments.structure
+        text = f"compiled for arguments of structure {expected}, got {structure}"
+        where = tree.difference(expected.children[0], structure.children[0], "arguments")
+        return f"{text}: {where}" if where else text
 
     def run(self, arrays: Sequence[np.ndarray]) -> Any:
         """Run with one array for each leaf; returns the nested result."""
@@ -175,20 +189,25 @@ class Lowered:
         return Compiled(self, executable, options)
 
 
-def nests(arguments: CallSignature) -> list[Nest | Fixed] | None:
-    """What each positional argument is, if identity is enough to tell that a call fits.
+def quick_signature(arguments: CallSignature, result: Structure) -> Signature | None:
+    """What a call is compared with, where that is enough to tell that it fits.
 
-    None for a signature with named arguments, or static ones that are equal when they say so.
+    None for containers of registered classes, and static arguments that are equal when they say so.
     """
-    positional, named = arguments.structure.children
-    if named.children:
+    if arguments.structure.holds_registered or result.holds_registered:
         return None
+    positional, by_name = arguments.structure.children
     found: list[Nest | Fixed] = list(positional.children)
+    named: dict[str, Nest | Fixed] = dict(zip(map(str, by_name.keys), by_name.children))
     for static in arguments.statics:
-        if isinstance(static.where, str) or not is_constant(static.value):
+        if not is_constant(static.value):
             return None
-        found.insert(static.where, Fixed(static.value))
-    return found
+        if isinstance(static.where, str):
+            named[static.where] = Fixed(static.value)
+        else:
+            found.insert(static.where, Fixed(static.value))
+    weak = frozenset(n for n, (_, _, is_weak) in enumerate(arguments.leaves) if is_weak)
+    return Signature([*found, *named.values()], result, tuple(named), weak)
 
 
 def as_array(leaf: Any) -> np.ndarray:

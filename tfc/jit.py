@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from functools import cache, partial, update_wrapper
 from inspect import Parameter
 from operator import attrgetter
-from types import MethodType
 from typing import Any, overload
 
 import numpy as np
 
+from tfc.bound import BoundFunction
 from tfc.compiled import CallSignature, Compiled, Leaf, Lowered, as_array
 from tfc.eager import run_eagerly
 from tfc.errors import TraceError
@@ -104,9 +104,9 @@ class JitFunction:
             TraceError: the function uses a Tensor in a way that a graph cannot express.
         """
         try:
-            if not named and not open_traces.traces:
+            if not open_traces.traces:
                 for entry in self._quick:
-                    result = entry(*args)
+                    result = entry(*args, **named) if named else entry(*args)
                     if result is not NotImplemented:
                         return result
             return self._call(args, named)
@@ -120,7 +120,7 @@ class JitFunction:
     def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Any]: ...
     def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Any]:
         """As a method: the instance becomes the first argument, which is to be static."""
-        return self if instance is None else MethodType(self, instance)
+        return self if instance is None else BoundFunction(self, instance)
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         """By name where it is found under its name, as functions are; else the function in it.

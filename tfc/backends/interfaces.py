@@ -144,6 +144,21 @@ class Fixed:
     value: Any
 
 
+@dataclass(frozen=True)
+class Signature:
+    """What a quick way to run takes and gives.
+
+    arguments: those by place, then those by name.
+    names: of the last arguments.
+    weak: the numbers of the leaves in the arguments that are Python's numbers, and not arrays.
+    """
+
+    arguments: Sequence[Nest | Fixed]
+    result: Nest
+    names: Sequence[str] = ()
+    weak: frozenset[int] = frozenset()
+
+
 class Executable(ABC):
     """A compiled module, ready to be called from any thread.
 
@@ -181,13 +196,11 @@ class Executable(ABC):
     def __deepcopy__(self, _: object) -> "Executable":
         return self  # nothing about it changes
 
-    def python_entry(
-        self, arguments: Sequence[Nest | Fixed], result: Nest
-    ) -> Callable[..., Any] | None:
+    def python_entry(self, signature: Signature) -> Callable[..., Any] | None:
         """A quick way to run with nested arguments: a function that gives the nested result.
 
-        It returns NotImplemented, and does nothing, where an argument is not an array just as the
-        program wants it, or not where it should be. None if there is no such way.
+        It returns NotImplemented, and does nothing, where an argument is not an array or a number
+        just as the program wants it, or not where it should be. None if there is no such way.
         """
         return None
 

@@ -27,11 +27,10 @@ from tfc.backends.cpu.runtime.threads import parallel_for
 from tfc.backends.cpu.runtime.timing import Site, Times
 from tfc.backends.interfaces import (
     Executable,
-    Fixed,
     HostTransferManager,
     KernelTimes,
     MemoryAnalysis,
-    Nest,
+    Signature,
 )
 from tfc.backends.llvm.compilation import load_objects
 from tfc.backends.target import Target
@@ -147,7 +146,7 @@ class CpuExecutable(Executable):
         self._results = [(_memory_dims(s), s.element_type.dtype) for s in self.result_shapes]
         leaf = Flat()
         flat = Flat(list, (), (leaf,) * len(self.result_shapes))
-        self._quick = self.python_entry((leaf,) * len(self.parameter_shapes), flat)
+        self._quick = self.python_entry(Signature((leaf,) * len(self.parameter_shapes), flat))
 
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
         try:
@@ -193,9 +192,7 @@ class CpuExecutable(Executable):
             return results
         return [_TRANSFERS.from_device(r, s) for r, s in zip(results, self.result_shapes)]
 
-    def python_entry(
-        self, arguments: Sequence[Nest | Fixed], result: Nest
-    ) -> Callable[..., Any] | None:
+    def python_entry(self, signature: Signature) -> Callable[..., Any] | None:
         """A builtin function; None for programs that write to their arguments or call functions."""
         if self._donation.arguments or self._compilation.callees:
             return None
@@ -212,7 +209,7 @@ class CpuExecutable(Executable):
             _is_long(self.hlo),
             (self._code, self._interpreter, self._constants, self._arena),
         )
-        return python_entry(program, arguments, result)
+        return python_entry(program, signature)
 
     def _memory(self) -> tuple[list[np.ndarray], tuple[np.ndarray, int]]:
         """Memory for the results of a call, and for its temporaries."""

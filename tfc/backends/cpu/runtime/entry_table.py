@@ -20,7 +20,7 @@ import numpy as np
 from tfc.backends.cpu.runtime.blocks import LEAST, block_size, huge_page_advice, most_kept
 from tfc.backends.cpu.runtime.bytecode_interpreter import Context
 from tfc.backends.cpu.runtime.generated import constant, runtime_ir
-from tfc.backends.interfaces import Fixed, Nest
+from tfc.backends.interfaces import Fixed, Nest, Signature
 from tfc.backends.llvm.compilation import LoadedCode, compile_ir
 from tfc.backends.target import Target
 from tfc.hlo.shape import Shape
@@ -30,14 +30,18 @@ _PYTHON_FUNCTIONS = (
     "PyCapsule_GetContext", "PyCapsule_GetPointer", "PyCapsule_New", "PyCapsule_SetContext",
     "PyDict_GetItemWithError", "PyDict_New", "PyDict_SetItem", "PyDict_Size", "PyErr_Clear",
     "PyErr_NoMemory", "PyEval_RestoreThread", "PyEval_SaveThread", "PyList_GetItem", "PyList_New",
-    "PyList_SetItem", "PyList_Size", "PyObject_CallObject", "PyTuple_GetItem", "PyTuple_New",
-    "PyTuple_SetItem", "PyTuple_Size", "Py_DecRef", "Py_IncRef",
+    "PyList_SetItem", "PyList_Size", "PyLong_AsLongLongAndOverflow",
+    "PyObject_CallObject", "PyTuple_GetItem", "PyTuple_New", "PyTuple_SetItem", "PyTuple_Size",
+    "Py_DecRef", "Py_IncRef",
 )  # fmt: skip
 # Places in NumPy's table of functions, which never move.
 _NUMPY_FUNCTIONS = {"PyArray_NewFromDescr": 94, "PyArray_SetBaseObject": 282}
 # Words of NumPy's arrays and dtypes, of which python_entry.c has the structures.
 _TYPE, _DATA, _RANK, _DIMS, _DTYPE, _FLAGS = 1, 2, 3, 4, 7, 8
 _DTYPE_IDENTITY = 3
+_VALUE = 2  # the word of a float, or of a NumPy scalar, that its value begins in
+# The dtypes whose scalars NumPy itself has, each a head and the value.
+_OWN_SCALARS = frozenset(map(np.dtype, "?bhilBHILefdFD"))
 
 
 # --- The tables ---------------------------------------------------------------------------------
@@ -47,6 +51,22 @@ class Kind(IntEnum):
     """What a node is."""
 
     LEAF, FIXED, TUPLE, LIST, DICT, NAMED = range(6)
+
+
+class Number(IntEnum):
+    """What a leaf of the arguments may be: an array or NumPy's scalar, or one of Python's numbers.
+
+    ANOTHER stands for those that are always declined.
+    """
+
+    STRONG, FLOAT, INTEGER, BOOLEAN, ANOTHER = range(5)
+
+
+_PYTHON_NUMBERS = {
+    np.dtype(np.float64): Number.FLOAT,
+    np.dtype(np.int64): Number.INTEGER,
+    np.dtype(np.bool_): Number.BOOLEAN,
+}
 
 
 class Node(ctypes.Structure):
@@ -62,9 +82,15 @@ class Node(ctypes.Structure):
 
 
 class Argument(ctypes.Structure):
-    """An array that is taken."""
+    """An array or a number that is taken."""
 
-    _fields_ = (("identity", ctypes.c_int64), ("rank", ctypes.c_int64), ("dims", ctypes.c_void_p))
+    _fields_ = (
+        ("identity", ctypes.c_int64),
+        ("rank", ctypes.c_int64),
+        ("dims", ctypes.c_void_p),
+        ("number", ctypes.c_int64),
+        ("scalar_type", ctypes.c_void_p),
+    )
 
 
 class Result(ctypes.Structure):
@@ -88,6 +114,8 @@ class Entry(ctypes.Structure):
         ("arena", ctypes.c_void_p),
         ("arena_size", ctypes.c_int64),
         ("argument_count", ctypes.c_int64),
+        ("named_count", ctypes.c_int64),
+        ("names", ctypes.c_void_p),
         ("argument_nodes", ctypes.c_void_p),
         ("leaf_count", ctypes.c_int64),
         ("leaves", ctypes.c_void_p),
@@ -131,21 +159,19 @@ class Flat:
     children: tuple["Flat", ...] = ()
 
 
-def python_entry(
-    program: EntryProgram, arguments: Sequence[Nest | Fixed], result: Nest
-) -> Callable[..., Any] | None:
+def python_entry(program: EntryProgram, signature: Signature) -> Callable[..., Any] | None:
     """The builtin function that calls a program, or None where there is none for it.
 
     Args:
-        arguments: what each argument is; all the leaves in them are the program's parameters.
+        signature: all the leaves in its arguments are the program's parameters.
     """
     code = _entry_code()
     if code is None or max(len(program.parameters), len(program.results)) > _MOST_LEAVES:
         return None
     table = _Table()
     try:
-        nodes = table.array(Node, [table.node(a, Kind.TUPLE) for a in arguments])
-        result_node = table.array(Node, [table.node(result, Kind.NAMED)])
+        nodes = table.array(Node, [table.node(a, Kind.TUPLE) for a in signature.arguments])
+        result_node = table.array(Node, [table.node(signature.result, Kind.NAMED)])
     except _UnsupportedContainer:
         return None
     head: Any = Entry(
@@ -154,10 +180,18 @@ def python_entry(
         context=ctypes.addressof(program.context),
         arena=program.arena.ctypes.data,
         arena_size=program.arena_size,
-        argument_count=len(arguments),
+        argument_count=len(signature.arguments),
+        named_count=len(signature.names),
+        names=table.array(ctypes.c_void_p, [table.object(sys.intern(n)) for n in signature.names]),
         argument_nodes=nodes,
         leaf_count=len(program.parameters),
-        leaves=table.array(Argument, map(table.argument, program.parameters)),
+        leaves=table.array(
+            Argument,
+            [
+                table.argument(shape, number in signature.weak)
+                for number, shape in enumerate(program.parameters)
+            ],
+        ),
         result_count=len(program.results),
         results=table.array(Result, map(table.result, program.results)),
         result_node=result_node,
@@ -213,10 +247,18 @@ class _Table:
         keys = self.array(ctypes.c_void_p, map(self.object, nest.keys)) if kind is dict else 0
         return Node(found, len(nest.children), self.object(kind), keys, children)
 
-    def argument(self, shape: Shape) -> Argument:
-        """An array that is taken."""
-        dtype = self.object(shape.element_type.dtype)
-        return Argument(_word(dtype, _DTYPE_IDENTITY), shape.rank, self._dims(shape))
+    def argument(self, shape: Shape, is_weak: bool) -> Argument:
+        """An array or a number that is taken."""
+        dtype = shape.element_type.dtype
+        number = _PYTHON_NUMBERS.get(dtype, Number.ANOTHER) if is_weak else Number.STRONG
+        has_scalars = not is_weak and not shape.rank and dtype in _OWN_SCALARS
+        return Argument(
+            _word(self.object(dtype), _DTYPE_IDENTITY),
+            shape.rank,
+            self._dims(shape),
+            number,
+            self.object(dtype.type) if has_scalars else None,
+        )
 
     def result(self, shape: Shape) -> Result:
         """An array that is made."""
@@ -245,7 +287,14 @@ def _entry_code() -> LoadedCode | None:
         "tfc_most_kept": constant("tfc_most_kept", most_kept(), 64),
         "tfc_huge_page_advice": constant("tfc_huge_page_advice", huge_page_advice()),
     }
-    objects = {"PyArray_Type": id(np.ndarray), "_Py_NotImplementedStruct": id(NotImplemented)}
+    objects = {
+        "PyArray_Type": id(np.ndarray),
+        "PyBool_Type": id(bool),
+        "PyFloat_Type": id(float),
+        "PyLong_Type": id(int),
+        "_Py_NotImplementedStruct": id(NotImplemented),
+        "_Py_TrueStruct": id(True),
+    }
     code = compile_ir(runtime_ir("python_entry", definitions), Target.host(), optimise=False)
     return code.load(functions | objects | _python_functions())
 
@@ -269,14 +318,22 @@ def _is_usual_build() -> bool:
     array = np.zeros((3, 5), np.float32)
     at = id(array)
     dims = _word(at, _DIMS)
+    scalars = [1.5, np.float64(1.5), np.int64(7), np.bool_(True), np.float32(1.5)]
     return (
-        _word(at, _TYPE) == id(np.ndarray)
+        all(_holds_value(scalar) for scalar in scalars)
+        and _word(at, _TYPE) == id(np.ndarray)
         and _word(at, _DATA) == array.ctypes.data
         and _word(at, _RANK) & 0xFFFFFFFF == 2
         and [_word(dims, n) for n in range(2)] == [3, 5]
         and _word(at, _DTYPE) == id(array.dtype)
         and _word(at, _FLAGS) & 0xFFFFFFFF == array.flags.num
     )
+
+
+def _holds_value(scalar: Any) -> bool:
+    """True if the memory of a scalar has its value after the head."""
+    value = np.asarray(scalar)
+    return ctypes.string_at(id(scalar) + 8 * _VALUE, value.itemsize) == value.tobytes()
 
 
 def _numpy_functions() -> dict[str, int] | None:

@@ -1,16 +1,17 @@
 /* The Python entry of programs: a builtin function that calls them with arrays.
 
-       entry(*arguments) -> the nested result, or NotImplemented
+       entry(*arguments, **named) -> the nested result, or NotImplemented
 
    Each program's entry is this function with a table of its own (entry_table.py). It compares every
    argument with what the table wants: the very containers, arrays of NumPy's own class with the
-   dtype and dimensions, row-major and aligned. If all is so it makes the results' arrays, calls the
-   code and nests the results; if not, or if there is no memory, it does nothing and returns
-   NotImplemented, and the caller goes the long way, which converts and explains.
+   dtype and dimensions, row-major and aligned, Python's numbers where weak ones are wanted, NumPy's
+   for scalars. Arguments by name come after the others in the table. If all is so it makes the
+   results' arrays, calls the code and nests the results; if not, or if there is no memory, it does
+   nothing and returns NotImplemented: the caller goes the long way, which converts and explains.
 
    Arrays are read as NumPy's headers have extensions read them: by the fields of its array
-   structure, which its ABI fixes. Where that or Python itself is built in another way there is no
-   entry. */
+   structure, which its ABI fixes. The value of Python's floats and of NumPy's scalars follows the
+   head of the object. Where that or Python itself is built in another way there is no entry. */
 
 #include "runtime.h"
 
@@ -43,14 +44,15 @@ enum { CONTIGUOUS = 0x1, ALIGNED = 0x100, WRITEABLE = 0x400 };
 
 struct method {
     const char *name;
-    object *(*function)(object *self, object **arguments, i64 count);
+    object *(*function)(object *self, object **arguments, i64 count, object *names);
     i32 convention;
     const char *documentation;
 };
 
-enum { METH_FASTCALL = 0x80 };
+enum { METH_KEYWORDS = 0x2, METH_FASTCALL = 0x80 };
 
-extern object PyArray_Type, _Py_NotImplementedStruct;
+extern object PyArray_Type, PyBool_Type, PyFloat_Type, PyLong_Type;
+extern object _Py_NotImplementedStruct, _Py_TrueStruct;
 
 object *PyArray_NewFromDescr(object *type, struct dtype *dtype, i32 rank, i64 *dims, i64 *strides,
                              void *data, i32 flags, object *like);
@@ -67,6 +69,7 @@ void PyErr_Clear(void);
 object *PyErr_NoMemory(void);
 void PyEval_RestoreThread(void *thread);
 void *PyEval_SaveThread(void);
+i64 PyLong_AsLongLongAndOverflow(object *integer, i32 *overflow);
 object *PyList_GetItem(object *list, i64 place);
 object *PyList_New(i64 size);
 i32 PyList_SetItem(object *list, i64 place, object *value);
@@ -90,11 +93,13 @@ struct node {
     struct node *children;
 };
 
-/* An array that is taken. */
+/* An array or a number that is taken. */
 struct argument {
     i64 identity; /* of its dtype */
     i64 rank;
     i64 *dims;
+    i64 number;          /* STRONG, or what Python number: FLOAT, INTEGER, BOOLEAN or ANOTHER */
+    object *scalar_type; /* NumPy's, if one of its scalars will do; else null */
 };
 
 /* An array that is made. */
@@ -120,7 +125,9 @@ struct entry {
     const void *program, *context;
     struct arena *arena;
     i64 arena_size;
-    i64 argument_count;
+    i64 argument_count; /* of those by name, too */
+    i64 named_count;
+    object **names; /* of the last arguments; each is the only string of its characters in use */
     struct node *argument_nodes;
     i64 leaf_count; /* of the arrays in the arguments */
     struct argument *leaves;
@@ -137,19 +144,38 @@ _Static_assert(sizeof(struct entry) == ENTRY_BYTES, "entry_table.py");
 
 /* --- Arguments ------------------------------------------------------------------------------ */
 
-/* The arrays that have been found in the arguments, with a reference to each. */
+/* The arrays and numbers that have been found in the arguments, with a reference to each.
+
+   places: where their values are.
+   integers: memory for the values of Python's integers and booleans. */
 struct found {
-    object **arrays;
+    object **objects;
+    void **places;
+    i64 *integers;
     i64 count;
     const struct argument *wanted;
 };
 
-/* Take an array, which must be the next that is wanted; 0 if it is not. */
-static i32 read_array(object *given, struct found *found) {
-    if (UNLIKELY(given->type != &PyArray_Type))
-        return 0;
+/* Where the value of a Python number of a kind is; null if it is another. */
+static void *read_number(object *given, i64 kind, i64 *memory) {
+    switch (kind) {
+    case FLOAT: return given->type == &PyFloat_Type ? (void *)(given + 1) : 0;
+    case BOOLEAN:
+        *(u8 *)memory = given == &_Py_TrueStruct;
+        return given->type == &PyBool_Type ? memory : 0;
+    case INTEGER:
+        if (given->type != &PyLong_Type)
+            return 0;
+        i32 overflow = 0;
+        *memory = PyLong_AsLongLongAndOverflow(given, &overflow);
+        return overflow == 0 ? memory : 0;
+    }
+    return 0;
+}
+
+/* Where the elements of an array are, which must be as wanted; null if it is not. */
+static void *read_array(object *given, const struct argument *wanted) {
     const struct array *array = (struct array *)given;
-    const struct argument *wanted = &found->wanted[found->count];
     i32 both = CONTIGUOUS | ALIGNED;
     if (UNLIKELY(array->dtype->identity != wanted->identity || (array->flags & both) != both ||
                  array->rank != wanted->rank))
@@ -158,8 +184,24 @@ static i32 read_array(object *given, struct found *found) {
         if (UNLIKELY(array->dims[n] != wanted->dims[n]))
             return 0;
     }
+    return array->data;
+}
+
+/* Take an array or a number, which must be the next that is wanted; 0 if it is not. */
+static i32 read_leaf(object *given, struct found *found) {
+    const struct argument *wanted = &found->wanted[found->count];
+    void *place = 0;
+    if (UNLIKELY(wanted->number != STRONG))
+        place = read_number(given, wanted->number, &found->integers[found->count]);
+    else if (LIKELY(given->type == &PyArray_Type))
+        place = read_array(given, wanted);
+    else if (given->type == wanted->scalar_type)
+        place = (void *)(given + 1);
+    if (UNLIKELY(place == 0))
+        return 0;
     Py_IncRef(given);
-    found->arrays[found->count++] = given;
+    found->places[found->count] = place;
+    found->objects[found->count++] = given;
     return 1;
 }
 
@@ -183,10 +225,10 @@ static object *child_of(const struct node *node, object *container, i64 place) {
     return child;
 }
 
-/* Take the arrays of an object, which must be as a node says; 0 if it is not. */
+/* Take the arrays and numbers of an object, which must be as a node says; 0 if it is not. */
 static i32 read(const struct node *node, object *given, struct found *found) {
     if (LIKELY(node->kind == LEAF))
-        return read_array(given, found);
+        return read_leaf(given, found);
     if (node->kind == FIXED)
         return given == node->object;
     if (given->type != node->object || size_of(node->kind, given) != node->count)
@@ -350,30 +392,52 @@ static i32 make_results(const struct entry *entry, object **results, void **plac
     return 1;
 }
 
-/* What Python calls; self is (an array whose data are a struct entry, …). */
-static object *call(object *self, object **arguments, i64 count) {
-    const struct entry *entry = ((struct array *)PyTuple_GetItem(self, 0))->data;
-    if (UNLIKELY(count != entry->argument_count || entry->arena->address == 0))
-        return decline();
-    struct found found = {ON_STACK(object *, entry->leaf_count), 0, entry->leaves};
+/* The argument of that name, among as many arguments as names; null if there is none. */
+static object *argument_named(object *wanted, object **arguments, object *names, i64 count) {
     for (i64 n = 0; n < count; ++n) {
-        if (UNLIKELY(!read(&entry->argument_nodes[n], arguments[n], &found))) {
-            release(found.arrays, found.count);
-            return decline();
-        }
+        if (PyTuple_GetItem(names, n) == wanted)
+            return arguments[n];
     }
-    void **passed = ON_STACK(void *, entry->leaf_count);
-    for (i64 n = 0; n < entry->leaf_count; ++n)
-        passed[n] = ((struct array *)found.arrays[n])->data;
+    return 0;
+}
+
+/* Take all arguments, first those by place, of which there are count; 0 if one is not as wanted. */
+static i32 read_all(const struct entry *entry, object **arguments, i64 count, object *names,
+                    struct found *found) {
+    i64 named = names == 0 ? 0 : PyTuple_Size(names);
+    if (UNLIKELY(named != entry->named_count || count + named != entry->argument_count))
+        return 0;
+    for (i64 n = 0; n < entry->argument_count; ++n) {
+        object *given = arguments[n];
+        if (n >= count)
+            given = argument_named(entry->names[n - count], arguments + count, names, named);
+        if (UNLIKELY(given == 0 || !read(&entry->argument_nodes[n], given, found)))
+            return 0;
+    }
+    return 1;
+}
+
+/* What Python calls; self is (an array whose data are a struct entry, …). */
+static object *call(object *self, object **arguments, i64 count, object *names) {
+    const struct entry *entry = ((struct array *)PyTuple_GetItem(self, 0))->data;
+    if (UNLIKELY(entry->arena->address == 0))
+        return decline();
+    i64 most = entry->leaf_count;
+    struct found found = {ON_STACK(object *, most), ON_STACK(void *, most), ON_STACK(i64, most), 0,
+                          entry->leaves};
+    if (UNLIKELY(!read_all(entry, arguments, count, names, &found))) {
+        release(found.objects, found.count);
+        return decline();
+    }
     object **results = ON_STACK(object *, entry->result_count);
     void **places = ON_STACK(void *, entry->result_count);
     i32 is_well = make_results(entry, results, places);
     if (LIKELY(is_well)) {
-        is_well = run(entry, passed, places);
+        is_well = run(entry, found.places, places);
         if (UNLIKELY(!is_well))
             release(results, entry->result_count);
     }
-    release(found.arrays, entry->leaf_count);
+    release(found.objects, entry->leaf_count);
     if (UNLIKELY(!is_well))
         return decline();
     object **next = results;
@@ -382,4 +446,4 @@ static object *call(object *self, object **arguments, i64 count) {
     return made;
 }
 
-const struct method tfc_method = {"program", call, METH_FASTCALL, 0};
+const struct method tfc_method = {"program", call, METH_FASTCALL | METH_KEYWORDS, 0};

@@ -2,15 +2,19 @@
 
 %struct.object = type { i64, ptr }
 %struct.anon = type { ptr, i64 }
-%struct.found = type { ptr, i64, ptr }
+%struct.found = type { ptr, ptr, ptr, i64, ptr }
 %struct.node = type { i64, i64, ptr, ptr, ptr }
 %struct.result = type { ptr, i64, ptr, i64 }
-%struct.argument = type { i64, i64, ptr }
+%struct.argument = type { i64, i64, ptr, i64, ptr }
 
 @.str = private constant [8 x i8] c"program\00", align 1
-@tfc_method = constant { ptr, ptr, i32, [4 x i8], ptr } { ptr @.str, ptr @call, i32 128, [4 x i8] zeroinitializer, ptr null }, align 8
+@tfc_method = constant { ptr, ptr, i32, [4 x i8], ptr } { ptr @.str, ptr @call, i32 130, [4 x i8] zeroinitializer, ptr null }, align 8
 @_Py_NotImplementedStruct = external global %struct.object, align 8
 @PyArray_Type = external global %struct.object, align 8
+@PyFloat_Type = external global %struct.object, align 8
+@_Py_TrueStruct = external global %struct.object, align 8
+@PyBool_Type = external global %struct.object, align 8
+@PyLong_Type = external global %struct.object, align 8
 @OWNER = internal constant [10 x i8] c"tfc.block\00", align 1
 @blocks = internal global [128 x %struct.anon] zeroinitializer, align 16
 @bytes_kept = internal global i64 0, align 8
@@ -18,124 +22,165 @@
 @tfc_most_kept = external constant i64, align 8
 @next_to_empty = internal global i64 0, align 8
 
-define internal ptr @call(ptr noundef %self, ptr noundef readonly captures(none) %arguments, i64 noundef %count) {
+define internal ptr @call(ptr noundef %self, ptr noundef readonly captures(none) %arguments, i64 noundef %count, ptr noundef %names) {
 entry:
   %found = alloca %struct.found, align 8
   %next = alloca ptr, align 8
   %call = tail call ptr @PyTuple_GetItem(ptr noundef %self, i64 noundef 0)
   %data = getelementptr inbounds nuw i8, ptr %call, i64 16
   %0 = load ptr, ptr %data, align 8
-  %argument_count = getelementptr inbounds nuw i8, ptr %0, i64 40
-  %1 = load i64, ptr %argument_count, align 8
-  %cmp.not = icmp eq i64 %count, %1
-  br i1 %cmp.not, label %lor.rhs, label %if.then
-
-lor.rhs:
   %arena = getelementptr inbounds nuw i8, ptr %0, i64 24
-  %2 = load ptr, ptr %arena, align 8
-  %address = getelementptr inbounds nuw i8, ptr %2, i64 8
-  %3 = load ptr, ptr %address, align 8
-  %cmp2 = icmp eq ptr %3, null
-  br i1 %cmp2, label %if.then, label %if.end
+  %1 = load ptr, ptr %arena, align 8
+  %address = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %2 = load ptr, ptr %address, align 8
+  %cmp = icmp eq ptr %2, null
+  br i1 %cmp, label %if.then, label %if.end
 
 if.then:
   tail call void @Py_IncRef(ptr noundef nonnull @_Py_NotImplementedStruct)
-  br label %cleanup94
+  br label %cleanup74
 
 if.end:
+  %leaf_count = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %3 = load i64, ptr %leaf_count, align 8
   call void @llvm.lifetime.start.p0(ptr nonnull %found)
-  %leaf_count = getelementptr inbounds nuw i8, ptr %0, i64 56
-  %4 = load i64, ptr %leaf_count, align 8
-  %mul = shl i64 %4, 3
+  %mul = shl i64 %3, 3
+  %4 = alloca i8, i64 %mul, align 16
+  store ptr %4, ptr %found, align 8
+  %places = getelementptr inbounds nuw i8, ptr %found, i64 8
   %5 = alloca i8, i64 %mul, align 16
-  store ptr %5, ptr %found, align 8
-  %count5 = getelementptr inbounds nuw i8, ptr %found, i64 8
-  store i64 0, ptr %count5, align 8
-  %wanted = getelementptr inbounds nuw i8, ptr %found, i64 16
-  %leaves = getelementptr inbounds nuw i8, ptr %0, i64 64
-  %6 = load ptr, ptr %leaves, align 8
-  store ptr %6, ptr %wanted, align 8
-  %cmp6.not175 = icmp sgt i64 %count, 0
-  br i1 %cmp6.not175, label %for.body.lr.ph, label %for.end
+  store ptr %5, ptr %places, align 8
+  %integers = getelementptr inbounds nuw i8, ptr %found, i64 16
+  %6 = alloca i8, i64 %mul, align 16
+  store ptr %6, ptr %integers, align 8
+  %count6 = getelementptr inbounds nuw i8, ptr %found, i64 24
+  store i64 0, ptr %count6, align 8
+  %wanted = getelementptr inbounds nuw i8, ptr %found, i64 32
+  %leaves = getelementptr inbounds nuw i8, ptr %0, i64 80
+  %7 = load ptr, ptr %leaves, align 8
+  store ptr %7, ptr %wanted, align 8
+  %cmp.i = icmp eq ptr %names, null
+  br i1 %cmp.i, label %cond.end.i, label %cond.false.i
 
-for.body.lr.ph:
-  %argument_nodes = getelementptr inbounds nuw i8, ptr %0, i64 48
-  br label %for.body
+cond.false.i:
+  %call.i = call i64 @PyTuple_Size(ptr noundef nonnull %names)
+  br label %cond.end.i
 
-for.cond:
-  %inc = add nuw nsw i64 %n.0176, 1
-  %exitcond.not = icmp eq i64 %inc, %count
-  br i1 %exitcond.not, label %for.end.loopexit, label %for.body
+cond.end.i:
+  %cond.i = phi i64 [ %call.i, %cond.false.i ], [ 0, %if.end ]
+  %named_count.i = getelementptr inbounds nuw i8, ptr %0, i64 48
+  %8 = load i64, ptr %named_count.i, align 8
+  %cmp2.not.i = icmp eq i64 %cond.i, %8
+  br i1 %cmp2.not.i, label %lor.rhs.i, label %if.then18
 
-for.body:
-  %n.0176 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %for.cond ]
-  %7 = load ptr, ptr %argument_nodes, align 8
-  %arrayidx = getelementptr inbounds nuw %struct.node, ptr %7, i64 %n.0176
-  %arrayidx8 = getelementptr inbounds nuw ptr, ptr %arguments, i64 %n.0176
-  %8 = load ptr, ptr %arrayidx8, align 8
-  %call9 = call fastcc i32 @read(ptr noundef %arrayidx, ptr noundef %8, ptr noundef %found)
-  %tobool10.not = icmp eq i32 %call9, 0
-  br i1 %tobool10.not, label %if.then20, label %for.cond
+lor.rhs.i:
+  %add.i = add nsw i64 %cond.i, %count
+  %argument_count.i = getelementptr inbounds nuw i8, ptr %0, i64 40
+  %9 = load i64, ptr %argument_count.i, align 8
+  %cmp3.not.i = icmp eq i64 %add.i, %9
+  br i1 %cmp3.not.i, label %for.cond.preheader.i, label %if.then18
 
-if.then20:
-  %9 = load ptr, ptr %found, align 8
-  %10 = load i64, ptr %count5, align 8
-  %cmp3.i = icmp sgt i64 %10, 0
-  br i1 %cmp3.i, label %for.body.i, label %release.exit
+for.cond.preheader.i:
+  %cmp6.not63.i = icmp slt i64 %add.i, 1
+  br i1 %cmp6.not63.i, label %if.end22, label %for.body.lr.ph.i
+
+for.body.lr.ph.i:
+  %names11.i = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %add.ptr.i = getelementptr inbounds ptr, ptr %arguments, i64 %count
+  %cmp8.i.i = icmp sgt i64 %cond.i, 0
+  %argument_nodes.i = getelementptr inbounds nuw i8, ptr %0, i64 64
+  br label %for.body.i
+
+for.cond.i:
+  %inc.i = add nuw nsw i64 %n.064.i, 1
+  %10 = load i64, ptr %argument_count.i, align 8
+  %cmp6.not.not.i = icmp slt i64 %inc.i, %10
+  br i1 %cmp6.not.not.i, label %for.body.i, label %if.end22
 
 for.body.i:
-  %n.04.i = phi i64 [ %inc.i, %for.body.i ], [ 0, %if.then20 ]
-  %arrayidx.i = getelementptr inbounds nuw ptr, ptr %9, i64 %n.04.i
-  %11 = load ptr, ptr %arrayidx.i, align 8
-  call void @Py_DecRef(ptr noundef %11)
-  %inc.i = add nuw nsw i64 %n.04.i, 1
-  %exitcond.not.i = icmp eq i64 %inc.i, %10
-  br i1 %exitcond.not.i, label %release.exit, label %for.body.i
+  %n.064.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i, %for.cond.i ]
+  %arrayidx.i = getelementptr inbounds nuw ptr, ptr %arguments, i64 %n.064.i
+  %cmp8.not.i = icmp slt i64 %n.064.i, %count
+  br i1 %cmp8.not.i, label %if.end14.i, label %if.then10.i
+
+if.then10.i:
+  %11 = load ptr, ptr %names11.i, align 8
+  %sub.i = sub nsw i64 %n.064.i, %count
+  %arrayidx12.i = getelementptr inbounds nuw ptr, ptr %11, i64 %sub.i
+  %12 = load ptr, ptr %arrayidx12.i, align 8
+  br i1 %cmp8.i.i, label %for.body.i.i, label %if.then18
+
+for.body.i.i:
+  %n.09.i.i = phi i64 [ %inc.i.i, %for.inc.i.i ], [ 0, %if.then10.i ]
+  %call.i.i = call ptr @PyTuple_GetItem(ptr noundef %names, i64 noundef %n.09.i.i)
+  %cmp1.i.i = icmp eq ptr %call.i.i, %12
+  br i1 %cmp1.i.i, label %cleanup.i.i, label %for.inc.i.i
+
+for.inc.i.i:
+  %inc.i.i = add nuw nsw i64 %n.09.i.i, 1
+  %exitcond.not.i.i = icmp eq i64 %inc.i.i, %cond.i
+  br i1 %exitcond.not.i.i, label %if.then18, label %for.body.i.i
+
+cleanup.i.i:
+  %arrayidx.i.i = getelementptr inbounds nuw ptr, ptr %add.ptr.i, i64 %n.09.i.i
+  br label %if.end14.i
+
+if.end14.i:
+  %given.0.in.i = phi ptr [ %arrayidx.i, %for.body.i ], [ %arrayidx.i.i, %cleanup.i.i ]
+  %given.0.i = load ptr, ptr %given.0.in.i, align 8
+  %cmp15.i = icmp eq ptr %given.0.i, null
+  br i1 %cmp15.i, label %if.then18, label %lor.rhs17.i
+
+lor.rhs17.i:
+  %13 = load ptr, ptr %argument_nodes.i, align 8
+  %arrayidx18.i = getelementptr inbounds nuw %struct.node, ptr %13, i64 %n.064.i
+  %call19.i = call fastcc i32 @read(ptr noundef %arrayidx18.i, ptr noundef %given.0.i, ptr noundef nonnull %found)
+  %tobool20.not.i = icmp eq i32 %call19.i, 0
+  br i1 %tobool20.not.i, label %if.then18, label %for.cond.i
+
+if.then18:
+  %14 = load ptr, ptr %found, align 8
+  %15 = load i64, ptr %count6, align 8
+  %cmp3.i = icmp sgt i64 %15, 0
+  br i1 %cmp3.i, label %for.body.i94, label %release.exit
+
+for.body.i94:
+  %n.04.i = phi i64 [ %inc.i96, %for.body.i94 ], [ 0, %if.then18 ]
+  %arrayidx.i95 = getelementptr inbounds nuw ptr, ptr %14, i64 %n.04.i
+  %16 = load ptr, ptr %arrayidx.i95, align 8
+  call void @Py_DecRef(ptr noundef %16)
+  %inc.i96 = add nuw nsw i64 %n.04.i, 1
+  %exitcond.not.i = icmp eq i64 %inc.i96, %15
+  br i1 %exitcond.not.i, label %release.exit, label %for.body.i94
 
 release.exit:
   call void @Py_IncRef(ptr noundef nonnull @_Py_NotImplementedStruct)
-  br label %cleanup93
+  br label %cleanup72
 
-for.end.loopexit:
-  %.pre = load i64, ptr %leaf_count, align 8
-  %.pre194 = shl i64 %.pre, 3
-  br label %for.end
+if.end22:
+  %result_count = getelementptr inbounds nuw i8, ptr %0, i64 88
+  %17 = load i64, ptr %result_count, align 8
+  %mul23 = shl i64 %17, 3
+  %18 = alloca i8, i64 %mul23, align 16
+  %19 = alloca i8, i64 %mul23, align 16
+  %cmp43.i = icmp sgt i64 %17, 0
+  br i1 %cmp43.i, label %for.body.lr.ph.i97, label %if.then36
 
-for.end:
-  %mul26.pre-phi = phi i64 [ %.pre194, %for.end.loopexit ], [ %mul, %if.end ]
-  %12 = phi i64 [ %.pre, %for.end.loopexit ], [ %4, %if.end ]
-  %13 = alloca i8, i64 %mul26.pre-phi, align 16
-  %cmp30177 = icmp sgt i64 %12, 0
-  br i1 %cmp30177, label %for.body33.lr.ph, label %for.cond.cleanup32
+for.body.lr.ph.i97:
+  %results2.i = getelementptr inbounds nuw i8, ptr %0, i64 96
+  br label %for.body.i98
 
-for.body33.lr.ph:
-  %14 = load ptr, ptr %found, align 8
-  br label %for.body33
-
-for.cond.cleanup32:
-  %result_count = getelementptr inbounds nuw i8, ptr %0, i64 72
-  %15 = load i64, ptr %result_count, align 8
-  %mul42 = shl i64 %15, 3
-  %16 = alloca i8, i64 %mul42, align 16
-  %17 = alloca i8, i64 %mul42, align 16
-  %cmp43.i = icmp sgt i64 %15, 0
-  br i1 %cmp43.i, label %for.body.lr.ph.i, label %if.then54
-
-for.body.lr.ph.i:
-  %results2.i = getelementptr inbounds nuw i8, ptr %0, i64 80
-  br label %for.body.i123
-
-for.body.i123:
-  %n.044.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i125, %if.end.i ]
-  %18 = load ptr, ptr %results2.i, align 8
-  %arrayidx.i124 = getelementptr inbounds nuw %struct.result, ptr %18, i64 %n.044.i
-  %block.i.i = getelementptr inbounds nuw i8, ptr %arrayidx.i124, i64 24
-  %19 = load i64, ptr %block.i.i, align 8
-  %cmp.not.i.i = icmp eq i64 %19, 0
+for.body.i98:
+  %n.044.i = phi i64 [ 0, %for.body.lr.ph.i97 ], [ %inc.i104, %if.end.i ]
+  %20 = load ptr, ptr %results2.i, align 8
+  %arrayidx.i99 = getelementptr inbounds nuw %struct.result, ptr %20, i64 %n.044.i
+  %block.i.i = getelementptr inbounds nuw i8, ptr %arrayidx.i99, i64 24
+  %21 = load i64, ptr %block.i.i, align 8
+  %cmp.not.i.i = icmp eq i64 %21, 0
   br i1 %cmp.not.i.i, label %cond.false.i.i, label %cond.true.i.i
 
 cond.true.i.i:
-  %call.i.i.i = call fastcc ptr @take(i64 noundef %19)
+  %call.i.i.i = call fastcc ptr @take(i64 noundef %21)
   %cmp.i.i.i = icmp eq ptr %call.i.i.i, null
   br i1 %cmp.i.i.i, label %if.then.i.i.i, label %if.end.i.i.i
 
@@ -144,35 +189,35 @@ if.then.i.i.i:
   br label %new_array.exit.i
 
 if.end.i.i.i:
-  %call4.i.i.i = call fastcc ptr @array_at(ptr noundef nonnull readonly %arrayidx.i124, ptr noundef nonnull %call.i.i.i, i32 noundef 1281)
+  %call4.i.i.i = call fastcc ptr @array_at(ptr noundef nonnull readonly %arrayidx.i99, ptr noundef nonnull %call.i.i.i, i32 noundef 1281)
   %cmp5.i.i.i = icmp eq ptr %call4.i.i.i, null
   br i1 %cmp5.i.i.i, label %if.then14.i.i.i, label %if.end16.i.i.i
 
 if.then14.i.i.i:
-  %20 = load i64, ptr %block.i.i, align 8
-  call fastcc void @give(ptr noundef nonnull %call.i.i.i, i64 noundef %20)
+  %22 = load i64, ptr %block.i.i, align 8
+  call fastcc void @give(ptr noundef nonnull %call.i.i.i, i64 noundef %22)
   br label %new_array.exit.thread.i
 
 if.end16.i.i.i:
   %call17.i.i.i = call ptr @PyCapsule_New(ptr noundef nonnull %call.i.i.i, ptr noundef nonnull @OWNER, ptr noundef nonnull @release_block)
   %cmp18.i.i.i = icmp eq ptr %call17.i.i.i, null
-  %21 = load i64, ptr %block.i.i, align 8
+  %23 = load i64, ptr %block.i.i, align 8
   br i1 %cmp18.i.i.i, label %if.then27.i.i.i, label %if.end29.i.i.i
 
 if.then27.i.i.i:
-  call fastcc void @give(ptr noundef nonnull %call.i.i.i, i64 noundef %21)
+  call fastcc void @give(ptr noundef nonnull %call.i.i.i, i64 noundef %23)
   call void @Py_DecRef(ptr noundef nonnull %call4.i.i.i)
   br label %new_array.exit.thread.i
 
 if.end29.i.i.i:
-  %22 = inttoptr i64 %21 to ptr
-  %call31.i.i.i = call i32 @PyCapsule_SetContext(ptr noundef nonnull %call17.i.i.i, ptr noundef %22)
+  %24 = inttoptr i64 %23 to ptr
+  %call31.i.i.i = call i32 @PyCapsule_SetContext(ptr noundef nonnull %call17.i.i.i, ptr noundef %24)
   %call32.i.i.i = call i32 @PyArray_SetBaseObject(ptr noundef nonnull %call4.i.i.i, ptr noundef nonnull %call17.i.i.i)
   %cmp33.not.i.i.i = icmp eq i32 %call32.i.i.i, 0
   br i1 %cmp33.not.i.i.i, label %new_array.exit.thread23.i, label %if.then42.i.i.i
 
 new_array.exit.thread23.i:
-  %arrayidx325.i = getelementptr inbounds nuw ptr, ptr %16, i64 %n.044.i
+  %arrayidx325.i = getelementptr inbounds nuw ptr, ptr %18, i64 %n.044.i
   store ptr %call4.i.i.i, ptr %arrayidx325.i, align 8
   br label %if.end.i
 
@@ -181,336 +226,190 @@ if.then42.i.i.i:
   br label %new_array.exit.thread.i
 
 cond.false.i.i:
-  %call1.i.i = call fastcc ptr @array_at(ptr noundef nonnull readonly %arrayidx.i124, ptr noundef null, i32 noundef 0)
+  %call1.i.i = call fastcc ptr @array_at(ptr noundef nonnull readonly %arrayidx.i99, ptr noundef null, i32 noundef 0)
   br label %new_array.exit.i
 
 new_array.exit.thread.i:
-  %arrayidx321.i = getelementptr inbounds nuw ptr, ptr %16, i64 %n.044.i
+  %arrayidx321.i = getelementptr inbounds nuw ptr, ptr %18, i64 %n.044.i
   store ptr null, ptr %arrayidx321.i, align 8
   br label %if.then.i
 
 new_array.exit.i:
   %cond.i.i = phi ptr [ %call1.i.i, %cond.false.i.i ], [ %call3.i.i.i, %if.then.i.i.i ]
-  %arrayidx3.i = getelementptr inbounds nuw ptr, ptr %16, i64 %n.044.i
+  %arrayidx3.i = getelementptr inbounds nuw ptr, ptr %18, i64 %n.044.i
   store ptr %cond.i.i, ptr %arrayidx3.i, align 8
   %cmp5.i = icmp eq ptr %cond.i.i, null
   br i1 %cmp5.i, label %if.then.i, label %if.end.i
 
 if.then.i:
   %cmp3.i.not.i = icmp eq i64 %n.044.i, 0
-  br i1 %cmp3.i.not.i, label %make_results.exit, label %for.body.i.i
+  br i1 %cmp3.i.not.i, label %make_results.exit, label %for.body.i.i100
 
-for.body.i.i:
-  %n.04.i.i = phi i64 [ %inc.i.i, %for.body.i.i ], [ 0, %if.then.i ]
-  %arrayidx.i.i = getelementptr inbounds nuw ptr, ptr %16, i64 %n.04.i.i
-  %23 = load ptr, ptr %arrayidx.i.i, align 8
-  call void @Py_DecRef(ptr noundef %23)
-  %inc.i.i = add nuw nsw i64 %n.04.i.i, 1
-  %exitcond.not.i.i = icmp eq i64 %inc.i.i, %n.044.i
-  br i1 %exitcond.not.i.i, label %make_results.exit, label %for.body.i.i
+for.body.i.i100:
+  %n.04.i.i = phi i64 [ %inc.i.i102, %for.body.i.i100 ], [ 0, %if.then.i ]
+  %arrayidx.i.i101 = getelementptr inbounds nuw ptr, ptr %18, i64 %n.04.i.i
+  %25 = load ptr, ptr %arrayidx.i.i101, align 8
+  call void @Py_DecRef(ptr noundef %25)
+  %inc.i.i102 = add nuw nsw i64 %n.04.i.i, 1
+  %exitcond.not.i.i103 = icmp eq i64 %inc.i.i102, %n.044.i
+  br i1 %exitcond.not.i.i103, label %make_results.exit, label %for.body.i.i100
 
 if.end.i:
   %cond.i27.i = phi ptr [ %call4.i.i.i, %new_array.exit.thread23.i ], [ %cond.i.i, %new_array.exit.i ]
   %data.i = getelementptr inbounds nuw i8, ptr %cond.i27.i, i64 16
-  %24 = load ptr, ptr %data.i, align 8
-  %arrayidx8.i = getelementptr inbounds nuw ptr, ptr %17, i64 %n.044.i
-  store ptr %24, ptr %arrayidx8.i, align 8
-  %inc.i125 = add nuw nsw i64 %n.044.i, 1
-  %25 = load i64, ptr %result_count, align 8
-  %cmp.i = icmp slt i64 %inc.i125, %25
-  br i1 %cmp.i, label %for.body.i123, label %if.then54
+  %26 = load ptr, ptr %data.i, align 8
+  %arrayidx8.i = getelementptr inbounds nuw ptr, ptr %19, i64 %n.044.i
+  store ptr %26, ptr %arrayidx8.i, align 8
+  %inc.i104 = add nuw nsw i64 %n.044.i, 1
+  %27 = load i64, ptr %result_count, align 8
+  %cmp.i105 = icmp slt i64 %inc.i104, %27
+  br i1 %cmp.i105, label %for.body.i98, label %if.then36
 
 make_results.exit:
   call void @PyErr_Clear()
-  br label %if.then82.critedge
+  br label %if.then65.critedge
 
-for.body33:
-  %n27.0178 = phi i64 [ 0, %for.body33.lr.ph ], [ %inc39, %for.body33 ]
-  %arrayidx35 = getelementptr inbounds nuw ptr, ptr %14, i64 %n27.0178
-  %26 = load ptr, ptr %arrayidx35, align 8
-  %data36 = getelementptr inbounds nuw i8, ptr %26, i64 16
-  %27 = load ptr, ptr %data36, align 8
-  %arrayidx37 = getelementptr inbounds nuw ptr, ptr %13, i64 %n27.0178
-  store ptr %27, ptr %arrayidx37, align 8
-  %inc39 = add nuw nsw i64 %n27.0178, 1
-  %cmp30 = icmp slt i64 %inc39, %12
-  br i1 %cmp30, label %for.body33, label %for.cond.cleanup32
+if.then36:
+  %28 = load ptr, ptr %places, align 8
+  %29 = load ptr, ptr %arena, align 8
+  %30 = load ptr, ptr %29, align 8
+  store ptr null, ptr %29, align 8
+  %cmp.i106 = icmp eq ptr %30, null
+  br i1 %cmp.i106, label %if.then.i109, label %if.end16.i
 
-if.then54:
-  %28 = load ptr, ptr %arena, align 8
-  %29 = load ptr, ptr %28, align 8
-  store ptr null, ptr %28, align 8
-  %cmp.i126 = icmp eq ptr %29, null
-  br i1 %cmp.i126, label %if.then.i128, label %if.end16.i
-
-if.then.i128:
+if.then.i109:
   %arena_size.i = getelementptr inbounds nuw i8, ptr %0, i64 32
-  %30 = load i64, ptr %arena_size.i, align 8
-  %call.i = call fastcc ptr @take(i64 noundef %30)
-  %cmp6.i = icmp eq ptr %call.i, null
-  br i1 %cmp6.i, label %if.then66, label %if.end16.i
+  %31 = load i64, ptr %arena_size.i, align 8
+  %call.i110 = call fastcc ptr @take(i64 noundef %31)
+  %cmp6.i = icmp eq ptr %call.i110, null
+  br i1 %cmp6.i, label %if.then49, label %if.end16.i
 
 if.end16.i:
-  %arena.0.i = phi ptr [ %call.i, %if.then.i128 ], [ %29, %if.then54 ]
-  %is_long.i = getelementptr inbounds nuw i8, ptr %0, i64 96
-  %31 = load i64, ptr %is_long.i, align 8
-  %tobool17.not.i = icmp eq i64 %31, 0
+  %arena.0.i = phi ptr [ %call.i110, %if.then.i109 ], [ %30, %if.then36 ]
+  %is_long.i = getelementptr inbounds nuw i8, ptr %0, i64 112
+  %32 = load i64, ptr %is_long.i, align 8
+  %tobool17.not.i = icmp eq i64 %32, 0
   br i1 %tobool17.not.i, label %if.else.i, label %if.then18.i
 
 if.then18.i:
-  %call19.i = call ptr @PyEval_SaveThread()
-  %32 = load ptr, ptr %0, align 8
+  %call19.i107 = call ptr @PyEval_SaveThread()
+  %33 = load ptr, ptr %0, align 8
   %program.i = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %33 = load ptr, ptr %program.i, align 8
+  %34 = load ptr, ptr %program.i, align 8
   %context.i = getelementptr inbounds nuw i8, ptr %0, i64 16
-  %34 = load ptr, ptr %context.i, align 8
-  %call20.i = call i32 %32(ptr noundef %33, ptr noundef %34, ptr noundef nonnull %13, ptr noundef nonnull %17, ptr noundef nonnull %arena.0.i)
-  call void @PyEval_RestoreThread(ptr noundef %call19.i)
+  %35 = load ptr, ptr %context.i, align 8
+  %call20.i = call i32 %33(ptr noundef %34, ptr noundef %35, ptr noundef %28, ptr noundef nonnull %19, ptr noundef nonnull %arena.0.i)
+  call void @PyEval_RestoreThread(ptr noundef %call19.i107)
   br label %if.end25.i
 
 if.else.i:
-  %35 = load ptr, ptr %0, align 8
+  %36 = load ptr, ptr %0, align 8
   %program22.i = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %36 = load ptr, ptr %program22.i, align 8
+  %37 = load ptr, ptr %program22.i, align 8
   %context23.i = getelementptr inbounds nuw i8, ptr %0, i64 16
-  %37 = load ptr, ptr %context23.i, align 8
-  %call24.i = call i32 %35(ptr noundef %36, ptr noundef %37, ptr noundef nonnull %13, ptr noundef nonnull %17, ptr noundef nonnull %arena.0.i)
+  %38 = load ptr, ptr %context23.i, align 8
+  %call24.i = call i32 %36(ptr noundef %37, ptr noundef %38, ptr noundef %28, ptr noundef nonnull %19, ptr noundef nonnull %arena.0.i)
   br label %if.end25.i
 
 if.end25.i:
-  %38 = load ptr, ptr %arena, align 8
-  %address.i = getelementptr inbounds nuw i8, ptr %38, i64 8
-  %39 = load ptr, ptr %address.i, align 8
-  %cmp27.i = icmp eq ptr %arena.0.i, %39
+  %39 = load ptr, ptr %arena, align 8
+  %address.i = getelementptr inbounds nuw i8, ptr %39, i64 8
+  %40 = load ptr, ptr %address.i, align 8
+  %cmp27.i = icmp eq ptr %arena.0.i, %40
   br i1 %cmp27.i, label %if.then29.i, label %if.else32.i
 
 if.then29.i:
-  store ptr %arena.0.i, ptr %38, align 8
-  br label %if.end69
+  store ptr %arena.0.i, ptr %39, align 8
+  br label %if.end52
 
 if.else32.i:
   %arena_size33.i = getelementptr inbounds nuw i8, ptr %0, i64 32
-  %40 = load i64, ptr %arena_size33.i, align 8
-  call fastcc void @give(ptr noundef nonnull %arena.0.i, i64 noundef %40)
-  br label %if.end69
+  %41 = load i64, ptr %arena_size33.i, align 8
+  call fastcc void @give(ptr noundef nonnull %arena.0.i, i64 noundef %41)
+  br label %if.end52
 
-if.then66:
-  %41 = load i64, ptr %result_count, align 8
-  %cmp3.i129 = icmp sgt i64 %41, 0
-  br i1 %cmp3.i129, label %for.body.i130, label %if.then82.critedge
+if.then49:
+  %42 = load i64, ptr %result_count, align 8
+  %cmp3.i111 = icmp sgt i64 %42, 0
+  br i1 %cmp3.i111, label %for.body.i112, label %if.then65.critedge
 
-for.body.i130:
-  %n.04.i131 = phi i64 [ %inc.i133, %for.body.i130 ], [ 0, %if.then66 ]
-  %arrayidx.i132 = getelementptr inbounds nuw ptr, ptr %16, i64 %n.04.i131
-  %42 = load ptr, ptr %arrayidx.i132, align 8
-  call void @Py_DecRef(ptr noundef %42)
-  %inc.i133 = add nuw nsw i64 %n.04.i131, 1
-  %exitcond.not.i134 = icmp eq i64 %inc.i133, %41
-  br i1 %exitcond.not.i134, label %if.then82.critedge, label %for.body.i130
+for.body.i112:
+  %n.04.i113 = phi i64 [ %inc.i115, %for.body.i112 ], [ 0, %if.then49 ]
+  %arrayidx.i114 = getelementptr inbounds nuw ptr, ptr %18, i64 %n.04.i113
+  %43 = load ptr, ptr %arrayidx.i114, align 8
+  call void @Py_DecRef(ptr noundef %43)
+  %inc.i115 = add nuw nsw i64 %n.04.i113, 1
+  %exitcond.not.i116 = icmp eq i64 %inc.i115, %42
+  br i1 %exitcond.not.i116, label %if.then65.critedge, label %for.body.i112
 
-if.end69:
-  %43 = load ptr, ptr %found, align 8
-  %44 = load i64, ptr %leaf_count, align 8
-  %cmp3.i136 = icmp sgt i64 %44, 0
-  br i1 %cmp3.i136, label %for.body.i137, label %release.exit142
+if.end52:
+  %44 = load ptr, ptr %found, align 8
+  %45 = load i64, ptr %leaf_count, align 8
+  %cmp3.i118 = icmp sgt i64 %45, 0
+  br i1 %cmp3.i118, label %for.body.i119, label %release.exit124
 
-for.body.i137:
-  %n.04.i138 = phi i64 [ %inc.i140, %for.body.i137 ], [ 0, %if.end69 ]
-  %arrayidx.i139 = getelementptr inbounds nuw ptr, ptr %43, i64 %n.04.i138
-  %45 = load ptr, ptr %arrayidx.i139, align 8
-  call void @Py_DecRef(ptr noundef %45)
-  %inc.i140 = add nuw nsw i64 %n.04.i138, 1
-  %exitcond.not.i141 = icmp eq i64 %inc.i140, %44
-  br i1 %exitcond.not.i141, label %release.exit142, label %for.body.i137
+for.body.i119:
+  %n.04.i120 = phi i64 [ %inc.i122, %for.body.i119 ], [ 0, %if.end52 ]
+  %arrayidx.i121 = getelementptr inbounds nuw ptr, ptr %44, i64 %n.04.i120
+  %46 = load ptr, ptr %arrayidx.i121, align 8
+  call void @Py_DecRef(ptr noundef %46)
+  %inc.i122 = add nuw nsw i64 %n.04.i120, 1
+  %exitcond.not.i123 = icmp eq i64 %inc.i122, %45
+  br i1 %exitcond.not.i123, label %release.exit124, label %for.body.i119
 
-release.exit142:
+release.exit124:
   call void @llvm.lifetime.start.p0(ptr nonnull %next)
-  store ptr %16, ptr %next, align 8
-  %result_node = getelementptr inbounds nuw i8, ptr %0, i64 88
-  %46 = load ptr, ptr %result_node, align 8
-  %call85 = call fastcc ptr @build(ptr noundef %46, ptr noundef %next)
-  %47 = load i64, ptr %result_count, align 8
-  %cmp3.i143 = icmp sgt i64 %47, 0
-  br i1 %cmp3.i143, label %for.body.i144, label %release.exit149
+  store ptr %18, ptr %next, align 8
+  %result_node = getelementptr inbounds nuw i8, ptr %0, i64 104
+  %47 = load ptr, ptr %result_node, align 8
+  %call68 = call fastcc ptr @build(ptr noundef %47, ptr noundef %next)
+  %48 = load i64, ptr %result_count, align 8
+  %cmp3.i125 = icmp sgt i64 %48, 0
+  br i1 %cmp3.i125, label %for.body.i126, label %release.exit131
 
-for.body.i144:
-  %n.04.i145 = phi i64 [ %inc.i147, %for.body.i144 ], [ 0, %release.exit142 ]
-  %arrayidx.i146 = getelementptr inbounds nuw ptr, ptr %16, i64 %n.04.i145
-  %48 = load ptr, ptr %arrayidx.i146, align 8
-  call void @Py_DecRef(ptr noundef %48)
-  %inc.i147 = add nuw nsw i64 %n.04.i145, 1
-  %exitcond.not.i148 = icmp eq i64 %inc.i147, %47
-  br i1 %exitcond.not.i148, label %release.exit149, label %for.body.i144
+for.body.i126:
+  %n.04.i127 = phi i64 [ %inc.i129, %for.body.i126 ], [ 0, %release.exit124 ]
+  %arrayidx.i128 = getelementptr inbounds nuw ptr, ptr %18, i64 %n.04.i127
+  %49 = load ptr, ptr %arrayidx.i128, align 8
+  call void @Py_DecRef(ptr noundef %49)
+  %inc.i129 = add nuw nsw i64 %n.04.i127, 1
+  %exitcond.not.i130 = icmp eq i64 %inc.i129, %48
+  br i1 %exitcond.not.i130, label %release.exit131, label %for.body.i126
 
-release.exit149:
+release.exit131:
   call void @llvm.lifetime.end.p0(ptr nonnull %next)
-  br label %cleanup93
+  br label %cleanup72
 
-if.then82.critedge:
-  %49 = load ptr, ptr %found, align 8
-  %50 = load i64, ptr %leaf_count, align 8
-  %cmp3.i150 = icmp sgt i64 %50, 0
-  br i1 %cmp3.i150, label %for.body.i151, label %release.exit156
+if.then65.critedge:
+  %50 = load ptr, ptr %found, align 8
+  %51 = load i64, ptr %leaf_count, align 8
+  %cmp3.i132 = icmp sgt i64 %51, 0
+  br i1 %cmp3.i132, label %for.body.i133, label %release.exit138
 
-for.body.i151:
-  %n.04.i152 = phi i64 [ %inc.i154, %for.body.i151 ], [ 0, %if.then82.critedge ]
-  %arrayidx.i153 = getelementptr inbounds nuw ptr, ptr %49, i64 %n.04.i152
-  %51 = load ptr, ptr %arrayidx.i153, align 8
-  call void @Py_DecRef(ptr noundef %51)
-  %inc.i154 = add nuw nsw i64 %n.04.i152, 1
-  %exitcond.not.i155 = icmp eq i64 %inc.i154, %50
-  br i1 %exitcond.not.i155, label %release.exit156, label %for.body.i151
+for.body.i133:
+  %n.04.i134 = phi i64 [ %inc.i136, %for.body.i133 ], [ 0, %if.then65.critedge ]
+  %arrayidx.i135 = getelementptr inbounds nuw ptr, ptr %50, i64 %n.04.i134
+  %52 = load ptr, ptr %arrayidx.i135, align 8
+  call void @Py_DecRef(ptr noundef %52)
+  %inc.i136 = add nuw nsw i64 %n.04.i134, 1
+  %exitcond.not.i137 = icmp eq i64 %inc.i136, %51
+  br i1 %exitcond.not.i137, label %release.exit138, label %for.body.i133
 
-release.exit156:
+release.exit138:
   call void @Py_IncRef(ptr noundef nonnull @_Py_NotImplementedStruct)
-  br label %cleanup93
+  br label %cleanup72
 
-cleanup93:
-  %retval.2 = phi ptr [ @_Py_NotImplementedStruct, %release.exit ], [ @_Py_NotImplementedStruct, %release.exit156 ], [ %call85, %release.exit149 ]
+cleanup72:
+  %retval.1 = phi ptr [ @_Py_NotImplementedStruct, %release.exit ], [ @_Py_NotImplementedStruct, %release.exit138 ], [ %call68, %release.exit131 ]
   call void @llvm.lifetime.end.p0(ptr nonnull %found)
-  br label %cleanup94
+  br label %cleanup74
 
-cleanup94:
-  %retval.3 = phi ptr [ @_Py_NotImplementedStruct, %if.then ], [ %retval.2, %cleanup93 ]
-  ret ptr %retval.3
+cleanup74:
+  %retval.2 = phi ptr [ @_Py_NotImplementedStruct, %if.then ], [ %retval.1, %cleanup72 ]
+  ret ptr %retval.2
 }
 
 declare ptr @PyTuple_GetItem(ptr noundef, i64 noundef)
-
-define internal fastcc range(i32 0, 2) i32 @read(ptr noundef readonly captures(none) %node, ptr noundef %given, ptr noundef nonnull captures(none) %found) {
-entry:
-  %0 = load i64, ptr %node, align 8
-  switch i64 %0, label %if.end8 [
-    i64 0, label %if.then
-    i64 1, label %if.then5
-  ]
-
-if.then:
-  %type.i = getelementptr inbounds nuw i8, ptr %given, i64 8
-  %1 = load ptr, ptr %type.i, align 8
-  %cmp.not.i = icmp eq ptr %1, @PyArray_Type
-  br i1 %cmp.not.i, label %if.end.i, label %return
-
-if.end.i:
-  %wanted2.i = getelementptr inbounds nuw i8, ptr %found, i64 16
-  %2 = load ptr, ptr %wanted2.i, align 8
-  %count.i = getelementptr inbounds nuw i8, ptr %found, i64 8
-  %3 = load i64, ptr %count.i, align 8
-  %arrayidx.i = getelementptr inbounds %struct.argument, ptr %2, i64 %3
-  %dtype.i = getelementptr inbounds nuw i8, ptr %given, i64 56
-  %4 = load ptr, ptr %dtype.i, align 8
-  %identity.i = getelementptr inbounds nuw i8, ptr %4, i64 24
-  %5 = load i64, ptr %identity.i, align 8
-  %6 = load i64, ptr %arrayidx.i, align 8
-  %cmp4.not.i = icmp eq i64 %5, %6
-  br i1 %cmp4.not.i, label %lor.lhs.false.i, label %return
-
-lor.lhs.false.i:
-  %flags.i = getelementptr inbounds nuw i8, ptr %given, i64 64
-  %7 = load i32, ptr %flags.i, align 8
-  %and.i = and i32 %7, 257
-  %cmp6.not.i = icmp eq i32 %and.i, 257
-  br i1 %cmp6.not.i, label %lor.rhs.i, label %return
-
-lor.rhs.i:
-  %rank.i = getelementptr inbounds nuw i8, ptr %given, i64 24
-  %8 = load i32, ptr %rank.i, align 8
-  %conv8.i = sext i32 %8 to i64
-  %rank9.i = getelementptr inbounds nuw i8, ptr %arrayidx.i, i64 8
-  %9 = load i64, ptr %rank9.i, align 8
-  %cmp10.not.i = icmp eq i64 %9, %conv8.i
-  br i1 %cmp10.not.i, label %for.cond.preheader.i, label %return
-
-for.cond.preheader.i:
-  %cmp22.not60.i = icmp sgt i32 %8, 0
-  br i1 %cmp22.not60.i, label %for.body.lr.ph.i, label %for.end.i
-
-for.body.lr.ph.i:
-  %dims.i = getelementptr inbounds nuw i8, ptr %given, i64 32
-  %10 = load ptr, ptr %dims.i, align 8
-  %dims25.i = getelementptr inbounds nuw i8, ptr %arrayidx.i, i64 16
-  %11 = load ptr, ptr %dims25.i, align 8
-  br label %for.body.i
-
-for.cond.i:
-  %inc.i = add nuw nsw i64 %n.061.i, 1
-  %exitcond.not.i = icmp eq i64 %inc.i, %conv8.i
-  br i1 %exitcond.not.i, label %for.end.i, label %for.body.i
-
-for.body.i:
-  %n.061.i = phi i64 [ 0, %for.body.lr.ph.i ], [ %inc.i, %for.cond.i ]
-  %arrayidx24.i = getelementptr inbounds nuw i64, ptr %10, i64 %n.061.i
-  %12 = load i64, ptr %arrayidx24.i, align 8
-  %arrayidx26.i = getelementptr inbounds nuw i64, ptr %11, i64 %n.061.i
-  %13 = load i64, ptr %arrayidx26.i, align 8
-  %cmp27.not.i = icmp eq i64 %12, %13
-  br i1 %cmp27.not.i, label %for.cond.i, label %return
-
-for.end.i:
-  tail call void @Py_IncRef(ptr noundef nonnull %given)
-  %14 = load ptr, ptr %found, align 8
-  %15 = load i64, ptr %count.i, align 8
-  %inc39.i = add nsw i64 %15, 1
-  store i64 %inc39.i, ptr %count.i, align 8
-  %arrayidx40.i = getelementptr inbounds ptr, ptr %14, i64 %15
-  store ptr %given, ptr %arrayidx40.i, align 8
-  br label %return
-
-if.then5:
-  %object = getelementptr inbounds nuw i8, ptr %node, i64 16
-  %16 = load ptr, ptr %object, align 8
-  %cmp6 = icmp eq ptr %given, %16
-  %conv7 = zext i1 %cmp6 to i32
-  br label %return
-
-if.end8:
-  %type = getelementptr inbounds nuw i8, ptr %given, i64 8
-  %17 = load ptr, ptr %type, align 8
-  %object9 = getelementptr inbounds nuw i8, ptr %node, i64 16
-  %18 = load ptr, ptr %object9, align 8
-  %cmp10.not = icmp eq ptr %17, %18
-  br i1 %cmp10.not, label %lor.lhs.false, label %return
-
-lor.lhs.false:
-  %call13 = tail call fastcc i64 @size_of(i64 noundef %0, ptr noundef nonnull %given)
-  %count = getelementptr inbounds nuw i8, ptr %node, i64 8
-  %19 = load i64, ptr %count, align 8
-  %cmp14.not = icmp eq i64 %call13, %19
-  br i1 %cmp14.not, label %for.cond.preheader, label %return
-
-for.cond.preheader:
-  %cmp1955 = icmp sgt i64 %call13, 0
-  br i1 %cmp1955, label %for.body.lr.ph, label %return
-
-for.body.lr.ph:
-  %children = getelementptr inbounds nuw i8, ptr %node, i64 32
-  br label %for.body
-
-for.cond:
-  %inc = add nuw nsw i64 %place.056, 1
-  %20 = load i64, ptr %count, align 8
-  %cmp19 = icmp slt i64 %inc, %20
-  br i1 %cmp19, label %for.body, label %return
-
-for.body:
-  %place.056 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %for.cond ]
-  %call21 = tail call fastcc ptr @child_of(ptr noundef nonnull %node, ptr noundef nonnull %given, i64 noundef %place.056)
-  %cmp22 = icmp eq ptr %call21, null
-  br i1 %cmp22, label %return, label %if.end25
-
-if.end25:
-  tail call void @Py_IncRef(ptr noundef nonnull %call21)
-  %21 = load ptr, ptr %children, align 8
-  %arrayidx = getelementptr inbounds nuw %struct.node, ptr %21, i64 %place.056
-  %call26 = tail call fastcc i32 @read(ptr noundef %arrayidx, ptr noundef nonnull %call21, ptr noundef %found)
-  tail call void @Py_DecRef(ptr noundef nonnull %call21)
-  %tobool27.not.not = icmp eq i32 %call26, 0
-  br i1 %tobool27.not.not, label %return, label %for.cond
-
-return:
-  %retval.4 = phi i32 [ 0, %lor.lhs.false ], [ %conv7, %if.then5 ], [ 0, %for.body ], [ 0, %if.end8 ], [ 0, %if.then ], [ 0, %lor.lhs.false.i ], [ 1, %for.end.i ], [ 0, %lor.rhs.i ], [ 0, %if.end.i ], [ 1, %for.cond.preheader ], [ 0, %if.end25 ], [ 1, %for.cond ], [ 0, %for.body.i ]
-  ret i32 %retval.4
-}
 
 define internal fastcc ptr @build(ptr noundef readonly captures(none) %node, ptr noundef nonnull captures(none) %next) {
 entry:
@@ -634,7 +533,180 @@ return:
 
 declare void @Py_IncRef(ptr noundef)
 
-define internal fastcc i64 @size_of(i64 noundef range(i64 2, 0) %kind, ptr noundef %container) {
+declare i64 @PyTuple_Size(ptr noundef)
+
+define internal fastcc range(i32 0, 2) i32 @read(ptr noundef readonly captures(none) %node, ptr noundef nonnull %given, ptr noundef nonnull captures(none) %found) {
+entry:
+  %0 = load i64, ptr %node, align 8
+  switch i64 %0, label %if.end8 [
+    i64 0, label %if.then
+    i64 1, label %if.then5
+  ]
+
+if.then:
+  %wanted1.i = getelementptr inbounds nuw i8, ptr %found, i64 32
+  %1 = load ptr, ptr %wanted1.i, align 8
+  %count.i = getelementptr inbounds nuw i8, ptr %found, i64 24
+  %2 = load i64, ptr %count.i, align 8
+  %arrayidx.i = getelementptr inbounds %struct.argument, ptr %1, i64 %2
+  %number.i = getelementptr inbounds nuw i8, ptr %arrayidx.i, i64 24
+  %3 = load i64, ptr %number.i, align 8
+  %cmp.not.i = icmp eq i64 %3, 0
+  br i1 %cmp.not.i, label %if.else.i, label %if.then.i
+
+if.then.i:
+  %integers.i = getelementptr inbounds nuw i8, ptr %found, i64 16
+  %4 = load ptr, ptr %integers.i, align 8
+  %arrayidx5.i = getelementptr inbounds i64, ptr %4, i64 %2
+  %call.i = tail call fastcc ptr @read_number(ptr noundef nonnull %given, i64 noundef %3, ptr noundef %arrayidx5.i)
+  br label %if.end23.i
+
+if.else.i:
+  %type.i = getelementptr inbounds nuw i8, ptr %given, i64 8
+  %5 = load ptr, ptr %type.i, align 8
+  %cmp6.i = icmp eq ptr %5, @PyArray_Type
+  br i1 %cmp6.i, label %if.then15.i, label %if.else17.i
+
+if.then15.i:
+  %dtype.i.i = getelementptr inbounds nuw i8, ptr %given, i64 56
+  %6 = load ptr, ptr %dtype.i.i, align 8
+  %identity.i.i = getelementptr inbounds nuw i8, ptr %6, i64 24
+  %7 = load i64, ptr %identity.i.i, align 8
+  %8 = load i64, ptr %arrayidx.i, align 8
+  %cmp.not.i.i = icmp eq i64 %7, %8
+  br i1 %cmp.not.i.i, label %lor.lhs.false.i.i, label %return
+
+lor.lhs.false.i.i:
+  %flags.i.i = getelementptr inbounds nuw i8, ptr %given, i64 64
+  %9 = load i32, ptr %flags.i.i, align 8
+  %and.i.i = and i32 %9, 257
+  %cmp2.not.i.i = icmp eq i32 %and.i.i, 257
+  br i1 %cmp2.not.i.i, label %lor.rhs.i.i, label %return
+
+lor.rhs.i.i:
+  %rank.i.i = getelementptr inbounds nuw i8, ptr %given, i64 24
+  %10 = load i32, ptr %rank.i.i, align 8
+  %conv.i.i = sext i32 %10 to i64
+  %rank3.i.i = getelementptr inbounds nuw i8, ptr %arrayidx.i, i64 8
+  %11 = load i64, ptr %rank3.i.i, align 8
+  %cmp4.not.i.i = icmp eq i64 %11, %conv.i.i
+  br i1 %cmp4.not.i.i, label %for.cond.preheader.i.i, label %return
+
+for.cond.preheader.i.i:
+  %cmp9.not37.i.i = icmp sgt i32 %10, 0
+  br i1 %cmp9.not37.i.i, label %for.body.lr.ph.i.i, label %for.end.i.i
+
+for.body.lr.ph.i.i:
+  %dims.i.i = getelementptr inbounds nuw i8, ptr %given, i64 32
+  %12 = load ptr, ptr %dims.i.i, align 8
+  %dims11.i.i = getelementptr inbounds nuw i8, ptr %arrayidx.i, i64 16
+  %13 = load ptr, ptr %dims11.i.i, align 8
+  br label %for.body.i.i
+
+for.cond.i.i:
+  %inc.i.i = add nuw nsw i64 %n.038.i.i, 1
+  %exitcond.not.i.i = icmp eq i64 %inc.i.i, %conv.i.i
+  br i1 %exitcond.not.i.i, label %for.end.i.i, label %for.body.i.i
+
+for.body.i.i:
+  %n.038.i.i = phi i64 [ 0, %for.body.lr.ph.i.i ], [ %inc.i.i, %for.cond.i.i ]
+  %arrayidx.i.i = getelementptr inbounds nuw i64, ptr %12, i64 %n.038.i.i
+  %14 = load i64, ptr %arrayidx.i.i, align 8
+  %arrayidx12.i.i = getelementptr inbounds nuw i64, ptr %13, i64 %n.038.i.i
+  %15 = load i64, ptr %arrayidx12.i.i, align 8
+  %cmp13.not.i.i = icmp eq i64 %14, %15
+  br i1 %cmp13.not.i.i, label %for.cond.i.i, label %return
+
+for.end.i.i:
+  %data.i.i = getelementptr inbounds nuw i8, ptr %given, i64 16
+  %16 = load ptr, ptr %data.i.i, align 8
+  br label %if.end23.i
+
+if.else17.i:
+  %scalar_type.i = getelementptr inbounds nuw i8, ptr %arrayidx.i, i64 32
+  %17 = load ptr, ptr %scalar_type.i, align 8
+  %cmp19.i = icmp eq ptr %5, %17
+  %add.ptr.i = getelementptr inbounds nuw i8, ptr %given, i64 16
+  br i1 %cmp19.i, label %if.end34.i, label %return
+
+if.end23.i:
+  %place.0.i = phi ptr [ %call.i, %if.then.i ], [ %16, %for.end.i.i ]
+  %cmp24.i = icmp eq ptr %place.0.i, null
+  br i1 %cmp24.i, label %return, label %if.end34.i
+
+if.end34.i:
+  %place.063.i = phi ptr [ %place.0.i, %if.end23.i ], [ %add.ptr.i, %if.else17.i ]
+  tail call void @Py_IncRef(ptr noundef nonnull %given)
+  %places.i = getelementptr inbounds nuw i8, ptr %found, i64 8
+  %18 = load ptr, ptr %places.i, align 8
+  %19 = load i64, ptr %count.i, align 8
+  %arrayidx36.i = getelementptr inbounds ptr, ptr %18, i64 %19
+  store ptr %place.063.i, ptr %arrayidx36.i, align 8
+  %20 = load ptr, ptr %found, align 8
+  %21 = load i64, ptr %count.i, align 8
+  %inc.i = add nsw i64 %21, 1
+  store i64 %inc.i, ptr %count.i, align 8
+  %arrayidx38.i = getelementptr inbounds ptr, ptr %20, i64 %21
+  store ptr %given, ptr %arrayidx38.i, align 8
+  br label %return
+
+if.then5:
+  %object = getelementptr inbounds nuw i8, ptr %node, i64 16
+  %22 = load ptr, ptr %object, align 8
+  %cmp6 = icmp eq ptr %given, %22
+  %conv7 = zext i1 %cmp6 to i32
+  br label %return
+
+if.end8:
+  %type = getelementptr inbounds nuw i8, ptr %given, i64 8
+  %23 = load ptr, ptr %type, align 8
+  %object9 = getelementptr inbounds nuw i8, ptr %node, i64 16
+  %24 = load ptr, ptr %object9, align 8
+  %cmp10.not = icmp eq ptr %23, %24
+  br i1 %cmp10.not, label %lor.lhs.false, label %return
+
+lor.lhs.false:
+  %call13 = tail call fastcc i64 @size_of(i64 noundef %0, ptr noundef %given)
+  %count = getelementptr inbounds nuw i8, ptr %node, i64 8
+  %25 = load i64, ptr %count, align 8
+  %cmp14.not = icmp eq i64 %call13, %25
+  br i1 %cmp14.not, label %for.cond.preheader, label %return
+
+for.cond.preheader:
+  %cmp1955 = icmp sgt i64 %call13, 0
+  br i1 %cmp1955, label %for.body.lr.ph, label %return
+
+for.body.lr.ph:
+  %children = getelementptr inbounds nuw i8, ptr %node, i64 32
+  br label %for.body
+
+for.cond:
+  %inc = add nuw nsw i64 %place.056, 1
+  %26 = load i64, ptr %count, align 8
+  %cmp19 = icmp slt i64 %inc, %26
+  br i1 %cmp19, label %for.body, label %return
+
+for.body:
+  %place.056 = phi i64 [ 0, %for.body.lr.ph ], [ %inc, %for.cond ]
+  %call21 = tail call fastcc ptr @child_of(ptr noundef nonnull %node, ptr noundef %given, i64 noundef %place.056)
+  %cmp22 = icmp eq ptr %call21, null
+  br i1 %cmp22, label %return, label %if.end25
+
+if.end25:
+  tail call void @Py_IncRef(ptr noundef nonnull %call21)
+  %27 = load ptr, ptr %children, align 8
+  %arrayidx = getelementptr inbounds nuw %struct.node, ptr %27, i64 %place.056
+  %call26 = tail call fastcc i32 @read(ptr noundef %arrayidx, ptr noundef %call21, ptr noundef %found)
+  tail call void @Py_DecRef(ptr noundef nonnull %call21)
+  %tobool27.not.not = icmp eq i32 %call26, 0
+  br i1 %tobool27.not.not, label %return, label %for.cond
+
+return:
+  %retval.4 = phi i32 [ 0, %lor.lhs.false ], [ %conv7, %if.then5 ], [ 0, %for.body ], [ 0, %if.end8 ], [ 1, %if.end34.i ], [ 0, %if.end23.i ], [ 0, %if.else17.i ], [ 0, %lor.lhs.false.i.i ], [ 0, %lor.rhs.i.i ], [ 0, %if.then15.i ], [ 1, %for.cond.preheader ], [ 0, %if.end25 ], [ 1, %for.cond ], [ 0, %for.body.i.i ]
+  ret i32 %retval.4
+}
+
+define internal fastcc i64 @size_of(i64 noundef range(i64 2, 0) %kind, ptr noundef nonnull %container) {
 entry:
   switch i64 %kind, label %sw.default [
     i64 2, label %sw.bb
@@ -642,15 +714,15 @@ entry:
   ]
 
 sw.bb:
-  %call = tail call i64 @PyTuple_Size(ptr noundef %container)
+  %call = tail call i64 @PyTuple_Size(ptr noundef nonnull %container)
   br label %return
 
 sw.bb1:
-  %call2 = tail call i64 @PyList_Size(ptr noundef %container)
+  %call2 = tail call i64 @PyList_Size(ptr noundef nonnull %container)
   br label %return
 
 sw.default:
-  %call3 = tail call i64 @PyDict_Size(ptr noundef %container)
+  %call3 = tail call i64 @PyDict_Size(ptr noundef nonnull %container)
   br label %return
 
 return:
@@ -658,7 +730,7 @@ return:
   ret i64 %retval.0
 }
 
-define internal fastcc ptr @child_of(ptr noundef readonly captures(none) %node, ptr noundef %container, i64 noundef %place) {
+define internal fastcc ptr @child_of(ptr noundef readonly captures(none) %node, ptr noundef nonnull %container, i64 noundef %place) {
 entry:
   %0 = load i64, ptr %node, align 8
   switch i64 %0, label %sw.epilog [
@@ -667,11 +739,11 @@ entry:
   ]
 
 sw.bb:
-  %call = tail call ptr @PyTuple_GetItem(ptr noundef %container, i64 noundef %place)
+  %call = tail call ptr @PyTuple_GetItem(ptr noundef nonnull %container, i64 noundef %place)
   br label %return
 
 sw.bb1:
-  %call2 = tail call ptr @PyList_GetItem(ptr noundef %container, i64 noundef %place)
+  %call2 = tail call ptr @PyList_GetItem(ptr noundef nonnull %container, i64 noundef %place)
   br label %return
 
 sw.epilog:
@@ -679,7 +751,7 @@ sw.epilog:
   %1 = load ptr, ptr %keys, align 8
   %arrayidx = getelementptr inbounds ptr, ptr %1, i64 %place
   %2 = load ptr, ptr %arrayidx, align 8
-  %call3 = tail call ptr @PyDict_GetItemWithError(ptr noundef %container, ptr noundef %2)
+  %call3 = tail call ptr @PyDict_GetItemWithError(ptr noundef nonnull %container, ptr noundef %2)
   %cmp = icmp eq ptr %call3, null
   br i1 %cmp, label %if.then, label %return
 
@@ -694,7 +766,56 @@ return:
 
 declare void @Py_DecRef(ptr noundef)
 
-declare i64 @PyTuple_Size(ptr noundef)
+define internal fastcc ptr @read_number(ptr noundef nonnull %given, i64 noundef range(i64 1, 0) %kind, ptr noundef writeonly captures(ret: address, provenance) %memory) {
+entry:
+  %overflow = alloca i32, align 4
+  switch i64 %kind, label %return [
+    i64 1, label %sw.bb
+    i64 3, label %sw.bb1
+    i64 2, label %sw.bb11
+  ]
+
+sw.bb:
+  %type = getelementptr inbounds nuw i8, ptr %given, i64 8
+  %0 = load ptr, ptr %type, align 8
+  %cmp = icmp eq ptr %0, @PyFloat_Type
+  %add.ptr = getelementptr inbounds nuw i8, ptr %given, i64 16
+  %cond = select i1 %cmp, ptr %add.ptr, ptr null
+  br label %return
+
+sw.bb1:
+  %cmp2 = icmp eq ptr %given, @_Py_TrueStruct
+  %conv3 = zext i1 %cmp2 to i8
+  store i8 %conv3, ptr %memory, align 1
+  %type4 = getelementptr inbounds nuw i8, ptr %given, i64 8
+  %1 = load ptr, ptr %type4, align 8
+  %cmp5 = icmp eq ptr %1, @PyBool_Type
+  %cond10 = select i1 %cmp5, ptr %memory, ptr null
+  br label %return
+
+sw.bb11:
+  %type12 = getelementptr inbounds nuw i8, ptr %given, i64 8
+  %2 = load ptr, ptr %type12, align 8
+  %cmp13.not = icmp eq ptr %2, @PyLong_Type
+  br i1 %cmp13.not, label %if.end, label %return
+
+if.end:
+  call void @llvm.lifetime.start.p0(ptr nonnull %overflow)
+  store i32 0, ptr %overflow, align 4
+  %call = call i64 @PyLong_AsLongLongAndOverflow(ptr noundef nonnull %given, ptr noundef nonnull %overflow)
+  store i64 %call, ptr %memory, align 8
+  %3 = load i32, ptr %overflow, align 4
+  %cmp15 = icmp eq i32 %3, 0
+  %cond20 = select i1 %cmp15, ptr %memory, ptr null
+  call void @llvm.lifetime.end.p0(ptr nonnull %overflow)
+  br label %return
+
+return:
+  %retval.0 = phi ptr [ null, %sw.bb11 ], [ %cond, %sw.bb ], [ %cond10, %sw.bb1 ], [ %cond20, %if.end ], [ null, %entry ]
+  ret ptr %retval.0
+}
+
+declare i64 @PyLong_AsLongLongAndOverflow(ptr noundef, ptr noundef)
 
 declare i64 @PyList_Size(ptr noundef)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from tfc.backends.cpu.runtime.abi import WRONG_PROCESSOR
 from tfc.backends.cpu.runtime.bytecode import Opcode
 from tfc.backends.cpu.runtime.bytecode_interpreter import Context
-from tfc.backends.cpu.runtime.entry_table import Argument, Entry, Kind, Node, Result
+from tfc.backends.cpu.runtime.entry_table import Argument, Entry, Kind, Node, Number, Result
 from tfc.backends.cpu.runtime.generated import FOLDER
 from tfc.backends.cpu.runtime.timing import Clock
 from tfc.errors import UnsupportedError
@@ -69,7 +69,7 @@ def shared_numbers() -> dict[str, int]:
         Clock,
     )
     return {
-        **{kind.name: int(kind) for kind in (*Kind, *Opcode)},
+        **{kind.name: int(kind) for kind in (*Kind, *Number, *Opcode)},
         **{f"{t.__name__.upper()}_BYTES": ctypes.sizeof(t) for t in tables},
         "MOST_THREADS": MOST_THREADS,
         "WRONG_PROCESSOR": WRONG_PROCESSOR,

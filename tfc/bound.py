@@ -1,0 +1,44 @@
+"""Jitted functions as methods: obj.step(x), obj.step.lower(x)."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tfc.compiled import Compiled, Lowered
+
+
+class BoundFunction(partial):
+    """A jitted function whose first argument is an object, also where it is lowered."""
+
+    @property
+    def __self__(self) -> Any:
+        return self.args[0]
+
+    @property
+    def __func__(self) -> Any:
+        return self.func
+
+    @property
+    def __name__(self) -> str:
+        return self.__func__.__name__
+
+    def lower(self, *args: Any, **named: Any) -> Lowered:
+        """Trace the method of this object for arguments of these shapes and dtypes.
+
+        Raises:
+            TraceError: the method uses a Tensor in a way that a graph cannot express.
+        """
+        return self.__func__.lower(*self.args, *args, **named)
+
+    def bind(self, *args: Any, **named: Any) -> tuple[Compiled, list[np.ndarray]]:
+        """What a call with these arguments runs, and the arrays that it runs it with."""
+        return self.__func__.bind(*self.args, *args, **named)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BoundFunction):
+            return NotImplemented
+        return self.__func__ is other.__func__ and self.__self__ is other.__self__
+
+    def __hash__(self) -> int:
+        return hash((self.__func__, id(self.__self__)))
