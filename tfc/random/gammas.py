@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from tfc.errors import ShapeError
+from tfc.errors import ShapeError, TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend.control.loops import while_loop
+from tfc.frontend.differentiation.custom.jvp import custom_jvp
+from tfc.frontend.differentiation.gradient import stop_gradient
 from tfc.frontend.numpy.arithmetic import power, where
 from tfc.frontend.numpy.comparisons import maximum
 from tfc.frontend.numpy.functions import exp, log, log1p, sqrt
@@ -87,8 +89,31 @@ def _accepted(keys: threefry.Words, d: Tensor, c: Tensor) -> Tensor:
     return repeat_each(unfinished, step, start)[3]
 
 
+@custom_jvp
+def _constant_by(drawn: Tensor, parameter: Tensor) -> Tensor:
+    """What was drawn, which has no derivative by its parameter."""
+    return drawn
+
+
+@_constant_by.defjvp
+def _refuse_derivative(primals: Any, tangents: Any) -> Any:
+    raise TraceError(
+        "gamma numbers, and those made of them, have no derivative by their parameters: use "
+        "tfc.stop_gradient on the parameters"
+    )
+
+
 def _gammas(key: ArrayLike, a: Tensor, as_logarithm: bool) -> Tensor:
-    """Gamma numbers, or their logarithms, for parameters in the shape of the result."""
+    """Gamma numbers, or their logarithms, for parameters in the shape of the result.
+
+    Raises:
+        TraceError: a derivative by the parameters is asked for: that of the candidates would leave
+            out that others would have been accepted.
+    """
+    return _constant_by(_drawn(key, stop_gradient(a), as_logarithm), a)
+
+
+def _drawn(key: ArrayLike, a: Tensor, as_logarithm: bool) -> Tensor:
     alpha = ops.reshape(a, (a.size,))
     keys = threefry.hashed(threefry.words_of(key), threefry.counters(alpha.size))
     one = ops.full_like(1, alpha)

@@ -1,0 +1,44 @@
+"""The examples that learn and draw run, and find what they say."""
+
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def printed(name: str, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What an example prints, run as a program."""
+    before, sys.argv = sys.argv, [name, *arguments]
+    try:
+        runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    finally:
+        sys.argv = before
+    return capsys.readouterr().out
+
+
+def test_chains_draw_from_the_posterior(capsys: pytest.CaptureFixture[str]):
+    shown = printed("hmc", capsys, "--steps", "400", "--chains", "16")
+    rows = re.findall(r"^ +\d +\S+ +(\S+) +(\S+) +(\S+) +(\S+)$", shown, re.MULTILINE)
+    assert len(rows) == 4
+    for mean, exact_mean, deviation, exact_deviation in rows:
+        assert abs(float(mean) - float(exact_mean)) < 0.02
+        assert abs(float(deviation) / float(exact_deviation) - 1) < 0.1
+
+
+def test_a_filter_learns_how_large_noise_is(capsys: pytest.CaptureFixture[str]):
+    shown = printed("kalman", capsys, "--steps", "50", "--length", "100")
+    losses = [float(loss) for loss in re.findall(r"loss (\S+)", shown)]
+    assert losses[-1] < losses[0] - 2
+    sighted, filtered = map(float, re.findall(r"true place.*: (\S+)", shown))
+    assert filtered < 0.8 * sighted
+
+
+@pytest.mark.slow
+def test_a_transformer_learns_to_write(capsys: pytest.CaptureFixture[str]):
+    shown = printed("train_transformer", capsys, "--steps", "200")
+    assert "the loss on unseen text is below 2.3" in shown
+    assert len(shown.split("---\n")[1].rstrip("\n")) > 250
