@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tfc.frontend.batching import walk
 from tfc.frontend.batching.walk import Batch
+from tfc.hlo import parse
 from tfc.hlo.evaluation.evaluator import evaluate_computation
 from tfc.hlo.ir import Module
 from tfc.hlo.op import OPS
@@ -94,3 +95,42 @@ def test_every_op_has_a_batching_rule():
 def test_a_missing_batching_rule_is_named_with_what_to_do(monkeypatch):
     monkeypatch.delitem(walk.RULES, "reverse")
     assert walk.missing_rules() == ["reverse has no batching rule: add one in frontend/batching/."]
+
+
+NESTED = """
+condition {
+  s = (s32[], (f32[2], f32[])) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  pair = (f32[2], f32[]) get-tuple-element(s), index=1
+  limit = f32[] get-tuple-element(pair), index=1
+  count = f32[] convert(i)
+  ROOT more = pred[] compare(count, limit), direction=LT
+}
+
+body {
+  s = (s32[], (f32[2], f32[])) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  pair = (f32[2], f32[]) get-tuple-element(s), index=1
+  ROOT after = (s32[], (f32[2], f32[])) tuple(next, pair)
+}
+
+ENTRY main {
+  i = s32[] parameter(0)
+  x = f32[2] parameter(1)
+  limit = f32[] parameter(2)
+  pair = (f32[2], f32[]) tuple(x, limit)
+  s = (s32[], (f32[2], f32[])) tuple(i, pair)
+  ROOT loop = (s32[], (f32[2], f32[])) while(s), condition=condition, body=body
+}
+"""
+
+
+def test_tuples_that_a_loop_hands_on_are_shared_though_its_condition_differs():
+    module = parse(NESTED)
+    _, flags = Batch(3).computation(module.entry, (True, False, False))
+    assert flags == (True, (False, False))
+    rng = np.random.default_rng(2)
+    for chosen in choices(3):
+        assert problem(module, chosen, 3, rng, "whole") is None

@@ -18,19 +18,21 @@ def choose(batch: Batch, pred: Value, on_true: Nest, on_false: Nest) -> Nest:
 
     Parts that are the same in both stay as they are; so do tokens.
     """
-    if isinstance(on_true, tuple) or isinstance(on_false, tuple):
-        each = zip(parts(on_true), parts(on_false))
-        return tuple(choose(batch, pred, t, f) for t, f in each)
-    shape = on_true.tensor.instruction.shape
-    if on_true.tensor.instruction is on_false.tensor.instruction:
-        return on_true
-    if isinstance(shape, TupleShape):
-        each = zip(parts(on_true), parts(on_false))
-        return tuple(choose(batch, pred, t, f) for t, f in each)
-    if not isinstance(shape, Shape):
-        return on_true
-    left, right = batch.stacked(on_true), batch.stacked(on_false)
-    chosen = batch.stacked(pred)
+    if isinstance(on_true, Value) and isinstance(on_false, Value):
+        shape = on_true.tensor.instruction.shape
+        if on_true.tensor.instruction is on_false.tensor.instruction:
+            return on_true
+        if isinstance(shape, Shape):
+            return _selected(batch, pred, on_true, on_false)
+        if not isinstance(shape, TupleShape):
+            return on_true
+    each = zip(parts(on_true), parts(on_false))
+    return tuple(choose(batch, pred, t, f) for t, f in each)
+
+
+def _selected(batch: Batch, pred: Value, on_true: Value, on_false: Value) -> Value:
+    """The same for arrays."""
+    left, right, chosen = (batch.stacked(v) for v in (on_true, on_false, pred))
     if left.ndim > 1:
         chosen = ops.broadcast(chosen, left.shape, (0,))
     return Value(ops.select(chosen, left, right), True)
