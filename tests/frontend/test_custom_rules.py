@@ -178,6 +178,14 @@ def test_values_in_a_loop_are_those_of_the_function():
     np.testing.assert_allclose(got, want)
 
 
+def test_fixed_arguments_may_be_named():
+    f = tfc.custom_jvp(lambda x, mode: x * 1.0, nondiff_argnames="mode")
+    f.defjvp(lambda mode, primals, tangents: (primals[0] * 1.0, tangents[0] * len(mode)))
+    assert tfc.grad(lambda x: f(x, mode="three"))(2.0) == 5
+    with pytest.raises(TraceError, match=r"nondiff_argnames of .* must be among its arguments"):
+        tfc.custom_vjp(f.fun, nondiff_argnames=("other",))
+
+
 def test_the_forward_rule_gives_the_value_where_a_gradient_is_taken():
     f = tfc.custom_vjp(lambda x: x)
     f.defvjp(lambda x: (x + 100.0, None), lambda _, g: (g,))
