@@ -152,6 +152,31 @@ def test_rules_do_what_they_do_in_jax(name):
                      got, want)  # fmt: skip
 
 
+def scanned(lib, np_, f, x):
+    """What a scan of f gives; JAX has its scan elsewhere."""
+    scan = jax.lax.scan if lib is jax else lib.scan
+    carry, ys = scan(lambda c, v: (f(c) * v, f(c)), x[0], x)
+    return np_.sum(ys) + carry
+
+
+LOOPS = {
+    "gradient by vjp": lambda lib, np_, x: lib.grad(
+        lambda v: scanned(lib, np_, partial(clipped(lib, np_), -0.3, 0.3), v))(x),
+    "gradient by jvp": lambda lib, np_, x: lib.grad(
+        lambda v: scanned(lib, np_, stable(lib, np_), v))(x),
+    "tangent by jvp": lambda lib, np_, x: lib.jvp(
+        lambda v: scanned(lib, np_, stable(lib, np_), v), (x,), (x,)),
+    "checkpoint": lambda lib, np_, x: lib.grad(
+        lambda v: scanned(lib, np_, lib.checkpoint(lambda u: np_.sin(u) * u), v))(x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_rules_hold_in_loops(name):
+    _, got, want = libraries(LOOPS[name], X)
+    jax.tree.map(lambda g, w: np.testing.assert_allclose(g, w, rtol=1e-11), got, want)
+
+
 @pytest.mark.parametrize("branch", [True, False])
 def test_rules_hold_in_a_conditional(branch):
     custom = clipped(tfc, tnp)
