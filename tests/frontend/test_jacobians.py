@@ -70,6 +70,12 @@ def test_holomorphic_functions():
         tfc.grad(lambda v: v * v, holomorphic=True)(2.0)
 
 
+def test_gradients_by_integers_are_zeros_where_they_are_allowed():
+    by_x, by_n = tfc.grad(lambda x, n: tnp.sum(x * n), (0, 1), allow_int=True)(X, np.int32(3))
+    np.testing.assert_array_equal(by_x, [3, 3, 3])
+    assert (by_n, by_n.dtype) == (0, np.int32)
+
+
 def test_a_pullback_beside_auxiliary_results():
     value, pullback, aux = tfc.vjp(lambda x: (x * x, "text"[:2] and x + 1), X, has_aux=True)
     np.testing.assert_allclose(pullback(X)[0], 2 * X * X)

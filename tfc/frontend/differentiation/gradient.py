@@ -39,11 +39,13 @@ class Pulled:
     function: takes the arguments, nested as they were given.
     """
 
-    def __init__(self, function: Callable[..., Any], arguments: Any, name: str):
+    def __init__(
+        self, function: Callable[..., Any], arguments: Any, name: str, allow_int: bool = False
+    ):
         leaves, self.structure = tree.flatten(arguments)
         self.tensors = [as_tensor(leaf) for leaf in leaves]
         for tensor, path in zip(self.tensors, tree.paths(self.structure, "argument ")):
-            if not is_differentiable(tensor.array_shape):
+            if not allow_int and not is_differentiable(tensor.array_shape):
                 shape = tensor.array_shape.without_layout()
                 raise TraceError(
                     f"{name} requires floating-point arguments, got {shape} for {path}; convert "
@@ -77,6 +79,7 @@ def grad(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
 ) -> Callable[..., Any]:
     """A function that gives the gradient of a scalar function.
 
@@ -86,11 +89,12 @@ def grad(
             and the gradient has their structure (a tuple of them for several).
         has_aux: return (gradient, aux).
         holomorphic: the function is holomorphic, and its result a complex scalar.
+        allow_int: arguments may hold integers and booleans, whose gradients are zeros.
 
     Raises:
         TraceError (when called): an argument is not of floats, or the result no float scalar.
     """
-    both = value_and_grad(fun, argnums, has_aux, holomorphic)
+    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
     @api_boundary
     @wraps(fun)
@@ -106,6 +110,7 @@ def value_and_grad(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
 ) -> Callable[..., Any]:
     """A function that gives (value, gradient) of a scalar function; ((value, aux), gradient).
 
@@ -125,7 +130,7 @@ def value_and_grad(
             return call_python(fun, *filled, **named)
 
         of_chosen.__name__ = getattr(fun, "__name__", "function")
-        pulled = Pulled(of_chosen, tuple(args[p] for p in places), "grad")
+        pulled = Pulled(of_chosen, tuple(args[p] for p in places), "grad", allow_int)
         value = tree.unflatten(pulled.program.structure, pulled.results)
         _check_value(value, has_aux, holomorphic)
         one = [ops.full_like(1, pulled.results[0])]
