@@ -120,6 +120,8 @@ def test_rules_of_functions_hold_within_and_closed_over_values_have_gradients():
 def test_static_and_named_arguments():
     f = tfc.remat(lambda x, n, *, scale: x**n * scale, static_argnums=1)
     assert tfc.grad(lambda x: f(x, 3, scale=2.0))(2.0) == 24
+    g = tfc.remat(lambda x, n, mode: x**n if mode == "power" else x, static_argnames=("n", "mode"))
+    assert tfc.grad(lambda x: g(x, 3, mode="power"))(2.0) == 12
     with pytest.raises(TraceError, match="requires a text as name"):
         tfc.checkpoint_name(1.0, 3)
 

@@ -152,6 +152,31 @@ def test_rules_do_what_they_do_in_jax(name):
                      got, want)  # fmt: skip
 
 
+def scanned(lib, np_, f, x):
+    """What a scan of f gives; JAX has its scan elsewhere."""
+    scan = jax.lax.scan if lib is jax else lib.scan
+    carry, ys = scan(lambda c, v: (f(c) * v, f(c)), x[0], x)
+    return np_.sum(ys) + carry
+
+
+LOOPS = {
+    "gradient by vjp": lambda lib, np_, x: lib.grad(
+        lambda v: scanned(lib, np_, partial(clipped(lib, np_), -0.3, 0.3), v))(x),
+    "gradient by jvp": lambda lib, np_, x: lib.grad(
+        lambda v: scanned(lib, np_, stable(lib, np_), v))(x),
+    "tangent by jvp": lambda lib, np_, x: lib.jvp(
+        lambda v: scanned(lib, np_, stable(lib, np_), v), (x,), (x,)),
+    "checkpoint": lambda lib, np_, x: lib.grad(
+        lambda v: scanned(lib, np_, lib.checkpoint(lambda u: np_.sin(u) * u), v))(x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_rules_hold_in_loops(name):
+    _, got, want = libraries(LOOPS[name], X)
+    jax.tree.map(lambda g, w: np.testing.assert_allclose(g, w, rtol=1e-11), got, want)
+
+
 @pytest.mark.parametrize("branch", [True, False])
 def test_rules_hold_in_a_conditional(branch):
     custom = clipped(tfc, tnp)
@@ -176,6 +201,14 @@ def test_values_in_a_loop_are_those_of_the_function():
     for _ in range(3):
         want = np.log1p(np.exp(want))
     np.testing.assert_allclose(got, want)
+
+
+def test_fixed_arguments_may_be_named():
+    f = tfc.custom_jvp(lambda x, mode: x * 1.0, nondiff_argnames="mode")
+    f.defjvp(lambda mode, primals, tangents: (primals[0] * 1.0, tangents[0] * len(mode)))
+    assert tfc.grad(lambda x: f(x, mode="three"))(2.0) == 5
+    with pytest.raises(TraceError, match=r"nondiff_argnames of .* must be among its arguments"):
+        tfc.custom_vjp(f.fun, nondiff_argnames=("other",))
 
 
 def test_the_forward_rule_gives_the_value_where_a_gradient_is_taken():

@@ -65,6 +65,15 @@ def test_holomorphic_functions():
     z = X + 1j * X[::-1]
     for way in (tfc.jacfwd, tfc.jacrev):
         np.testing.assert_allclose(way(lambda v: v**3, holomorphic=True)(z), np.diag(3 * z**2))
+    np.testing.assert_allclose(tfc.grad(lambda v: v**3, holomorphic=True)(z[0]), 3 * z[0] ** 2)
+    with pytest.raises(TraceError, match=r"whose result is a complex scalar, got f64\[\]"):
+        tfc.grad(lambda v: v * v, holomorphic=True)(2.0)
+
+
+def test_gradients_by_integers_are_zeros_where_they_are_allowed():
+    by_x, by_n = tfc.grad(lambda x, n: tnp.sum(x * n), (0, 1), allow_int=True)(X, np.int32(3))
+    np.testing.assert_array_equal(by_x, [3, 3, 3])
+    assert (by_n, by_n.dtype) == (0, np.int32)
 
 
 def test_a_pullback_beside_auxiliary_results():

@@ -15,7 +15,6 @@ from tfc.frontend.differentiation import (  # noqa: F401
     vjp_loops,
     vjp_normalization,
     vjp_outside,
-    vjp_ragged,
     vjp_sorting,
     vjp_triangular,
     vjp_windows,

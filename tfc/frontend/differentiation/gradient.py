@@ -39,11 +39,13 @@ class Pulled:
     function: takes the arguments, nested as they were given.
     """
 
-    def __init__(self, function: Callable[..., Any], arguments: Any, name: str):
+    def __init__(
+        self, function: Callable[..., Any], arguments: Any, name: str, allow_int: bool = False
+    ):
         leaves, self.structure = tree.flatten(arguments)
         self.tensors = [as_tensor(leaf) for leaf in leaves]
         for tensor, path in zip(self.tensors, tree.paths(self.structure, "argument ")):
-            if not is_differentiable(tensor.array_shape):
+            if not allow_int and not is_differentiable(tensor.array_shape):
                 shape = tensor.array_shape.without_layout()
                 raise TraceError(
                     f"{name} requires floating-point arguments, got {shape} for {path}; convert "
@@ -73,23 +75,29 @@ class Pulled:
 
 
 def grad(
-    function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
 ) -> Callable[..., Any]:
     """A function that gives the gradient of a scalar function.
 
     Args:
-        function: returns a float scalar; with `has_aux`, a pair of it and anything else.
+        fun: returns a float scalar; with `has_aux`, a pair of it and anything else.
         argnums: the argument, or arguments, to differentiate by; they hold floats, may be nested,
             and the gradient has their structure (a tuple of them for several).
         has_aux: return (gradient, aux).
+        holomorphic: the function is holomorphic, and its result a complex scalar.
+        allow_int: arguments may hold integers and booleans, whose gradients are zeros.
 
     Raises:
         TraceError (when called): an argument is not of floats, or the result no float scalar.
     """
-    both = value_and_grad(function, argnums, has_aux)
+    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
     @api_boundary
-    @wraps(function)
+    @wraps(fun)
     def gradient(*args: Any, **named: Any) -> Any:
         value, found = both(*args, **named)
         return (found, value[1]) if has_aux else found
@@ -98,7 +106,11 @@ def grad(
 
 
 def value_and_grad(
-    function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
 ) -> Callable[..., Any]:
     """A function that gives (value, gradient) of a scalar function; ((value, aux), gradient).
 
@@ -107,7 +119,7 @@ def value_and_grad(
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
     @evaluable
-    @wraps(function)
+    @wraps(fun)
     def both(*args: Any, **named: Any) -> Any:
         places = [place(n, len(args)) for n in numbers]
 
@@ -115,12 +127,12 @@ def value_and_grad(
             filled = list(args)
             for number, value in zip(places, chosen):
                 filled[number] = value
-            return call_python(function, *filled, **named)
+            return call_python(fun, *filled, **named)
 
-        of_chosen.__name__ = getattr(function, "__name__", "function")
-        pulled = Pulled(of_chosen, tuple(args[p] for p in places), "grad")
+        of_chosen.__name__ = getattr(fun, "__name__", "function")
+        pulled = Pulled(of_chosen, tuple(args[p] for p in places), "grad", allow_int)
         value = tree.unflatten(pulled.program.structure, pulled.results)
-        _check_value(value, has_aux)
+        _check_value(value, has_aux, holomorphic)
         one = [ops.full_like(1, pulled.results[0])]
         found = pulled.take(one + [None] * (len(pulled.results) - 1))
         return value, found[0] if isinstance(argnums, int) else found
@@ -139,24 +151,30 @@ def place(number: int, count: int) -> int:
     return number % count
 
 
-def _check_value(value: Any, has_aux: bool) -> None:
+def _check_value(value: Any, has_aux: bool, holomorphic: bool) -> None:
+    """Check that a function has a gradient.
+
+    Raises:
+        TraceError: its result is no scalar of floats, or of complex numbers if it is holomorphic.
+    """
     if has_aux:
         if not isinstance(value, tuple) or len(value) != 2:
             raise TraceError("grad with has_aux requires a function that returns (value, aux)")
         value = value[0]
     is_scalar = isinstance(value, Tensor) and not value.ndim
-    if not is_scalar or not value.array_shape.element_type.is_float:
+    kind = "complex" if holomorphic else "float"
+    if not is_scalar or value.array_shape.element_type.kind != kind:
         got = value.array_shape.without_layout() if isinstance(value, Tensor) else type(value)
-        raise TraceError(f"grad requires a function whose result is a float scalar, got {got}")
+        raise TraceError(f"grad requires a function whose result is a {kind} scalar, got {got}")
 
 
 @api_boundary
-def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of a function, and the function that takes a cotangent back to its arguments.
 
     Args:
         primals: the arguments: nested structures of floats.
-        has_aux: `function` returns (result, aux), of which the result alone is differentiated.
+        has_aux: `fun` returns (result, aux), of which the result alone is differentiated.
 
     Returns:
         (result, pullback), and aux third where there is one; pullback: cotangent of the result's
@@ -167,10 +185,10 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     """
     if current_trace() is None:
         # No trace to keep the forward values in: pulling back evaluates the function again.
-        value = evaluable(function)(*primals)
-        made = evaluable(lambda cotangent: _pull(function, primals, cotangent, has_aux))
+        value = evaluable(fun)(*primals)
+        made = evaluable(lambda cotangent: _pull(fun, primals, cotangent, has_aux))
     else:
-        pulled = Pulled(function, primals, "vjp")
+        pulled = Pulled(fun, primals, "vjp")
         value = tree.unflatten(pulled.program.structure, pulled.results)
         made = evaluable(lambda cotangent: _take(pulled, cotangent, has_aux))
     if not has_aux:

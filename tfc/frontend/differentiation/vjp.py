@@ -24,9 +24,11 @@ from tfc.frontend.differentiation.reverse import (
 from tfc.frontend.operations import compare, full_like, operation, reduce_sum, select
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import Trace
+from tfc.hlo import builder
 from tfc.hlo.ir import Computation
 from tfc.hlo.ops.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.ops.control import branches
+from tfc.hlo.ops.ragged_expansion import expand_ragged_dot
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
 
 
@@ -269,6 +271,15 @@ def _dot_operand(
     order = [*of_mine[0], *of_mine[1], *(paired[d] for d in sorted(contracting))]
     placed = ops.transpose(product, [order.index(d) for d in range(mine.ndim)])
     return ops.convert(placed, mine.array_shape.element_type)
+
+
+@vjp("ragged-dot")
+def _ragged_dot(g: Tensor, y: Tensor, *operands: Tensor) -> list[Cotangent]:
+    """Back through the plain operations that it stands for."""
+    parameters = [builder.parameter(n, o.array_shape) for n, o in enumerate(operands)]
+    root = expand_ragged_dot(y.instruction.with_(operands=tuple(parameters)))
+    plain = Computation.make("ragged", parameters, root)
+    return backward(plain, forward(plain, operands), g, plain.parameters)
 
 
 @vjp("reduce")

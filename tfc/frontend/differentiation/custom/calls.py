@@ -8,7 +8,7 @@ from typing import Any
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
-from tfc.frontend.arguments import call_python, signature_of
+from tfc.frontend.arguments import Names, Numbers, call_python, choose, signature_of
 from tfc.frontend.marked import CallRule, call_marked
 from tfc.frontend.program import Program
 from tfc.frontend.promotion import as_tensor, cast
@@ -64,17 +64,20 @@ class Custom:
 
     kind = ""
 
-    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()):
+    def __init__(
+        self, fun: Callable[..., Any], nondiff_argnums: Numbers = (), nondiff_argnames: Names = ()
+    ):
         vars(self).update({n: getattr(fun, n) for n in WRAPPER_ASSIGNMENTS if hasattr(fun, n)})
         self.fun = self.__wrapped__ = fun
         self.name = getattr(fun, "__name__", "function")
-        numbers = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else nondiff_argnums
-        self.nondiff_argnums = tuple(numbers)
+        known = signature_of(fun)
+        chosen = choose("nondiff", self.name, known, nondiff_argnums, nondiff_argnames)
+        self.nondiff_argnums = chosen.numbers
 
     def call(self, *args: Any, **named: Any) -> Any:
         """Trace the function, and call it with its rule."""
         given = self._positional(args, named)
-        places = {n % len(given) for n in self.nondiff_argnums}
+        places = self.nondiff_argnums
         fixed = {n: a for n, a in enumerate(given) if n in places}
         self._check_fixed(fixed)
         chosen = tuple(a for n, a in enumerate(given) if n not in places)

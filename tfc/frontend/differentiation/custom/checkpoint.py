@@ -14,7 +14,7 @@ from typing import Any
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
-from tfc.frontend.arguments import call_python
+from tfc.frontend.arguments import Names, Numbers, call_python, choose, signature_of
 from tfc.frontend.differentiation.custom.calls import called
 from tfc.frontend.differentiation.custom.policies import (
     Name,
@@ -48,8 +48,9 @@ def checkpoint(
     fun: Callable[..., Any],
     *,
     prevent_cse: bool = True,
-    static_argnums: int | Sequence[int] = (),
     policy: Policy | None = None,
+    static_argnums: Numbers = (),
+    static_argnames: Names = (),
 ) -> Callable[..., Any]:
     """The function, of which reverse mode keeps the arguments and computes the rest again.
 
@@ -59,11 +60,13 @@ def checkpoint(
     Args:
         prevent_cse: keep what is computed again apart from what was computed first; False leaves it
             to passes, which may make one of the two.
-        static_argnums: arguments that are no arrays.
         policy: which intermediate values are kept all the same; one of
             `tfc.checkpoint_policies`, by default none is.
+        static_argnums: arguments that are no arrays.
+        static_argnames: the same by name.
     """
-    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    name = getattr(fun, "__name__", "function")
+    static = choose("static", name, signature_of(fun), static_argnums, static_argnames)
     if policy is everything_saveable:
         return evaluable(fun)
     rule = _Checkpoint(policy or nothing_saveable, prevent_cse)
@@ -71,17 +74,18 @@ def checkpoint(
     @evaluable
     @wraps(fun)
     def checkpointed(*args: Any, **named: Any) -> Any:
-        places = {n % len(args) for n in numbers}
+        places = [n for n in static.numbers if n < len(args)]
         chosen = [a for n, a in enumerate(args) if n not in places]
-        leaves, structure = tree.flatten((chosen, named))
+        fixed = {k: v for k, v in named.items() if k in static.names}
+        moving = {k: v for k, v in named.items() if k not in static.names}
+        leaves, structure = tree.flatten((chosen, moving))
 
         def of_leaves(*tensors: Tensor) -> Any:
             filled, by_name = tree.unflatten(structure, tensors)
-            for place in sorted(places):
+            for place in places:
                 filled.insert(place, args[place])
-            return call_python(fun, *filled, **by_name)
+            return call_python(fun, *filled, **by_name, **fixed)
 
-        name = getattr(fun, "__name__", "function")
         operands = [as_tensor(leaf) for leaf in leaves]
         program, results = call_marked(name, of_leaves, operands, lambda _: rule)
         return tree.unflatten(program.structure, results)

@@ -14,7 +14,7 @@ from typing import Any
 from tfc.errors import TraceError, UnsupportedError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
-from tfc.frontend.arguments import call_python
+from tfc.frontend.arguments import Names, Numbers, call_python
 from tfc.frontend.differentiation.custom.calls import Call, Custom, called, fitted
 from tfc.frontend.differentiation.reverse import (
     Cotangent,
@@ -37,12 +37,15 @@ class custom_jvp(Custom):
         fun: the function; keyword arguments become positional ones.
         nondiff_argnums: arguments that hold no arrays, such as functions; the rule is given them
             first.
+        nondiff_argnames: the same by name.
     """
 
     kind = "custom_jvp"
 
-    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()):
-        super().__init__(fun, nondiff_argnums)
+    def __init__(
+        self, fun: Callable[..., Any], nondiff_argnums: Numbers = (), nondiff_argnames: Names = ()
+    ):
+        super().__init__(fun, nondiff_argnums, nondiff_argnames)
         self.jvp: Callable[..., Any] | None = None
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
