@@ -237,14 +237,10 @@ def test_gradients_are_those_of_jax(program):
 
 
 SECOND = [
-    recurrent,
-    powers,
-    nested,
-    layers_in_both_directions,
-    branches_in_a_loop,
-    weights_that_are_summed,
-    heat,
-]
+    recurrent, powers, weights_that_are_summed, heat,
+    *(pytest.param(p, marks=pytest.mark.slow)
+      for p in (nested, branches_in_a_loop, layers_in_both_directions)),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("program", SECOND, ids=lambda p: p.__name__)
@@ -379,6 +375,25 @@ def test_tangents_are_those_of_jax(program):
         theirs, _ = program(JAX)
         expected = jax.jit(lambda *x: jax.jvp(theirs, x, slopes))(*arguments)
     assert_close(compiled(lambda *x: tfc.jvp(ours, x, slopes))(*arguments), expected)
+
+
+def test_gradients_of_many_examples_are_those_of_jax():
+    loss, (w, xs, h) = recurrent(TFC)
+    several = np.stack([xs, xs * 2])
+
+    def each(vmap, grad, loss):
+        return vmap(grad(loss), in_axes=(None, 0, None))
+
+    def of_all(lib, vmap, grad, loss):
+        total = lambda w: lib.np.sum(vmap(lambda x: loss(w, x, h))(several) ** 2)  # noqa: E731
+        return grad(total)
+
+    with jax.enable_x64(True):
+        theirs = recurrent(JAX)[0]
+        first = jax.jit(each(jax.vmap, jax.grad, theirs))(w, several, h)
+        second = jax.jit(of_all(JAX, jax.vmap, jax.grad, theirs))(w)
+    assert_close(compiled(each(tfc.vmap, tfc.grad, loss))(w, several, h), first)
+    assert_close(compiled(of_all(TFC, tfc.vmap, tfc.grad, loss))(w), second)
 
 
 def test_a_loop_whose_count_is_not_known_has_tangents():
