@@ -6,6 +6,7 @@ from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.control.loops import fori_loop
 from tfc.frontend.numpy import arithmetic, reductions
+from tfc.frontend.numpy.indexing.known import numpy_if_known
 from tfc.frontend.numpy.indexing.places import Places, index_type
 from tfc.frontend.numpy.indexing.taking import take
 from tfc.frontend.numpy.manipulation import flip
@@ -117,7 +118,7 @@ def digitize(
     return select(ops.broadcast(grows, values.shape, ()), ascending, descending)
 
 
-@traceable
+@numpy_if_known(np.interp)
 def interp(
     x: ArrayLike,
     xp: ArrayLike,
