@@ -172,7 +172,7 @@ def _traced(
     """
     numbers = [leaf for leaf in leaves if type(leaf) is float]
     trace = EagerTrace(getattr(function, "__name__", "function"), numbers, not is_library)
-    given = list(leaves)
+    trace.hides_values, given = hides_values, list(leaves)
     if hides_values:
         for place, leaf in enumerate(leaves):
             if _is_array(leaf):

@@ -216,3 +216,14 @@ def test_dynamic_slices_that_do_not_fit_are_refused():
         tfc.dynamic_slice_in_dim(X, 0.5, 1)
     with pytest.raises(ShapeError):
         tfc.dynamic_slice_in_dim(X, 0, 9)
+
+
+def test_calls_outside_of_traced_functions_refuse_known_places_beyond_the_bounds_each_time():
+    """Also where the same call with other places went well before."""
+    for call in (lambda i: tnp.take(X, i, 1), lambda i: tnp.take_along_axis(X, i[None], 1),
+                 lambda i: tnp.at(X)[i].get(), lambda i: tnp.choose(i % 10, [X[0, :2]] * 3),
+                 lambda i: tnp.put_along_axis(X, i[None], 1.0, 1)):  # fmt: skip
+        first = call(np.array([0, 1]))
+        with pytest.raises(IndexError, match="index 9 is out of bounds"):
+            call(np.array([0, 9]))
+        np.testing.assert_array_equal(call(np.array([0, 1])), first)

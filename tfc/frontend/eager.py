@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tfc.errors import InternalError
+from tfc.errors import InternalError, TraceError
 from tfc.frontend.trace import Trace, current_trace, open_traces
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape, element_type_of
@@ -47,11 +47,13 @@ class EagerTrace(Trace):
     arrays: what its parameters stand for, in their order.
     numbers: Python floats that may be others the next time: the call's arguments, by identity.
     copies: whether arrays may change while the trace lasts, as a user's function may write to them.
+    hides_values: whether the call's arrays are Tensors in it, so that its program serves others.
     """
 
     def __init__(self, name: str, numbers: Sequence[float] = (), copies: bool = True):
         super().__init__(name)
         self.arrays: list[np.ndarray] = []
+        self.hides_values = False
         self._copies = copies
         self._numbers = {id(number): number for number in numbers}
         # Of each array its parameters. It is held: another could have its identity afterwards.
@@ -79,6 +81,18 @@ class EagerTrace(Trace):
                 return self.parameters[place]
         places.append(len(self.arrays))
         return self.argument(np.array(array) if self._copies else array)
+
+
+def ask_for_value(instruction: Instruction) -> None:
+    """Let a function look at the value of a Tensor, if that is an array of a call run at once.
+
+    Raises:
+        TraceError: it is one, hidden as yet; the call is traced again with its arrays in sight.
+    """
+    outermost = open_traces.traces[0] if open_traces.traces else None
+    hides = isinstance(outermost, EagerTrace) and outermost.hides_values
+    if hides and instruction in outermost.parameters:
+        raise TraceError("the value of an argument is needed")
 
 
 def _same_bits(x: np.ndarray, y: np.ndarray) -> bool:

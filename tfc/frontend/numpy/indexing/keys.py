@@ -14,6 +14,7 @@ import numpy as np
 
 from tfc.errors import OutOfBoundsError, ShapeError, TraceError
 from tfc.frontend import operations as ops
+from tfc.frontend.eager import ask_for_value
 from tfc.frontend.numpy.manipulation import array
 from tfc.frontend.promotion import shortened
 from tfc.frontend.tensor import Tensor
@@ -179,7 +180,7 @@ def _parts(part: Any, dims: Sequence[int], axis: int, strict: bool) -> list[Part
     if isinstance(part, bool):
         return [np.zeros(int(part), np.int64)]
     if isinstance(part, Tensor):
-        return [_traced(part, dims[0])]
+        return [_traced(part, dims[0], strict)]
     if isinstance(part, slice):
         return [_cut(part, dims[0])]
     if isinstance(part, int):
@@ -189,7 +190,9 @@ def _parts(part: Any, dims: Sequence[int], axis: int, strict: bool) -> list[Part
     return [_checked(part, axis, dims[0], strict)]
 
 
-def _traced(part: Tensor, size: int) -> Tensor:
+def _traced(part: Tensor, size: int, strict: bool) -> Tensor:
+    if strict:
+        ask_for_value(part.instruction)
     element_type = part.array_shape.element_type
     if element_type == PRED:
         raise TraceError(

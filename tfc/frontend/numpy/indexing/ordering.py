@@ -24,7 +24,7 @@ from tfc.hlo.ir import Computation
 from tfc.hlo.shape import S64, ElementType, Shape
 
 
-@traceable
+@numpy_if_known(np.partition)
 def partition(
     a: ArrayLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
 ) -> Tensor:
@@ -39,7 +39,7 @@ def partition(
     return sort(tensor, axis=-1 if axis is None else axis)
 
 
-@traceable
+@numpy_if_known(np.argpartition)
 def argpartition(
     a: ArrayLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
 ) -> Tensor:

@@ -4,7 +4,9 @@ import numpy as np
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
+from tfc.frontend.control.loops import fori_loop
 from tfc.frontend.numpy import arithmetic, reductions
+from tfc.frontend.numpy.indexing.known import numpy_if_known
 from tfc.frontend.numpy.indexing.places import Places, index_type
 from tfc.frontend.numpy.indexing.taking import take
 from tfc.frontend.numpy.manipulation import flip
@@ -62,21 +64,27 @@ def _compared(vector: Tensor, values: Tensor, side: str) -> Tensor:
 
 
 def _halved(vector: Tensor, values: Tensor, side: str) -> Tensor:
-    """By steps that halve: the place moves on if the element before its next stop comes before."""
+    """By a loop that halves the stretch in which each place lies, which is as long for all of them.
+
+    The elements that all values ask for in one step are read independently of each other, where a
+    value's own are read one after the other. Stretches whose lengths are powers of two would have
+    them in a few sets of the cache.
+    """
     size = vector.size
-    number = index_type(2 * size)
-    place = ops.full(0, values.shape, number)
-    step = 1 << (size.bit_length() - 1)
-    while step:
-        last = operation("add", place, full_like(step - 1, place))
-        element = Places(last, (0,), (0,), 0).gather(vector)
+    number = index_type(size)
+
+    def step(_: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        place, length = state
+        half = (length + 1) >> 1
+        element = Places(place + (half - 1), (0,), (0,), 0).gather(vector)
         if side == "left":
             goes_on = comes_before(element, values)
         else:
             goes_on = operation("not", comes_before(values, element))
-        goes_on = operation("and", goes_on, compare("LT", last, full_like(size, last)))
-        place = select(goes_on, operation("add", last, full_like(1, last)), place)
-        step >>= 1
+        return select(goes_on, place + half, place), length >> 1
+
+    start = (ops.full(0, values.shape, number), ops.constant(size, number))
+    place, _ = fori_loop(0, size.bit_length(), step, start)
     return ops.convert(place, S64)
 
 
@@ -110,7 +118,7 @@ def digitize(
     return select(ops.broadcast(grows, values.shape, ()), ascending, descending)
 
 
-@traceable
+@numpy_if_known(np.interp)
 def interp(
     x: ArrayLike,
     xp: ArrayLike,

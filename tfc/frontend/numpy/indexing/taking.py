@@ -6,6 +6,7 @@ import numpy as np
 
 from tfc.errors import OutOfBoundsError, ShapeError
 from tfc.frontend import operations as ops
+from tfc.frontend.eager import ask_for_value
 from tfc.frontend.numpy.arithmetic import remainder
 from tfc.frontend.numpy.indexing.places import (
     Places,
@@ -95,7 +96,9 @@ def numbers_within(indices: ArrayLike, size: int, mode: str | None, axis: int = 
         raise ShapeError(f"an index must be an integer, got {element_type}")
     if not size and places.size:
         raise OutOfBoundsError("a dimension of size 0 has no element to index")
-    if mode in (None, "raise") and not isinstance(indices, Tensor):
+    if mode in (None, "raise") and isinstance(indices, Tensor):
+        ask_for_value(indices.instruction)
+    elif mode in (None, "raise"):
         known = np.asarray(indices)
         outside = (known < -size) | (known >= size)
         if outside.any():
