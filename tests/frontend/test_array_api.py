@@ -57,10 +57,13 @@ roll(x, /, shift, *, axis=None)  squeeze(x, /, axis)  stack(arrays, /, *, axis=0
 tile(x, repetitions, /)  unstack(x, /, *, axis=0)
 
 matmul(x1, x2, /)  matrix_transpose(x, /)  tensordot(x1, x2, /, *, axes=2)
+vecdot(x1, x2, /, *, axis=-1)
 
-take(x, indices, /, *, axis=None)
+take(x, indices, /, *, axis=None)  take_along_axis(x, indices, /, *, axis=-1)
 argmax(x, /, *, axis=None, keepdims=False)  argmin(x, /, *, axis=None, keepdims=False)
-count_nonzero(x, /, *, axis=None, keepdims=False)  where(condition, x1, x2, /)
+count_nonzero(x, /, *, axis=None, keepdims=False)  nonzero(x, /)
+searchsorted(x1, x2, /, *, side='left', sorter=None)  where(condition, x1, x2, /)
+unique_all(x, /)  unique_counts(x, /)  unique_inverse(x, /)  unique_values(x, /)
 argsort(x, /, *, axis=-1, descending=False, stable=True)
 sort(x, /, *, axis=-1, descending=False, stable=True)
 

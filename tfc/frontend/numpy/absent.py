@@ -34,7 +34,7 @@ ADVICE: dict[str, str] = {
             "fromstring fromiter frombuffer", _FILES),
     **_each("array2string array_repr array_str base_repr binary_repr format_float_positional "
             "format_float_scientific info typename", _TEXT),
-    **_each("copyto place putmask fill_diagonal", _WRITES),
+    **_each("copyto putmask", _WRITES),
     **_each("longdouble float128 float96", _NO_DTYPE.format(other="float64")),
     **_each("clongdouble complex256 complex192", _NO_DTYPE.format(other="complex128")),
     **_each("float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e8m0fnu",
@@ -57,8 +57,6 @@ ADVICE: dict[str, str] = {
     **_each("ufunc", "functions are plain; reduce by tfc.numpy.sum, max and their like"),
     **_each("random", "use tfc.random, whose functions take a key"),
     **_each("asarray_chkfinite", "use tfc.numpy.asarray; values are not known while tracing"),
-    **_each("r_ c_", "use tfc.numpy.concatenate, or column_stack"),
-    **_each("mgrid ogrid", "use tfc.numpy.meshgrid, with indexing='ij', or sparse=True"),
     **_each("s_ index_exp", "use slice objects, or numpy.{name}, which makes them"),
     **_each("min_scalar_type mintypecode common_type", "use tfc.numpy.result_type"),
     **_each("real_if_close", "use tfc.numpy.real; a dtype does not depend on values"),
