@@ -203,7 +203,8 @@ ALL: list[Sample] = [
     of("convolve", "m n", "if"), of("correlate", "m n", "if"),
     # Polynomials.
     *each("polyadd polysub polymul", "m n", "if"), of("polyval", "m nk", "if"),
-    of("polydiv", "m n", "f", low=0.5, of_jax=False), of("polyder", "m", "if"), of("polyint", "m", "f"),
+    of("polydiv", "m n", "f", low=0.5, of_jax=False),
+    of("polyder", "m", "if"), of("polyint", "m", "f"),
     of("poly", "m", "f"), of("polyfit", "n", "f", call=lambda m, y: m.polyfit(
         np.arange(float(len(y))), m.astype(y, np.float64), 1)),
     of("roots", "", "f", call=lambda m: m.roots(np.array([1.0, -3, 2])), smooth=False),

@@ -113,6 +113,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "debug": (*HLO, "frontend.*"),
     "fft": (*HLO, "frontend.*"),
     "linalg": (*HLO, "frontend.*"),
+    "numpy": (*HLO, "frontend.*", "fft", "linalg"),
     "nn": (*HLO, "frontend.*", "random"),
     "random": (*HLO, "frontend.*"),
     "optim": (*HLO, "frontend.*"),
