@@ -28,7 +28,7 @@ back is right.
 - **eager**: of arrays, outside of traced functions; NumPy's values.
 - **traced**: in a function under `tfc.jit`, compiled; the same values. – where the shape of a
   result depends on values, and no argument tells it.
-- **gradient**: `tfc.grad` gives the finite differences; – for what is constant or no float.
+- **gradient**: `tfc.grad` and `tfc.jvp` give the finite differences; – for what is constant.
 - **vmap**: `tfc.vmap` gives what a loop over examples gives; – for what takes or gives no arrays.
 - **array API**: part of the Python array API standard 2024.12, with all calls that it allows.
 
@@ -95,12 +95,17 @@ def is_gradient(sample: Sample, arrays: Arrays, rng: np.random.Generator) -> boo
     ways = [rng.normal(size=x.shape) for x in arrays]
     places = tuple(range(len(arrays)))
     gradients = evaluate(lambda *xs: list(tfc.grad(weighted, places)(*xs)), arrays)
-    slope = sum(np.sum(g * way) for g, way in zip(gradients, ways))
+    slopes = [
+        sum(np.sum(g * way) for g, way in zip(gradients, ways)),
+        evaluate(lambda *xs: tfc.jvp(weighted, xs[: len(ways)], xs[len(ways) :])[1], arrays + ways)[
+            0
+        ],
+    ]
     sides = [
         evaluate(weighted, [x + step * way for x, way in zip(arrays, ways)])[0]
         for step in (1e-6, -1e-6)
     ]
-    return bool(np.isclose((sides[0] - sides[1]) / 2e-6, slope, rtol=1e-5, atol=1e-6))
+    return bool(np.all(np.isclose((sides[0] - sides[1]) / 2e-6, slopes, rtol=1e-5, atol=1e-6)))
 
 
 def is_mapped(sample: Sample, arrays: Arrays, others: Arrays) -> bool | None:
