@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy_samples import SAMPLES, Arrays, Sample, evaluate, evaluated, flat, functions_of
-from test_array_api import CONSTANTS, DTYPES
+from test_array_api import CONSTANTS, DTYPES, EXTENSIONS
 from test_array_api import FUNCTIONS as STANDARD
 
 import tfc
@@ -33,8 +33,9 @@ back is right.
 - **array API**: part of the Python array API standard 2024.12, with all calls that it allows.
 
 Of the standard's main namespace {count} of {all} functions are here ({percent} %), all {dtypes}
-dtypes and all {constants} constants; `__array_api_version__` is "2024.12". Where values are not
-NumPy's: [semantics.md](semantics.md). A name that is absent says what to use instead.
+dtypes and all {constants} constants, and of its extensions `linalg` and `fft` {more} of {extensions}
+functions; `__array_api_version__` is "2024.12". Where values are not NumPy's:
+[semantics.md](semantics.md). A name that is absent says what to use instead.
 
 | function | eager | traced | gradient | vmap | array API |
 |---|---|---|---|---|---|
@@ -163,7 +164,9 @@ def page() -> str:
         rows.append(f"| `{name}` | {' | '.join(found)} | {standard} |\n")
     here = functions_of(tnp) | {"__array_namespace_info__"}
     count = len(set(STANDARD) & here)
+    more = [hasattr(getattr(tnp, room), name) for room in EXTENSIONS for name in EXTENSIONS[room]]
     head = HEAD.format(count=count, all=len(STANDARD), percent=100 * count // len(STANDARD),
+                       more=sum(more), extensions=len(more),
                        dtypes=len(DTYPES), constants=len(CONSTANTS.split()))  # fmt: skip
     return head + "".join(rows)
 
