@@ -32,6 +32,7 @@ class Sample:
     low, high: between what their numbers lie.
     smooth: whether it has a gradient at almost all points that is not zero.
     of_numpy, of_jax: whether a function of that name there gives the same of these arguments.
+    traced: whether it takes Tensors; else its results' shapes depend on values alone.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Sample:
     smooth: bool = True
     of_numpy: bool = True
     of_jax: bool = True
+    traced: bool = True
 
     def arrays(self, rng: np.random.Generator, dtype: np.dtype) -> Arrays:
         """Arrays to call it with: their sizes and numbers are drawn."""
@@ -92,6 +94,21 @@ def joined(names: str, **options: Any) -> list[Sample]:
 def made(name: str, call: Callable[[Any], Any]) -> Sample:
     """Functions that make arrays of nothing."""
     return Sample(name, "", call, "f", smooth=False, of_jax=name != "promote_types")
+
+
+def every_other(x: Any) -> np.ndarray:
+    """True for every second element."""
+    return (np.arange(x.size) % 2 == 1).reshape(x.shape)
+
+
+def flat(results: Any) -> list[Any]:
+    """The results of a function: one, or several."""
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
+def sized(m: Any, count: int) -> dict[str, int]:
+    """How many elements come back, which NumPy finds out and traced functions are told."""
+    return {} if m is np else {"size": count}
 
 
 # fmt: off
@@ -186,7 +203,8 @@ ALL: list[Sample] = [
     of("convolve", "m n", "if"), of("correlate", "m n", "if"),
     # Polynomials.
     *each("polyadd polysub polymul", "m n", "if"), of("polyval", "m nk", "if"),
-    of("polydiv", "m n", "f", low=0.5), of("polyder", "m", "if"), of("polyint", "m", "f"),
+    of("polydiv", "m n", "f", low=0.5, of_jax=False),
+    of("polyder", "m", "if"), of("polyint", "m", "f"),
     of("poly", "m", "f"), of("polyfit", "n", "f", call=lambda m, y: m.polyfit(
         np.arange(float(len(y))), m.astype(y, np.float64), 1)),
     of("roots", "", "f", call=lambda m: m.roots(np.array([1.0, -3, 2])), smooth=False),
@@ -230,6 +248,68 @@ ALL: list[Sample] = [
     of("put", "mn", "iuf", of_numpy=False, call=lambda m, x: m.put(
         x, np.array([1, 2]), 7, inplace=False)),
     of("at", "mn", "iuf", of_numpy=False, call=lambda m, x: m.at(x)[0].set(7)),
+    of("fill_diagonal", "mm", "iuf", of_numpy=False, call=lambda m, x: m.fill_diagonal(
+        x, 7, inplace=False)),
+    of("place", "mn", "iuf", of_numpy=False, call=lambda m, x: m.place(
+        x, every_other(x), np.array([7]), inplace=False)),
+    of("delete", "mn", "biufc", after=(1,), given={"axis": 0}),
+    of("insert", "mn mn", "iufc", call=lambda m, x, y: m.insert(x, 1, y[0], axis=0)),
+    of("choose", "mn mn", "iuf", call=lambda m, x, y: m.choose(
+        np.arange(x.shape[1]) % 2, [x, y])),
+    of("select", "mn mn", "iuf", call=lambda m, x, y: m.select([x > 1, x > 0], [x, y], 5)),
+    of("piecewise", "mn", "f", call=lambda m, x: m.piecewise(
+        x, [x > 1, x < 0], [lambda v: v * 2, 3, lambda v: -v])),
+    of("compress", "mn", "biufc", call=lambda m, x: m.compress(
+        np.arange(x.shape[1]) % 2 == 0, x, axis=1)),
+    of("extract", "mn", "iuf", call=lambda m, x: m.extract(
+        every_other(x), x, **sized(m, x.size // 2))),
+    of("interp", "m n", "f", call=lambda m, x, y: m.interp(
+        x, np.linspace(-3, 3, y.shape[0]), y)),
+    of("ix_", "m n", "i", smooth=False),
+    *(of(name, "mn", "f", smooth=False, call=lambda m, x, f=name: getattr(m, f)(
+        m.where(every_other(x), 1.0, 0.0) * m.exp(x), **sized(m, x.size // 2)))
+      for name in ("nonzero", "flatnonzero", "argwhere")),
+    *(of(name, "mn", "f", smooth=name in ("unique", "unique_values"), of_jax=name != "unique_all",
+         call=lambda m, x, f=name: tuple(flat(getattr(m, f)(x, **sized(m, x.size)))))
+      for name in ("unique", "unique_all", "unique_counts", "unique_inverse", "unique_values")),
+    *(of(name, "n", "f", call=lambda m, x, f=name: getattr(m, f)(
+        x, x[:1], **sized(m, x.size + (f == "union1d") - 1)))
+      for name in ("setdiff1d", "setxor1d", "union1d")),
+    of("intersect1d", "n", "f", call=lambda m, x: m.intersect1d(x, x[1:], **sized(m, x.size - 1))),
+    of("isin", "mn n", "iuf", call=lambda m, x, y: m.isin(x, m.concatenate([y, x[0]])),
+       smooth=False),
+    of("trim_zeros", "n", "f", traced=False, call=lambda m, x: m.trim_zeros(
+        np.concatenate([[0.0, 0], x, [0]]))),
+    # Counting, ordering and places.
+    of("bincount", "n", "u", smooth=False, call=lambda m, x: m.bincount(
+        x, minlength=7) if m is np else m.bincount(x, length=7)),
+    of("digitize", "mn", "f", after=(np.array([-1.0, 0, 2]),), smooth=False),
+    of("histogram", "mn", "f", after=(4,), given={"range": (-3.0, 3.0)}, smooth=False),
+    of("histogram_bin_edges", "mn", "f", after=(5,), smooth=False),
+    of("histogram2d", "n n", "f", given={"bins": [np.array([-3.0, 0, 3]), np.array([-3.0, 3])]},
+       smooth=False),
+    of("histogramdd", "nk", "f", smooth=False, call=lambda m, x: [m.histogramdd(
+        x[:, :2], bins=(2, 3), range=[[-3, 3], [-3, 3]])[0]]),
+    of("lexsort", "mn", "f", smooth=False, call=lambda m, x: m.lexsort((x[1], m.sign(x[0])))),
+    of("sort_complex", "n", "fc", smooth=False),
+    of("partition", "mn", "iuf", call=lambda m, x: m.partition(x, 1, axis=1)[:, 1]),
+    of("argpartition", "mn", "f", smooth=False, call=lambda m, x: m.argpartition(
+        x, 1, axis=1)[:, 1]),
+    of("unravel_index", "n", "u", smooth=False, call=lambda m, x: m.unravel_index(x, (3, 4))),
+    of("ravel_multi_index", "n n", "u", smooth=False, call=lambda m, x, y: m.ravel_multi_index(
+        (x, y), (9, 9), mode="clip")),
+    made("indices", lambda m: m.indices((2, 3))), made("diag_indices", lambda m: m.diag_indices(3)),
+    made("tril_indices", lambda m: m.tril_indices(3, 1)),
+    made("triu_indices", lambda m: m.triu_indices(3, 1, 4)),
+    made("mask_indices", lambda m: m.mask_indices(3, np.triu, 1)),
+    *(of(name, "mm", "f", smooth=False) for name in (
+        "diag_indices_from", "tril_indices_from", "triu_indices_from")),
+    # Functions of functions.
+    of("apply_along_axis", "kmn", "f", call=lambda m, x: m.apply_along_axis(
+        lambda row: m.stack([m.sum(row), m.max(row)]), 1, x)),
+    of("apply_over_axes", "kmn", "iuf", call=lambda m, x: m.apply_over_axes(m.sum, x, [0, 2])),
+    of("vectorize", "mn n", "iuf", call=lambda m, x, y: m.vectorize(
+        lambda a, b: a * b + 1)(x, y)),
 ]
 # fmt: on
 SAMPLES = [sample for sample in ALL if sample.name in tnp.__all__]
@@ -238,11 +318,6 @@ SAMPLES = [sample for sample in ALL if sample.name in tnp.__all__]
 def functions_of(module: Any) -> set[str]:
     """The public names that are functions."""
     return {n for n in module.__all__ if isinstance(getattr(module, n), FunctionType)}
-
-
-def flat(results: Any) -> list[Any]:
-    """The results of a function: one, or several."""
-    return list(results) if isinstance(results, (list, tuple)) else [results]
 
 
 def evaluated(sample: Sample, arrays: Arrays) -> Any:

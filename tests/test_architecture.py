@@ -41,7 +41,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "frontend": HLO,
     "frontend.control": (*HLO, "frontend"),
     "frontend.batching": (*HLO, "frontend", "frontend.control"),
-    "frontend.numpy": (*HLO, "frontend", "frontend.control"),
+    "frontend.numpy": (*HLO, "frontend", "frontend.control", "frontend.batching"),
     "frontend.callbacks": (*HLO, "frontend.*"),
     "frontend.numpy.indexing": (*HLO, "frontend", "frontend.control", "frontend.numpy"),
     "frontend.numpy.numbers": (*HLO, "frontend", "frontend.control", "frontend.numpy"),

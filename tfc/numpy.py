@@ -226,6 +226,7 @@ from tfc.frontend.numpy.manipulation import (
 )
 from tfc.frontend.numpy.manipulation import concatenate as concat
 from tfc.frontend.numpy.manipulation import transpose as permute_dims
+from tfc.frontend.numpy.mapped import apply_along_axis, apply_over_axes, vectorize
 from tfc.frontend.numpy.namespace import ARRAY_API_VERSION as __array_api_version__
 from tfc.frontend.numpy.namespace import __array_namespace_info__, from_dlpack
 from tfc.frontend.numpy.numbers.bessel import i0

@@ -57,10 +57,13 @@ roll(x, /, shift, *, axis=None)  squeeze(x, /, axis)  stack(arrays, /, *, axis=0
 tile(x, repetitions, /)  unstack(x, /, *, axis=0)
 
 matmul(x1, x2, /)  matrix_transpose(x, /)  tensordot(x1, x2, /, *, axes=2)
+vecdot(x1, x2, /, *, axis=-1)
 
-take(x, indices, /, *, axis=None)
+take(x, indices, /, *, axis=None)  take_along_axis(x, indices, /, *, axis=-1)
 argmax(x, /, *, axis=None, keepdims=False)  argmin(x, /, *, axis=None, keepdims=False)
-count_nonzero(x, /, *, axis=None, keepdims=False)  where(condition, x1, x2, /)
+count_nonzero(x, /, *, axis=None, keepdims=False)  nonzero(x, /)
+searchsorted(x1, x2, /, *, side='left', sorter=None)  where(condition, x1, x2, /)
+unique_all(x, /)  unique_counts(x, /)  unique_inverse(x, /)  unique_values(x, /)
 argsort(x, /, *, axis=-1, descending=False, stable=True)
 sort(x, /, *, axis=-1, descending=False, stable=True)
 
@@ -76,31 +79,52 @@ all(x, /, *, axis=None, keepdims=False)  any(x, /, *, axis=None, keepdims=False)
 diff(x, /, *, axis=-1, n=1, prepend=None, append=None)
 __array_namespace_info__()
 """
+LINALG = """
+cholesky(x, /, *, upper=False)  cross(x1, x2, /, *, axis=-1)  det(x, /)
+diagonal(x, /, *, offset=0)  eigh(x, /)  eigvalsh(x, /)  inv(x, /)  matmul(x1, x2, /)
+matrix_norm(x, /, *, keepdims=False, ord='fro')  matrix_power(x, n, /)
+matrix_rank(x, /, *, rtol=None)  matrix_transpose(x, /)  outer(x1, x2, /)  pinv(x, /, *, rtol=None)
+qr(x, /, *, mode='reduced')  slogdet(x, /)  solve(x1, x2, /)  svd(x, /, *, full_matrices=True)
+svdvals(x, /)  tensordot(x1, x2, /, *, axes=2)  trace(x, /, *, offset=0, dtype=None)
+vecdot(x1, x2, /, *, axis=-1)  vector_norm(x, /, *, axis=None, keepdims=False, ord=2)
+"""
+FFT = """
+fft(x, /, *, n=None, axis=-1, norm='backward')  ifft(x, /, *, n=None, axis=-1, norm='backward')
+fftn(x, /, *, s=None, axes=None, norm='backward')
+ifftn(x, /, *, s=None, axes=None, norm='backward')
+rfft(x, /, *, n=None, axis=-1, norm='backward')  irfft(x, /, *, n=None, axis=-1, norm='backward')
+rfftn(x, /, *, s=None, axes=None, norm='backward')
+irfftn(x, /, *, s=None, axes=None, norm='backward')
+hfft(x, /, *, n=None, axis=-1, norm='backward')  ihfft(x, /, *, n=None, axis=-1, norm='backward')
+fftfreq(n, /, *, d=1.0, dtype=None, device=None)  rfftfreq(n, /, *, d=1.0, dtype=None, device=None)
+fftshift(x, /, *, axes=None)  ifftshift(x, /, *, axes=None)
+"""
 CONSTANTS = "e inf nan newaxis pi"
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
           "float32", "float64", "complex64", "complex128"]  # fmt: skip
 
 
-def stated() -> dict[str, inspect.Signature]:
+def stated(table: str) -> dict[str, inspect.Signature]:
     """The standard's functions with their signatures."""
     found = {}
-    for line in STANDARD.split("\n"):
+    for line in table.split("\n"):
         for text in filter(None, line.split("  ")):
             name, _, parameters = text.partition("(")
             found[name] = inspect.signature(eval(f"lambda {parameters.rstrip(')')}: None"))
     return found
 
 
-FUNCTIONS = stated()
+FUNCTIONS = stated(STANDARD)
+EXTENSIONS = {"linalg": stated(LINALG), "fft": stated(FFT)}
 EMPTY, ONLY = inspect.Parameter.empty, inspect.Parameter.POSITIONAL_ONLY
 EITHER, NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
 
 
-def departures(name: str) -> Iterator[str]:
+def departures(module: Any, name: str, signature: inspect.Signature) -> Iterator[str]:
     """How the signature of a function differs from what a call by the standard needs."""
-    own = inspect.signature(getattr(tnp, name)).parameters
+    own = inspect.signature(getattr(module, name)).parameters
     listed = list(own.values())
-    expected = FUNCTIONS[name].parameters.values()
+    expected = signature.parameters.values()
     for place, parameter in enumerate(expected):
         if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
             if listed[place].kind is not parameter.kind:
@@ -124,8 +148,16 @@ def departures(name: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_functions_of_the_standard_take_its_calls(name: str):
-    assert list(departures(name)) == []
+    assert list(departures(tnp, name, FUNCTIONS[name])) == []
     assert name in tnp.__all__ or name.startswith("__")
+
+
+@pytest.mark.parametrize(
+    ("extension", "name"), [(e, name) for e, table in EXTENSIONS.items() for name in table]
+)
+def test_the_extensions_of_the_standard_take_its_calls(extension: str, name: str):
+    for module in (getattr(tnp, extension), getattr(tfc, extension)):
+        assert list(departures(module, name, EXTENSIONS[extension][name])) == []
 
 
 def test_the_constants_and_dtypes_of_the_standard_are_there():

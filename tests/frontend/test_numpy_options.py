@@ -199,6 +199,32 @@ def test_options_are_numpys(name: str):
     assert_numpys(CALLS[name], X)
 
 
+def test_functions_are_applied_along_axes_and_to_elements():
+    for axis in (0, -2, 2):
+        assert_numpys(
+            lambda m, x, a=axis: m.apply_along_axis(lambda v: m.outer(v, v) + 1.0, a, x), X
+        )
+    assert_numpys(lambda m, x: m.apply_along_axis(lambda v, w: m.sum(v) * w, 1, x, w=3.0), X)
+    assert_numpys(lambda m, x: m.apply_over_axes(m.max, x, (0, -1)), X)
+    with pytest.raises(ShapeError, match="as many dimensions as it takes"):
+        tnp.apply_over_axes(lambda x, axis: tnp.sum(x), X, 0)
+
+    def pair(x: Any, y: Any, scale: float = 1.0) -> Any:
+        return x * y * scale, x + y
+
+    assert_numpys(lambda m, x: m.vectorize(pair)(x, x[0, :, :1]), X)
+    assert_numpys(lambda m, x: m.vectorize(m.dot, signature="(n),(n)->()")(x, x[0, :1]), X)
+    products = lambda m, x: m.vectorize(m.matmul, signature="(m,n),(n)->(m)")(x, x[0, 0])  # noqa: E731
+    assert_numpys(products, X)
+    got = tnp.vectorize(pair, excluded={"scale"})(X, 2.0, scale=3.0)
+    np.testing.assert_allclose(got[0], X * 6)
+    slopes = tfc.grad(lambda x: tnp.sum(tnp.vectorize(lambda v: tnp.sin(v) * v)(x)))(X)
+    np.testing.assert_allclose(slopes, np.cos(X) * X + np.sin(X))
+    for signature, text in (("n->n", "a signature like"), ("(m,n)->()", "does not fit")):
+        with pytest.raises(ShapeError, match=text):
+            tnp.vectorize(tnp.sum, signature=signature)(X[0, 0])
+
+
 def test_bits_are_packed_and_unpacked():
     bits = RNG.integers(0, 2, (3, 11)).astype(np.uint8)
     for order in ("big", "little"):

@@ -12,6 +12,7 @@ from tfc.frontend.numpy import (  # noqa: F401
     functions,
     indexing,
     manipulation,
+    mapped,
     namespace,
     numbers,
     products,
