@@ -114,6 +114,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "fft": (*HLO, "frontend.*"),
     "linalg": (*HLO, "frontend.*"),
     "nn": (*HLO, "frontend.*", "random"),
+    "numpy": (*HLO, "frontend.*"),
     "random": (*HLO, "frontend.*"),
     "optim": (*HLO, "frontend.*"),
     "testing": (*TRACING, "testing.*"),
