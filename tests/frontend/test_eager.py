@@ -161,7 +161,7 @@ def test_options_mean_the_same_to_numpy(name: str, monkeypatch: pytest.MonkeyPat
 
 REFUSED = {
     "sum": (np.float64(3.0), 0), "reshape": (X, (4, 2)), "round": (X, 400), "tril": (F,),
-    "maximum": (np.zeros(3, np.uint8), -1), "trace": (np.zeros(2),), "sin": (X, X),
+    "maximum": (np.zeros(3, np.uint8), -1), "sin": (X, X),
     "add": (X, np.ones(4)), "matmul": (X, X), "zeros": (-1,), "concatenate": ([X, F],),
     "argmax": (X[:0],), "expand_dims": (X, (0, 0)), "where": ([True], np.zeros(1, "u1"), -1),
     "sort": (np.zeros((2, 2)), 7), "take": (X, 0, 9),
@@ -289,7 +289,7 @@ def test_a_function_that_needs_the_values_gets_them(compiled: list[str]):
 
 def test_results_that_are_there_already_are_not_compiled(compiled: list[str]):
     x = np.arange(3, dtype=ml_dtypes.bfloat16)
-    got = tnp.array(x)
+    got = tnp.positive(x)
     assert got is not x
     assert not np.shares_memory(got, x)
     assert_array_equal(got, x)

@@ -90,8 +90,9 @@ def ask_for_value(instruction: Instruction) -> None:
         TraceError: it is one, hidden as yet; the call is traced again with its arrays in sight.
     """
     outermost = open_traces.traces[0] if open_traces.traces else None
-    hides = isinstance(outermost, EagerTrace) and outermost.hides_values
-    if hides and instruction in outermost.parameters:
+    if not isinstance(outermost, EagerTrace) or not outermost.hides_values:
+        return
+    if instruction in outermost.parameters:
         raise TraceError("the value of an argument is needed")
 
 
