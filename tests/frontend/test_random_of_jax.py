@@ -106,6 +106,26 @@ def test_functions_of_random_numbers_are_close(name: str, arguments: tuple):
     np.testing.assert_allclose(*draw(name, arguments), rtol=1e-4, atol=2e-6)
 
 
+MAPPED = [
+    ("normal", ((3,),)), ("permutation", (7,)), ("split", (3,)), ("fold_in", (5,)),
+    ("categorical", (CHANCES,)), ("choice", (10, (2,), False)), ("gamma", (single(2),)),
+    ("poisson", (single(4),)), ("binomial", (single(10), single(0.3))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [MAPPED[0], *(pytest.param(*r, marks=pytest.mark.slow) for r in MAPPED[1:])],
+)
+def test_many_keys_draw_what_each_draws(name: str, arguments: tuple):
+    """Loops too: those of each key run as long as theirs would."""
+    got = tfc.vmap(lambda key: getattr(random, name)(key, *arguments))(random.split(KEY, 5))
+    keys = jax.random.split(jax.random.PRNGKey(7), 5)
+    want = jax.vmap(lambda key: getattr(jax.random, name)(key, *arguments))(keys)
+    assert got.dtype == want.dtype
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "arguments"), LOOPS)
 def test_loops_draw_the_same_numbers(name: str, arguments: tuple):
