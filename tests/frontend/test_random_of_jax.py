@@ -64,10 +64,9 @@ CLOSE = [
 # Loops that take JAX seconds to compile; what they draw is compared with distributions, too.
 LOOPS = [
     ("gamma", (single(2.5), DIMS)), ("loggamma", (single(0.01), DIMS)),
-    ("beta", (single(2), single(0.5), DIMS)), ("chisquare", (single(3), DIMS)),
-    ("dirichlet", (np.array([1, 2, 0.5], np.float32), (30,))), ("t", (single(3), DIMS)),
-    ("f", (single(2), single(5), DIMS)), ("generalized_normal", (3.0, DIMS)),
-    ("ball", (3, 2.0, (20,))), ("binomial", (single(10), single(0.3), DIMS)),
+    ("beta", (single(2), single(0.5), DIMS)), ("t", (single(3), DIMS)),
+    ("dirichlet", (np.array([1, 2, 0.5], np.float32), (30,))), ("ball", (3, 2.0, (20,))),
+    ("binomial", (single(10), single(0.3), DIMS)),
 ]  # fmt: skip
 BOTH_WAYS = {"key", "PRNGKey", "key_data", "wrap_key_data"}  # tested by themselves
 
@@ -93,7 +92,9 @@ def draw(name: str, arguments: tuple) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_every_function_is_compared():
-    assert {name for name, _ in EXACT + CLOSE + LOOPS} | BOTH_WAYS == set(random.__all__)
+    assert {name for name, _ in EXACT + CLOSE + LOOPS} | set(DISTRIBUTIONS) | BOTH_WAYS == set(
+        random.__all__
+    )
 
 
 @pytest.mark.parametrize(("name", "arguments"), first_of_each(EXACT))
@@ -107,9 +108,8 @@ def test_functions_of_random_numbers_are_close(name: str, arguments: tuple):
 
 
 MAPPED = [
-    ("normal", ((3,),)), ("permutation", (7,)), ("split", (3,)), ("fold_in", (5,)),
-    ("categorical", (CHANCES,)), ("choice", (10, (2,), False)), ("gamma", (single(2),)),
-    ("poisson", (single(4),)), ("binomial", (single(10), single(0.3))),
+    ("normal", ((3,),)), ("permutation", (7,)), ("choice", (10, (2,), False)),
+    ("gamma", (single(2),)),
 ]  # fmt: skip
 
 
