@@ -109,7 +109,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "jit": (*COMPILER, "frontend.*", "bound", "compiled", "eager"),
     "imported": (*COMPILER, "frontend.*"),
     "transfers": HLO,
-    "numpy": (*HLO, "frontend.*", "fft", "linalg"),
     "checkpoint_policies": (*HLO, "frontend.*"),
     "debug": (*HLO, "frontend.*"),
     "fft": (*HLO, "frontend.*"),

@@ -1,7 +1,6 @@
 """A program moves by changing its imports: thirty and more give in tfc what they give in JAX."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,21 +14,16 @@ from program_bundle import PROGRAMS
 import tfc
 import tfc.numpy as tnp
 
-SHARED = "grad value_and_grad jvp vmap"
+SHARED = "grad value_and_grad jvp vmap hessian"
 LOOPS = "scan fori_loop while_loop"
 
 
-def mapped(function: Any, *trees: Any) -> Any:
-    """Leaf by leaf: jax.tree.map, which knows lists, tuples and dicts of Tensors, too."""
-    return jax.tree.map(function, *trees)
-
-
 OURS = SimpleNamespace(
-    np=tnp, nn=tfc.nn, random=tfc.random, linalg=tfc.linalg, tree_map=mapped,
+    np=tnp, nn=tfc.nn, random=tfc.random, linalg=tfc.linalg, tree_map=tfc.tree.map,
     **{name: getattr(tfc, name) for name in (SHARED + " " + LOOPS).split()},
 )  # fmt: skip
 JAXS = SimpleNamespace(
-    np=jnp, nn=jax.nn, random=jax.random, linalg=jax.scipy.linalg, tree_map=mapped,
+    np=jnp, nn=jax.nn, random=jax.random, linalg=jax.scipy.linalg, tree_map=jax.tree.map,
     **{name: getattr(jax, name) for name in SHARED.split()},
     **{name: getattr(jax.lax, name) for name in LOOPS.split()},
 )  # fmt: skip
