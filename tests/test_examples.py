@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
@@ -37,8 +38,7 @@ def test_a_filter_learns_how_large_noise_is(capsys: pytest.CaptureFixture[str]):
     assert filtered < 0.8 * sighted
 
 
-@pytest.mark.slow
 def test_a_transformer_learns_to_write(capsys: pytest.CaptureFixture[str]):
-    shown = printed("train_transformer", capsys, "--steps", "200")
+    shown = printed("train_transformer", capsys, "--steps", "150")
     assert "the loss on unseen text is below 2.3" in shown
     assert len(shown.split("---\n")[1].rstrip("\n")) > 250

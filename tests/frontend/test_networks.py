@@ -247,13 +247,21 @@ def both(function: Callable[..., Any], arguments: tuple, transform: Any, sine: A
     return leaves(results), leaves(transform(total, tuple(range(len(arguments))))(*arguments))
 
 
+# The others are run with the tests that take longer: most of the time is JAX's.
+QUICK = {
+    "gelu", "elu", "softmax where", "layer_norm", "group_norm of channels first", "depthwise_conv",
+    "softmax_cross_entropy", "dot_product_attention", "rotary_embedding", "lstm",
+}  # fmt: skip
+CASES = [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in CALLS]
+
+
 @cache
-def expected() -> dict[str, Any]:
-    """All of JAX's results, from one program."""
-    arguments = {name: row[2] for name, row in CALLS.items()}
+def expected(quick: bool) -> dict[str, Any]:
+    """JAX's results, from one program."""
+    arguments = {name: row[2] for name, row in CALLS.items() if (name in QUICK) == quick}
 
     def run(given: dict[str, Any]) -> dict[str, Any]:
-        return {n: both(row[1], given[n], jax.grad, jnp.sin) for n, row in CALLS.items()}
+        return {n: both(CALLS[n][1], row, jax.grad, jnp.sin) for n, row in given.items()}
 
     with jax.enable_x64(True):
         quickly = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
@@ -261,11 +269,11 @@ def expected() -> dict[str, Any]:
         return jax.tree.map(np.asarray, program(arguments))
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", CASES)
 def test_values_and_derivatives_are_jaxs(name: str):
     function, _, arguments = CALLS[name]
     got = tfc.jit(lambda *given: both(function, given, tfc.grad, tnp.sin))(*arguments)
-    for parts, wanted in zip(got, expected()[name]):
+    for parts, wanted in zip(got, expected(name in QUICK)[name]):
         assert len(parts) == len(wanted)
         for part, want in zip(parts, wanted):
             # JAX's attention computes its softmax in float32 whatever it is given.
@@ -289,6 +297,28 @@ def test_losses_are_stable_where_formulas_overflow():
     np.testing.assert_allclose(found, np.log(2))
     out = nn.softmax_cross_entropy_with_integer_labels(logits, np.array([2, -1]))
     assert np.isnan(out).all()
+
+
+SMOOTH = {
+    "softplus": (nn.softplus, 1 / 4), "silu": (nn.silu, 1 / 2), "mish": (nn.mish, None),
+    "log_sigmoid": (nn.log_sigmoid, -1 / 4), "gelu": (nn.gelu, 2 * np.sqrt(2 / np.pi) / 2),
+    "logaddexp": (lambda x: tnp.logaddexp(x + 2.0, 2.0 - x), 1),
+    "logaddexp2": (lambda x: tnp.logaddexp2(x, 3 * x), np.log(2)),
+    "log_cosh": (nn.log_cosh, 1),
+    "sigmoid_binary_cross_entropy": (lambda x: nn.sigmoid_binary_cross_entropy(x, 0.3), 1 / 4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_what_is_smooth_has_its_second_derivative_where_its_parts_meet(name: str):
+    function, second = SMOOTH[name]
+    slope = tfc.grad(function)
+    h = 1e-5
+    np.testing.assert_allclose(slope(0.0), (function(h) - function(-h)) / (2 * h), atol=1e-9)
+    if name == "mish":
+        second = (slope(h) - slope(-h)) / (2 * h)
+    np.testing.assert_allclose(tfc.jvp(slope, (0.0,), (1.0,))[1], second, rtol=1e-8)
+    np.testing.assert_allclose(tfc.grad(slope)(0.0), second, rtol=1e-8)
 
 
 def test_what_a_mask_leaves_out_entirely_is_zero_and_has_no_derivative():
@@ -332,6 +362,7 @@ INITIALIZERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "arguments"), INITIALIZERS)
 def test_initializers_draw_what_jaxs_do(name: str, arguments: tuple | None):
     made = [getattr(m.initializers, name) for m in (nn, jax.nn)]
@@ -340,6 +371,11 @@ def test_initializers_draw_what_jaxs_do(name: str, arguments: tuple | None):
     )
     assert got.dtype == np.float32
     np.testing.assert_allclose(got, want, rtol=2e-4, atol=1e-7)
+
+
+def test_a_kernel_begins_as_jaxs():
+    made = [m.initializers.glorot_uniform()(KEY, (3, 5), np.float32) for m in (nn, jax.nn)]
+    np.testing.assert_allclose(*made, rtol=1e-6)
 
 
 def test_cells_begin_with_parameters_that_fit():

@@ -11,13 +11,13 @@ from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.numpy.arithmetic import absolute, square, where
 from tfc.frontend.numpy.comparisons import maximum, minimum
-from tfc.frontend.numpy.functions import as_float, exp, log, log1p
+from tfc.frontend.numpy.functions import as_float, log, logaddexp
 from tfc.frontend.numpy.manipulation import normalize_axis
 from tfc.frontend.numpy.reductions import sum
 from tfc.frontend.promotion import as_tensor, cast
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
 from tfc.hlo.shape import S64
-from tfc.nn.activations import relu, softplus
+from tfc.nn.activations import softplus
 from tfc.nn.softmax import log_softmax, logsumexp
 
 
@@ -74,7 +74,8 @@ def sigmoid_binary_cross_entropy(logits: ArrayLike, labels: ArrayLike) -> Tensor
         labels: probabilities, in the shape of the logits.
     """
     x = as_float(logits)
-    return relu(x) - x * labels + log1p(exp(-absolute(x)))
+    shares = cast(as_tensor(labels), x.dtype)
+    return shares * softplus(-x) + (1 - shares) * softplus(x)
 
 
 @evaluable
@@ -113,8 +114,8 @@ def huber_loss(
 @evaluable
 def log_cosh(predictions: ArrayLike, targets: ArrayLike | None = None) -> Tensor:
     """log(cosh(predictions - targets)) without overflow."""
-    size = absolute(_errors(predictions, targets))
-    return size + softplus(-2 * size) - log_of(2)
+    error = _errors(predictions, targets)
+    return logaddexp(error, -error) - log_of(2)
 
 
 @evaluable

@@ -155,15 +155,25 @@ def exp2(x: ArrayLike, /) -> Tensor:
     return operation("power", full_like(2, tensor), tensor)
 
 
+def larger_and_gap(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+    """The larger of two, and what the other has less.
+
+    One of them is chosen where both are equal, and no absolute value is taken: what is smooth keeps
+    its second derivatives there.
+    """
+    is_right = compare("LT", left, right)
+    larger, other = select(is_right, right, left), select(is_right, left, right)
+    # Equal infinities have no difference: their logarithm of a sum is themselves plus log 2.
+    alike = operation("and", compare("EQ", left, right), is_infinite(left))
+    return larger, select(alike, full_like(0, left), other - larger)
+
+
 @traceable
 def logaddexp(x: ArrayLike, y: ArrayLike, /) -> Tensor:
     """log(exp(x) + exp(y)) without overflow."""
     both = _real_floats("logaddexp", x, y)
-    left, right = (widen(t) for t in both)
-    # Equal infinities have no difference: their logarithm of a sum is themselves plus log 2.
-    gap = select(compare("EQ", left, right), full_like(0, left), left - right)
-    found = maximum(left, right) + log1p(exp(operation("negate", absolute(gap))))
-    return cast(found, both[0].dtype)
+    larger, gap = larger_and_gap(*(widen(t) for t in both))
+    return cast(larger + log1p(exp(gap)), both[0].dtype)
 
 
 def _rounding(name: str, rounded: Callable[[Tensor], Tensor], doc: str, *names: str):

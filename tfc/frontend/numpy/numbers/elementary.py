@@ -3,8 +3,8 @@
 import numpy as np
 
 from tfc.frontend.numpy.arithmetic import absolute, meet, named, power, where
-from tfc.frontend.numpy.comparisons import is_nan, maximum
-from tfc.frontend.numpy.functions import as_float, exp2, log1p, sin
+from tfc.frontend.numpy.comparisons import is_nan
+from tfc.frontend.numpy.functions import as_float, exp2, larger_and_gap, log1p, sin
 from tfc.frontend.numpy.parts import require_real
 from tfc.frontend.operations import compare, full_like, operation, select
 from tfc.frontend.promotion import as_tensor, cast, float_type, result_type, widen
@@ -58,11 +58,9 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Tensor:
     """log2(2**x1 + 2**x2) without overflow."""
     both = meet(x1, x2, dtype=float_type(result_type(x1, x2)))
     require_real("logaddexp2", both[0])
-    left, right = (widen(t) for t in both)
-    # Equal infinities have no difference: their logarithm of a sum is themselves plus one.
-    gap = select(compare("EQ", left, right), full_like(0, left), left - right)
-    smaller = log1p(exp2(operation("negate", absolute(gap))))
-    found = maximum(left, right) + smaller * full_like(1 / np.log(2.0), smaller)
+    larger, gap = larger_and_gap(*(widen(t) for t in both))
+    smaller = log1p(exp2(gap))
+    found = larger + smaller * full_like(1 / np.log(2.0), smaller)
     return cast(found, both[0].dtype)
 
 
