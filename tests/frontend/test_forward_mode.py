@@ -3,12 +3,15 @@
 The tangents of each op are compared with its gradient wherever that is tested (gradient_checks).
 """
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from elementwise_ops import GENERATED, points
 from gradient_checks import jit
-from test_gradients import FUNCTIONS, parameters
+from test_gradients import FUNCTIONS, is_plain, parameters
 
 import tfc
 import tfc.numpy as tnp
@@ -33,6 +36,24 @@ def test_directional_derivatives_of_functions_are_jaxs(name):
     got = jit(lambda q, e: tfc.jvp(lambda r: function(tnp, r), (q,), (e,)))(p, d)
     np.testing.assert_allclose(got[0], value, rtol=1e-12)
     np.testing.assert_allclose(got[1], slope, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.slow
+def test_directional_derivatives_of_elementwise_functions_are_jaxs():
+    compared = 0
+    for name, op in GENERATED.items():
+        if not is_plain(op) or not hasattr(jnp, name):
+            continue
+        x = np.array([1.5, 0.3, 2.0, 0.9]) if op.arity == 2 else points(op)
+        primals = (x, x[::-1] + 0.25)[: op.arity]
+        directions = tuple(RNG.standard_normal(x.shape) for _ in primals)
+        with jax.enable_x64(True):
+            want = jax.jvp(getattr(jnp, name), primals, directions)[1]
+        ours = partial(tfc.jvp, getattr(tnp, name))
+        got = jit(lambda p, d, push=ours: push(p, d)[1])(primals, directions)
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-13, err_msg=name)
+        compared += 1
+    assert compared > 20
 
 
 @pytest.mark.parametrize("name", ["mlp", "einsum", "products", "powers"])
