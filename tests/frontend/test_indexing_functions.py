@@ -181,6 +181,7 @@ def test_orders(dtype: str):
     same(lambda m, x: [m.sort(m.partition(x, 3)), m.partition(x, 3)[..., 3],
                        m.partition(x, (1, -1), axis=None)[1], m.partition(x, 2, axis=0)[2],
                        m.sort_complex(x)], x)  # fmt: skip
+    same(lambda m, x: [m.sort(x, 0, "stable"), m.argsort(x, kind="stable", axis=0)], x)
     same(lambda m, x: m.take_along_axis(x, m.argpartition(x, 4), -1)[..., 4], x)
     same(lambda m, x: [m.lexsort(x), m.lexsort((x[0], x[1] != x[0], x[2])),
                        m.lexsort((x, x[::-1]), axis=0)], finite(dtype, 3, 9))  # fmt: skip
@@ -326,6 +327,7 @@ REFUSED: list[tuple[Any, type[TfcError], str]] = [
     (lambda x: tnp.searchsorted(x[0], 1, "middle"), ShapeError, "requires the side"),
     (lambda x: tnp.choose([0, 2], [x, x]), OutOfBoundsError, "index 2 is out of bounds"),
     (lambda x: tnp.select([x > 1], []), ShapeError, "a condition for each choice"),
+    (lambda x: tnp.sort(x, order="a"), ShapeError, "no fields to sort by"),
     (lambda x: tnp.partition(x, 3), ShapeError, "kth within the 3 elements"),
     (lambda x: tnp.lexsort((x, x[0])), ShapeError, "keys of one shape"),
     (lambda x: tnp.unravel_index(x.astype(int), (2, 3), order="A"), ShapeError, "'C' or 'F'"),

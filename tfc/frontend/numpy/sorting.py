@@ -5,6 +5,7 @@ NaN comes after all numbers, as in NumPy, and equal elements keep their order.
 
 from collections.abc import Sequence
 
+from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.numpy.comparisons import is_nan
 from tfc.frontend.numpy.manipulation import (
@@ -22,28 +23,45 @@ from tfc.hlo.shape import S64, ElementType, Shape
 
 @traceable
 def sort(
-    a: ArrayLike, axis: int | None = -1, *, descending: bool = False, stable: bool = True
+    a: ArrayLike,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = True,
 ) -> Tensor:
     """The elements in ascending order along an axis; all of them in one dimension if it is None.
 
     NaN comes last; a descending order is the ascending one reversed, so that NaN comes first.
-    Equal elements keep their order whatever `stable` says.
+    Equal elements keep their order whatever `stable` and `kind` say.
+
+    Raises:
+        ShapeError: an `order` of fields, which no array has here.
     """
-    tensor, dimension = _along(a, axis)
+    tensor, dimension = _along(a, axis, order)
     return sorted_together([tensor], dimension, descending)[0]
 
 
 @traceable
 def argsort(
-    a: ArrayLike, axis: int | None = -1, *, descending: bool = False, stable: bool = True
+    a: ArrayLike,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = True,
 ) -> Tensor:
     """The int64 indices along an axis that put the elements in the order of `sort`."""
-    tensor, dimension = _along(a, axis)
+    tensor, dimension = _along(a, axis, order)
     numbers = ops.iota(S64, tensor.shape, dimension)
     return sorted_together([tensor, numbers], dimension, descending)[1]
 
 
-def _along(a: ArrayLike, axis: int | None) -> tuple[Tensor, int]:
+def _along(a: ArrayLike, axis: int | None, order: object) -> tuple[Tensor, int]:
+    if order is not None:
+        raise ShapeError(f"elements have no fields to sort by, got the order {order!r}")
     tensor = ravel(a) if axis is None else as_tensor(a)
     return tensor, normalize_axis(0 if axis is None else axis, tensor.ndim)
 
