@@ -193,11 +193,11 @@ def test_every_function_gives_outside_of_traces_what_it_means(
     """By whichever way: compared with the reference evaluator."""
     wrong = []
     for name, row in values.ROWS.items():
-        operands = row.operands(dtype)[0]
         try:
+            operands = next(iter(row.operands(dtype)))
             got = values.flat(row.call(tnp, *operands))
-        except TfcError:
-            continue  # compared by the table's own test
+        except (TfcError, StopIteration):
+            continue  # compared by the table's own test, or not of this dtype
         with monkeypatch.context() as patch:
             patch.setattr(calls, "run", evaluate)
             patch.setattr(calls, "uses_numpy", False)

@@ -225,6 +225,14 @@ def test_functions_are_applied_along_axes_and_to_elements():
             tnp.vectorize(tnp.sum, signature=signature)(X[0, 0])
 
 
+def test_windows_are_numpys():
+    for size in (0, 1, 2, 9):
+        for name in ("bartlett", "blackman", "hamming", "hanning"):
+            assert_numpys(lambda m, n=size, f=name: getattr(m, f)(n))
+        assert_numpys(lambda m, n=size: m.kaiser(n, 8.6))
+        assert_numpys(lambda m, beta, n=size: m.kaiser(n, beta), np.array(14.0))
+
+
 def test_bits_are_packed_and_unpacked():
     bits = RNG.integers(0, 2, (3, 11)).astype(np.uint8)
     for order in ("big", "little"):

@@ -33,8 +33,8 @@ back is right.
 - **array API**: part of the Python array API standard 2024.12, with all calls that it allows.
 
 Of the standard's main namespace {count} of {all} functions are here ({percent} %), all {dtypes}
-dtypes and all {constants} constants, and of its extensions `linalg` and `fft` {more} of {extensions}
-functions; `__array_api_version__` is "2024.12". Where values are not NumPy's:
+dtypes and all {constants} constants, and {more} of {extensions} functions of its extensions
+`linalg` and `fft`; `__array_api_version__` is "2024.12". Where values are not NumPy's is said in
 [semantics.md](semantics.md). A name that is absent says what to use instead.
 
 | function | eager | traced | gradient | vmap | array API |

@@ -41,7 +41,10 @@ def hanning(M: int) -> Tensor:
 @traceable
 def kaiser(M: int, beta: ArrayLike) -> Tensor:
     """The Kaiser window: i0 of beta times a half circle, over i0(beta); 1 in the middle."""
-    M, shape = whole(M, "the size of a window"), cast(as_tensor(beta), np.float64)
+    M = whole(M, "the size of a window")
+    if isinstance(beta, (int, float)):
+        return ops.constant(np.kaiser(M, beta))
+    shape = cast(as_tensor(beta), np.float64)
     if M < 2:
         return ops.constant(np.ones(max(M, 0)))
     places = np.arange(0, M, dtype=np.float64)
