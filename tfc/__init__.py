@@ -20,6 +20,7 @@ from tfc import (
     numpy,
     optim,
     random,
+    special,
     testing,
     tree,
 )
@@ -121,6 +122,7 @@ __all__ = [
     "remat",
     "scan",
     "set_threads",
+    "special",
     "stop_gradient",
     "switch",
     "testing",
