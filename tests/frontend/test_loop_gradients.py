@@ -277,6 +277,9 @@ def test_gradients_agree_with_finite_differences():
 def test_gradients_outside_of_jit():
     square = lambda x: tfc.scan(lambda c, _: (c * c, c), x, length=3)[0]  # noqa: E731
     assert tfc.grad(square)(1.5) == pytest.approx(8 * 1.5**7)
+    for bounds in ((1, 4), (np.int32(1), np.int32(4)), (1, np.int64(4))):
+        power = lambda x: tfc.fori_loop(*bounds, lambda i, c: c * x, 1.0)  # noqa: B023, E731
+        assert tfc.grad(power)(2.0) == 12
     value, pull = tfc.vjp(square, 1.5)
     assert value == pytest.approx(1.5**8)
     assert pull(2.0)[0] == pytest.approx(16 * 1.5**7)

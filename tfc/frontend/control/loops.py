@@ -103,7 +103,7 @@ def fori_loop(
         TraceError: a bound is no scalar integer, or `unroll` is given with one that is not known.
         ShapeError: the body changes a shape or dtype (WH-2).
     """
-    first, last = as_tensor(lower), as_tensor(upper)
+    first, last = _bound(lower), _bound(upper)
     dtype = result_type(first, last)
     if first.ndim or last.ndim or not np.issubdtype(dtype, np.integer):
         raise TraceError(f"fori_loop requires scalar integer bounds, got {first!r} and {last!r}")
@@ -122,6 +122,13 @@ def fori_loop(
     count = max(bounds[1] - bounds[0], 0)
     step = lambda state, _: (advance(state), None)  # noqa: E731
     return scan(step, (counter, init_val), length=count, unroll=unroll)[0][1]
+
+
+def _bound(value: ArrayLike) -> Tensor:
+    """A bound; one that is a number of NumPy stays known where arrays become arguments."""
+    if isinstance(value, np.integer):
+        return ops.constant(value)
+    return as_tensor(value)
 
 
 def _number(bound: Tensor) -> int | None:

@@ -87,6 +87,14 @@ def _grad(w: Writer, name: str) -> None:
     w.call("helpers.gradient", body, *xs)
 
 
+@calls("helpers.gradient_of_scan")
+def _gradient_of_scan(w: Writer, name: str) -> None:
+    carry, xs = w.value(FLOAT), w.value(FLOAT, low=1)
+    row = Type(w.type_of(xs).dims[1:], w.type_of(xs).dtype)
+    types = [w.type_of(carry), row]
+    w.call(name, w.function(types, types, names=SMOOTH, as_tuple=True), carry, xs, w.chance(0.3))
+
+
 @calls("jax.jvp jax.jacfwd jax.checkpoint")
 def _derivative(w: Writer, name: str) -> None:
     x = w.value(FLOAT, low=1, high=2)

@@ -55,6 +55,16 @@ def gradient(f: Callable[..., Any], x: Array, *others: Array) -> Array:
     return jax.grad(lambda v: f(v, *others).sum().real)(x)
 
 
+def gradient_of_scan(f: Callable[..., Any], carry: Array, xs: Array, reverse: bool) -> Any:
+    """The gradients of the sum of what a scan gives, in its first carry and in what it scans."""
+
+    def total(carry: Array, xs: Array) -> Array:
+        last, ys = lax.scan(f, carry, xs, reverse=reverse)
+        return last.sum().real + ys.sum().real
+
+    return jax.grad(total, (0, 1))(carry, xs)
+
+
 def tangent(f: Callable[..., Any], x: Array, direction: Array) -> Array:
     """The derivative of f at x in a direction."""
     return jax.jvp(f, (x,), (direction,))[1]
