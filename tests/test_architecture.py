@@ -115,6 +115,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "linalg": (*HLO, "frontend.*"),
     "numpy": (*HLO, "frontend.*", "fft", "linalg"),
     "nn": (*HLO, "frontend.*", "random"),
+    "numpy": (*HLO, "frontend.*"),
     "random": (*HLO, "frontend.*"),
     "optim": (*HLO, "frontend.*"),
     "testing": (*TRACING, "testing.*"),
