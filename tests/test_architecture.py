@@ -115,7 +115,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "linalg": (*HLO, "frontend.*"),
     "numpy": (*HLO, "frontend.*", "fft", "linalg"),
     "nn": (*HLO, "frontend.*", "random"),
-    "numpy": (*HLO, "frontend.*"),
     "random": (*HLO, "frontend.*"),
     "optim": (*HLO, "frontend.*"),
     "testing": (*TRACING, "testing.*"),
