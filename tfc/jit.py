@@ -204,6 +204,8 @@ class JitFunction:
         message = f"argument {name} of {self.name} must be an array or a number, got"
         if isinstance(leaf, np.ndarray):
             return TraceError(f"{message} an array of {leaf.dtype}")
+        if isinstance(leaf, int):
+            return TraceError(f"{message} {leaf}, which no type of 64 bits holds; pass a float")
         option = f"static_arg{'nums' if isinstance(where, int) else 'names'}={where!r}"
         return TraceError(
             f"{message} a value of type {type(leaf).__name__}; with {option} the function is "

@@ -70,7 +70,7 @@ def like_jax(function: str, tree: Any, *args: Any) -> tuple[Any, Any]:
     return getattr(tfc.tree, function)(*args, tree), getattr(jax.tree, function)(*args, tree)
 
 
-@pytest.mark.parametrize("tree", TREES, ids=str)
+@pytest.mark.parametrize("tree", TREES, ids=lambda tree: type(tree).__name__)
 def test_containers_are_those_of_jax(tree: Any):
     found, structure = tfc.tree.flatten(tree)
     assert found == tfc.tree.leaves(tree)

@@ -4,12 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
-from tfc.frontend.promotion import as_tensor, cast
+from tfc.frontend.promotion import NOT_NUMERIC, as_tensor, cast, shortened
 from tfc.frontend.tensor import Tensor
-from tfc.frontend.trace import Trace, inner_trace
+from tfc.frontend.trace import Trace, inner_trace, refusal
 from tfc.frontend.tree import Structure
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import Shape
@@ -75,8 +77,22 @@ def trace_function(
             tensors.append(Tensor(trace.parameter(argument.shape, label), trace, argument.weak))
         leaves, structure = tree.flatten(function(*tensors))
         _check_keys(structure)
-        results = [as_tensor(leaf) for leaf in leaves]
+        results = [_as_result(name, leaf) for leaf in leaves]
     return Program(trace, results, structure)
+
+
+def _as_result(called: str, leaf: Any) -> Tensor:
+    """What a function returned as a Tensor.
+
+    Raises:
+        TraceError: it is no array and no number.
+    """
+    if isinstance(leaf, Tensor) or np.asarray(leaf).dtype.kind not in NOT_NUMERIC:
+        return as_tensor(leaf)
+    raise refusal(
+        f"{called} returns {shortened(leaf)} of type {type(leaf).__name__}; results are arrays, "
+        "numbers, and dicts, lists and tuples of them"
+    )
 
 
 def _check_keys(structure: Structure) -> None:

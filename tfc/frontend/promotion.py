@@ -5,6 +5,7 @@ of all others: int32 + 2.0 is float64. Types that NumPy cannot join (bfloat16 an
 rule: a float wins over any integer, and two narrow floats meet in float32.
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,10 +15,11 @@ from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.eager import parameter_for
 from tfc.frontend.tensor import ArrayLike, Tensor, is_weak
-from tfc.frontend.trace import refusal
+from tfc.frontend.trace import refusal, user_location
 from tfc.hlo.shape import F32, ElementType, element_type_of
 
 NOT_NUMERIC = "OSUMm"  # the kinds of dtypes that hold no numbers: objects, text, times
+_LARGE = 64 << 20  # bytes of a constant from which on it is worth a warning
 _KINDS = ("pred", "unsigned", "signed", "float", "complex")
 _DEFAULTS = {"float": np.dtype(np.float64), "complex": np.dtype(np.complex128)}
 
@@ -52,8 +54,22 @@ def as_tensor(value: ArrayLike, dtype: Any = None) -> Tensor:
     argument = parameter_for(value, array)
     if argument is not None:
         return ops.adopt(Tensor(*argument, weak))
+    if array.nbytes >= _LARGE and isinstance(value, np.ndarray):
+        _warn_of_constant(array)
     made = ops.constant(array)
     return Tensor(made.instruction, made.trace, weak)
+
+
+def _warn_of_constant(array: np.ndarray) -> None:
+    """Warn that a large array becomes a constant, at the user's line."""
+    file, line = user_location()
+    warnings.warn_explicit(
+        f"an array {array.dtype}{list(array.shape)} of {array.nbytes >> 20} MiB becomes a constant "
+        "of the program, which is copied and takes long to compile; pass it as an argument",
+        UserWarning,
+        file or "<unknown>",
+        line,
+    )
 
 
 def shortened(value: object) -> str:

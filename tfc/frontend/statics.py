@@ -41,6 +41,11 @@ def static(where: int | str, called: str, value: Any) -> Static:
             f"static argument {where} of {called} must be a Python value, got {value!r}, which "
             "is not known while tracing"
         )
+    if isinstance(value, np.ndarray):
+        raise TraceError(
+            f"static argument {where} of {called} must be hashable, got {type(value).__name__}; "
+            "pass it as a traced argument, and leave it out of the static ones"
+        )
     try:
         hash(value)
     except TypeError as error:

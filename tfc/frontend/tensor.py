@@ -176,7 +176,8 @@ class Tensor:
 
     def __float__(self) -> float:
         raise self._unknown(
-            f"float() needs the value of {self!r}, not known while tracing; use .astype(float)"
+            f"float() needs the value of {self!r}, not known while tracing; use .astype(float), "
+            "and for functions of Python's math those of tfc.numpy"
         )
 
     def __complex__(self) -> complex:
@@ -187,9 +188,16 @@ class Tensor:
     def __index__(self) -> int:
         raise self._unknown(
             f"{self!r} is used as an index or a count, but its value is not known while tracing; "
-            "use an argument named in static_argnums, or select with tfc.numpy.where, or repeat "
-            "with tfc.while_loop or tfc.fori_loop"
+            f"{self._as_static()}, or select with tfc.numpy.where, or repeat with tfc.while_loop "
+            "or tfc.fori_loop"
         )
+
+    def _as_static(self) -> str:
+        """What to do to have the value while tracing."""
+        if self.instruction.opcode == "parameter" and self.instruction.name.isidentifier():
+            name = self.instruction.name
+            return f"name it in static_argnames={name!r}, if that is an argument of the function"
+        return "use an argument named in static_argnums"
 
     def __array__(self, *_: object, **__: object) -> np.ndarray:
         raise self._unknown(
