@@ -29,6 +29,9 @@ ALLOWED: dict[str, dict[str, str]] = {
     "backends/mlir/scalar_computation.py": {
         "_OF_LEAVES": "the ops of which this file emits several scalars",
     },
+    "frontend/differentiation/vjp_indexed.py": {
+        "_SCATTERS": "a table of code: the gradient of a scatter by what it combines with",
+    },
     "frontend/differentiation/vjp.py": {
         "_cos": VOCABULARY,
         "plain": "the reductions that have a gradient rule",
