@@ -1,10 +1,12 @@
 """The benchmarks: every case computes what NumPy does, and failures stay in their row."""
 
 import ctypes
+import gc
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,6 +40,15 @@ TWINS = ("gemm f32: 1", "gemm f32: 2", "gemm f32: 5", "gemm f32, skinny", "gemm 
          "networks: MLP 784-512-512-10, batch 64", "networks: BERT-base, 12",
          "cold compilation: chain", "cold compilation: ResNet",
          "cold compilation: BERT")  # fmt: skip
+
+
+@pytest.fixture(autouse=True, scope="module")
+def what_other_tests_left_is_not_collected() -> Iterator[None]:
+    """Workers collect garbage before they measure; all that lies about here would take seconds."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def test_the_keys_of_cases_are_unique():

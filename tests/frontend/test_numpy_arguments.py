@@ -19,6 +19,7 @@ X = np.arange(6.0).reshape(2, 3)
 AXES = [0, 1, -1, -2, np.int64(1), None, (0, 1), (-1, 0), (), 2, -3, (0, 0), (0, -2), (0, 5), True,
         "a", 1.5, (0.5,)]  # fmt: skip
 ONE = np.zeros((1, 1), int)
+SQUARE = np.full((2, 2), 0.5)
 # How functions are called that take more than an array and an axis.
 CALLS = {
     "concatenate": lambda f, axis: f([X, X], axis=axis),
@@ -47,6 +48,10 @@ CALLS = {
     },
     "apply_along_axis": lambda f, axis: f(abs, axis, X),
     "one_hot": lambda f, axis: f(np.array([1]), 3, axis=axis),
+    "glu": lambda f, axis: f(SQUARE, axis=axis),
+    "kl_divergence": lambda f, axis: f(SQUARE, SQUARE, axis=axis),
+    "softmax_cross_entropy": lambda f, axis: f(SQUARE, SQUARE, axis=axis),
+    "softmax_cross_entropy_with_integer_labels": lambda f, axis: f(SQUARE, [0, 1], axis=axis),
 }
 
 
