@@ -157,6 +157,14 @@ def test_values_between_points():
     same(lambda m, *xs: m.interp(*xs), x.astype("f4"), many, many**2, exact=False)
 
 
+def test_bounds_of_a_given_range_are_numpys_in_grids_of_any_type():
+    x = np.ones(5, np.float16)
+    for bins, span in ((3, ((0, 2), (0, 2))), (3, None)):
+        got = tfc.jit(lambda x, b=bins, s=span: tnp.histogram2d(x, x, b, s))(x)
+        for mine, numpys in zip(got, np.histogram2d(x, x, bins, span), strict=True):
+            np.testing.assert_array_equal(mine, numpys, strict=True)
+
+
 def test_counts_and_histograms():
     x, w = RNG.integers(0, 9, 50), RNG.normal(size=50)
     length = lambda m: {} if m is np else {"length": 9}  # noqa: E731

@@ -212,3 +212,13 @@ def test_complex_operands_promote_as_numpy_has_it(other: object):
         got, expected = tfc.jit(lambda v: v * other)(x), x * other
         assert got.dtype == expected.dtype, (x.dtype, other)
         np.testing.assert_allclose(got, expected)
+
+
+@pytest.mark.parametrize("axis", [0, (0,), (0, 2)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_extremes_along_full_axes_of_an_empty_array_are_empty(axis, keepdims: bool):
+    z = np.zeros((2, 0, 3), np.complex64)
+    for name in ("max", "min"):
+        got = tfc.jit(lambda z, n=name: getattr(tnp, n)(z, axis=axis, keepdims=keepdims))(z)
+        wanted = getattr(np, name)(z, axis=axis, keepdims=keepdims)
+        np.testing.assert_array_equal(got, wanted, strict=True)

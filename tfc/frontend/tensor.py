@@ -380,11 +380,17 @@ def _evaluable(function: Callable[P, R], is_library: bool) -> Callable[P, R]:
     return wrapper
 
 
+def _enter(function: Callable[..., Any], *names: str) -> None:
+    """Enter a function in FUNCTIONS under names that no other function has."""
+    for name in names:
+        assert name not in FUNCTIONS, f"two functions are called {name}"
+        FUNCTIONS[name] = function
+
+
 def untraced(function: Callable[P, R], *names: str) -> Callable[P, R]:
     """The function, entered in FUNCTIONS: what it gives is known without a trace."""
     wrapper = api_boundary(function)
-    for name in (function.__name__, *names):
-        FUNCTIONS[name] = wrapper
+    _enter(wrapper, function.__name__, *names)
     return wrapper
 
 
@@ -394,8 +400,7 @@ def traceable(function: Callable[P, R], *names: str) -> Callable[P, R]:
     What the function does must be decided by its arguments alone.
     """
     wrapper = directly(function, _evaluable(function, True))
-    for name in (function.__name__, *names):
-        FUNCTIONS[name] = wrapper
+    _enter(wrapper, function.__name__, *names)
     return wrapper
 
 

@@ -157,6 +157,9 @@ def _complex_extreme(name: str, tensor: Tensor, dimensions: tuple[int, ...], kee
     """The first of the largest or smallest elements, taken by its index: NumPy's order of them."""
     kept = [d for d in range(tensor.ndim) if d not in dimensions]
     dims = [tensor.shape[d] for d in kept]
+    shape = [1 if d in dimensions else n for d, n in enumerate(tensor.shape)] if keep else dims
+    if 0 in dims:
+        return ops.full(0, shape, tensor.array_shape.element_type)
     moved = ops.transpose(tensor, [*kept, *dimensions])
     rows = ops.reshape(moved, [*dims, _count(tensor, dimensions)])
     outer = tuple(range(len(dims)))
@@ -166,8 +169,7 @@ def _complex_extreme(name: str, tensor: Tensor, dimensions: tuple[int, ...], kee
         operand_batching_dims=outer, start_indices_batching_dims=outer,
         index_vector_dim=len(dims), slice_sizes=(1,) * rows.ndim,
     )  # fmt: skip
-    return ops.reshape(found, [1 if d in dimensions else n for d, n in enumerate(tensor.shape)]
-                       if keep else dims)  # fmt: skip
+    return ops.reshape(found, shape)
 
 
 def _with_initial(tensor: Tensor, dimensions: Sequence[int], first: Tensor) -> Tensor:

@@ -80,7 +80,8 @@ def histogram_bin_edges(
     return _edges(as_tensor(a), bins, range)
 
 
-def _edges(values: Tensor, bins: Any, span: Any) -> Tensor:
+def _edges(values: Tensor, bins: Any, span: Any, stated: Any = None) -> Tensor:
+    """The bounds of bins; those of a given span are of the dtype `stated`, if one is."""
     if isinstance(bins, str):
         raise TraceError(
             f"the number of bins by the rule '{bins}' depends on values that are not known while "
@@ -99,6 +100,8 @@ def _edges(values: Tensor, bins: Any, span: Any) -> Tensor:
     low, high = (reductions.min(values), reductions.max(values)) if span is None else span
     narrow = values.array_shape.element_type.is_float
     dtype = values.dtype if narrow else np.dtype(np.float64)
+    if span is not None and stated is not None:
+        dtype = np.dtype(stated)
     low, high = (cast(as_tensor(bound), dtype) for bound in (low, high))
     same = ops.compare("EQ", low, high)
     low, high = ops.select(same, low - 0.5, low), ops.select(same, high + 0.5, high)
@@ -189,7 +192,7 @@ def histogramdd(
         ops.reshape(ops.slice_along(points, 1, d, d + 1), (points.shape[0],))
         for d, _ in enumerate(all_bins)
     ]
-    edges = [_edges(c, b, s) for c, b, s in zip(columns, all_bins, spans)]
+    edges = [_edges(c, b, s, np.float64) for c, b, s in zip(columns, all_bins, spans)]
     sizes = [e.size - 1 for e in edges]
     flat, inside = ops.full(0, columns[0].shape, S64), None
     for column, bounds, size in zip(columns, edges, sizes):
