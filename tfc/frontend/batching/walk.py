@@ -30,6 +30,7 @@ from tfc.frontend.batching.values import (
     tensor_of,
     unpack,
 )
+from tfc.frontend.rule_tables import entering
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import Trace, blame, refusal
 from tfc.hlo.ir import Computation, Instruction, has_side_effect
@@ -41,16 +42,8 @@ RULES: dict[str, Rule] = {}
 REFUSED: dict[str, str] = {}  # ops that cannot be batched, and what to do instead
 
 
-def batches(*opcodes: str) -> Callable[[Rule], Rule]:
-    """Enter a function as the batching rule of the ops named."""
-
-    def enter(rule: Rule) -> Rule:
-        for opcode in opcodes:
-            assert opcode not in RULES, f"{opcode} has two batching rules"
-            RULES[opcode] = rule
-        return rule
-
-    return enter
+# Enters a function as the batching rule of the ops named.
+batches = entering(RULES, "batching rules")
 
 
 def refused(advice: str, *opcodes: str, shared_too: bool = False) -> None:

@@ -33,6 +33,7 @@ from tfc.frontend.differentiation.reverse import (
     zeros,
 )
 from tfc.frontend.marked import rule_of
+from tfc.frontend.rule_tables import entering
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import blame
 from tfc.hlo.ir import Computation, Instruction
@@ -47,28 +48,10 @@ JVP_RULES: dict[str, JvpRule] = {}
 PUSHED: dict[str, PushRule] = {}
 
 
-def jvp(*opcodes: str) -> Callable[[JvpRule], JvpRule]:
-    """Enter a function as the tangent rule of the ops named."""
-
-    def enter(rule: JvpRule) -> JvpRule:
-        for opcode in opcodes:
-            assert opcode not in JVP_RULES, f"{opcode} has two tangent rules"
-            JVP_RULES[opcode] = rule
-        return rule
-
-    return enter
-
-
-def pushed(*opcodes: str) -> Callable[[PushRule], PushRule]:
-    """Enter a function as what computes value and tangent of the ops named."""
-
-    def enter(rule: PushRule) -> PushRule:
-        for opcode in opcodes:
-            assert opcode not in PUSHED, f"{opcode} has two rules of value and tangent"
-            PUSHED[opcode] = rule
-        return rule
-
-    return enter
+# Enters a function as the tangent rule of the ops named.
+jvp = entering(JVP_RULES, "tangent rules")
+# Enters a function as what computes value and tangent of the ops named.
+pushed = entering(PUSHED, "rules of value and tangent")
 
 
 @dataclass

@@ -11,6 +11,7 @@ from typing import Any
 from tfc.errors import TraceError, UnsupportedError
 from tfc.frontend import operations as ops
 from tfc.frontend.marked import Flow, rule_of
+from tfc.frontend.rule_tables import entering
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import blame, inner_trace
 from tfc.hlo.evaluation.scalar_computations import over_arrays
@@ -42,26 +43,10 @@ class Kept(Tensor):
         self.rule = rule
 
 
-def keeping(opcode: str) -> Callable[[Keeping], Keeping]:
-    """Enter a function that rebuilds an op together with what its gradient will need."""
-
-    def enter(rebuild: Keeping) -> Keeping:
-        KEEPING[opcode] = rebuild
-        return rebuild
-
-    return enter
-
-
-def vjp(*opcodes: str) -> Callable[[Rule], Rule]:
-    """Enter a function as the gradient rule of the ops named."""
-
-    def enter(rule: Rule) -> Rule:
-        for opcode in opcodes:
-            assert opcode not in RULES, f"{opcode} has two gradient rules"
-            RULES[opcode] = rule
-        return rule
-
-    return enter
+# Enters a function that rebuilds an op together with what its gradient will need.
+keeping = entering(KEEPING, "rules of what to keep")
+# Enters a function as the gradient rule of the ops named.
+vjp = entering(RULES, "gradient rules")
 
 
 def nondifferentiable(*opcodes: str) -> None:

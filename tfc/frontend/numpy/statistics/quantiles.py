@@ -15,7 +15,7 @@ import numpy as np
 
 from tfc.errors import ShapeError, TraceError
 from tfc.frontend import operations as ops
-from tfc.frontend.numpy.arithmetic import where
+from tfc.frontend.numpy.arithmetic import named, where
 from tfc.frontend.numpy.comparisons import is_nan
 from tfc.frontend.numpy.functions import ceil, floor, rint
 from tfc.frontend.numpy.manipulation import Axes, expand_dims, normalize_axes
@@ -25,7 +25,7 @@ from tfc.frontend.numpy.sorting import sorted_together
 from tfc.frontend.numpy_keywords import refuse_out
 from tfc.frontend.operations import compare, operation
 from tfc.frontend.promotion import as_inexact, as_tensor, cast, expand, result_type, widen
-from tfc.frontend.tensor import ArrayLike, Tensor, is_weak, traceable
+from tfc.frontend.tensor import ArrayLike, Tensor, is_weak
 from tfc.hlo.shape import S64
 
 # The functions of tfc.numpy that methods are made of, as numpy has them for known numbers.
@@ -232,18 +232,29 @@ def _unweighted(name: str, weights: Any, overwrite_input: bool) -> None:
         )
 
 
-@traceable
-def quantile(
-    a: ArrayLike,
-    q: ArrayLike,
-    axis: Axes | None = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: None = None,
-) -> Tensor:
+def _of_fractions(name: str, doc: str, *, per_cent: bool = False, skip_nans: bool = False):
+    """A function of fractions."""
+
+    def function(
+        a: ArrayLike,
+        q: ArrayLike,
+        axis: Axes | None = None,
+        out: None = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: bool = False,
+        *,
+        weights: None = None,
+    ) -> Tensor:
+        refuse_out(name, out)
+        _unweighted(name, weights, overwrite_input)
+        return quantiles(name, a, q, axis, method, keepdims, per_cent, skip_nans)
+
+    return named(function, name, doc)
+
+
+quantile = _of_fractions(
+    "quantile",
     """The values below which the fractions q of the elements lie; several make dimensions in front.
 
     NaN if there is any among the elements; of integers in float64, unless the method chooses
@@ -255,89 +266,48 @@ def quantile(
     Raises:
         ShapeError: a known fraction outside 0 … 1, no elements, or an unknown method.
         TraceError: the elements are complex.
-    """
-    refuse_out("quantile", out)
-    _unweighted("quantile", weights, overwrite_input)
-    return quantiles("quantile", a, q, axis, method, keepdims)
+    """,
+)
+percentile = _of_fractions(
+    "percentile", "The quantiles of fractions given in per cent; see `quantile`.", per_cent=True
+)
+nanquantile = _of_fractions(
+    "nanquantile",
+    "The quantiles of the elements that are not NaN; NaN if all are. See `quantile`.",
+    skip_nans=True,
+)
+nanpercentile = _of_fractions(
+    "nanpercentile",
+    "The quantiles of fractions in per cent, of the elements that are not NaN.",
+    per_cent=True,
+    skip_nans=True,
+)
 
 
-@traceable
-def percentile(
-    a: ArrayLike,
-    q: ArrayLike,
-    axis: Axes | None = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: None = None,
-) -> Tensor:
-    """The quantiles of fractions given in per cent; see `quantile`."""
-    refuse_out("percentile", out)
-    _unweighted("percentile", weights, overwrite_input)
-    return quantiles("percentile", a, q, axis, method, keepdims, per_cent=True)
+def _middle(name: str, doc: str, *, skip_nans: bool = False):
+    """A function of the value in the middle."""
+
+    def function(
+        a: ArrayLike,
+        axis: Axes | None = None,
+        out: None = None,
+        overwrite_input: bool = False,
+        keepdims: bool = False,
+    ) -> Tensor:
+        refuse_out(name, out)
+        _unweighted(name, None, overwrite_input)
+        values = as_inexact(a)
+        return quantiles(name, values, 0.5, axis, "linear", keepdims, skip_nans=skip_nans)
+
+    return named(function, name, doc)
 
 
-@traceable
-def median(
-    a: ArrayLike,
-    axis: Axes | None = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    keepdims: bool = False,
-) -> Tensor:
-    """The middle value along the axes, or the mean of the two in the middle; NaN if any is."""
-    refuse_out("median", out)
-    _unweighted("median", None, overwrite_input)
-    return quantiles("median", as_inexact(a), 0.5, axis, "linear", keepdims)
-
-
-@traceable
-def nanquantile(
-    a: ArrayLike,
-    q: ArrayLike,
-    axis: Axes | None = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: None = None,
-) -> Tensor:
-    """The quantiles of the elements that are not NaN; NaN if all are. See `quantile`."""
-    refuse_out("nanquantile", out)
-    _unweighted("nanquantile", weights, overwrite_input)
-    return quantiles("nanquantile", a, q, axis, method, keepdims, skip_nans=True)
-
-
-@traceable
-def nanpercentile(
-    a: ArrayLike,
-    q: ArrayLike,
-    axis: Axes | None = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: None = None,
-) -> Tensor:
-    """The quantiles of fractions in per cent, of the elements that are not NaN."""
-    refuse_out("nanpercentile", out)
-    _unweighted("nanpercentile", weights, overwrite_input)
-    return quantiles("nanpercentile", a, q, axis, method, keepdims, True, True)
-
-
-@traceable
-def nanmedian(
-    a: ArrayLike,
-    axis: Axes | None = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    keepdims: bool = False,
-) -> Tensor:
-    """The middle value of the elements that are not NaN; NaN if all are."""
-    refuse_out("nanmedian", out)
-    _unweighted("nanmedian", None, overwrite_input)
-    return quantiles("nanmedian", as_inexact(a), 0.5, axis, "linear", keepdims, skip_nans=True)
+median = _middle(
+    "median",
+    "The middle value along the axes, or the mean of the two in the middle; NaN if any is.",
+)
+nanmedian = _middle(
+    "nanmedian",
+    "The middle value of the elements that are not NaN; NaN if all are.",
+    skip_nans=True,
+)
