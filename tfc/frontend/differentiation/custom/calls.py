@@ -1,6 +1,6 @@
 """What functions with rules of their own share: a call, its arguments, what rules must return."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import WRAPPER_ASSIGNMENTS
 from typing import Any
@@ -53,10 +53,15 @@ class Call:
 
     def filled(self, chosen: Sequence[Any]) -> list[Any]:
         """All arguments, in the order in which the function takes them."""
-        found = list(chosen)
-        for place in sorted(self.fixed):
-            found.insert(place, self.fixed[place])
-        return found
+        return _with_fixed(chosen, self.fixed)
+
+
+def _with_fixed(chosen: Sequence[Any], fixed: Mapping[int, Any]) -> list[Any]:
+    """The arguments with others put in at their places."""
+    found = list(chosen)
+    for place in sorted(fixed):
+        found.insert(place, fixed[place])
+    return found
 
 
 class Custom:
@@ -89,10 +94,7 @@ class Custom:
             return self.rule(Call(structure, weak, fixed, program))
 
         def of_leaves(*tensors: Tensor) -> Any:
-            filled = list(tree.unflatten(structure, tensors))
-            for place in sorted(fixed):
-                filled.insert(place, fixed[place])
-            return self.value(filled)
+            return self.value(_with_fixed(tree.unflatten(structure, tensors), fixed))
 
         program, results = call_marked(self.name, of_leaves, operands, make_rule)
         return tree.unflatten(program.structure, results)
