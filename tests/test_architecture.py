@@ -23,6 +23,7 @@ ANALYSIS = (*HLO, "passes.rewriting", "passes.analysis")
 KERNELS = (*ANALYSIS, "backends", "backends.mlir.*")  # what the rooms of the CPU's kernels know
 COMPILER = (*HLO, "passes.*", "tools.pictures", "backends.*", "stablehlo.*", "compiler")
 TRACING = (*COMPILER, "frontend.*", "imported", "bound", "compiled", "eager", "jit")
+LIBRARIES = ("numpy", "nn", "random", "linalg", "fft", "special", "optim", "tree")
 ALLOWED: dict[str, tuple[str, ...]] = {
     "errors": (),
     "files": ("errors",),
@@ -125,6 +126,9 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "nn": (*HLO, "frontend.*", "random"),
     "random": (*HLO, "frontend.*"),
     "optim": (*HLO, "frontend.*"),
+    "graph.types": ("errors",),
+    "graph.operators": (*TRACING, "graph.types", *LIBRARIES),
+    "graph": (*TRACING, "graph.types", "graph.operators", *LIBRARIES),
     "testing": (*TRACING, "testing.*"),
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),

@@ -99,6 +99,19 @@ def inner_trace(name: str) -> Trace:
     return Trace(name, current_trace())
 
 
+@contextmanager
+def outside_traces() -> Iterator[None]:
+    """Compute at once what is called within, though a function is being traced.
+
+    Arrays come in and go out; Tensors of the traces that are left aside cannot be used.
+    """
+    traces, _thread.traces = _thread.traces, []
+    try:
+        yield
+    finally:
+        _thread.traces = traces
+
+
 def emit(
     opcode: str,
     operands: Sequence[Instruction],

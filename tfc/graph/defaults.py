@@ -1,0 +1,20 @@
+"""The graphs and sessions that `with` has made the default ones."""
+
+import threading
+from typing import Any
+
+
+class _Threads(threading.local):
+    """Of this thread, innermost last."""
+
+    def __init__(self) -> None:
+        self.graphs: list[Any] = []
+        self.sessions: list[Any] = []
+
+
+default = _Threads()
+
+
+def get_default_session() -> Any:
+    """The innermost session of `with`, or None."""
+    return default.sessions[-1] if default.sessions else None

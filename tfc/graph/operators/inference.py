@@ -1,0 +1,108 @@
+"""What is known of results beforehand: dtypes, and shapes that may be unknown in part.
+
+There are no shape functions for most operators: the operator's own function is traced with abstract
+inputs. Where dimensions are unknown it is traced twice, with other sizes in their places, and the
+dimensions of the result that differ are unknown too.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfc.errors import ShapeError, TraceError
+from tfc.frontend.abstract import ShapeDtypeStruct, eval_shape
+from tfc.graph.operators.registry import Attributes, Operator, Spec
+from tfc.graph.types import shapes
+from tfc.graph.types.dtypes import DType, as_dtype, bool_
+from tfc.graph.types.shapes import TensorShape
+
+# Sizes in place of unknown ones; they have many divisors, as reshapes ask for some.
+_STAND_INS = (5040, 55440)
+
+
+def infer(operator: Operator, inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
+    """The dtype and shape of each result of an operation.
+
+    Args:
+        inputs: graph tensors: `dtype`, `shape`, and `known_value()`, an array or None.
+
+    Raises:
+        ShapeError: no inputs of these shapes are taken.
+    """
+    if operator.infer is not None:
+        return list(operator.infer(inputs, attributes))
+    values = [x.known_value() if n in operator.known else None for n, x in enumerate(inputs)]
+    if any(x.shape.dims is None for x, value in zip(inputs, values) if value is None) or any(
+        values[n] is None for n in operator.known if n < len(inputs)
+    ):
+        return _without_shapes(operator, inputs, attributes)
+    if all(value is not None or x.shape.is_fully_defined() for x, value in zip(inputs, values)):
+        return _traced(operator, inputs, values, attributes, 0)
+    try:
+        first, second = (_traced(operator, inputs, values, attributes, n) for n in _STAND_INS)
+    except (ShapeError, TraceError):
+        return _without_shapes(operator, inputs, attributes)
+    return [(dtype, shape.common(other)) for (dtype, shape), (_, other) in zip(first, second)]
+
+
+def _traced(
+    operator: Operator,
+    inputs: Sequence[Any],
+    values: Sequence[np.ndarray | None],
+    attributes: Attributes,
+    stand_in: int,
+) -> list[Spec]:
+    abstract = [
+        ShapeDtypeStruct(
+            tuple(stand_in if n is None else n for n in x.shape.as_list()), x.dtype.dtype
+        )
+        for x, value in zip(inputs, values)
+        if value is None
+    ]
+
+    def call(*unknown: Any) -> list[Any]:
+        rest = iter(unknown)
+        given = [next(rest) if value is None else value for value in values]
+        return operator(given, attributes)
+
+    found = eval_shape(call, *abstract)
+    return [(as_dtype(x.dtype), TensorShape(x.shape)) for x in found]
+
+
+def _without_shapes(
+    operator: Operator, inputs: Sequence[Any], attributes: Attributes
+) -> list[Spec]:
+    """Results of unknown shape, with the dtype that inputs of one element would give."""
+    stated = attributes.get("dtype") or attributes.get("DstT") or attributes.get("out_type")
+    dtype = as_dtype(stated) if stated is not None else inputs[0].dtype
+    return [(dtype, TensorShape(None))] * operator_results(operator, attributes)
+
+
+def operator_results(operator: Operator, attributes: Attributes) -> int:
+    """How many results an operation has, where its function cannot be asked."""
+    for name in ("num", "num_split", "N_results"):
+        if name in attributes and name in operator.keywords:
+            return int(attributes[name])
+    return 1
+
+
+def elementwise(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
+    """`infer` of elementwise operators whose result has the inputs' dtype."""
+    return [(inputs[0].dtype, shapes.broadcast([x.shape for x in inputs]))]
+
+
+def comparison(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
+    """`infer` of elementwise operators whose result is boolean."""
+    return [(bool_, shapes.broadcast([x.shape for x in inputs]))]
+
+
+def same(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
+    """`infer` of operators whose result is like their first input."""
+    return [(inputs[0].dtype, inputs[0].shape)]
+
+
+def stated(attributes: Attributes) -> Spec:
+    """What the attributes dtype and shape say."""
+    dtype: DType = as_dtype(attributes["dtype"])
+    return dtype, TensorShape(attributes.get("shape"))

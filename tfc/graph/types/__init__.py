@@ -1,0 +1,1 @@
+"""Element types and shapes of graphs. Knows nothing of graphs themselves."""
