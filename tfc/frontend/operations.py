@@ -57,12 +57,25 @@ def wrap(instruction: Instruction) -> Tensor:
 
 def inlined(computation: Computation, arguments: Sequence[Tensor]) -> Tensor:
     """The result of a computation for these arguments, its instructions put into this trace."""
+    trace = current_trace()
+    assert trace is not None, "operations are built inside a trace"
     root = inline(computation, [adopt(a).instruction for a in arguments])
     if computation.effects:
-        (packed,) = root.operands  # the effects, and the value after them
-        for effect in packed.operands[:-1]:
-            wrap(effect)
-    return wrap(root)
+        # The value itself, so that what it is made of can be seen: the trace holds the effects.
+        (packed,) = root.operands
+        *effects, root = packed.operands
+        trace.effects += effects
+    return Tensor(root, trace)
+
+
+def again(x: Instruction, operands: Sequence[Tensor]) -> Tensor:
+    """The same instruction on other operands of the same shapes, in the current trace.
+
+    What has effects is a new instruction even on the same operands: it is done once more.
+    """
+    instructions = tuple(adopt(o).instruction for o in operands)
+    same = all(a is b for a, b in zip(instructions, x.operands)) and not has_side_effect(x)
+    return wrap(x if same else x.with_(operands=instructions))
 
 
 def constant(value: object, element_type: ElementType | None = None) -> Tensor:

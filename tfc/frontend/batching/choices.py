@@ -5,7 +5,7 @@ from typing import Any
 
 from tfc.frontend import operations as ops
 from tfc.frontend.batching.values import Nest, Value, pack, parts, shared
-from tfc.frontend.batching.walk import Batch, again
+from tfc.frontend.batching.walk import Batch
 from tfc.frontend.control.emission import at, with_at
 from tfc.frontend.control.loops import while_loop
 from tfc.frontend.tensor import Tensor
@@ -48,7 +48,7 @@ def one_by_one(batch: Batch, x: Instruction, *operands: Nest) -> Nest:
 
     def step(state: Any) -> Any:
         number, *filled = state
-        made = again(x, [pack(_element(o, number)) for o in operands])
+        made = ops.again(x, [pack(_element(o, number)) for o in operands])
         found = _arrays(made)
         return number + 1, *(with_at(t, number, f) for t, f in zip(filled, found))
 

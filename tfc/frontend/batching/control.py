@@ -24,6 +24,7 @@ from tfc.frontend.batching.values import (
     unpack,
 )
 from tfc.frontend.batching.walk import Batch, batches
+from tfc.frontend.control.emission import choosing
 from tfc.frontend.marked import marked, rule_of
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import Trace, emit, refusal
@@ -71,12 +72,8 @@ def _conditional(batch: Batch, x: Instruction, selector: Value, *operands: Nest)
     flags: Flags = flags_for(x.shape, False)
     for branch, of_operand in zip(called, given):
         flags = either(flags, batch.computation(branch, [of_operand])[1])
-    made = tuple(batch.computation(b, [f], flags)[0] for b, f in zip(called, given))
-    attributes: dict[str, Any] = dict(zip(("true_computation", "false_computation"), made))
-    if "branch_computations" in x.attributes:
-        attributes = {"branch_computations": made}
-    chosen = ops.operation("conditional", selector.tensor, *map(pack, operands), **attributes)
-    return unpack(chosen, flags)
+    made = [batch.computation(b, [f], flags)[0] for b, f in zip(called, given)]
+    return unpack(choosing(x, selector.tensor, list(map(pack, operands)), made), flags)
 
 
 def _refuse_effects(x: Instruction, what: str) -> None:

@@ -18,7 +18,7 @@ from tfc.frontend.batching.values import (
     tensor_of,
     unpack,
 )
-from tfc.frontend.batching.walk import Batch, again, batches, refused
+from tfc.frontend.batching.walk import Batch, batches, refused
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import refusal
 from tfc.hlo.ir import Instruction
@@ -72,7 +72,7 @@ def _custom_call(batch: Batch, x: Instruction, *operands: Nest) -> Nest:
     if is_annotation(x):
         return operands[0]
     if not any(map(is_batched, operands)):
-        return shared(again(x, [pack(o) for o in operands]))
+        return shared(ops.again(x, [pack(o) for o in operands]))
     target = x["custom_call_target"]
     if isinstance(target, CallbackName) and target.vmap_method in AT_ONCE:
         return _at_once(batch, x, target, operands)

@@ -56,7 +56,7 @@ def refused(advice: str, *opcodes: str, shared_too: bool = False) -> None:
     def refuse(_: "Batch", x: Instruction, *operands: Nest) -> Nest:
         if shared_too or any(map(is_batched, operands)):
             raise refusal(f"vmap cannot map {x.opcode}: {advice}")
-        return shared(again(x, [pack(o) for o in operands]))
+        return shared(ops.again(x, [pack(o) for o in operands]))
 
     batches(*opcodes)(refuse)
     REFUSED.update(dict.fromkeys(opcodes, advice))
@@ -117,7 +117,7 @@ class Batch:
     def instruction(self, x: Instruction, operands: Sequence[Nest]) -> Nest:
         """The value of one instruction."""
         if not any(map(is_batched, operands)) and not has_side_effect(x):
-            return shared(again(x, [pack(o) for o in operands]))
+            return shared(ops.again(x, [pack(o) for o in operands]))
         with blame(x.metadata):
             if not self.size:
                 return self._nothing(x.shape)
@@ -161,13 +161,6 @@ class Batch:
         if not isinstance(shape, Shape):
             return shared(ops.operation("after-all"))
         return Value(ops.full(0, (0, *shape.dims), shape.element_type), True)
-
-
-def again(x: Instruction, operands: Sequence[Tensor]) -> Tensor:
-    """The same instruction on other operands of the same shapes, in the current trace."""
-    instructions = tuple(ops.adopt(o).instruction for o in operands)
-    same = all(a is b for a, b in zip(instructions, x.operands)) and not has_side_effect(x)
-    return ops.wrap(x if same else x.with_(operands=instructions))
 
 
 def elementwise(batch: Batch, x: Instruction, *operands: Nest) -> Nest:

@@ -76,7 +76,8 @@ def _stated(dtype: Any, shape: Any) -> ShapeDtypeStruct:
     Raises:
         TraceError: the shape is not stated.
     """
-    if hasattr(dtype, "shape") and hasattr(dtype, "dtype"):
+    is_class = isinstance(dtype, type)  # np.float32 has descriptors of such names
+    if not is_class and hasattr(dtype, "shape") and hasattr(dtype, "dtype"):
         return ShapeDtypeStruct(dtype.shape, dtype.dtype)
     if shape is None:
         raise TraceError(

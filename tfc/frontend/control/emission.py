@@ -1,11 +1,12 @@
 """Loops as HLO: a `while` over a tuple, made of functions from the elements of its state."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from tfc.frontend import operations as ops
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import Trace
-from tfc.hlo.ir import Computation
+from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import S32, TupleShape
 
 Elements = list[Tensor]
@@ -65,6 +66,19 @@ def counted(
         return [ops.operation("add", number, ops.constant(by, S32)), *step(number, others)]
 
     return while_of([ops.constant(first, S32), *state], test, advance, name)[1:]
+
+
+def choosing(
+    old: Instruction,
+    selector: Tensor,
+    operands: Sequence[Tensor],
+    computations: Sequence[Computation],
+) -> Tensor:
+    """The conditional that chooses as another does, between other branches of other operands."""
+    attributes: dict[str, Any] = dict(zip(("true_computation", "false_computation"), computations))
+    if "branch_computations" in old.attributes:
+        attributes = {"branch_computations": tuple(computations)}
+    return ops.operation("conditional", selector, *operands, **attributes)
 
 
 def at(array: Tensor, number: Tensor) -> Tensor:

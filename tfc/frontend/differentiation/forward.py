@@ -27,7 +27,6 @@ from tfc.frontend.differentiation.reverse import (
     Cotangent,
     Values,
     added,
-    again,
     is_differentiable,
     transposed,
     zeros,
@@ -97,7 +96,7 @@ def _push_one(old: Instruction, duals: Duals, is_needed: bool) -> None:
         if flows and old.opcode in PUSHED:
             values[old], duals.tangents[old] = PUSHED[old.opcode](old, operands, tangents)
             return
-        values[old] = again(old, values)
+        values[old] = ops.again(old, operands)
         if flows:
             duals.tangents[old] = tangent_of(values[old], operands, tangents)
 

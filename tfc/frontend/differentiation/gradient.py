@@ -172,6 +172,9 @@ def _check_value(value: Any, has_aux: bool, holomorphic: bool) -> None:
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of a function, and the function that takes a cotangent back to its arguments.
 
+    In a function being traced, pulling back uses what computed the value; outside of any, it
+    evaluates the function again, with its effects.
+
     Args:
         primals: the arguments: nested structures of floats.
         has_aux: `fun` returns (result, aux), of which the result alone is differentiated.

@@ -6,11 +6,11 @@ values and tangents together.
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from tfc.frontend import operations as ops
+from tfc.frontend.control.emission import choosing
 from tfc.frontend.differentiation.forward import (
     Tangent,
     jvp,
@@ -155,10 +155,7 @@ def _conditional(
             made = leaves_of(duals.tangents.get(flat.root), flat.root.shape)
             root = ops.make_tuple([duals.values[flat.root], *made]).instruction
         computations.append(trace.computation(root))
-    attributes: dict[str, Any] = dict(zip(("true_computation", "false_computation"), computations))
-    if "branch_computations" in old.attributes:
-        attributes = {"branch_computations": tuple(computations)}
-    y, *flowing = ops.elements(operation("conditional", selector, *inputs, **attributes))
+    y, *flowing = ops.elements(choosing(old, selector, inputs, computations))
     return y, with_leaves(flowing, old.shape)
 
 

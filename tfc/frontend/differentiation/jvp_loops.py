@@ -12,8 +12,7 @@ from tfc.errors import UnsupportedError
 from tfc.frontend import operations as ops
 from tfc.frontend.control.emission import while_of
 from tfc.frontend.differentiation.forward import Tangent, push, pushed
-from tfc.frontend.differentiation.loop_facts import step_of
-from tfc.frontend.differentiation.reverse import zeros
+from tfc.frontend.differentiation.reverse import on_elements, zeros
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import Trace
 from tfc.hlo.ir import Computation, Instruction
@@ -30,7 +29,7 @@ def _while(
     begun = ops.elements(operands[0])
     given = tangents[0] if isinstance(tangents[0], list) else [None] * len(begun)
     flowing = [n for n, t in enumerate(given) if t is not None]
-    step, flowing = _settled(step_of(loop), flowing)
+    step, flowing = _settled(on_elements(loop.body), flowing)
     count = len(begun)
 
     def test(parts: list[Tensor]) -> Tensor:

@@ -17,7 +17,6 @@ from tfc.frontend.differentiation.forward import Tangent, push
 from tfc.frontend.differentiation.gradient import check_pair
 from tfc.frontend.differentiation.reverse import (
     Values,
-    again,
     forward,
     inline_calls,
     is_differentiable,
@@ -229,7 +228,7 @@ class _Linearized:
         values.update(zip(self.given, (d for d in directions if isinstance(d, Tensor))))
         for old in self.computation.instructions:
             if old not in values:
-                values[old] = again(old, values)
+                values[old] = ops.again(old, [values[o] for o in old.operands])
         slopes = [values[r] for r in self.computation.root.operands[len(self.weak) :]]
         slope = tree.unflatten(self.structure, slopes)
         return slope[0] if has_aux else slope

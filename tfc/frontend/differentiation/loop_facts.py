@@ -10,12 +10,12 @@ from functools import cached_property
 
 import numpy as np
 
-from tfc.frontend.differentiation.reverse import active_in, inline_calls, is_differentiable
+from tfc.frontend.differentiation.reverse import active_in, is_differentiable, on_elements
 from tfc.hlo import builder
 from tfc.hlo.evaluation.evaluator import evaluate_computation
 from tfc.hlo.evaluation.scalar_computations import is_pointwise, over_arrays
 from tfc.hlo.ir import Computation, Instruction, postorder
-from tfc.hlo.loops.loop_state import Loop, apply, loop_of
+from tfc.hlo.loops.loop_state import Loop, loop_of
 from tfc.hlo.loops.trip_counts import Counter, Counting
 from tfc.hlo.shape import Shape, element_type_of
 
@@ -24,7 +24,7 @@ from tfc.hlo.shape import Shape, element_type_of
 class CountedLoop:
     """A loop that runs a number of times, at least once.
 
-    step: one iteration, as `step_of` says.
+    step: one iteration, a parameter for each element of the state → a tuple of them afterwards.
     counters: the elements that count, or are a known integer.
     """
 
@@ -128,12 +128,4 @@ def counted_loop(instruction: Instruction) -> CountedLoop | int | None:
     count = counting.trips.exact
     if not count:
         return count
-    return CountedLoop(count, loop, step_of(loop), counting.counters)
-
-
-def step_of(loop: Loop) -> Computation:
-    """One iteration: a parameter for each element of the state → a tuple of them afterwards."""
-    parameters = [builder.parameter(k, i.shape, f"state_{k}") for k, i in enumerate(loop.inits)]
-    made = apply(inline_calls(loop.body), parameters)
-    root = builder.instruction("tuple", made.results)
-    return Computation.make(loop.body.name, parameters, root, made.effects)
+    return CountedLoop(count, loop, on_elements(loop.body), counting.counters)

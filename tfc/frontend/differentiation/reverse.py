@@ -14,8 +14,10 @@ from tfc.frontend.marked import Flow, rule_of
 from tfc.frontend.rule_tables import entering
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import blame, inner_trace
+from tfc.hlo import builder
 from tfc.hlo.evaluation.scalar_computations import over_arrays
 from tfc.hlo.ir import Computation, Instruction, inline, rebuild
+from tfc.hlo.loops.loop_state import apply
 from tfc.hlo.op import OPS
 from tfc.hlo.shape import AnyShape, Shape, TupleShape, leaves
 
@@ -92,6 +94,19 @@ def inline_calls(computation: Computation) -> Computation:
     return rebuild(computation, expand)
 
 
+def on_elements(computation: Computation) -> Computation:
+    """A computation of one value as one of that value's elements, which gives those of its result.
+
+    What it calls is put in its place. A value that is no tuple is its only element.
+    """
+    (operand,) = computation.parameters
+    shapes = operand.shape.elements if isinstance(operand.shape, TupleShape) else (operand.shape,)
+    parameters = [builder.parameter(k, s, f"state_{k}") for k, s in enumerate(shapes)]
+    made = apply(inline_calls(computation), parameters)
+    root = builder.instruction("tuple", made.results)
+    return Computation.make(computation.name, parameters, root, made.effects)
+
+
 class Called(Tensor):
     """What a marked call gave, with what its rule needs to go back."""
 
@@ -130,7 +145,7 @@ def forward(
                 made = KEEPING[old.opcode](old, operands, _active_elements(old, active))
         elif old.opcode == "get-tuple-element":
             made = _element(old, operands)
-        values[old] = again(old, values) if made is None else made
+        values[old] = ops.again(old, operands) if made is None else made
     return values
 
 
@@ -145,13 +160,6 @@ def _element(old: Instruction, operands: Sequence[Tensor]) -> Tensor | None:
     if operands[0].instruction.opcode != "tuple":
         return None
     return ops.wrap(operands[0].instruction.operands[old["index"]])
-
-
-def again(old: Instruction, values: Values) -> Tensor:
-    """An instruction in the current trace, over what its operands became."""
-    operands = tuple(ops.adopt(values[o]).instruction for o in old.operands)
-    same = all(a is b for a, b in zip(operands, old.operands))
-    return ops.wrap(old if same else old.with_(operands=operands))
 
 
 def _active_elements(instruction: Instruction, active: set[Instruction]) -> list[bool]:

@@ -4,7 +4,7 @@ The order is the registry's. `g` is the cotangent of the result, `y` the result,
 A test walks the registry and names each op that has no row here.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import pi, sqrt
 from typing import Any
@@ -15,21 +15,16 @@ from tfc.frontend.differentiation.reverse import (
     Cotangent,
     backward,
     forward,
-    inline_calls,
-    is_differentiable,
     nondifferentiable,
     vjp,
-    zeros,
 )
 from tfc.frontend.operations import compare, full_like, operation, reduce_sum, select
 from tfc.frontend.tensor import Tensor
-from tfc.frontend.trace import Trace
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation
 from tfc.hlo.ops.contraction import dot_dimensions, free_dimensions
-from tfc.hlo.ops.control import branches
 from tfc.hlo.ops.ragged_expansion import expand_ragged_dot
-from tfc.hlo.shape import AnyShape, Shape, TupleShape
+from tfc.hlo.shape import TupleShape
 
 
 def derivative(opcode: str, slope: Callable[[Tensor, Tensor], Any]) -> None:
@@ -365,71 +360,3 @@ def _element(g: Cotangent, y: Tensor, x: Tensor) -> list[Cotangent]:
 @vjp("call", "fusion")
 def _called(*_: Any) -> list[Cotangent]:
     raise AssertionError("calls are put in place before differentiation (inline_calls)")
-
-
-@vjp("conditional")
-def _conditional(
-    g: Cotangent, y: Tensor, selector: Tensor, *operands: Tensor
-) -> Sequence[Cotangent]:
-    """A conditional that evaluates the chosen branch again and takes its cotangents back."""
-    flowing = list(_arrays(g))
-    distinct = list(dict.fromkeys(o.instruction for o in operands))
-    inputs = [ops.make_tuple([o, *flowing]) for o in operands]
-    computations = []
-    for branch, operand, given in zip(branches(y.instruction), operands, inputs):
-        trace = Trace(f"{branch.name}_gradient")
-        with trace:
-            value, *cotangents = ops.elements(
-                ops.wrap(trace.parameter(given.instruction.shape, "state"))
-            )
-            back = _pull(branch, value, _refilled(g, iter(cotangents)))
-            results = []
-            for other in distinct:
-                mine = back if other is operand.instruction else None
-                results.extend(_float_leaves(mine, other.shape))
-            root = ops.make_tuple(results).instruction
-        computations.append(trace.computation(root))
-    attributes: dict[str, Any] = dict(zip(("true_computation", "false_computation"), computations))
-    if "branch_computations" in y.instruction.attributes:
-        attributes = {"branch_computations": tuple(computations)}
-    made = iter(ops.elements(operation("conditional", selector, *inputs, **attributes)))
-    found = {other: _from_leaves(made, other.shape) for other in distinct}
-    # An operand that several branches share gets its cotangent once.
-    return [None, *(found.pop(o.instruction, None) for o in operands)]
-
-
-def _arrays(cotangent: Cotangent) -> Iterator[Tensor]:
-    """The arrays of a cotangent, depth first."""
-    if isinstance(cotangent, Tensor):
-        yield cotangent
-    for part in cotangent if isinstance(cotangent, list) else ():
-        yield from _arrays(part)
-
-
-def _refilled(cotangent: Cotangent, arrays: Iterator[Tensor]) -> Cotangent:
-    """A cotangent of the same form with other arrays."""
-    if isinstance(cotangent, list):
-        return [_refilled(part, arrays) for part in cotangent]
-    return None if cotangent is None else next(arrays)
-
-
-def _pull(branch: Computation, operand: Tensor, cotangent: Cotangent) -> Cotangent:
-    flat = inline_calls(branch)
-    values = forward(flat, [operand], flat.parameters)
-    return backward(flat, values, cotangent, flat.parameters)[0]
-
-
-def _float_leaves(cotangent: Cotangent, shape: AnyShape) -> list[Tensor]:
-    """The cotangent of each float in a value, zeros where nothing flows."""
-    if isinstance(shape, Shape):
-        if not is_differentiable(shape):
-            return []
-        return [cotangent if isinstance(cotangent, Tensor) else zeros(shape)]
-    parts = cotangent if isinstance(cotangent, list) else [None] * len(shape.elements)
-    return [leaf for part, s in zip(parts, shape.elements) for leaf in _float_leaves(part, s)]
-
-
-def _from_leaves(made: Any, shape: AnyShape) -> Cotangent:
-    if isinstance(shape, Shape):
-        return next(made) if is_differentiable(shape) else None
-    return [_from_leaves(made, element) for element in shape.elements]

@@ -31,7 +31,6 @@ from tfc.frontend.differentiation.forward import (
 from tfc.frontend.differentiation.reverse import (
     Cotangent,
     Values,
-    again,
     backward,
     forward,
     inline_calls,
@@ -55,7 +54,8 @@ def checkpoint(
     """The function, of which reverse mode keeps the arguments and computes the rest again.
 
     Also called `remat`. Memory for time: a gradient through n checkpointed blocks needs the memory
-    of the blocks' arguments and of one block.
+    of the blocks' arguments and of one block. Effects are part of what is computed again: a
+    `debug.print` shows its values on the way back, too.
 
     Args:
         prevent_cse: keep what is computed again apart from what was computed first; False leaves it
@@ -160,7 +160,7 @@ class _Checkpoint(CallRule):
         values: Values = dict(zip(computation.parameters, map(ops.adopt, operands)))
         for old in computation.instructions:
             if old not in values:
-                values[old] = again(old, values)
+                values[old] = ops.again(old, [values[o] for o in old.operands])
         residuals = [*operands, *(_array(values[i]) for i in kept)]
         return values[computation.root], residuals, _with_places(computation, kept)
 
