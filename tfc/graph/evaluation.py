@@ -7,7 +7,6 @@ each time.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any, Protocol
 
@@ -17,17 +16,7 @@ from tfc.errors import TfcError
 from tfc.frontend.trace import outside_traces
 from tfc.graph.operation import Operation, Tensor
 from tfc.graph.operators.registry import find
-from tfc.graph.types.dtypes import DType
-from tfc.graph.types.shapes import TensorShape
-
-
-@dataclass(frozen=True)
-class Handle:
-    """The value of a tensor of dtype resource: names a variable."""
-
-    name: str
-    dtype: DType
-    shape: TensorShape
+from tfc.graph.types.handles import Handle
 
 
 class Context(Protocol):

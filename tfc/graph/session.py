@@ -11,10 +11,11 @@ from tfc.errors import ShapeError
 from tfc.graph import errors
 from tfc.graph.constants import as_array
 from tfc.graph.defaults import default
-from tfc.graph.evaluation import Handle, evaluate, order
+from tfc.graph.evaluation import evaluate, order
 from tfc.graph.fetches import Fetches
 from tfc.graph.graph import Graph, get_default_graph
 from tfc.graph.operation import Operation, Tensor
+from tfc.graph.types.handles import Handle
 from tfc.graph.types.shapes import TensorShape
 
 
