@@ -52,6 +52,7 @@ from tfc.frontend.numpy.indexing.dynamic import (
 )
 from tfc.frontend.tensor import Tensor
 from tfc.imported import ImportedFunction, from_stablehlo
+from tfc.importers.onnx.load import from_onnx
 from tfc.jit import JitFunction, jit
 from tfc.options import Options
 from tfc.runtime.functions import register_custom_call
@@ -98,6 +99,7 @@ __all__ = [
     "eval_shape",
     "fft",
     "fori_loop",
+    "from_onnx",
     "from_stablehlo",
     "get_threads",
     "grad",

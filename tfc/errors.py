@@ -60,6 +60,10 @@ class UnsupportedError(TfcError, NotImplementedError):
     """A valid program needs something that this backend or version does not offer."""
 
 
+class ModelFileError(TfcError, ValueError):
+    """A model's file is damaged, or not what its format says."""
+
+
 class KindError(TfcError, TypeError):
     """An argument is not of a kind that the function takes."""
 

@@ -1,0 +1,251 @@
+"""Imported models: callables with named inputs, outputs and parameters."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tfc.errors import ShapeError, TfcError
+from tfc.frontend.abstract import ShapeDtypeStruct
+from tfc.frontend.promotion import as_tensor
+from tfc.frontend.tensor import Tensor
+from tfc.frontend.trace import open_traces
+from tfc.hlo.ir import Module
+from tfc.importers.graph import Function, Graph, Key, Port
+from tfc.importers.table import Table
+from tfc.importers.values import traced
+from tfc.importers.walk import Walk
+from tfc.jit import jit
+from tfc.tracebacks import api_boundary
+
+Shapes = Mapping[str, Sequence[int] | int]
+
+
+class Model:
+    """A model from elsewhere as a function of arrays.
+
+    It is called with its inputs by position, with one dictionary of them, or by their names, and is
+    compiled once for all inputs of the same shapes. In a function that is being traced it becomes a
+    part of that.
+
+    inputs, outputs: what it takes and gives, with names, dtypes and sizes.
+    parameters: its weights by name, as arrays.
+    graph: the nodes that were read.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        graph: Graph,
+        table: Table,
+        parameters: Mapping[str, np.ndarray],
+        functions: Mapping[Key, Function] | None = None,
+        shapes: Shapes | None = None,
+        fixed: Mapping[str, Any] | None = None,
+    ):
+        self.file, self.table, self.functions = file, table, dict(functions or {})
+        self.parameters: dict[str, np.ndarray] = dict(parameters)
+        self._fixed = _fixed_values(file, graph, fixed or {})
+        self.graph = replace(graph, inputs=_stated(file, graph.inputs, shapes or {}))
+        self.inputs = tuple(p for p in self.graph.inputs if p.name not in self._fixed)
+        self.outputs = graph.outputs
+        self.__name__ = re.sub(r"\W+", "_", graph.name).strip("_") or "model"
+        self._compiled = jit(self._named(self.function))
+
+    @api_boundary
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        """Run the model, or make it part of the function that is being traced.
+
+        Returns:
+            The output, or a tuple of the outputs.
+
+        Raises:
+            ShapeError: an input is missing, or has another dtype or other dimensions.
+            UnsupportedError: the model has something that has no counterpart.
+        """
+        given = self._given(inputs, named)
+        if open_traces.traces:
+            return self.function(self.parameters, *given)
+        return self._compiled(self.parameters, *given)
+
+    def function(self, parameters: Mapping[str, Any], *inputs: Any) -> Any:
+        """The model as a pure function of its parameters and inputs, which may be differentiated.
+
+        What shapes depend on is decided by the file's own parameters.
+
+        Args:
+            parameters: arrays or Tensors under the names of `parameters`; the file's own are taken
+                for those that are left out.
+            inputs: in the order of `inputs`.
+
+        Raises:
+            ShapeError: the inputs do not fit.
+            UnsupportedError: the model has something that has no counterpart.
+        """
+        if not open_traces.traces:
+            return self._compiled(parameters, *inputs)
+        if unknown := set(parameters) - set(self.parameters):
+            raise TfcError(f"{self.file} has no parameter '{min(unknown)}'")
+        found = dict(zip([p.name for p in self.inputs], inputs))
+        values = [self._fixed[p.name] if p.name in self._fixed else _value(found[p.name])
+                  for p in self.graph.inputs]  # fmt: skip
+        walk = Walk(self.table, self.file, {**self.parameters, **parameters}, self.functions)
+        outputs = [traced(value) for value in walk.main(self.graph, values)]
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    @property
+    def hlo(self) -> Module:
+        """The module, with the parameters as constants.
+
+        Raises:
+            ShapeError: the sizes of an input are open.
+        """
+        return self.lower().hlo
+
+    @api_boundary
+    def lower(self, *inputs: Any) -> Any:
+        """The model for inputs of given shapes, lowered as by `tfc.jit(…).lower`.
+
+        The parameters are constants of it.
+
+        Args:
+            inputs: arrays or ShapeDtypeStructs; those that the file states when left out.
+
+        Raises:
+            ShapeError: the sizes of an input are open.
+        """
+        examples = list(inputs) or [self._example(port) for port in self.inputs]
+        closed = self._named(lambda *given: self.function(self.parameters, *given))
+        return jit(closed).lower(*examples)
+
+    def _named(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function under the model's name, which programs made of it have then."""
+
+        def called(*args: Any) -> Any:
+            return function(*args)
+
+        called.__name__ = called.__qualname__ = self.__name__
+        return called
+
+    def _example(self, port: Port) -> Any:
+        if port.kind != "tensor" or port.dtype is None or port.dims is None:
+            raise ShapeError(f"the shape of the input {port} is not known: call the model instead")
+        sizes = tuple(d for d in port.dims if isinstance(d, int))
+        if len(sizes) < len(port.dims):
+            open_sizes = [d for d in port.dims if not isinstance(d, int)]
+            names = ", ".join("?" if d is None else d for d in open_sizes)
+            raise ShapeError(
+                f"the input {port} has open sizes ({names}): give them by "
+                f"shapes={{'{port.name}': …}}, or --shape {port.name}=… on the command line"
+            )
+        return ShapeDtypeStruct(sizes, port.dtype)
+
+    def _given(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """The inputs in order, checked.
+
+        Raises:
+            ShapeError: one is missing, twice there, or does not fit.
+        """
+        if len(inputs) == 1 and isinstance(inputs[0], Mapping):
+            named, inputs = {**inputs[0], **named}, ()
+        names = [p.name for p in self.inputs]
+        if len(inputs) > len(names):
+            raise ShapeError(f"{self.file} takes {len(names)} inputs, got {len(inputs)}")
+        found = dict(zip(names, inputs))
+        for name, value in named.items():
+            if name in found or name not in names:
+                problem = "is given twice" if name in found else "is none of its inputs"
+                raise ShapeError(f"{self.file}: '{name}' {problem}, which are {', '.join(names)}")
+            found[name] = value
+        if missing := [n for n in names if n not in found]:
+            raise ShapeError(f"{self.file} needs the inputs {', '.join(missing)}, too")
+        return [_checked(port, found[port.name]) for port in self.inputs]
+
+    def __repr__(self) -> str:
+        taken = ", ".join(map(str, self.inputs))
+        return f"<Model {self.file} ({taken}) -> {', '.join(map(str, self.outputs))}>"
+
+
+def _value(given: Any) -> Any:
+    """An input of the walk: a Tensor, or a list of them."""
+    return [_value(v) for v in given] if isinstance(given, (list, tuple)) else as_tensor(given)
+
+
+def _checked(port: Port, value: Any) -> Any:
+    """An input as an array of its port.
+
+    Raises:
+        ShapeError: it has another dtype or other dimensions.
+    """
+    if port.kind == "sequence":
+        element = replace(port, kind="tensor")
+        return [_checked(element, v) for v in value]
+    array = value
+    if not isinstance(value, Tensor):
+        is_number = isinstance(value, (bool, int, float, list)) and not hasattr(value, "dtype")
+        array = np.asarray(value, port.dtype if is_number else None)
+    dims = port.dims
+    fits = dims is None or (
+        len(dims) == array.ndim
+        and all(not isinstance(d, int) or d == n for d, n in zip(dims, array.shape))
+    )
+    if not fits or port.dtype not in (None, array.dtype):
+        sizes = ",".join(map(str, array.shape))
+        raise ShapeError(f"the input {port} got {array.dtype}[{sizes}]")
+    return array
+
+
+def _stated(file: str, ports: Sequence[Port], shapes: Shapes) -> tuple[Port, ...]:
+    """Ports with the sizes that a user gives: those of an input, or that of a name of a size.
+
+    Raises:
+        ShapeError: no input and no size has such a name, or the sizes contradict the file's.
+    """
+    symbols = {d for p in ports for d in p.dims or () if isinstance(d, str)}
+    inputs = {p.name for p in ports}
+    for name in shapes:
+        if name not in inputs | symbols:
+            known = ", ".join(map(str, ports))
+            raise ShapeError(f"{file} has no input and no open size '{name}'; it takes {known}")
+    sizes = {k: v for k, v in shapes.items() if isinstance(v, int)}
+    found = []
+    for port in ports:
+        dims = port.dims
+        stated = shapes.get(port.name)
+        if stated is not None and not isinstance(stated, int):
+            stated = tuple(int(n) for n in stated)
+            if dims is not None and (
+                len(dims) != len(stated)
+                or any(isinstance(d, int) and d != n for d, n in zip(dims, stated))
+            ):
+                raise ShapeError(f"the input {port} cannot have the sizes {list(stated)}")
+            dims = stated
+        elif dims is not None:
+            dims = tuple(sizes.get(d, d) if isinstance(d, str) else d for d in dims)
+        if any(isinstance(d, int) and d < 0 for d in dims or ()):
+            raise ShapeError(f"the input '{port.name}' cannot have the sizes {list(dims or ())}")
+        found.append(replace(port, dims=dims))
+    return tuple(found)
+
+
+def _fixed_values(file: str, graph: Graph, fixed: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays of the inputs that a user fixes.
+
+    Raises:
+        ShapeError: there is no such input, or the value is not of its dtype and sizes.
+    """
+    ports = {p.name: p for p in graph.inputs}
+    found = {}
+    for name, value in fixed.items():
+        if name not in ports:
+            raise ShapeError(f"{file} has no input '{name}'; it takes {', '.join(ports)}")
+        port = ports[name]
+        array = np.asarray(value)
+        if port.dtype is not None and not isinstance(value, (np.ndarray, np.generic)):
+            array = array.astype(port.dtype)
+        if port.dims is not None and array.ndim != len(port.dims) and array.size == 1:
+            array = array.reshape([1] * len(port.dims))
+        found[name] = _checked(port, array)
+    return found

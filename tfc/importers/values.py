@@ -1,0 +1,71 @@
+"""Values while a model is imported: known ones as NumPy arrays, others as Tensors."""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tfc.errors import UnsupportedError
+from tfc.frontend.tensor import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A value that is computed from parameters, and known: what they are in the file.
+
+    known: for rows that need a value while importing, such as the scales of a Resize.
+    traced: for computing with, so that parameters can be others, and derivatives be taken.
+    """
+
+    known: np.ndarray
+    traced: Any
+
+
+# A Tensor, an array, Held, a list of values (a sequence), or None for what is left out.
+Value: TypeAlias = Any
+
+
+def known(value: Value) -> Any:
+    """The array that a value is known to be, also in lists; None for what is left out.
+
+    Raises:
+        UnsupportedError: it is not known before the model runs.
+    """
+    if isinstance(value, Held):
+        return value.known
+    if isinstance(value, Tensor):
+        raise UnsupportedError("its value is not known before the model runs")
+    return [known(v) for v in value] if isinstance(value, list) else value
+
+
+def is_known(value: Value) -> bool:
+    """Whether `known` gives an array."""
+    if isinstance(value, list):
+        return all(map(is_known, value))
+    return not isinstance(value, Tensor)
+
+
+def traced(value: Value) -> Any:
+    """What to compute with: a Tensor, or an array that becomes a constant of the program."""
+    if isinstance(value, Held):
+        return value.traced
+    return [traced(v) for v in value] if isinstance(value, list) else value
+
+
+def holds(value: Value) -> bool:
+    """Whether a value is computed from parameters."""
+    return any(map(holds, value)) if isinstance(value, list) else isinstance(value, Held)
+
+
+def size(value: Value) -> int:
+    """How many elements a value has."""
+    if value is None:
+        return 0
+    if isinstance(value, list):
+        return sum(map(size, value))
+    return value.known.size if isinstance(value, Held) else value.size
+
+
+def whole_numbers(array: Any) -> list[int]:
+    """The elements of a known array of integers, as Python's."""
+    return [int(n) for n in np.asarray(array).reshape(-1)]
