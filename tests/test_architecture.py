@@ -129,6 +129,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "graph.types": ("errors",),
     "graph.operators": (*TRACING, "graph.types", *LIBRARIES),
     "graph": (*TRACING, "graph.types", "graph.operators", *LIBRARIES),
+    "graph.running": (*TRACING, "graph", "graph.types", "graph.operators", *LIBRARIES),
     "testing": (*TRACING, "testing.*"),
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),

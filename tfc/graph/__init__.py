@@ -9,3 +9,7 @@
 A graph holds operations of TensorFlow's names; what each computes is a row in `operators`, written
 in tfc's own functions, so that a run is traced, compiled and run like any other program.
 """
+
+from tfc.graph.running.session import Session
+
+__all__ = ["Session"]
