@@ -113,3 +113,6 @@ __all__ = [
     "variance_scaling_initializer",
     "zeros_initializer",
 ]
+from tfc.graph.running.session import Session
+
+__all__ = ["Session"]

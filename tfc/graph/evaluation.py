@@ -12,15 +12,44 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tfc.errors import TfcError
-from tfc.frontend.trace import outside_traces
+from tfc.errors import (
+    InternalError,
+    OutOfBoundsError,
+    ShapeError,
+    TfcError,
+    UnsupportedError,
+)
+from tfc.frontend.trace import blame, outside_traces
+from tfc.graph import errors
 from tfc.graph.operation import Operation, Tensor
 from tfc.graph.operators.registry import find
 from tfc.graph.types.handles import Handle
+from tfc.hlo.ir import Metadata
 
 
 class Context(Protocol):
-    """What operations act on beyond their inputs while a graph is evaluated."""
+    """What operations act on beyond their inputs while a graph is evaluated.
+
+    operation: the one at hand, which `evaluate` states.
+    written: what was written so far, by the variables' names.
+
+    A row that runs a subgraph as a part of the program of its own, a branch or a body, lets it act
+    on a context of its own and takes what that wrote as further results:
+
+        handles = [x for x in inputs if isinstance(x, Handle)]
+
+        def branch(inputs, values):                      # within tfc.cond
+            inner = context.nested(dict(zip(handles, values)))
+            results = inner.call(subgraph, inputs)
+            return results, [inner.read(handle) for handle in handles]
+
+        results, values = tfc.cond(…, inputs, [context.read(handle) for handle in handles])
+        for handle, value in zip(handles, values):
+            context.write(handle, value)
+    """
+
+    operation: Operation | None
+    written: dict[str, Any]
 
     def read(self, handle: Handle) -> Any:
         """The value of a variable."""
@@ -35,11 +64,20 @@ class Context(Protocol):
         ...
 
     def key(self, seed: int, seed2: int) -> Any:
-        """A random key of this run for the operation at hand."""
+        """A random key of this run: of the seeds, or of the operation at hand if both are 0."""
         ...
 
     def call(self, subgraph: Any, arguments: Sequence[Any]) -> list[Any]:
-        """The results of a subgraph."""
+        """The results of a subgraph, whose effects are of this context."""
+        ...
+
+    def nested(self, values: Mapping[Handle, Any], iteration: Any = None) -> "Context":
+        """A context whose variables have these values, and where what is written stays.
+
+        Args:
+            values: of variables; those left out cannot be read within.
+            iteration: the number of a loop's iteration, so that each has random numbers of its own.
+        """
         ...
 
 
@@ -58,7 +96,11 @@ def needed(fetched: Iterable[Operation], fed: Collection[Tensor]) -> set[Operati
 
 
 def order(fetched: Iterable[Operation], fed: Collection[Tensor]) -> list[Operation]:
-    """The operations that must run for the fetched ones, in the order that a run has."""
+    """The operations that must run for the fetched ones, in the order that a run has.
+
+    Raises:
+        InvalidArgumentError: some wait for each other in a circle.
+    """
     wanted = needed(fetched, fed)
     waits: dict[Operation, int] = {}
     followers: dict[Operation, list[Operation]] = {}
@@ -68,7 +110,7 @@ def order(fetched: Iterable[Operation], fed: Collection[Tensor]) -> list[Operati
         heappush(ready, (find(op.type).effect == "write", op.number, op))
 
     for op in wanted:
-        before = {x.op for x in op.inputs if x not in fed} | set(op.control_inputs)
+        before = required(op, fed) & wanted
         waits[op] = len(before)
         for other in before:
             followers.setdefault(other, []).append(op)
@@ -82,7 +124,26 @@ def order(fetched: Iterable[Operation], fed: Collection[Tensor]) -> list[Operati
             waits[other] -= 1
             if not waits[other]:
                 is_ready(other)
+    if len(ordered) < len(wanted):
+        raise _circle(wanted.difference(ordered), fed)
     return ordered
+
+
+def required(op: Operation, fed: Collection[Tensor]) -> set[Operation]:
+    """The operations that run before one: those it takes tensors of, and its control inputs."""
+    return {x.op for x in op.inputs if x not in fed} | set(op.control_inputs)
+
+
+def _circle(waiting: set[Operation], fed: Collection[Tensor]) -> errors.InvalidArgumentError:
+    """The error for operations that wait for each other, to be raised; names one circle."""
+    path = [min(waiting, key=lambda op: op.number)]
+    while path.count(path[-1]) == 1:
+        path.append(min(required(path[-1], fed) & waiting, key=lambda op: op.number))
+    circle = path[path.index(path[-1]) :]
+    names = " -> ".join(repr(op.name) for op in reversed(circle))
+    return errors.InvalidArgumentError(
+        circle[0], circle[0], f"the graph has a cycle, so that it cannot be run: {names}"
+    )
 
 
 def evaluate(operations: Sequence[Operation], values: dict[Tensor, Any], context: Context) -> None:
@@ -90,14 +151,20 @@ def evaluate(operations: Sequence[Operation], values: dict[Tensor, Any], context
 
     What is known, NumPy arrays, stays known: it is computed at once even within a trace, so that
     shapes and axes that the graph computes are numbers to the functions that take them.
+
+    Raises:
+        OpError: an operation failed; it says which, and has what was raised as its cause.
     """
     for op in operations:
         inputs = [values[x] for x in op.inputs]
+        context.operation = op
         try:
             results = apply(op, inputs, context)
-        except TfcError as error:
-            _locate(error, op)
-            raise
+        except Exception as error:
+            failure = as_failure(error, op)
+            if failure is error:
+                raise
+            raise failure from error
         for tensor, value in zip(op.outputs, results):
             values.setdefault(tensor, value)  # what is fed stays as it is
 
@@ -109,16 +176,41 @@ def apply(op: Operation, inputs: Sequence[Any], context: Context) -> list[Any]:
     if inputs and not row.effect and all(isinstance(x, (np.ndarray, np.generic)) for x in inputs):
         with outside_traces():
             return row(inputs, op.attributes, **more)
-    return row(inputs, op.attributes, **more)
+    with blame(Metadata(op_name=op.name, source_file=op.location[0], source_line=op.location[1])):
+        return row(inputs, op.attributes, **more)
 
 
-def _locate(error: TfcError, op: Operation) -> None:
-    notes: Sequence[str] = getattr(error, "__notes__", ())
-    note = f"in operation {op.name!r} of type {op.type}, made at {op.location[0]}:{op.location[1]}"
-    if not any(known.startswith("in operation") for known in notes):
-        error.add_note(note)
+# What an operation raised, and what a run raises for it; the first that fits.
+_FAILURES: tuple[tuple[type[Exception], type[errors.OpError]], ...] = (
+    (UnsupportedError, errors.UnimplementedError),
+    (NotImplementedError, errors.UnimplementedError),
+    (MemoryError, errors.ResourceExhaustedError),
+    (StopIteration, errors.OutOfRangeError),
+    (OutOfBoundsError, errors.OutOfRangeError),
+    (ShapeError, errors.InvalidArgumentError),
+    (ValueError, errors.InvalidArgumentError),
+    (TypeError, errors.InvalidArgumentError),
+    (Exception, errors.UnknownError),
+)
 
 
-def results_of(values: Mapping[Tensor, Any], tensors: Iterable[Tensor]) -> list[Any]:
-    """The values of tensors."""
-    return [values[x] for x in tensors]
+def as_failure(error: Exception, op: Operation) -> Exception:
+    """What a run raises where an operation raised an error, which says what failed and where.
+
+    That is the error itself if it is an OpError already, or a defect in tfc.
+    """
+    where = f"{op.location[0]}:{op.location[1]}"
+    note = f"in operation {op.name!r} of type {op.type}, made at {where}"
+    is_users = isinstance(error, (TfcError, ValueError)) or find(op.type).on_host
+    if isinstance(error, (errors.OpError, InternalError)) or not is_users:
+        if not any(known.startswith("in operation") for known in getattr(error, "__notes__", ())):
+            error.add_note(note)
+        if isinstance(error, errors.OpError) and error.op is None:
+            error.op = error.node_def = op
+        return error
+    kind = next(made for raised, made in _FAILURES if isinstance(error, raised))
+    said = str(error) or type(error).__name__
+    text = said if isinstance(error, TfcError) else f"{type(error).__name__}: {said}"
+    failure = kind(op, op, f"{op.name}: {text}")
+    failure.add_note(note)
+    return failure

@@ -6,53 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from tfc import random
 from tfc.errors import ShapeError
 from tfc.graph import errors
 from tfc.graph.constants import as_array
 from tfc.graph.defaults import default
 from tfc.graph.evaluation import evaluate, order
-from tfc.graph.fetches import Fetches
 from tfc.graph.graph import Graph, get_default_graph
 from tfc.graph.operation import Operation, Tensor
-from tfc.graph.types.handles import Handle
+from tfc.graph.running.effects import Stored
+from tfc.graph.running.fetches import Fetches
 from tfc.graph.types.shapes import TensorShape
-
-
-class _Run:
-    """One run: what its operations act on beyond their inputs. A `Context`."""
-
-    def __init__(self, variables: dict[str, Any], key: Any):
-        self._variables, self._key = variables, key
-        self._drawn = 0
-
-    def read(self, handle: Handle) -> Any:
-        """The value of a variable."""
-        if handle.name not in self._variables:
-            raise errors.FailedPreconditionError(
-                None, None, f"Attempting to use uninitialized value {handle.name}"
-            )
-        return self._variables[handle.name]
-
-    def write(self, handle: Handle, value: Any) -> None:
-        """Give a variable a value."""
-        self._variables[handle.name] = np.asarray(value)
-
-    def is_initialized(self, handle: Handle) -> Any:
-        """Whether a variable has a value."""
-        return np.bool_(handle.name in self._variables)
-
-    def key(self, seed: int, seed2: int) -> Any:
-        """A random key of this run for the operation at hand."""
-        self._drawn += 1
-        return random.fold_in(random.fold_in(self._key, seed), seed2 + self._drawn)
-
-    def call(self, subgraph: Any, arguments: Sequence[Any]) -> list[Any]:
-        """The results of a subgraph."""
-        values = dict(zip(subgraph.inputs, arguments))
-        operations = order([x.op for x in subgraph.outputs], values.keys())
-        evaluate(operations, values, self)
-        return [values[x] for x in subgraph.outputs]
 
 
 class Session:
@@ -95,8 +58,7 @@ class Session:
         _check_placeholders(operations)
         with self._lock:
             self._runs += 1
-            run = _Run(self._variables, random.key(self._runs))
-            evaluate(operations, values, run)
+            evaluate(operations, values, Stored(self._variables, np.uint32(self._runs)))
         return wanted.structured([np.asarray(values[x]) for x in wanted.tensors])
 
     def _fed(self, feed_dict: Mapping[Any, Any]) -> dict[Tensor, Any]:
