@@ -134,6 +134,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "importers": (*TRACING, *LIBRARIES),
     "importers.onnx": (*TRACING, *LIBRARIES, "protos", "importers", "importers.onnx.operators"),
     "importers.onnx.operators": (*TRACING, *LIBRARIES, "importers", "importers.onnx"),
+    "graph.differentiation": (*TRACING, "graph", "graph.types", "graph.operators"),
     "testing": (*TRACING, "testing.*"),
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),
