@@ -135,6 +135,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "importers.onnx": (*TRACING, *LIBRARIES, "protos", "importers", "importers.onnx.operators"),
     "importers.onnx.operators": (*TRACING, *LIBRARIES, "importers", "importers.onnx"),
     "graph.running": (*TRACING, "graph", "graph.types", "graph.operators", *LIBRARIES),
+    "graph.differentiation": (*TRACING, "graph", "graph.types", "graph.operators"),
     "testing": (*TRACING, "testing.*"),
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),

@@ -10,6 +10,14 @@ A graph holds operations of TensorFlow's names; what each computes is a row in `
 in tfc's own functions, so that a run is traced, compiled and run like any other program.
 """
 
+from tfc.graph.differentiation.functions import (
+    custom_gradient,
+    hessians,
+    prevent_gradient,
+    stop_gradient,
+)
+from tfc.graph.differentiation.gradients import AggregationMethod, gradients
+from tfc.graph.differentiation.registered import NoGradient, NotDifferentiable, RegisterGradient
 from tfc.graph.graph import Graph, get_default_graph, reset_default_graph
 from tfc.graph.variables.assigning import (
     assign,
@@ -34,10 +42,7 @@ from tfc.graph.variables.initializers import RandomUniform as random_uniform_ini
 from tfc.graph.variables.initializers import TruncatedNormal as truncated_normal_initializer
 from tfc.graph.variables.initializers import VarianceScaling as variance_scaling_initializer
 from tfc.graph.variables.initializers import Zeros as zeros_initializer
-from tfc.graph.variables.initializers import (
-    glorot_normal_initializer,
-    glorot_uniform_initializer,
-)
+from tfc.graph.variables.initializers import glorot_normal_initializer, glorot_uniform_initializer
 from tfc.graph.variables.keys import GraphKeys
 from tfc.graph.variables.listing import (
     all_variables,
@@ -66,8 +71,12 @@ from tfc.graph.variables.variable import Variable
 
 __all__ = [
     "AUTO_REUSE",
+    "AggregationMethod",
     "Graph",
     "GraphKeys",
+    "NoGradient",
+    "NotDifferentiable",
+    "RegisterGradient",
     "Variable",
     "VariableScope",
     "all_variables",
@@ -76,6 +85,7 @@ __all__ = [
     "assign_sub",
     "constant_initializer",
     "count_up_to",
+    "custom_gradient",
     "get_default_graph",
     "get_local_variable",
     "get_variable",
@@ -84,6 +94,8 @@ __all__ = [
     "global_variables_initializer",
     "glorot_normal_initializer",
     "glorot_uniform_initializer",
+    "gradients",
+    "hessians",
     "initialize_all_variables",
     "is_variable_initialized",
     "local_variables",
@@ -92,6 +104,7 @@ __all__ = [
     "moving_average_variables",
     "ones_initializer",
     "orthogonal_initializer",
+    "prevent_gradient",
     "random_normal_initializer",
     "random_uniform_initializer",
     "report_uninitialized_variables",
@@ -105,6 +118,7 @@ __all__ = [
     "scatter_nd_update",
     "scatter_sub",
     "scatter_update",
+    "stop_gradient",
     "trainable_variables",
     "truncated_normal_initializer",
     "variable_op_scope",

@@ -107,7 +107,7 @@ def order(fetched: Iterable[Operation], fed: Collection[Tensor]) -> list[Operati
     ready: list[tuple[bool, int, Operation]] = []
 
     def is_ready(op: Operation) -> None:
-        heappush(ready, (find(op.type).effect == "write", op.number, op))
+        heappush(ready, (find(op.type, op.attributes).effect == "write", op.number, op))
 
     for op in wanted:
         before = required(op, fed) & wanted
@@ -171,7 +171,7 @@ def evaluate(operations: Sequence[Operation], values: dict[Tensor, Any], context
 
 def apply(op: Operation, inputs: Sequence[Any], context: Context) -> list[Any]:
     """The results of one operation."""
-    row = find(op.type)
+    row = find(op.type, op.attributes)
     more = {"context": context} if row.takes_context else {}
     if inputs and not row.effect and all(isinstance(x, (np.ndarray, np.generic)) for x in inputs):
         with outside_traces():

@@ -72,7 +72,7 @@ class Graph:
             given = {**scope, **given}
         location = user_location()
         try:
-            specs = infer(find(type), inputs, given) if results is None else list(results)
+            specs = infer(find(type, given), inputs, given) if results is None else list(results)
         except TfcError as error:
             error.add_note(f"for operation {name or type!r} of type {type}")
             locate(error)
@@ -395,7 +395,7 @@ class Graph:
             dims = op.inputs[0].shape.known()
             value = {"Shape": dims, "Size": int(np.prod(dims)), "Rank": len(dims)}[op.type]
             return np.asarray(value, tensor.dtype.dtype)
-        row = find(op.type)
+        row = find(op.type, op.attributes)
         count = tensor.shape.num_elements()
         if row.effect or row.on_host or op.type == "Placeholder" or op.graph is not self:
             return None

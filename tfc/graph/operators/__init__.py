@@ -4,6 +4,6 @@
 families of rows. Importing this package enters them all.
 """
 
-from tfc.graph.operators import basics, state
+from tfc.graph.operators import basics, differentiation, state
 
-__all__ = ["basics", "state"]
+__all__ = ["basics", "differentiation", "state"]

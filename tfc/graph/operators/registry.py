@@ -39,6 +39,8 @@ class Operator:
         nothing orders before them, and may take `context` (evaluation.py) as a keyword.
     on_host: compiled code cannot have it: it runs between clusters.
     takes_context: its function has the keyword `context`.
+    decide: (row, attributes) -> the row as it is for a node of these attributes: what runs other
+        operators or graphs is as they are. None where all nodes are alike.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Operator:
     effect: Effect = ""
     on_host: bool = False
     takes_context: bool = False
+    decide: Callable[["Operator", Attributes], "Operator"] | None = None
 
     def __call__(self, inputs: Sequence[Any], attributes: Attributes, **more: Any) -> list[Any]:
         """The results for inputs and attributes."""
@@ -66,6 +69,7 @@ def operator(
     infer: Infer | None = None,
     effect: Effect = "",
     on_host: bool = False,
+    decide: Callable[[Operator, Attributes], Operator] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter a function as what the operations of these names compute."""
 
@@ -83,14 +87,15 @@ def operator(
                 effect,
                 on_host,
                 "context" in keywords,
+                decide,
             )
         return function
 
     return enter
 
 
-def find(name: str) -> Operator:
-    """The row of an operator.
+def find(name: str, attributes: Attributes | None = None) -> Operator:
+    """The row of an operator; with attributes, as it is for a node that has them.
 
     Raises:
         UnsupportedError: there is none.
@@ -98,4 +103,6 @@ def find(name: str) -> Operator:
     found = OPERATORS.get(name)
     if found is None:
         raise UnsupportedError(f"no operator is called {name!r}{did_you_mean(name, OPERATORS)}")
+    if attributes is not None and found.decide is not None:
+        return found.decide(found, attributes)
     return found

@@ -1,0 +1,134 @@
+"""Gradients of graphs: what gradient functions and the walk backwards give, against formulas."""
+
+import numpy as np
+import pytest
+
+import tfc.graph as tf
+from tfc import numpy as tnp
+from tfc.graph.building import result
+from tfc.graph.constants import constant
+from tfc.graph.graph import Graph
+from tfc.graph.operators.registry import OPERATORS, operator
+from tfc.graph.session import Session
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    """A graph of its own for each test, and two rows to differentiate."""
+    if "TestProduct" not in OPERATORS:
+        operator("TestProduct")(lambda x, y: x * y)
+        operator("TestSine")(lambda x: tnp.sin(x) * 1)
+    with Graph().as_default() as graph:
+        yield graph
+
+
+def product(x, y):
+    """x * y, as a node."""
+    return result("TestProduct", x, y)
+
+
+def sine(x):
+    """sin(x), as a node."""
+    return result("TestSine", x)
+
+
+def run(fetches):
+    """The values of fetches."""
+    with Session() as session:
+        return session.run(fetches)
+
+
+def test_a_gradient_adds_what_arrives_by_several_ways():
+    x = constant([1.0, 2.0, 3.0])
+    y = product(x, product(x, x))
+    assert np.allclose(run(tf.gradients(y, x)[0]), 3 * np.array([1, 4, 9]))
+
+
+def test_gradients_of_gradients():
+    x = constant(0.5)
+    y = sine(x)
+    for derivative in (np.cos, lambda x: -np.sin(x), lambda x: -np.cos(x), np.sin):
+        y = tf.gradients(y, x)[0]
+        assert np.allclose(run(y), derivative(0.5))
+
+
+def test_what_is_not_connected_and_integers_have_no_gradient():
+    x, other, whole = constant(2.0), constant(3.0), constant(3)
+    y = product(x, x)
+    assert tf.gradients(y, [other, whole]) == [None, None]
+    assert tf.gradients(tf.stop_gradient(y), x) == [None]
+
+
+def test_gradients_that_are_given_weigh_the_results():
+    x = constant([1.0, 2.0])
+    found = tf.gradients([product(x, x), sine(x)], x, grad_ys=[constant([1.0, 10.0]), None])[0]
+    assert np.allclose(run(found), np.array([2, 40]) + np.cos([1, 2]))
+    with pytest.raises(ValueError, match="Passed 1 grad_ys for 2 ys"):
+        tf.gradients([x, x], x, grad_ys=[x])
+    with pytest.raises(TypeError, match="must be of float32"):
+        tf.gradients(x, x, grad_ys=np.ones(2))
+
+
+def test_stopped_gradients_take_tensors_for_constants():
+    a = constant(3.0)
+    b = product(a, 2.0)
+    partial = tf.gradients(product(a, b), [a, b], stop_gradients=[a, b])
+    assert [float(x) for x in run(partial)] == [6.0, 3.0]
+    total = tf.gradients(product(a, b), [a, b])
+    assert [float(x) for x in run(total)] == [12.0, 3.0]
+
+
+def test_an_override_names_a_registered_gradient(graph):
+    @tf.RegisterGradient("TestOfOverrides")
+    def _(op, grad):
+        return [product(grad, 100.0), None]
+
+    x = constant(2.0)
+    with graph.gradient_override_map({"TestProduct": "TestOfOverrides"}):
+        y = product(x, x)
+    assert run(tf.gradients(y, x)[0]) == 100
+    with pytest.raises(KeyError, match="Registering two gradient"):
+        tf.RegisterGradient("TestOfOverrides")(lambda op, grad: grad)
+    with graph.gradient_override_map({"TestProduct": "NotThere"}):
+        y = product(x, x)
+    with pytest.raises(LookupError, match="No gradient defined for operation"):
+        tf.gradients(y, x)
+
+
+def test_gradient_functions_give_as_many_gradients_as_there_are_inputs(graph):
+    tf.RegisterGradient("TestOfNumbers")(lambda op, grad: [grad])
+    x = constant(2.0)
+    with graph.gradient_override_map({"TestProduct": "TestOfNumbers"}):
+        y = product(x, x)
+    with pytest.raises(ValueError, match=r"Num gradients 1 generated .* num inputs 2"):
+        tf.gradients(y, x)
+
+
+def test_complex_gradients_are_conjugates_as_tensorflows():
+    z = constant(np.array([1 + 2j, 3 - 1j]))
+    found = tf.gradients(product(z, z), z, grad_ys=constant(np.array([1 + 0j, 1j])))[0]
+    assert np.allclose(run(found), np.array([1, 1j]) * np.conj(2 * np.array([1 + 2j, 3 - 1j])))
+    with pytest.raises(TypeError, match="must set grad_ys"):
+        tf.gradients(z, z)
+
+
+def test_a_custom_gradient_replaces_the_functions_own():
+    @tf.custom_gradient
+    def clipped(x):
+        return product(x, x), lambda grad: product(grad, -1.0)
+
+    x = constant(5.0)
+    value = clipped(x)
+    assert [float(v) for v in run([value, tf.gradients(value, x)[0]])] == [25.0, -1.0]
+
+
+def test_a_prevented_gradient_says_why():
+    x = constant(5.0)
+    with pytest.raises(LookupError, match="Reason: labels"):
+        tf.gradients(tf.prevent_gradient(x, message="labels are constant"), x)
+
+
+def test_gradients_lie_in_a_scope_of_their_operations_names():
+    x = constant(5.0)
+    y = result("TestSine", x, name="outer/wave")
+    assert tf.gradients(y, x)[0].name == "gradients/wave_grad/Vjp:0"
