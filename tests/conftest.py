@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from oracles import PROGRAMS
 
-from tfc.frontend.eager import calls
+from tfc.runtime.calls import calls
 from tfc.testing.evaluated_calls import evaluate
 
 # Examples are derived from the test, not from chance: a failure here fails everywhere.

@@ -22,7 +22,7 @@ HLO = (*ROOTS, "runtime", "hlo.*")
 ANALYSIS = (*HLO, "passes.rewriting", "passes.analysis")
 KERNELS = (*ANALYSIS, "backends", "backends.mlir.*")  # what the rooms of the CPU's kernels know
 COMPILER = (*HLO, "passes.*", "tools.pictures", "backends.*", "stablehlo.*", "compiler")
-TRACING = (*COMPILER, "frontend.*", "imported", "bound", "compiled", "eager", "jit")
+TRACING = (*COMPILER, "frontend.*", "imported", "bound", "compiled", "eager", "jitted")
 LIBRARIES = ("numpy", "nn", "random", "linalg", "fft", "special", "optim", "tree")
 ALLOWED: dict[str, tuple[str, ...]] = {
     "errors": (),
@@ -114,7 +114,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "eager": (*COMPILER, "frontend.*", "compiled"),
     "bound": (*COMPILER, "frontend.*", "compiled"),
     "tree": (*HLO, "frontend.*"),
-    "jit": (*COMPILER, "frontend.*", "bound", "compiled", "eager"),
+    "jitted": (*COMPILER, "frontend.*", "bound", "compiled"),
     "imported": (*COMPILER, "frontend.*"),
     "transfers": HLO,
     "checkpoint_policies": (*HLO, "frontend.*"),
@@ -165,6 +165,12 @@ def room_named(name: str) -> str | None:
     return room_of(path.with_suffix(".py")) if path.with_suffix(".py").exists() else None
 
 
+def _imports_by_string(call: ast.Call) -> bool:
+    """Whether a call imports the module that its first argument names, at once or later."""
+    name = ast.unparse(call.func).split(".")[-1]
+    return name.endswith("import_module") or name.removeprefix("_") == "later"
+
+
 def imports(path: Path) -> Iterator[tuple[int, str]]:
     """(line, room) for every import of a part of tfc, also of those that strings name."""
     for node in ast.walk(ast.parse(path.read_text())):
@@ -175,7 +181,7 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
             # `from tfc.hlo import ir` means the module, `from tfc.hlo.ir import Module` its room.
             names = [f"{node.module}.{alias.name}" for alias in node.names]
             names = [name if room_named(name) else node.module for name in names]
-        elif isinstance(node, ast.Call) and node.args and "import_module" in ast.unparse(node.func):
+        elif isinstance(node, ast.Call) and node.args and _imports_by_string(node):
             names = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
         for name in names:
             if isinstance(name, str) and name.split(".")[0] == "tfc" and (room := room_named(name)):

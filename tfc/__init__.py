@@ -6,66 +6,75 @@ import tfc.numpy as tnp
 @tfc.jit
 def predict(w, b, x):
     return tnp.tanh(x @ w + b)
+
+What is public is loaded when it is first asked for (see `tfc/runtime/later.py`).
 """
 
-from tfc import (
-    aot,
-    checkpoint_policies,
-    debug,
-    errors,
-    fft,
-    hlo,
-    linalg,
-    nn,
-    numpy,
-    optim,
-    random,
-    special,
-    testing,
-    tree,
-)
-from tfc.compiled import Compiled, Lowered
-from tfc.compiler import compile
-from tfc.frontend.abstract import ShapeDtypeStruct, eval_shape
-from tfc.frontend.batching.mapping import map
-from tfc.frontend.batching.vmap import vmap
-from tfc.frontend.callbacks.host import pure_callback
-from tfc.frontend.callbacks.py_func import py_func
-from tfc.frontend.control.associative_scan import associative_scan
-from tfc.frontend.control.branches import cond, switch
-from tfc.frontend.control.loops import fori_loop, while_loop
-from tfc.frontend.control.scan import scan
-from tfc.frontend.differentiation.custom.checkpoint import checkpoint, checkpoint_name
-from tfc.frontend.differentiation.custom.gradient import custom_gradient
-from tfc.frontend.differentiation.custom.jvp import custom_jvp
-from tfc.frontend.differentiation.custom.vjp import custom_vjp
-from tfc.frontend.differentiation.gradient import grad, stop_gradient, value_and_grad, vjp
-from tfc.frontend.differentiation.jacobians import hessian, jacfwd, jacobian, jacrev
-from tfc.frontend.differentiation.linearization import jvp, linearize
-from tfc.frontend.numpy.indexing.dynamic import (
-    dynamic_index_in_dim,
-    dynamic_slice,
-    dynamic_slice_in_dim,
-    dynamic_update_index_in_dim,
-    dynamic_update_slice,
-    dynamic_update_slice_in_dim,
-)
-from tfc.frontend.tensor import Tensor
-from tfc.imported import ImportedFunction, from_stablehlo
-from tfc.importers.onnx.load import from_onnx
-from tfc.jit import JitFunction, jit
-from tfc.options import Options
-from tfc.runtime.functions import register_custom_call
-from tfc.runtime.threads import get_threads, set_threads
-from tfc.tools.profiling import Profile, profile
-from tfc.transfers import (
-    transfer_from_channel,
-    transfer_from_outfeed,
-    transfer_to_channel,
-    transfer_to_infeed,
-)
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
 
-remat = checkpoint
+from tfc.runtime.calls import calls as _calls
+from tfc.runtime.later import later as _later
+
+if TYPE_CHECKING:
+    from tfc import (
+        aot,
+        checkpoint_policies,
+        debug,
+        errors,
+        fft,
+        hlo,
+        linalg,
+        nn,
+        numpy,
+        optim,
+        random,
+        special,
+        testing,
+        tree,
+    )
+    from tfc.compiled import Compiled, Lowered
+    from tfc.compiler import compile
+    from tfc.frontend.abstract import ShapeDtypeStruct, eval_shape
+    from tfc.frontend.batching.mapping import map
+    from tfc.frontend.batching.vmap import vmap
+    from tfc.frontend.callbacks.host import pure_callback
+    from tfc.frontend.callbacks.py_func import py_func
+    from tfc.frontend.control.associative_scan import associative_scan
+    from tfc.frontend.control.branches import cond, switch
+    from tfc.frontend.control.loops import fori_loop, while_loop
+    from tfc.frontend.control.scan import scan
+    from tfc.frontend.differentiation.custom.checkpoint import checkpoint, checkpoint_name
+    from tfc.frontend.differentiation.custom.checkpoint import checkpoint as remat
+    from tfc.frontend.differentiation.custom.gradient import custom_gradient
+    from tfc.frontend.differentiation.custom.jvp import custom_jvp
+    from tfc.frontend.differentiation.custom.vjp import custom_vjp
+    from tfc.frontend.differentiation.gradient import grad, stop_gradient, value_and_grad, vjp
+    from tfc.frontend.differentiation.jacobians import hessian, jacfwd, jacobian, jacrev
+    from tfc.frontend.differentiation.linearization import jvp, linearize
+    from tfc.frontend.numpy.indexing.dynamic import (
+        dynamic_index_in_dim,
+        dynamic_slice,
+        dynamic_slice_in_dim,
+        dynamic_update_index_in_dim,
+        dynamic_update_slice,
+        dynamic_update_slice_in_dim,
+    )
+    from tfc.frontend.tensor import Tensor
+    from tfc.imported import ImportedFunction, from_stablehlo
+    from tfc.importers.onnx.load import from_onnx
+    from tfc.jitted import JitFunction, jit
+    from tfc.options import Options
+    from tfc.runtime.functions import register_custom_call
+    from tfc.runtime.threads import get_threads, set_threads
+    from tfc.tools.profiling import Profile, profile
+    from tfc.transfers import (
+        transfer_from_channel,
+        transfer_from_outfeed,
+        transfer_to_channel,
+        transfer_to_infeed,
+    )
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -138,3 +147,87 @@ __all__ = [
     "vmap",
     "while_loop",
 ]
+
+# Where each name is defined that is no module of tfc's: what the imports for type checkers say.
+_PLACES = {
+    "Compiled": "tfc.compiled",
+    "ImportedFunction": "tfc.imported",
+    "JitFunction": "tfc.jitted",
+    "Lowered": "tfc.compiled",
+    "Options": "tfc.options",
+    "Profile": "tfc.tools.profiling",
+    "ShapeDtypeStruct": "tfc.frontend.abstract",
+    "Tensor": "tfc.frontend.tensor",
+    "associative_scan": "tfc.frontend.control.associative_scan",
+    "checkpoint": "tfc.frontend.differentiation.custom.checkpoint",
+    "checkpoint_name": "tfc.frontend.differentiation.custom.checkpoint",
+    "compile": "tfc.compiler",
+    "cond": "tfc.frontend.control.branches",
+    "custom_gradient": "tfc.frontend.differentiation.custom.gradient",
+    "custom_jvp": "tfc.frontend.differentiation.custom.jvp",
+    "custom_vjp": "tfc.frontend.differentiation.custom.vjp",
+    "dynamic_index_in_dim": "tfc.frontend.numpy.indexing.dynamic",
+    "dynamic_slice": "tfc.frontend.numpy.indexing.dynamic",
+    "dynamic_slice_in_dim": "tfc.frontend.numpy.indexing.dynamic",
+    "dynamic_update_index_in_dim": "tfc.frontend.numpy.indexing.dynamic",
+    "dynamic_update_slice": "tfc.frontend.numpy.indexing.dynamic",
+    "dynamic_update_slice_in_dim": "tfc.frontend.numpy.indexing.dynamic",
+    "eval_shape": "tfc.frontend.abstract",
+    "fori_loop": "tfc.frontend.control.loops",
+    "from_onnx": "tfc.importers.onnx.load",
+    "from_stablehlo": "tfc.imported",
+    "get_threads": "tfc.runtime.threads",
+    "grad": "tfc.frontend.differentiation.gradient",
+    "hessian": "tfc.frontend.differentiation.jacobians",
+    "jacfwd": "tfc.frontend.differentiation.jacobians",
+    "jacobian": "tfc.frontend.differentiation.jacobians",
+    "jacrev": "tfc.frontend.differentiation.jacobians",
+    "jit": "tfc.jitted",
+    "jvp": "tfc.frontend.differentiation.linearization",
+    "linearize": "tfc.frontend.differentiation.linearization",
+    "map": "tfc.frontend.batching.mapping",
+    "profile": "tfc.tools.profiling",
+    "pure_callback": "tfc.frontend.callbacks.host",
+    "py_func": "tfc.frontend.callbacks.py_func",
+    "register_custom_call": "tfc.runtime.functions",
+    "remat": "tfc.frontend.differentiation.custom.checkpoint",
+    "scan": "tfc.frontend.control.scan",
+    "set_threads": "tfc.runtime.threads",
+    "stop_gradient": "tfc.frontend.differentiation.gradient",
+    "switch": "tfc.frontend.control.branches",
+    "transfer_from_channel": "tfc.transfers",
+    "transfer_from_outfeed": "tfc.transfers",
+    "transfer_to_channel": "tfc.transfers",
+    "transfer_to_infeed": "tfc.transfers",
+    "value_and_grad": "tfc.frontend.differentiation.gradient",
+    "vjp": "tfc.frontend.differentiation.gradient",
+    "vmap": "tfc.frontend.batching.vmap",
+    "while_loop": "tfc.frontend.control.loops",
+}
+
+_DEFINED_AS = {"remat": "checkpoint"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'tfc' has no attribute '{name}'")
+    place = _PLACES.get(name)
+    if place is None:
+        return _import_module(f"tfc.{name}")
+    found = getattr(_import_module(place), _DEFINED_AS.get(name, name))
+    globals()[name] = found  # from now on it is an attribute like any other
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+_eager = _later("tfc.eager")
+
+
+def _run_eagerly(*call: object) -> object:
+    return _eager.run_eagerly(*call)
+
+
+_calls.run = _run_eagerly  # the frontend, which knows no compiler, is told here

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfc import compiler
-from tfc.backends.interfaces import Executable, Fixed, MemoryAnalysis, Nest, Signature
 from tfc.errors import ShapeError, TraceError
 from tfc.frontend import tree
 from tfc.frontend.abstract import ShapeDtypeStruct
@@ -17,8 +15,17 @@ from tfc.frontend.trace import leak
 from tfc.frontend.tree import Structure
 from tfc.hlo.ir import Module
 from tfc.options import Options
-from tfc.passes.analysis.cost import CostAnalysis
+from tfc.runtime.later import later
 from tfc.tracebacks import api_boundary, hide_frames
+
+if TYPE_CHECKING:
+    from tfc import compiler
+    from tfc.backends import interfaces
+    from tfc.backends.interfaces import Executable, MemoryAnalysis
+    from tfc.passes.analysis.cost import CostAnalysis
+else:
+    compiler = later("tfc.compiler")
+    interfaces = later("tfc.backends.interfaces")
 
 Leaf = tuple[np.dtype, tuple[int, ...], bool]  # of an argument: dtype, dimensions, weak
 
@@ -65,7 +72,7 @@ class Compiled:
     It can be pickled: whoever unpickles it compiles it again.
     """
 
-    def __init__(self, lowered: "Lowered", executable: Executable, options: Options | None):
+    def __init__(self, lowered: "Lowered", executable: "Executable", options: Options | None):
         self.lowered, self.executable, self.options = lowered, executable, options
         self.arguments, self.results = lowered.arguments, lowered.results
         # How calls go that pass static arguments too, as those of a jitted function do, and those
@@ -147,11 +154,11 @@ class Compiled:
         """
         return self.executable.as_text(stage)
 
-    def memory_analysis(self) -> MemoryAnalysis:
+    def memory_analysis(self) -> "MemoryAnalysis":
         """Bytes of arguments, results, temporaries and constants."""
         return self.executable.memory_analysis()
 
-    def cost_analysis(self) -> CostAnalysis:
+    def cost_analysis(self) -> "CostAnalysis":
         """Arithmetic operations, transcendental functions and bytes moved by one call."""
         return self.executable.cost_analysis()
 
@@ -189,7 +196,7 @@ class Lowered:
         return Compiled(self, executable, options)
 
 
-def quick_signature(arguments: CallSignature, result: Structure) -> Signature | None:
+def quick_signature(arguments: CallSignature, result: Structure) -> "interfaces.Signature | None":
     """What a call is compared with, where that is enough to tell that it fits.
 
     None for containers of registered classes, and static arguments that are equal when they say so.
@@ -197,17 +204,19 @@ def quick_signature(arguments: CallSignature, result: Structure) -> Signature | 
     if arguments.structure.holds_registered or result.holds_registered:
         return None
     positional, by_name = arguments.structure.children
-    found: list[Nest | Fixed] = list(positional.children)
-    named: dict[str, Nest | Fixed] = dict(zip(map(str, by_name.keys), by_name.children))
+    found: list[interfaces.Nest | interfaces.Fixed] = list(positional.children)
+    named: dict[str, interfaces.Nest | interfaces.Fixed] = dict(
+        zip(map(str, by_name.keys), by_name.children)
+    )
     for static in arguments.statics:
         if not is_constant(static.value):
             return None
         if isinstance(static.where, str):
-            named[static.where] = Fixed(static.value)
+            named[static.where] = interfaces.Fixed(static.value)
         else:
-            found.insert(static.where, Fixed(static.value))
+            found.insert(static.where, interfaces.Fixed(static.value))
     weak = frozenset(n for n, (_, _, is_weak) in enumerate(arguments.leaves) if is_weak)
-    return Signature([*found, *named.values()], result, tuple(named), weak)
+    return interfaces.Signature([*found, *named.values()], result, tuple(named), weak)
 
 
 def as_array(leaf: Any) -> np.ndarray:

@@ -13,12 +13,10 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfc import compiler
-from tfc.backends.interfaces import Executable
 from tfc.errors import ShapeError, TfcError, UnsupportedError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
@@ -29,7 +27,14 @@ from tfc.hlo.ir import Module
 from tfc.hlo.shape import Shape
 from tfc.options import Options
 from tfc.runtime.collection import paused_collection
+from tfc.runtime.later import later
 from tfc.tracebacks import api_boundary
+
+if TYPE_CHECKING:
+    from tfc import compiler
+    from tfc.backends.interfaces import Executable
+else:
+    compiler = later("tfc.compiler")
 
 # Which kinds of element type hold the numbers of each of Python's types.
 _HOLDS: dict[type, tuple[str, ...]] = {
@@ -149,7 +154,7 @@ class ImportedFunction:
         executable, arrays = self.bind(*args, **named)
         return self._nested(executable(*arrays))
 
-    def bind(self, *args: Any, **named: Any) -> tuple[Executable, list[np.ndarray]]:
+    def bind(self, *args: Any, **named: Any) -> "tuple[Executable, list[np.ndarray]]":
         """What a call with these arguments runs, and the arrays that it runs it with.
 
         Raises:
@@ -195,7 +200,7 @@ class ImportedFunction:
             return self.convention.out_tree.unflatten(results)
         return results[0] if len(results) == 1 else tuple(results)
 
-    def compile(self) -> Executable:
+    def compile(self) -> "Executable":
         """The compiled module."""
         with self._lock:
             if self._executable is None:

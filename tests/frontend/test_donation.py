@@ -118,4 +118,4 @@ def test_places_in_tuples() -> None:
 def test_places_that_do_not_fit_are_refused(wrong: str, message: str) -> None:
     text = TUPLES.replace("{0}: (0, {}", wrong)
     with pytest.raises(UnsupportedError, match=message.replace("{", r"\{")):
-        tfc.compiler.compile(parse(text))
+        tfc.compile(parse(text))

@@ -16,7 +16,7 @@ import tfc.numpy as tnp
 from tfc import compiler, eager
 from tfc.errors import ShapeError, TfcError, TraceError
 from tfc.frontend import numpys_own
-from tfc.frontend.eager import calls
+from tfc.runtime.calls import calls
 from tfc.testing.evaluated_calls import evaluate
 
 pytestmark = pytest.mark.eager

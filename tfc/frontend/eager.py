@@ -2,43 +2,21 @@
 
     tnp.erf(x)    → traced with x as a parameter → whoever runs it: tfc/eager.py, which compiles
 
-What runs computations lies above the frontend, so it is handed in: `calls.run`. Constants would
-make another program of every value, so an eager trace makes a parameter of each array that becomes
-a Tensor in it, wherever it comes from: arguments, what the function closes over, results of NumPy.
-Python sees the array itself meanwhile, and may look at its values.
+What runs computations lies above the frontend, so it is handed in (runtime/calls.py). Constants
+would make another program of every value, so an eager trace makes a parameter of each array that
+becomes a Tensor in it, wherever it comes from: arguments, what the function closes over, results of
+NumPy. Python sees the array itself meanwhile, and may look at its values.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tfc.errors import InternalError, TraceError
+from tfc.errors import TraceError
 from tfc.frontend.trace import Trace, current_trace, open_traces
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape, element_type_of
-
-
-def _nobody(*_: Any) -> Any:
-    raise InternalError("nothing runs calls outside of traces; importing tfc says what does")
-
-
-class Calls:
-    """How calls outside any trace are run.
-
-    run: (function, args, named, is_library) -> its result, with NumPy arrays in place of Tensors.
-        What a function of a library does is decided by its arguments alone.
-    uses_numpy: whether functions that NumPy has as well are left to it (numpys_own.py).
-    """
-
-    def __init__(self) -> None:
-        self.run: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any], bool], Any] = (
-            _nobody
-        )
-        self.uses_numpy = True
-
-
-calls = Calls()
 
 
 class EagerTrace(Trace):

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from tfc.frontend.eager import calls
 from tfc.frontend.trace import open_traces
+from tfc.runtime.calls import calls
 from tfc.tracebacks import hide_frames
 
 # The characters of dtypes.

@@ -12,12 +12,12 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 
 from tfc.errors import TraceError
-from tfc.frontend.eager import calls
 from tfc.frontend.numpy_keywords import keyword_refusal, numpys_keyword
 from tfc.frontend.numpys_own import directly
 from tfc.frontend.trace import Trace, for_user, leak, open_traces, refusal
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
+from tfc.runtime.calls import calls
 from tfc.tracebacks import api_boundary
 
 P = ParamSpec("P")

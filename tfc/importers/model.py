@@ -17,7 +17,7 @@ from tfc.importers.graph import Function, Graph, Key, Port
 from tfc.importers.table import Table
 from tfc.importers.values import traced
 from tfc.importers.walk import Walk
-from tfc.jit import jit
+from tfc.jitted import jit
 from tfc.tracebacks import api_boundary
 
 Shapes = Mapping[str, Sequence[int] | int]

@@ -15,7 +15,7 @@ from tfc.frontend import tree
 from tfc.frontend.differentiation.gradient import vjp
 from tfc.frontend.differentiation.linearization import jvp, linearize
 from tfc.frontend.tensor import evaluable
-from tfc.jit import jit
+from tfc.jitted import jit
 from tfc.tracebacks import api_boundary
 
 _STEP = 1e-4

@@ -23,7 +23,7 @@ from tfc import nn
 from tfc.errors import TfcError
 from tfc.files import write_files
 from tfc.frontend.differentiation.gradient import value_and_grad
-from tfc.jit import jit
+from tfc.jitted import jit
 from tfc.tools.doctor import cxx_compilers
 
 ACCURACY = 0.95

@@ -14,7 +14,7 @@ from tfc.backends.cpu.compiler import KERNEL_KINDS
 from tfc.backends.llvm.compilation import load_objects
 from tfc.backends.target import Target
 from tfc.compiler import compile as compile_module
-from tfc.compiler import compile_object
+from tfc.compiler import compile_object, emit_text
 from tfc.frontend.operations import dynamic_update_slice
 from tfc.hlo import evaluate, parse
 from tfc.hlo.ir import Module
@@ -319,7 +319,7 @@ def test_what_is_repeated_is_called():
     less += "  ROOT c = pred[] compare(a, b), direction=LT }\n"
     module = loop_of(types, "\n".join(lines), f"{last}, m, {before}", before=less)
     check(module, kind="whole")
-    functions = re.findall(r"call @(\S+while\.\S+)\(", tfc.compiler.emit_text(module, "mlir"))
+    functions = re.findall(r"call @(\S+while\.\S+)\(", emit_text(module, "mlir"))
     assert len(functions) >= 8
     assert len(set(functions)) < len(functions) / 3
 

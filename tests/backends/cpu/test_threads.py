@@ -13,6 +13,7 @@ import pytest
 import tfc
 import tfc.numpy as tnp
 from tfc.backends.cpu import sharing
+from tfc.compiler import compile_object
 from tfc.errors import TfcError
 from tfc.hlo import evaluate, parse
 from tfc.options import threads_from_environment
@@ -209,7 +210,7 @@ def test_small_kernels_are_not_shared():
 
 def test_object_files_need_no_threads(shared):
     source = module(PROGRAMS["dot"])
-    code = tfc.compiler.compile_object(source, "product").code
+    code = compile_object(source, "product").code
     assert b"parallel_for" not in code
     assert b"pthread" not in code
 

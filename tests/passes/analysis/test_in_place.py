@@ -85,7 +85,7 @@ def on_cpu(module: Module, donated: str = "") -> list[np.ndarray]:
     arguments = arguments_for(module, np.random.default_rng(0), "whole")
     expected = evaluate(module, *arguments)
     given_ = [np.array(a) for a in arguments]
-    results = tfc.compiler.compile(donating)(*given_)
+    results = tfc.compile(donating)(*given_)
     for a, b in zip(expected if isinstance(expected, tuple) else [expected], results):
         np.testing.assert_array_equal(a, b)
     if not donated:
@@ -134,8 +134,8 @@ def test_random_modules_with_donated_arguments(module: Module) -> None:
         return
     listed = ", ".join(f"({n}, {{}})" for n in fits)
     donating = Module(module.name, module.entry, (("buffer_donor", f"{{ {listed} }}"),))
-    expected = tfc.compiler.compile(module)(*arguments)
-    got = tfc.compiler.compile(donating)(*(np.array(a) for a in arguments))
+    expected = tfc.compile(module)(*arguments)
+    got = tfc.compile(donating)(*(np.array(a) for a in arguments))
     for a, b in zip(expected, got):
         np.testing.assert_array_equal(a, b)
 

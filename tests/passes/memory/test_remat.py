@@ -90,7 +90,7 @@ def test_the_limit_is_an_option_of_compiling() -> None:
     disabled = ("fusion", "simplify", "multi-output", "rows")
     free, tight = Options(disabled=disabled), Options(disabled=disabled, memory_limit=8192)
     x, y = np.array(3, np.float32), np.arange(1000, dtype=np.float32)
-    made = [tfc.compiler.compile(parse(LATE), options=o) for o in (free, tight)]
+    made = [tfc.compile(parse(LATE), options=o) for o in (free, tight)]
     sizes = [m.memory_analysis().temporary_bytes for m in made]
     assert sizes[1] < sizes[0]
     np.testing.assert_array_equal(made[0](x, y)[0], made[1](x, y)[0])

@@ -25,7 +25,7 @@ from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import leaves
 from tfc.hlo.text.printer import instruction_names
 from tfc.imported import ImportedFunction
-from tfc.jit import JitFunction
+from tfc.jitted import JitFunction
 from tfc.passes.analysis.cost import KernelCost
 from tfc.tools.profiling.peaks import Peaks
 from tfc.tracebacks import api_boundary

@@ -16,19 +16,17 @@ from dataclasses import dataclass, field
 from functools import cache, partial, update_wrapper
 from inspect import Parameter
 from operator import attrgetter
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from tfc.bound import BoundFunction
 from tfc.compiled import CallSignature, Compiled, Leaf, Lowered, as_array
-from tfc.eager import run_eagerly
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
 from tfc.frontend.abstract import ShapeDtypeStruct
 from tfc.frontend.arguments import Names, Numbers, call_python, choose, signature_of
-from tfc.frontend.eager import calls
 from tfc.frontend.program import Abstract, Program, call, trace_function
 from tfc.frontend.promotion import NOT_NUMERIC, as_tensor
 from tfc.frontend.statics import static
@@ -37,10 +35,13 @@ from tfc.frontend.trace import current_trace, for_user, open_traces
 from tfc.hlo.ir import Computation, Module
 from tfc.hlo.shape import Shape, element_type_of
 from tfc.options import Options
-from tfc.passes.analysis.donation import donation_attributes
+from tfc.runtime.later import later
 from tfc.tracebacks import api_boundary
 
-calls.run = run_eagerly  # the frontend, which knows no compiler, is told here
+if TYPE_CHECKING:
+    from tfc.passes.analysis import donation
+else:
+    donation = later("tfc.passes.analysis.donation")
 
 _MOST_QUICK = 4  # entries that a call tries before it takes the arguments apart itself
 
@@ -226,7 +227,7 @@ class JitFunction:
         program, computation = self._trace(key)
         chosen = {*self.donated.numbers, *self.donated.names}
         donated = [n for n, where in enumerate(key.leaf_places()) if where in chosen]
-        attributes = donation_attributes(computation, donated)
+        attributes = donation.donation_attributes(computation, donated)
         module = Module(f"jit_{self.name}", computation, attributes)
         return Lowered(module, key, program.structure, self.backend)
 
