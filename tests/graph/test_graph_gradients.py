@@ -9,7 +9,7 @@ from tfc.graph.building import result
 from tfc.graph.constants import constant
 from tfc.graph.graph import Graph
 from tfc.graph.operators.registry import OPERATORS, operator
-from tfc.graph.session import Session
+from tfc.graph.running.session import Session
 
 
 @pytest.fixture(autouse=True)

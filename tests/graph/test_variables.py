@@ -5,7 +5,7 @@ import pytest
 
 import tfc.graph as tf
 from tfc.graph import errors
-from tfc.graph.session import Session
+from tfc.graph.running.session import Session
 from tfc.graph.variables.initializers import Identity
 
 
