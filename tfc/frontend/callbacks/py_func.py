@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tfc.errors import TraceError
 from tfc.frontend.abstract import ShapeDtypeStruct
 from tfc.frontend.callbacks.host import called_back
@@ -84,4 +86,4 @@ def _stated(dtype: Any, shape: Any) -> ShapeDtypeStruct:
             "py_func must be told the shapes of its results, as programs are compiled for known "
             "shapes: pass shape=, or a ShapeDtypeStruct in Tout"
         )
-    return ShapeDtypeStruct(shape, dtype)
+    return ShapeDtypeStruct(shape, np.dtype(dtype))
