@@ -8,7 +8,64 @@
 
 A graph holds operations of TensorFlow's names; what each computes is a row in `operators`, written
 in tfc's own functions, so that a run is traced, compiled and run like any other program.
+Every name below that does not begin with an underscore is public.
 """
+
+# ruff: noqa: F401
+# isort: off
+# fmt: off
+from tfc.graph import errors
+from tfc.graph.constants import constant, convert_to_tensor
+from tfc.graph.defaults import get_default_session
+from tfc.graph.functions.arithmetic import (
+    abs, acos, acosh, add, add_n, angle, asin, asinh, atan, atan2, atanh, cast, ceil, clip_by_value,
+    complex, conj, cos, cosh, digamma, div, div_no_nan, divide, equal, erf, erfc, exp, expm1, floor,
+    floor_div, floordiv, floormod, greater, greater_equal, imag, is_finite, is_inf, is_nan, less,
+    less_equal, lgamma, log, log1p, logical_and, logical_not, logical_or, logical_xor, maximum,
+    minimum, mod, multiply, negative, not_equal, polygamma, pow, real, realdiv, reciprocal, rint,
+    round, rsqrt, saturate_cast, scalar_mul, sigmoid, sign, sin, sinh, sqrt, square,
+    squared_difference, subtract, tan, tanh, to_bfloat16, to_complex64, to_double, to_float,
+    to_int32, to_int64, truediv, truncatediv, truncatemod, zeta,
+)
+from tfc.graph.functions.arrays import (
+    boolean_mask, broadcast_dynamic_shape, broadcast_static_shape, broadcast_to, concat,
+    expand_dims, gather, gather_nd, invert_permutation, matrix_transpose, meshgrid, newaxis,
+    one_hot, pad, parallel_stack, reshape, reverse, reverse_sequence, reverse_v2, roll, slice,
+    split, squeeze, stack, strided_slice, tile, transpose, unstack, where,
+)
+from tfc.graph.functions.creation import (
+    eye, fill, group, identity, identity_n, lin_space, linspace, no_op, ones, ones_like,
+    placeholder, placeholder_with_default, range, rank, sequence_mask, shape, shape_n, size, tuple_
+    as tuple, zeros, zeros_like,
+)
+from tfc.graph.functions.products import (
+    cross, einsum, matmul, tensordot, trace,
+)
+from tfc.graph.functions.random import (
+    multinomial, random_crop, random_gamma, random_normal, random_poisson, random_shuffle,
+    random_uniform, set_random_seed, truncated_normal,
+)
+from tfc.graph.functions.reductions import (
+    accumulate_n, arg_max, arg_min, argmax, argmin, count_nonzero, cumprod, cumsum, reduce_all,
+    reduce_any, reduce_euclidean_norm, reduce_logsumexp, reduce_max, reduce_mean, reduce_min,
+    reduce_prod, reduce_sum,
+)
+# end of functions
+from tfc.graph.functions import python_operators as _python_operators
+from tfc.graph.operation import Operation, Tensor
+from tfc.graph.scopes import (
+    add_to_collection, add_to_collections, colocate_with, control_dependencies, device,
+    get_collection, get_collection_ref, name_scope, op_scope,
+)
+from tfc.graph.running.session import Session
+from tfc.graph.types.dtypes import (
+    DType, as_dtype, bfloat16, bool_ as bool, complex64, complex128, double, float16, float32,
+    float64, half, int8, int16, int32, int64, qint8, qint16, qint32, quint8, quint16, resource,
+    string, uint8, uint16, uint32, uint64, variant,
+)
+from tfc.graph.types.shapes import Dimension, TensorShape
+# fmt: on
+# isort: on
 
 from tfc.graph.differentiation.functions import (
     custom_gradient,
@@ -127,6 +184,8 @@ __all__ = [
     "variance_scaling_initializer",
     "zeros_initializer",
 ]
-from tfc.graph.running.session import Session
 
 __all__ = ["Session"]
+
+_names = {name for name in globals() if not name.startswith("_")}
+__all__ = sorted({*__all__, *_names})  # noqa: PLE0605  # pyright: ignore

@@ -21,7 +21,7 @@ def _with_default(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
 
 
 @operator("Const")
-def constant(value: np.ndarray) -> np.ndarray:
+def constant(*, value: np.ndarray) -> np.ndarray:
     """The constant itself."""
     return value
 

@@ -23,7 +23,7 @@ def _as_forward(row: Operator, attributes: Attributes) -> Operator:
     return replace(row, known=forward.known)
 
 
-@operator("Vjp", infer=_like_wanted, decide=_as_forward)
+@operator("Vjp", types="", infer=_like_wanted, decide=_as_forward)
 def vector_jacobian_product(
     *inputs: Any,
     type: str,
@@ -72,7 +72,7 @@ def _all_same(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
     return [(x.dtype, x.shape) for x in inputs]
 
 
-@operator("IdentityN", infer=_all_same)
+@operator("IdentityN", types="", infer=_all_same)
 def identities(*values: Any) -> list[Any]:
     """The values themselves."""
     return list(values)

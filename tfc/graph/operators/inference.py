@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tfc.errors import ShapeError, TraceError
+from tfc.errors import ShapeError, TfcError, TraceError
 from tfc.frontend.abstract import ShapeDtypeStruct, eval_shape
-from tfc.graph.operators.registry import Attributes, Operator, Spec
+from tfc.graph.operators.registry import Attributes, Operator, Spec, UnknownValueError
 from tfc.graph.types import shapes
 from tfc.graph.types.dtypes import DType, as_dtype, bool_
 from tfc.graph.types.shapes import TensorShape
@@ -32,18 +32,47 @@ def infer(operator: Operator, inputs: Sequence[Any], attributes: Attributes) -> 
     """
     if operator.infer is not None:
         return list(operator.infer(inputs, attributes))
-    values = [x.known_value() if n in operator.known else None for n, x in enumerate(inputs)]
-    if any(x.shape.dims is None for x, value in zip(inputs, values) if value is None) or any(
-        values[n] is None for n in operator.known if n < len(inputs)
-    ):
+    return infer_by_tracing(operator, inputs, attributes)
+
+
+def infer_by_tracing(
+    operator: Operator, inputs: Sequence[Any], attributes: Attributes
+) -> list[Spec]:
+    """What the operator's function tells when it is called with abstract inputs."""
+    asked = (*operator.known, *operator.hints)
+    values = [x.known_value() if n in asked else None for n, x in enumerate(inputs)]
+    unknown = [x for x, value in zip(inputs, values) if value is None]
+    if any(values[n] is None for n in operator.known if n < len(inputs)):
         return _without_shapes(operator, inputs, attributes)
-    if all(value is not None or x.shape.is_fully_defined() for x, value in zip(inputs, values)):
-        return _traced(operator, inputs, values, attributes, 0)
+    if any(x.shape.dims is None for x in unknown):
+        return _of_any_rank(operator, inputs, values, attributes)
     try:
+        if all(x.shape.is_fully_defined() for x in unknown):
+            return _traced(operator, inputs, values, attributes, 0)
         first, second = (_traced(operator, inputs, values, attributes, n) for n in _STAND_INS)
+    except UnknownValueError:
+        return _without_shapes(operator, inputs, attributes)
     except (ShapeError, TraceError):
+        if all(x.shape.is_fully_defined() for x in unknown):
+            raise
         return _without_shapes(operator, inputs, attributes)
     return [(dtype, shape.common(other)) for (dtype, shape), (_, other) in zip(first, second)]
+
+
+def _of_any_rank(
+    operator: Operator,
+    inputs: Sequence[Any],
+    values: Sequence[np.ndarray | None],
+    attributes: Attributes,
+) -> list[Spec]:
+    """Results of unknown shape, with the dtypes that inputs of the first rank that fits give."""
+    for rank in range(6):
+        try:
+            found = _traced(operator, inputs, values, attributes, _STAND_INS[0], rank)
+        except (TfcError, IndexError):  # there are not so many dimensions
+            continue
+        return [(dtype, TensorShape(None)) for dtype, _ in found]
+    return _without_shapes(operator, inputs, attributes)
 
 
 def _traced(
@@ -52,11 +81,14 @@ def _traced(
     values: Sequence[np.ndarray | None],
     attributes: Attributes,
     stand_in: int,
+    rank: int = 0,
 ) -> list[Spec]:
+    def dims(shape: TensorShape) -> tuple[int, ...]:
+        listed = [None] * rank if shape.dims is None else shape.dims
+        return tuple(stand_in if n is None else n for n in listed)
+
     abstract = [
-        ShapeDtypeStruct(
-            tuple(stand_in if n is None else n for n in x.shape.as_list()), x.dtype.dtype
-        )
+        ShapeDtypeStruct(dims(x.shape), x.dtype.dtype)
         for x, value in zip(inputs, values)
         if value is None
     ]
