@@ -13,7 +13,7 @@ import numpy as np
 
 from tfc.errors import TraceError
 from tfc.frontend.numpy_keywords import keyword_refusal, numpys_keyword
-from tfc.frontend.numpys_own import directly
+from tfc.frontend.numpys_calls import directly
 from tfc.frontend.trace import Trace, for_user, leak, open_traces, refusal
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
@@ -364,6 +364,14 @@ def evaluable(function: Callable[P, R]) -> Callable[P, R]:
     return _evaluable(function, closes_over is None and module.startswith("tfc."))
 
 
+def numpys(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """`evaluable` for a function that NumPy has as well, by the name of its row: "fft.rfft".
+
+    What the function does must be decided by its arguments alone.
+    """
+    return lambda function: directly(function, _evaluable(function, True), name)
+
+
 def _evaluable(function: Callable[P, R], is_library: bool) -> Callable[P, R]:
     @wraps(function)
     def wrapper(*args: P.args, **named: P.kwargs) -> R:
@@ -399,7 +407,7 @@ def traceable(function: Callable[P, R], *names: str) -> Callable[P, R]:
 
     What the function does must be decided by its arguments alone.
     """
-    wrapper = directly(function, _evaluable(function, True))
+    wrapper = directly(function, _evaluable(function, True), function.__name__)
     _enter(wrapper, function.__name__, *names)
     return wrapper
 

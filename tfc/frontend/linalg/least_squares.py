@@ -1,10 +1,11 @@
 """Pseudo-inverses, least squares, ranks and condition numbers, by singular values."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tfc.errors import ShapeError
+from tfc.frontend.factors import LstsqResult
 from tfc.frontend.linalg.factors import singular_values_of
 from tfc.frontend.linalg.matrices import (
     absolute,
@@ -33,15 +34,6 @@ from tfc.frontend.operations import convert, full, full_like, operation, reshape
 from tfc.frontend.promotion import as_tensor, cast, expand
 from tfc.frontend.tensor import ArrayLike, Tensor, traceable
 from tfc.hlo.shape import S32, S64
-
-
-class LstsqResult(NamedTuple):
-    """What lstsq gives."""
-
-    x: Any
-    residuals: Any
-    rank: Any
-    s: Any
 
 
 def _default(matrix: Tensor, relative: Any) -> Any:

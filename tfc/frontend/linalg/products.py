@@ -16,7 +16,7 @@ from tfc.frontend.numpy.products import outer as outer_product
 from tfc.frontend.numpy.reductions import sum
 from tfc.frontend.promotion import as_tensor, broadcast_together, promote
 from tfc.frontend.python_numbers import whole
-from tfc.frontend.tensor import ArrayLike, Tensor, evaluable, traceable
+from tfc.frontend.tensor import ArrayLike, Tensor, evaluable, numpys, traceable
 from tfc.hlo.shape import F64
 
 
@@ -27,7 +27,7 @@ def _matrices(name: str, x: ArrayLike) -> Tensor:
     return tensor
 
 
-@evaluable
+@numpys("linalg.diagonal")
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Tensor:
     """The elements (i, i + offset) of the matrices in the last two dimensions.
 
@@ -42,7 +42,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Tensor:
     return diagonals(ops.slice_along(below, tensor.ndim - 1, left, columns))
 
 
-@evaluable
+@numpys("linalg.trace")
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     """The sums of the diagonals of the matrices in the last two dimensions.
 
@@ -52,7 +52,7 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     return sum(diagonal(x, offset=offset), -1, dtype=dtype)
 
 
-@evaluable
+@numpys("linalg.outer")
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Tensor:
     """The product of each element of a vector with each of another.
 
@@ -65,7 +65,7 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Tensor:
     return outer_product(x1, x2)
 
 
-@evaluable
+@numpys("linalg.cross")
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Tensor:
     """The cross products of vectors of three elements; other dimensions broadcast.
 

@@ -1,10 +1,11 @@
 """QR, eigenvalues and singular values, as in numpy.linalg."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tfc.errors import ShapeError
+from tfc.frontend.factors import EighResult, EigResult, QRResult, SVDResult
 from tfc.frontend.linalg.factors import (
     eigen_of,
     eigenvalues_of,
@@ -39,35 +40,6 @@ from tfc.frontend.numpy.sorting import argsort
 from tfc.frontend.operations import concatenate, reshape, slice_along
 from tfc.frontend.tensor import ArrayLike, Tensor, traceable
 from tfc.frontend.trace import refusal
-
-
-class QRResult(NamedTuple):
-    """What qr gives."""
-
-    Q: Any
-    R: Any
-
-
-class EighResult(NamedTuple):
-    """What eigh gives."""
-
-    eigenvalues: Any
-    eigenvectors: Any
-
-
-class EigResult(NamedTuple):
-    """What eig gives."""
-
-    eigenvalues: Any
-    eigenvectors: Any
-
-
-class SVDResult(NamedTuple):
-    """What svd gives."""
-
-    U: Any
-    S: Any
-    Vh: Any
 
 
 @traceable

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, NamedTuple
 
 from tfc.errors import ShapeError
+from tfc.frontend.factors import SlogdetResult
 from tfc.frontend.linalg import pivoting
 from tfc.frontend.linalg.factors import lu_of
 from tfc.frontend.linalg.matrices import (
@@ -28,13 +28,6 @@ from tfc.frontend.promotion import as_tensor, broadcast_shapes, expand
 from tfc.frontend.python_numbers import whole
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable, traceable
 from tfc.hlo.shape import S32
-
-
-class SlogdetResult(NamedTuple):
-    """What slogdet gives."""
-
-    sign: Any
-    logabsdet: Any
 
 
 @traceable

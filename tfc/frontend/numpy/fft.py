@@ -17,7 +17,7 @@ from tfc.frontend.numpy.complex_numbers import conj
 from tfc.frontend.numpy.manipulation import Axes, moveaxis, normalize_axes, roll
 from tfc.frontend.promotion import as_inexact, as_tensor, widen
 from tfc.frontend.python_numbers import sizes, whole
-from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
+from tfc.frontend.tensor import ArrayLike, Tensor, numpys
 from tfc.hlo.shape import complex_of
 
 __all__ = [
@@ -114,7 +114,7 @@ def _transform(
 
 def _named(function: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Any]:
     function.__name__, function.__doc__ = name, doc
-    return evaluable(function)
+    return numpys(f"fft.{name}")(function)
 
 
 _ERRORS = """
@@ -177,7 +177,7 @@ def _opposite(norm: str | None) -> str:
     return _OPPOSITE[norm]
 
 
-@evaluable
+@numpys("fft.hfft")
 def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
     """The real transform of what has the Hermitian symmetry, of which `a` is the first half.
 
@@ -187,7 +187,7 @@ def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
     return irfft(conj(a), n, axis, _opposite(norm))
 
 
-@evaluable
+@numpys("fft.ihfft")
 def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
     """Half the inverse transform of real numbers, which has the Hermitian symmetry.
 
@@ -204,7 +204,7 @@ def _shifted(x: ArrayLike, axes: Axes | None, inverse: bool) -> Tensor:
     return roll(tensor, tuple(-h if inverse else h for h in halves), places)
 
 
-@evaluable
+@numpys("fft.fftshift")
 def fftshift(x: ArrayLike, axes: Axes | None = None) -> Tensor:
     """The frequency zero moved to the middle of the axes, all of them if left out.
 
@@ -214,7 +214,7 @@ def fftshift(x: ArrayLike, axes: Axes | None = None) -> Tensor:
     return _shifted(x, axes, inverse=False)
 
 
-@evaluable
+@numpys("fft.ifftshift")
 def ifftshift(x: ArrayLike, axes: Axes | None = None) -> Tensor:
     """What undoes `fftshift`.
 
