@@ -231,3 +231,23 @@ def test_integers_become_float64_and_narrow_floats_stay():
     assert special.xlogy(np.float32(1), 2.0).dtype == np.float32
     with pytest.raises(TraceError, match="digamma is not defined for complex numbers"):
         special.digamma(np.array([1j]))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_the_exact_gelu_keeps_its_digits_far_to_the_left(dtype: str):
+    x = np.concatenate([np.linspace(-13, 6, 60), [-0.5, 0.5, 0, 40]]).astype(dtype)
+    exact = np.array([float(m.mpf(float(v)) * m.ncdf(m.mpf(float(v)))) for v in x])
+    got = tfc.jit(lambda x: tfc.nn.gelu(x, approximate=False))(x)
+    assert got.dtype == x.dtype
+    least = float(tnp.finfo(x.dtype).tiny)
+    ulps = {"float32": 8, "float64": 12}.get(dtype, 1)
+    allowed = ulps * float(tnp.finfo(x.dtype).eps)
+    np.testing.assert_allclose(got.astype(np.float64), exact, rtol=allowed, atol=least)
+
+
+def test_the_slope_of_the_exact_gelu_is_that_of_its_values():
+    x = np.array([-9, -2, -0.3, 0, 0.7, 4], np.float32)
+    got = tfc.jit(tfc.vmap(tfc.grad(lambda x: tfc.nn.gelu(x, approximate=False))))(x)
+    wide = x.astype(np.float64)
+    want = scipy.special.ndtr(wide) + wide * np.exp(-wide * wide / 2) / np.sqrt(2 * np.pi)
+    np.testing.assert_allclose(got, want, rtol=2e-5)
