@@ -65,6 +65,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "frontend.special": (
         *HLO,
         "frontend",
+        "frontend.control",
         "frontend.linalg",
         "frontend.numpy.*",
         "frontend.differentiation.*",

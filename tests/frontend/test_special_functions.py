@@ -23,6 +23,12 @@ NEGATIVE = -RNG.uniform(0.01, 30, 30)
 BOTH = np.concatenate([POSITIVE[:30], -POSITIVE[:30], RNG.uniform(-9, 9, 40)])
 BOUNDED = BOTH[np.abs(BOTH) < 25]
 UNIT = np.concatenate([RNG.uniform(-1, 1, 40), 1 - np.exp(RNG.uniform(-35, 0, 20))])
+# Parameters of the incomplete gamma functions, small and large.
+NUMBERS = np.concatenate(
+    [RNG.uniform(0.3, 9, 30), RNG.uniform(9, 99, 30), RNG.uniform(1e2, 5e3, 30)]
+)
+# and points around them, where neither is a tail
+AROUND = NUMBERS + RNG.uniform(-1, 2, 90) * np.sqrt(NUMBERS) * np.minimum(NUMBERS / 4, 1)
 CHANCES = np.concatenate([RNG.uniform(0, 1, 40), np.exp(RNG.uniform(-30, 0, 20))])
 
 # name: the points, the function in mpmath, and the ulp that it may be away.
@@ -45,6 +51,11 @@ EXACT: dict[str, tuple[np.ndarray, Callable[[Any], Any], float]] = {
     "expit": (BOTH, lambda x: 1 / (1 + m.exp(-x)), 4),
     "logit": (CHANCES, lambda p: m.log(p / (1 - p)), 4),
     "entr": (POSITIVE, lambda x: -x * m.log(x), 3),
+    "loggamma": (POSITIVE, lambda x: m.log(m.gamma(x)), 4),
+    "exp1": (POSITIVE, m.e1, 8),
+    "expi": (np.concatenate([BOTH, RNG.uniform(0.36, 0.385, 20)]), m.ei, 6),
+    "spence": (POSITIVE, lambda z: m.polylog(2, 1 - z).real, 6),
+    "dawsn": (BOUNDED, lambda x: m.sqrt(m.pi) / 2 * m.exp(-x * x) * m.erfi(x), 5),
 }
 # Of two operands.
 PAIRS: dict[str, tuple[np.ndarray, np.ndarray, Callable[..., Any], float]] = {
@@ -53,6 +64,17 @@ PAIRS: dict[str, tuple[np.ndarray, np.ndarray, Callable[..., Any], float]] = {
                lambda a, b: m.log(m.beta(a, b)), 30),
     "zeta": (RNG.uniform(1.05, 30, 40), RNG.uniform(0.05, 50, 40), m.zeta, 30),
     "polygamma": (RNG.integers(0, 6, 40), RNG.uniform(0.05, 50, 40), m.polygamma, 30),
+    "expn": (RNG.integers(0, 12, 60), np.repeat([1, 50], 30) * RNG.uniform(1e-3, 1.2, 60),
+             m.expint, 40),
+    "gammainc": (NUMBERS, AROUND,
+                 lambda a, x: m.gammainc(a, 0, x, regularized=True), 60),
+    "gammaincc": (NUMBERS, AROUND,
+                  lambda a, x: m.gammainc(a, x, regularized=True), 100),
+    "boxcox": (RNG.uniform(1.5, 5, 40), RNG.uniform(-3, 3, 40), lambda x, p: (x**p - 1) / p, 8),
+    "boxcox1p": (RNG.uniform(1e-9, 5, 40), RNG.uniform(-3, 3, 40),
+                 lambda x, p: m.expm1(p * m.log1p(x)) / p, 8),
+    "poch": (RNG.uniform(0.1, 60, 40), RNG.uniform(-0.1, 60, 40),
+             lambda z, n: m.gamma(z + n) / m.gamma(z), 20),
     "xlogy": (RNG.uniform(-5, 5, 40), RNG.uniform(0.05, 50, 40), lambda x, y: x * m.log(y), 3),
     "xlog1py": (RNG.uniform(-5, 5, 40), RNG.uniform(-0.9, 5, 40), lambda x, y: x * m.log1p(y), 3),
     "rel_entr": (RNG.uniform(0.1, 5, 40), RNG.uniform(0.1, 5, 40),
@@ -109,10 +131,14 @@ def test_special_values_are_scipys(name: str):
         want = getattr(scipy.special, name)(SPECIAL)
     if name == "gammaln":
         want[-np.inf == SPECIAL] = np.inf  # as C's lgamma
+    if name == "spence":
+        want[np.inf == SPECIAL] = -np.inf  # the limit
     np.testing.assert_allclose(getattr(special, name)(SPECIAL), want, rtol=1e-13)
 
 
-@pytest.mark.parametrize("name", ["xlogy", "xlog1py", "rel_entr", "kl_div"])
+@pytest.mark.parametrize(
+    "name", ["xlogy", "xlog1py", "rel_entr", "kl_div", "gammainc", "gammaincc", "boxcox"]
+)
 def test_special_values_of_pairs_are_scipys(name: str):
     x, y = (v.ravel() for v in np.meshgrid(SPECIAL, SPECIAL))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -120,7 +146,7 @@ def test_special_values_of_pairs_are_scipys(name: str):
         want = getattr(scipy.special, name)(x, y)
     finite = np.isfinite(x) & np.isfinite(y)
     got = getattr(special, name)(x, y)
-    np.testing.assert_allclose(got[finite], want[finite], rtol=1e-12)
+    np.testing.assert_allclose(got[finite], want[finite], rtol=1e-12, atol=1e-300)
 
 
 def difference(function: Callable[..., Any], xs: list[np.ndarray], place: int) -> np.ndarray:
@@ -151,7 +177,9 @@ def test_derivatives_are_differences_of_values(name: str):
     if name == "polygamma":
         xs[0] = np.array([0.0, 1, 2])
     function = getattr(special, name)
-    places = [1] if name in ("zeta", "polygamma") else range(len(xs))
+    if name == "expn":
+        xs[0] = np.array([0, 1, 3])
+    places = [1] if name in ("zeta", "polygamma", "expn") else range(len(xs))
     for place in places:
         got = tfc.grad(lambda *xs: tnp.sum(function(*xs)), place)(*xs)
         want = difference(function, xs, place)
@@ -203,3 +231,23 @@ def test_integers_become_float64_and_narrow_floats_stay():
     assert special.xlogy(np.float32(1), 2.0).dtype == np.float32
     with pytest.raises(TraceError, match="digamma is not defined for complex numbers"):
         special.digamma(np.array([1j]))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_the_exact_gelu_keeps_its_digits_far_to_the_left(dtype: str):
+    x = np.concatenate([np.linspace(-13, 6, 60), [-0.5, 0.5, 0, 40]]).astype(dtype)
+    exact = np.array([float(m.mpf(float(v)) * m.ncdf(m.mpf(float(v)))) for v in x])
+    got = tfc.jit(lambda x: tfc.nn.gelu(x, approximate=False))(x)
+    assert got.dtype == x.dtype
+    least = float(tnp.finfo(x.dtype).tiny)
+    ulps = {"float32": 8, "float64": 12}.get(dtype, 1)
+    allowed = ulps * float(tnp.finfo(x.dtype).eps)
+    np.testing.assert_allclose(got.astype(np.float64), exact, rtol=allowed, atol=least)
+
+
+def test_the_slope_of_the_exact_gelu_is_that_of_its_values():
+    x = np.array([-9, -2, -0.3, 0, 0.7, 4], np.float32)
+    got = tfc.jit(tfc.vmap(tfc.grad(lambda x: tfc.nn.gelu(x, approximate=False))))(x)
+    wide = x.astype(np.float64)
+    want = scipy.special.ndtr(wide) + wide * np.exp(-wide * wide / 2) / np.sqrt(2 * np.pi)
+    np.testing.assert_allclose(got, want, rtol=2e-5)

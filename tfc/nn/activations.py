@@ -15,7 +15,9 @@ from tfc.frontend.numpy.functions import as_float, exp, log, log1p, logaddexp, s
 from tfc.frontend.numpy.manipulation import normalize_axis
 from tfc.frontend.numpy.parts import require_real
 from tfc.frontend.promotion import as_tensor, cast, widen
+from tfc.frontend.special.error import ndtr_of, ndtr_of_single
 from tfc.frontend.tensor import FUNCTIONS, ArrayLike, Tensor, evaluable
+from tfc.hlo.shape import F64
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
@@ -169,7 +171,8 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Tensor:
 
     Args:
         approximate: by the hyperbolic tangent, as networks are often trained; False takes the
-            error function. Halves are computed in float32.
+            normal distribution, whose digits are right also far to the left. Halves are computed
+            in float32.
     """
     given = _real("gelu", x)
     tensor = widen(given)
@@ -177,7 +180,8 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Tensor:
         inner = sqrt_of(2 / pi) * (tensor + 0.044715 * (tensor * tensor * tensor))
         share = 0.5 * (1 + FUNCTIONS["tanh"](inner))
     else:
-        share = 0.5 * (1 + FUNCTIONS["erf"](tensor * sqrt_of(0.5)))
+        is_double = tensor.array_shape.element_type == F64
+        share = ndtr_of(tensor) if is_double else ndtr_of_single(tensor)
     return cast(tensor * share, given.dtype)
 
 

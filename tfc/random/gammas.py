@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tfc.errors import ShapeError, TraceError
+from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.control.loops import while_loop
 from tfc.frontend.differentiation.custom.jvp import custom_jvp
@@ -20,8 +20,9 @@ from tfc.frontend.numpy.functions import exp, log, log1p, sqrt
 from tfc.frontend.numpy.reductions import any, max, sum
 from tfc.frontend.promotion import as_tensor
 from tfc.frontend.python_numbers import Dims, sizes, whole
+from tfc.frontend.special.incomplete_gamma import log_gamma_slope
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
-from tfc.hlo.shape import ElementType
+from tfc.hlo.shape import F64, ElementType
 from tfc.random import threefry
 from tfc.random.arguments import float_type, parameters, shape_for
 from tfc.random.integers import rademacher
@@ -90,27 +91,42 @@ def _accepted(keys: threefry.Words, d: Tensor, c: Tensor) -> Tensor:
 
 
 @custom_jvp
-def _constant_by(drawn: Tensor, parameter: Tensor) -> Tensor:
-    """What was drawn, which has no derivative by its parameter."""
+def _numbers(drawn: Tensor, a: Tensor) -> Tensor:
+    """Gamma numbers that were drawn, which follow their parameter."""
     return drawn
 
 
-@_constant_by.defjvp
-def _refuse_derivative(primals: Any, tangents: Any) -> Any:
-    raise TraceError(
-        "gamma numbers, and those made of them, have no derivative by their parameters: use "
-        "tfc.stop_gradient on the parameters"
-    )
+@custom_jvp
+def _logarithms(drawn: Tensor, a: Tensor) -> Tensor:
+    """Logarithms of gamma numbers that were drawn, which follow their parameter."""
+    return drawn
+
+
+_numbers.defjvps(None, lambda t, _, drawn, a: t * _slope_of_number(drawn, a))
+_logarithms.defjvps(None, lambda t, _, drawn, a: t * _slope_of_logarithm(drawn, a))
+
+
+def _slope_of_logarithm(drawn: Tensor, a: Tensor) -> Tensor:
+    slope = log_gamma_slope(ops.convert(a, F64), ops.convert(drawn, F64))
+    return ops.convert(slope, drawn.array_shape.element_type)
+
+
+def _slope_of_number(drawn: Tensor, a: Tensor) -> Tensor:
+    """The same for the number itself; 0 if it was too small for the type."""
+    is_none = drawn == 0
+    logarithm = log(ops.convert(where(is_none, 1, drawn), F64))
+    slope = log_gamma_slope(ops.convert(a, F64), logarithm) * drawn
+    return where(is_none, 0, ops.convert(slope, drawn.array_shape.element_type))
 
 
 def _gammas(key: ArrayLike, a: Tensor, as_logarithm: bool) -> Tensor:
     """Gamma numbers, or their logarithms, for parameters in the shape of the result.
 
-    Raises:
-        TraceError: a derivative by the parameters is asked for: that of the candidates would leave
-            out that others would have been accepted.
+    Their derivative is not that of the candidates, which would leave out that others would have
+    been accepted: a number keeps its rank among all that may be drawn (implicit differentiation).
     """
-    return _constant_by(_drawn(key, stop_gradient(a), as_logarithm), a)
+    drawn = _drawn(key, stop_gradient(a), as_logarithm)
+    return (_logarithms if as_logarithm else _numbers)(drawn, a)
 
 
 def _drawn(key: ArrayLike, a: Tensor, as_logarithm: bool) -> Tensor:
@@ -137,7 +153,8 @@ def gamma(
 ) -> Tensor:
     """Numbers of the density proportional to x^(a - 1) exp(-x), for x and a above 0.
 
-    There is no gradient by `a`.
+    The derivative by `a` leaves a number's rank among all that may be drawn as it is; so do those
+    of `loggamma`, `beta`, `dirichlet`, `chisquare`, `f` and `t`.
 
     Raises:
         ShapeError: the key, the type or the shape does not fit.

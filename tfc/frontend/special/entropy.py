@@ -1,4 +1,4 @@
-"""Logistic functions, entropies, and exponentials along axes without overflow."""
+"""Logistic functions, entropies, powers less one, and exponentials along axes without overflow."""
 
 from typing import Any
 
@@ -79,6 +79,26 @@ def xlogy(x: Tensor, y: Tensor, /) -> Tensor:
 def xlog1py(x: Tensor, y: Tensor, /) -> Tensor:
     """x log(1 + y), and 0 where x is 0, to 3 ulp."""
     return _xlog1py(x, y)
+
+
+def _power_less_one(log_x: Tensor, power: Tensor) -> Tensor:
+    """(xᵖ - 1) / p, which is log(x) at p = 0."""
+    is_none = is_("EQ", power, 0)
+    inside = where(is_none, 1, power)
+    found = operation("exponential-minus-one", inside * log_x) / inside
+    return where(is_none, log_x, found)
+
+
+@special
+def boxcox(x: Tensor, lmbda: Tensor, /) -> Tensor:
+    """(xᵖ - 1) / p for the power p = lmbda, and log(x) for p = 0; NaN for negative x."""
+    return _power_less_one(log(x), lmbda)
+
+
+@special
+def boxcox1p(x: Tensor, lmbda: Tensor, /) -> Tensor:
+    """((1 + x)ᵖ - 1) / p for the power p = lmbda, and log(1 + x) for p = 0; NaN for x below -1."""
+    return _power_less_one(log1p(x), lmbda)
 
 
 @special

@@ -5,7 +5,7 @@ from math import pi, sqrt
 
 import numpy as np
 
-from tfc.frontend.operations import convert, full_like, operation
+from tfc.frontend.operations import convert, full_like, operation, select
 from tfc.frontend.special.elementwise import (
     absolute,
     exp,
@@ -19,9 +19,16 @@ from tfc.frontend.special.elementwise import (
     where,
     with_slopes,
 )
-from tfc.frontend.special.polynomials import ERFCINV_0, ERFCINV_1, ERFCINV_2, ERFCX, ERFINV
+from tfc.frontend.special.polynomials import (
+    ERFCINV_0,
+    ERFCINV_1,
+    ERFCINV_2,
+    ERFCX,
+    ERFINV,
+    NORMAL_TAIL,
+)
 from tfc.frontend.tensor import Tensor
-from tfc.hlo.shape import F32, F64
+from tfc.hlo.shape import BF16, F32, F64
 
 _MIDDLE = 3.75  # of the variable in which erfcx is a polynomial
 _SLOPE = 2 / sqrt(pi)  # of erf at 0
@@ -89,6 +96,18 @@ def ndtr_of(x: Tensor) -> Tensor:
     tail = 0.5 * square * _erfcx_of_positive(scaled)
     near = 0.5 + 0.5 * operation("erf", x * (1 / _ROOT_2))
     return where(is_("LT", scaled, 0.5), near, where(is_("LT", x, 0), tail, 1 - tail))
+
+
+@with_slopes(lambda _, x: exp(-0.5 * x * x) * (1 / sqrt(2 * pi)))
+def ndtr_of_single(x: Tensor) -> Tensor:
+    """ndtr of f32 computed in f32, which takes a fraction of the time, to 6 ulp."""
+    size = operation("minimum", absolute(x), full_like(15, x))  # beyond, it is 0 or 1
+    short = convert(convert(size, BF16), F32)
+    square = exp(-0.5 * short * short) * exp(0.5 * (short - size) * (short + size))
+    tail = square * polynomial(NORMAL_TAIL, 1 / (size + 3))
+    near = 0.5 + 0.5 * operation("erf", x * (1 / _ROOT_2))
+    apart = select(is_("LT", x, 0), tail, 1 - tail)
+    return select(is_("LT", size, 0.5), near, apart)
 
 
 @with_slopes(lambda y, x: exp(-0.5 * x * x - y) / sqrt(2 * pi))

@@ -1,10 +1,15 @@
 """The zeta function of Hurwitz, by the summation formula of Euler and Maclaurin."""
 
+from fractions import Fraction
+from math import comb
+
 import numpy as np
 
-from tfc.frontend.operations import full_like, operation
+from tfc.errors import ShapeError
+from tfc.frontend.operations import constant, full_like, operation
+from tfc.frontend.python_numbers import whole
 from tfc.frontend.special.elementwise import both, either, is_, special, where, with_last_slope
-from tfc.frontend.tensor import Tensor
+from tfc.frontend.tensor import Tensor, evaluable
 
 _TERMS = 12  # that are added one by one
 # (2k)! / B₂ₖ
@@ -49,3 +54,28 @@ def zeta(x: Tensor, q: Tensor, /) -> Tensor:
     It has a derivative by q alone.
     """
     return hurwitz(x, q)
+
+
+@evaluable
+def bernoulli(n: int) -> Tensor:
+    """The Bernoulli numbers B₀ … Bₙ, in float64; B₁ is -1/2.
+
+    Raises:
+        ShapeError: n is no whole number, or negative.
+    """
+    most = whole(n, "the n of bernoulli")
+    if most < 0:
+        raise ShapeError(f"bernoulli requires an n of 0 or more, got {most}")
+    numbers: list[Fraction] = []
+    for m in range(most + 1):
+        rest = sum((comb(m + 1, k) * b for k, b in enumerate(numbers)), Fraction(0))
+        numbers.append((Fraction(1) if m == 0 else -rest) / (m + 1))
+    return constant(np.array([_nearest(b) for b in numbers]))
+
+
+def _nearest(number: Fraction) -> float:
+    """The number in f64; infinite if it is too large."""
+    try:
+        return float(number)
+    except OverflowError:
+        return np.inf if number > 0 else -np.inf
