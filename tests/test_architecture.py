@@ -24,6 +24,7 @@ KERNELS = (*ANALYSIS, "backends", "backends.mlir.*")  # what the rooms of the CP
 COMPILER = (*HLO, "passes.*", "tools.pictures", "backends.*", "stablehlo.*", "compiler")
 TRACING = (*COMPILER, "frontend.*", "imported", "bound", "compiled", "eager", "jitted")
 LIBRARIES = ("numpy", "nn", "random", "linalg", "fft", "special", "optim", "tree")
+OPERATORS = (*TRACING, *LIBRARIES, "importers", "importers.onnx")
 ALLOWED: dict[str, tuple[str, ...]] = {
     "errors": (),
     "files": ("errors",),
@@ -145,6 +146,10 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "graph.variables",
         *LIBRARIES,
     ),
+    "importers.onnx.operators": OPERATORS,
+    "importers.onnx.operators.layers": (*OPERATORS, "importers.onnx.operators"),
+    "importers.onnx.operators.domains": (*OPERATORS, "importers.onnx.operators.*"),
+    "importers.onnx": (*OPERATORS, "protos", "importers.onnx.operators"),
     "testing": (*TRACING, "testing.*"),
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),

@@ -18,6 +18,7 @@ from tfc.importers.table import Table
 from tfc.importers.values import traced
 from tfc.importers.walk import Walk
 from tfc.jitted import jit
+from tfc.options import Options
 from tfc.tracebacks import api_boundary
 
 Shapes = Mapping[str, Sequence[int] | int]
@@ -44,6 +45,8 @@ class Model:
         functions: Mapping[Key, Function] | None = None,
         shapes: Shapes | None = None,
         fixed: Mapping[str, Any] | None = None,
+        backend: str = "cpu",
+        options: Options | None = None,
     ):
         self.file, self.table, self.functions = file, table, dict(functions or {})
         self.parameters: dict[str, np.ndarray] = dict(parameters)
@@ -52,7 +55,7 @@ class Model:
         self.inputs = tuple(p for p in self.graph.inputs if p.name not in self._fixed)
         self.outputs = graph.outputs
         self.__name__ = re.sub(r"\W+", "_", graph.name).strip("_") or "model"
-        self._compiled = jit(self._named(self.function))
+        self._compiled = jit(self._named(self.function), backend=backend, options=options)
 
     @api_boundary
     def __call__(self, *inputs: Any, **named: Any) -> Any:
@@ -169,7 +172,9 @@ class Model:
 
 
 def _value(given: Any) -> Any:
-    """An input of the walk: a Tensor, or a list of them."""
+    """An input of the walk: a Tensor, a list of them, or None."""
+    if given is None:
+        return None
     return [_value(v) for v in given] if isinstance(given, (list, tuple)) else as_tensor(given)
 
 
@@ -179,12 +184,18 @@ def _checked(port: Port, value: Any) -> Any:
     Raises:
         ShapeError: it has another dtype or other dimensions.
     """
-    if port.kind == "sequence":
+    if value is None:
+        if port.kind == "optional":
+            return None
+        raise ShapeError(f"the input {port} got None")
+    if port.kind == "sequence" or (port.kind == "optional" and isinstance(value, (list, tuple))):
         element = replace(port, kind="tensor")
         return [_checked(element, v) for v in value]
     array = value
     if not isinstance(value, Tensor):
-        is_number = isinstance(value, (bool, int, float, list)) and not hasattr(value, "dtype")
+        is_number = isinstance(value, (bool, int, float, list)) and not isinstance(
+            value, np.generic
+        )
         array = np.asarray(value, port.dtype if is_number else None)
     dims = port.dims
     fits = dims is None or (

@@ -58,13 +58,18 @@ class Table:
         domain: str = "",
         needs: Sequence[str] = (),
         is_pure: bool = True,
+        attributes: Sequence[str] = (),
     ) -> Callable[[F], F]:
-        """A decorator that enters a function as the row of an operator."""
+        """A decorator that enters a function as the row of an operator.
+
+        Args:
+            attributes: those that it takes by `**` and hands on.
+        """
 
         def enter(function: F) -> F:
             rows = self._rows.setdefault((domain, name), [])
             assert all(r.since != since for r in rows), f"{name} has two rows since {since}"
-            rows.append(_row(function, since, until, needs, is_pure))
+            rows.append(_row(function, since, until, needs, is_pure, attributes))
             rows.sort(key=lambda row: row.since)
             return function
 
@@ -78,7 +83,7 @@ class Table:
                 found = row
         return found
 
-    def keys(self) -> Iterator[tuple[Key, list[Row]]]:
+    def rows(self) -> Iterator[tuple[Key, list[Row]]]:
         """All operators with their rows, in order."""
         return iter(sorted(self._rows.items()))
 
@@ -109,14 +114,17 @@ def _row(
     until: int | None,
     needs: Sequence[str],
     is_pure: bool,
+    attributes: Sequence[str],
 ) -> Row:
     parameters = inspect.signature(function).parameters.values()
     inputs = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.POSITIONAL_ONLY)]
     rest = [p for p in parameters if p.kind == p.VAR_POSITIONAL]
-    named = frozenset(p.name for p in parameters if p.kind == p.KEYWORD_ONLY)
+    named = {p.name for p in parameters if p.kind == p.KEYWORD_ONLY} | set(attributes)
     names = tuple(p.name for p in [*inputs, *rest])
     assert set(needs) <= set(names), f"{needs} are no inputs of {function}"
-    return Row(function, since, until, frozenset(needs), is_pure, names, bool(rest), named)
+    return Row(
+        function, since, until, frozenset(needs), is_pure, names, bool(rest), frozenset(named)
+    )
 
 
 def unknown_operators(
@@ -138,5 +146,5 @@ def unknown_operators(
 
 def _version(node: Node, table: Table) -> str:
     """Of an operator that other versions have a row of: the version that has none."""
-    rows = dict(table.keys()).get((node.domain, node.op))
+    rows = dict(table.rows()).get((node.domain, node.op))
     return f", version {node.version}" if rows else ""

@@ -6,6 +6,7 @@ from typing import Any
 from tfc.importers.model import Model, Shapes
 from tfc.importers.onnx.operators import ONNX
 from tfc.importers.onnx.reader import read
+from tfc.options import Options
 from tfc.runtime.collection import paused_collection
 from tfc.tracebacks import api_boundary
 
@@ -13,7 +14,11 @@ from tfc.tracebacks import api_boundary
 @api_boundary
 @paused_collection()
 def from_onnx(
-    source: Any, shapes: Shapes | None = None, fixed: Mapping[str, Any] | None = None
+    source: Any,
+    shapes: Shapes | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    backend: str = "cpu",
+    options: Options | None = None,
 ) -> Model:
     """The function that an ONNX model is.
 
@@ -22,6 +27,7 @@ def from_onnx(
         shapes: sizes of inputs whose sizes are open in the file, {"image": (1, 3, 224, 224)}, or
             of the open sizes by their names, {"batch": 1}.
         fixed: values of inputs that are decided now, {"sr": 16000}, and are no inputs any more.
+        backend, options: where and how calls are compiled, as for `tfc.jit`.
 
     Raises:
         ModelFileError: the file is damaged or inconsistent.
@@ -30,5 +36,6 @@ def from_onnx(
     """
     content = read(source)
     return Model(
-        content.file, content.graph, ONNX, content.parameters, content.functions, shapes, fixed
-    )
+        content.file, content.graph, ONNX, content.parameters, content.functions, shapes, fixed,
+        backend, options,
+    )  # fmt: skip

@@ -1,4 +1,5 @@
-"""The operators of ONNX, by family: each a function over tfc's own functions.
+"""The operators of ONNX, by family: each a function over tfc's own functions. Rooms: `layers` of
+networks, and `domains` other than ai.onnx.
 
 Importing this enters all of them in the table. May import the importers' common parts and the
 frontend's namespaces.
@@ -9,13 +10,11 @@ from importlib import import_module
 from tfc.importers.onnx.table import ONNX
 
 FAMILIES = (
-    "activations",
-    "casts",
-    "elementwise",
-    "indexing",
-    "products",
-    "reductions",
-    "shapes",
+    *("activations", "casts", "control", "elementwise", "indexing", "padding", "products"),
+    *("randoms", "reductions", "selections", "sequences", "shapes", "signals"),
+    *("layers.attention", "layers.convolutions", "layers.images", "layers.losses"),
+    *("layers.normalization", "layers.pooling", "layers.quantization", "layers.recurrent"),
+    *("layers.resizing", "domains.learning", "domains.trees"),
 )
 for _family in FAMILIES:
     import_module(f"tfc.importers.onnx.operators.{_family}")

@@ -40,6 +40,8 @@ def _log_of_sum_of_exponentials(x: Any, axes: Any, keep: bool) -> Any:
     if np.dtype(x.dtype).kind in "iu":
         wide = nn.logsumexp(tnp.astype(x, np.float64), axes, keepdims=keep)
         return tnp.astype(wide, x.dtype)
+    if not x.size:
+        return _logarithm(x, axes, keep)
     return nn.logsumexp(x, axes, keepdims=keep)
 
 

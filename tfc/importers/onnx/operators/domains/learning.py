@@ -1,0 +1,215 @@
+"""ai.onnx.ml: linear models, and what prepares their features."""
+
+from typing import Any
+
+import numpy as np
+
+import tfc.numpy as tnp
+from tfc import nn, special
+from tfc.errors import UnsupportedError
+from tfc.importers.onnx.table import ML, operator
+
+_HALF_ROOT = 0.7071067811865476
+
+
+def transformed(scores: Any, how: str) -> Any:
+    """Scores after a transform: NONE, SOFTMAX, SOFTMAX_ZERO, LOGISTIC, PROBIT."""
+    if how == "LOGISTIC":
+        return nn.sigmoid(scores)
+    if how == "SOFTMAX":
+        return nn.softmax(scores, -1)
+    if how == "SOFTMAX_ZERO":
+        powers = tnp.where(scores == 0, 0, tnp.exp(scores - tnp.max(scores, -1, keepdims=True)))
+        return powers / tnp.sum(powers, -1, keepdims=True)
+    if how == "PROBIT":
+        return special.erfinv(2 * scores - 1) / _HALF_ROOT
+    if how == "NONE":
+        return scores
+    raise UnsupportedError(f"the transform {how} is not supported")
+
+
+def labels_of(places: Any, numbers: Any, texts: Any) -> Any:
+    """The labels of classes.
+
+    Raises:
+        UnsupportedError: they are text.
+    """
+    if texts:
+        raise UnsupportedError("labels that are text are not supported: use the scores alone")
+    return tnp.take(np.array(numbers, np.int64), places, 0)
+
+
+def decided(scores: Any, numbers: Any, texts: Any) -> Any:
+    """The label of the greatest score in each row; places are labels where there are none.
+
+    Of labels that are text there is none: only who asks for them is refused.
+    """
+    places = tnp.astype(tnp.argmax(scores, -1), np.int64)
+    if texts:
+        return places
+    return labels_of(places, numbers, texts) if numbers else places
+
+
+@operator("LinearRegressor", domain=ML)
+def linear_regressor(
+    x: Any, *, coefficients: tuple[float, ...], intercepts: Any = None,
+    post_transform: str = "NONE", targets: int = 1,
+) -> Any:  # fmt: skip
+    """Linear functions of the features."""
+    weights = np.array(coefficients, np.float32).reshape(targets, -1)
+    made = tnp.matmul(tnp.astype(x, np.float32), weights.T)
+    made = made if intercepts is None else made + np.array(intercepts, np.float32)
+    return transformed(made, post_transform)
+
+
+@operator("LinearClassifier", domain=ML)
+def linear_classifier(
+    x: Any, *, classlabels_ints: Any = None, classlabels_strings: Any = None,
+    coefficients: tuple[float, ...], intercepts: Any = None, multi_class: int = 0,
+    post_transform: str = "NONE",
+) -> Any:  # fmt: skip
+    """The class of the greatest linear function, and the scores of all."""
+    labels = classlabels_ints or classlabels_strings or ()
+    wide = tnp.astype(x if x.ndim > 1 else x[None], np.float32)
+    weights = np.array(coefficients, np.float32).reshape(-1, wide.shape[-1])
+    scores = tnp.matmul(wide, weights.T)
+    if intercepts is not None:
+        scores = scores + np.array(intercepts, np.float32)
+    if scores.shape[-1] == 1 and len(labels) == 2:
+        first = 0.0 if post_transform == "NONE" else 0.5
+        after = transformed(scores, post_transform)
+        places = tnp.astype(after[:, 0] > first, np.int64)
+        both = tnp.concatenate([1 - after if post_transform != "NONE" else -after, after], -1)
+        found = places if classlabels_strings else labels_of(places, classlabels_ints, None)
+        return found, both
+    found = decided(scores, classlabels_ints, classlabels_strings)
+    return found, transformed(scores, post_transform)
+
+
+@operator("Scaler", domain=ML)
+def scaler(x: Any, *, offset: Any = (0.0,), scale: Any = (1.0,)) -> Any:
+    """(x - offset) · scale for each feature."""
+    wide = tnp.astype(x, np.float32)
+    return (wide - np.array(offset, np.float32)) * np.array(scale, np.float32)
+
+
+@operator("Normalizer", domain=ML)
+def normalizer(x: Any, *, norm: str = "MAX") -> Any:
+    """Each row over its largest element, the sum of sizes, or the root of the sum of squares."""
+    wide = tnp.astype(x, np.float32)
+    if norm == "MAX":
+        size = tnp.max(tnp.absolute(wide), -1, keepdims=True)
+    elif norm == "L1":
+        size = tnp.sum(tnp.absolute(wide), -1, keepdims=True)
+    else:
+        size = tnp.sqrt(tnp.sum(wide * wide, -1, keepdims=True))
+    return tnp.where(size == 0, wide, wide / tnp.where(size == 0, 1, size))
+
+
+@operator("Imputer", domain=ML)
+def imputer(
+    x: Any, *, imputed_value_floats: Any = None, imputed_value_int64s: Any = None,
+    replaced_value_float: float = 0.0, replaced_value_int64: int = 0,
+) -> Any:  # fmt: skip
+    """Values in place of missing ones."""
+    if np.dtype(x.dtype).kind in "iu":
+        return tnp.where(x == replaced_value_int64, np.array(imputed_value_int64s, x.dtype), x)
+    missing = tnp.isnan(x) if np.isnan(replaced_value_float) else x == replaced_value_float
+    return tnp.where(missing, np.array(imputed_value_floats, x.dtype), x)
+
+
+@operator("Binarizer", domain=ML)
+def binarizer(x: Any, *, threshold: float = 0.0) -> Any:
+    """One above a threshold, else zero."""
+    return tnp.astype(x > np.asarray(threshold).astype(x.dtype), x.dtype)
+
+
+@operator("ArrayFeatureExtractor", domain=ML)
+def extracted(x: Any, y: Any) -> Any:
+    """Columns at places along the last axis."""
+    rows = x[None] if x.ndim == 1 else x
+    return tnp.take(rows, tnp.reshape(y, (-1,)), -1, mode="clip")
+
+
+@operator("FeatureVectorizer", domain=ML)
+def joined(*inputs: Any, inputdimensions: Any = None) -> Any:
+    """Features side by side."""
+    rows = [tnp.reshape(x, (x.shape[0], -1)) if x.ndim != 2 else x for x in inputs]
+    return tnp.astype(tnp.concatenate(rows, 1), np.float32)
+
+
+@operator("OneHotEncoder", domain=ML)
+def one_hot(x: Any, *, cats_int64s: Any = None, cats_strings: Any = None, zeros: int = 1) -> Any:
+    """One where an element is the category, for each of them along a new last axis.
+
+    Raises:
+        UnsupportedError: the categories are text.
+    """
+    if cats_int64s is None:
+        raise UnsupportedError("categories that are text are not supported")
+    same = tnp.astype(x, np.int64)[..., None] == np.array(cats_int64s, np.int64)
+    return tnp.astype(same, np.float32)
+
+
+@operator("LabelEncoder", domain=ML)
+def label_encoder(
+    x: Any, *, keys_floats: Any = None, keys_int64s: Any = None, keys_strings: Any = None,
+    keys_tensor: Any = None, values_floats: Any = None, values_int64s: Any = None,
+    values_strings: Any = None, values_tensor: Any = None, default_float: float = -0.0,
+    default_int64: int = -1, default_string: str = "_Unused", default_tensor: Any = None,
+    classes_strings: Any = None,
+) -> Any:  # fmt: skip
+    """Other numbers in place of some, and a default in place of all else.
+
+    Raises:
+        UnsupportedError: it is about text.
+    """
+    keys = next((k for k in (keys_tensor, keys_floats, keys_int64s) if k is not None), None)
+    values = next((v for v in (values_tensor, values_floats, values_int64s) if v is not None), None)
+    if keys is None or values is None or np.asarray(values).dtype == object:
+        raise UnsupportedError("labels that are text are not supported")
+    dtype = np.asarray(values).dtype if values_tensor is not None else (
+        np.dtype(np.float32) if values_floats is not None else np.dtype(np.int64))  # fmt: skip
+    otherwise = default_float if dtype.kind == "f" else default_int64
+    if default_tensor is not None:
+        otherwise = np.asarray(default_tensor).reshape(-1)[0]
+    known = np.asarray(keys).reshape(-1).astype(x.dtype)
+    same = x[..., None] == known
+    if known.dtype.kind == "f":
+        same = tnp.logical_or(same, tnp.isnan(x)[..., None] & np.isnan(known))
+    chosen = tnp.take(np.asarray(values, dtype).reshape(-1), tnp.argmax(same, -1), 0)
+    return tnp.where(tnp.any(same, -1), chosen, np.asarray(otherwise, dtype))
+
+
+def _kernel(x: Any, vectors: np.ndarray, kind: str, params: Any) -> Any:
+    """The products of rows with support vectors by a kernel."""
+    gamma, coefficient, degree = (*params, 0.0, 0.0, 3.0)[:3] if params else (0.0, 0.0, 3.0)
+    if kind == "RBF":
+        apart = x[:, None] - vectors
+        return tnp.exp(-gamma * tnp.sum(apart * apart, -1))
+    product = tnp.matmul(x, vectors.T)
+    if kind == "POLY":
+        return (gamma * product + coefficient) ** float(degree)
+    if kind == "SIGMOID":
+        return tnp.tanh(gamma * product + coefficient)
+    return product
+
+
+@operator("SVMRegressor", domain=ML)
+def svm_regressor(
+    x: Any, *, coefficients: Any, kernel_params: Any = None, kernel_type: str = "LINEAR",
+    n_supports: int = 0, one_class: int = 0, post_transform: str = "NONE", rho: Any,
+    support_vectors: Any = None,
+) -> Any:  # fmt: skip
+    """A weighted sum of kernels with support vectors."""
+    wide = tnp.astype(x, np.float32)
+    weights = np.array(coefficients, np.float32)
+    if n_supports:
+        vectors = np.array(support_vectors, np.float32).reshape(n_supports, -1)
+        made = tnp.matmul(_kernel(wide, vectors, kernel_type, kernel_params), weights[:, None])
+    else:
+        made = tnp.matmul(wide, weights[:, None])
+    made = made + np.float32(rho[0])
+    if one_class:
+        made = tnp.where(made > 0, np.float32(1), np.float32(-1))
+    return transformed(made, post_transform)
