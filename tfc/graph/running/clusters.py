@@ -145,9 +145,9 @@ class Cluster:
             tracing = _Tracing(self, arrays)
             try:
                 return tracing.compiled()
-            except errors.FailedPreconditionError:
-                raise  # a variable has no value, which no other way to run it would change
             except (errors.OpError, UnsupportedError) as error:
+                if not isinstance(error.__cause__ or error, (NotImplementedError, TypeError)):
+                    raise  # the user's mistake, which is one however it is run
                 return NotCompiledError(tracing.operation, error)
 
 
