@@ -55,6 +55,42 @@ class Options:
         )
 
 
+@dataclass(frozen=True)
+class GraphDumps:
+    """Which pictures of graph mode's clusters TF_XLA_FLAGS asks for.
+
+    pattern: a regular expression of stages' titles. folder: where to; "" for the temporary one.
+    """
+
+    pattern: str
+    folder: str = ""
+
+    @staticmethod
+    def from_environment(environment: Mapping[str, str] | None = None) -> "GraphDumps | None":
+        """What is asked for by --xla_generate_hlo_graph and --xla_hlo_graph_path; None if nothing.
+
+        Flags that begin with --tf_xla_, which tell TensorFlow what to compile, say nothing here.
+
+        Raises:
+            TfcError: there is no such flag, or the pattern is no regular expression.
+        """
+        found = os.environ if environment is None else environment
+        flags = {"--xla_generate_hlo_graph": "", "--xla_hlo_graph_path": ""}
+        for word in found.get("TF_XLA_FLAGS", "").split():
+            name, _, value = word.partition("=")
+            if name not in flags and not name.startswith("--tf_xla_"):
+                known = " and ".join(flags)
+                raise TfcError(f"TF_XLA_FLAGS has no flag '{name}'; there are {known}")
+            flags[name] = value
+        pattern = flags["--xla_generate_hlo_graph"]
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            message = f"--xla_generate_hlo_graph must be a regular expression: {error}"
+            raise TfcError(message) from None
+        return GraphDumps(pattern, flags["--xla_hlo_graph_path"]) if pattern else None
+
+
 def threads_from_environment(environment: Mapping[str, str] | None = None) -> int:
     """The number of threads that TFC_THREADS asks for; 0 if it says nothing.
 

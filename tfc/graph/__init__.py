@@ -57,7 +57,6 @@ from tfc.graph.scopes import (
     add_to_collection, add_to_collections, colocate_with, control_dependencies, device,
     get_collection, get_collection_ref, name_scope, op_scope,
 )
-from tfc.graph.running.session import Session
 from tfc.graph.types.dtypes import (
     DType, as_dtype, bfloat16, bool_ as bool, complex64, complex128, double, float16, float32,
     float64, half, int8, int16, int32, int64, qint8, qint16, qint32, quint8, quint16, resource,
@@ -67,6 +66,7 @@ from tfc.graph.types.shapes import Dimension, TensorShape
 # fmt: on
 # isort: on
 
+from tfc.graph import contrib, timeline
 from tfc.graph.differentiation.functions import (
     custom_gradient,
     hessians,
@@ -76,6 +76,17 @@ from tfc.graph.differentiation.functions import (
 from tfc.graph.differentiation.gradients import AggregationMethod, gradients
 from tfc.graph.differentiation.registered import NoGradient, NotDifferentiable, RegisterGradient
 from tfc.graph.graph import Graph, get_default_graph, reset_default_graph
+from tfc.graph.running.config import (
+    ConfigProto,
+    GPUOptions,
+    GraphOptions,
+    OptimizerOptions,
+    RunOptions,
+)
+from tfc.graph.running.metadata import RunMetadata
+from tfc.graph.running.scopes import jit_scope
+from tfc.graph.running.session import InteractiveSession, Session
+from tfc.graph.types.devices import DeviceSpec
 from tfc.graph.variables.assigning import (
     assign,
     assign_add,
@@ -129,11 +140,20 @@ from tfc.graph.variables.variable import Variable
 __all__ = [
     "AUTO_REUSE",
     "AggregationMethod",
+    "ConfigProto",
+    "DeviceSpec",
+    "GPUOptions",
     "Graph",
     "GraphKeys",
+    "GraphOptions",
+    "InteractiveSession",
     "NoGradient",
     "NotDifferentiable",
+    "OptimizerOptions",
     "RegisterGradient",
+    "RunMetadata",
+    "RunOptions",
+    "Session",
     "Variable",
     "VariableScope",
     "all_variables",
@@ -141,9 +161,12 @@ __all__ = [
     "assign_add",
     "assign_sub",
     "constant_initializer",
+    "contrib",
     "count_up_to",
     "custom_gradient",
+    "errors",
     "get_default_graph",
+    "get_default_session",
     "get_local_variable",
     "get_variable",
     "get_variable_scope",
@@ -155,6 +178,7 @@ __all__ = [
     "hessians",
     "initialize_all_variables",
     "is_variable_initialized",
+    "jit_scope",
     "local_variables",
     "local_variables_initializer",
     "model_variables",
@@ -176,6 +200,7 @@ __all__ = [
     "scatter_sub",
     "scatter_update",
     "stop_gradient",
+    "timeline",
     "trainable_variables",
     "truncated_normal_initializer",
     "variable_op_scope",

@@ -22,7 +22,7 @@ from tfc.errors import (
 from tfc.frontend.trace import blame, outside_traces
 from tfc.graph import errors
 from tfc.graph.operation import Operation, Tensor
-from tfc.graph.operators.registry import find
+from tfc.graph.operators.registry import Operator, find
 from tfc.graph.types.handles import Handle
 from tfc.hlo.ir import Metadata
 
@@ -81,6 +81,11 @@ class Context(Protocol):
         ...
 
 
+def row_of(op: Operation) -> Operator:
+    """What an operation does."""
+    return find(op.type, op.attributes)
+
+
 def needed(fetched: Iterable[Operation], fed: Collection[Tensor]) -> set[Operation]:
     """The operations that must run for the fetched ones; what is fed needs nothing."""
     found: set[Operation] = set()
@@ -107,7 +112,7 @@ def order(fetched: Iterable[Operation], fed: Collection[Tensor]) -> list[Operati
     ready: list[tuple[bool, int, Operation]] = []
 
     def is_ready(op: Operation) -> None:
-        heappush(ready, (find(op.type, op.attributes).effect == "write", op.number, op))
+        heappush(ready, (row_of(op).effect == "write", op.number, op))
 
     for op in wanted:
         before = required(op, fed) & wanted
@@ -171,7 +176,7 @@ def evaluate(operations: Sequence[Operation], values: dict[Tensor, Any], context
 
 def apply(op: Operation, inputs: Sequence[Any], context: Context) -> list[Any]:
     """The results of one operation."""
-    row = find(op.type, op.attributes)
+    row = row_of(op)
     more = {"context": context} if row.takes_context else {}
     if inputs and not row.effect and all(isinstance(x, (np.ndarray, np.generic)) for x in inputs):
         with outside_traces():
@@ -201,7 +206,7 @@ def as_failure(error: Exception, op: Operation) -> Exception:
     """
     where = f"{op.location[0]}:{op.location[1]}"
     note = f"in operation {op.name!r} of type {op.type}, made at {where}"
-    is_users = isinstance(error, (TfcError, ValueError)) or find(op.type).on_host
+    is_users = isinstance(error, (TfcError, ValueError)) or row_of(op).on_host
     if isinstance(error, (errors.OpError, InternalError)) or not is_users:
         if not any(known.startswith("in operation") for known in getattr(error, "__notes__", ())):
             error.add_note(note)

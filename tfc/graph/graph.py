@@ -14,6 +14,7 @@ from tfc.graph.defaults import default
 from tfc.graph.operation import Operation, Tensor
 from tfc.graph.operators.inference import infer
 from tfc.graph.operators.registry import Spec, find
+from tfc.graph.types.devices import canonical, merge
 
 _OP_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\\-/>]*\Z")
 _SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\\\-/]*\Z")
@@ -24,6 +25,7 @@ class Graph:
     """Operations and what they are made in: scopes of names, devices, control dependencies.
 
     seed: of random operations, where they state none: `set_random_seed`.
+    changes: how often an operation that was there was changed: sessions plan anew then.
     """
 
     def __init__(self) -> None:
@@ -39,6 +41,7 @@ class Graph:
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
         self.seed: int | None = None
+        self.changes = 0
         self.lock = threading.RLock()
 
     # --- making operations
@@ -84,9 +87,8 @@ class Graph:
             full = name[:-1] if name and name.endswith("/") else self.unique_name(name or type)
             if not _OP_NAME.match(full):
                 raise ShapeError(f"{full!r} is not a valid name of an operation")
-            made = Operation(
-                self, full, type, inputs, self._controls(inputs), given, self._device(), location
-            )
+            made = Operation(self, full, type, inputs, self._controls(inputs), given, "", location)
+            made.device = self._device_of(made)
             made.number = len(self._operations)
             made.outputs = tuple(
                 Tensor(made, place, dtype, shape) for place, (dtype, shape) in enumerate(specs)
@@ -187,20 +189,25 @@ class Graph:
     def device(self, device: Any) -> Iterator[None]:
         """Let what is made within run on a device: a string, a function of operations, or None."""
         before = self._device_stack
-        self._device_stack = [] if device is None else [*before, device]
+        asked = canonical(device) if isinstance(device, str) else device
+        self._device_stack = [] if device is None else [*before, asked]
         try:
             yield
         finally:
             self._device_stack = before
 
-    def _device(self) -> str:
-        names = [d for d in self._device_stack if isinstance(d, str)]
-        return names[-1] if names else ""
+    def _device_of(self, op: Operation) -> str:
+        """The device of an operation, as the scopes that are open say."""
+        found = ""
+        for scope in self._device_stack:
+            op.device = found
+            found = merge(found, str(scope(op) or "") if callable(scope) else scope)
+        return found
 
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
         """Let what is made within run where an operation runs."""
-        with self.device(self._operation_of(op).device or None):
+        with self.device(None), self.device(self._operation_of(op).device):
             yield
 
     @contextmanager

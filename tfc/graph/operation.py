@@ -14,6 +14,8 @@ from tfc.graph.types.shapes import TensorShape
 class Owner(Protocol):
     """What tensors and operations ask of the graph that they are in."""
 
+    changes: int
+
     def get_operations(self) -> list["Operation"]:
         """The operations, in the order in which they were made."""
         ...
@@ -71,6 +73,15 @@ class Operation:
         if name not in self.attributes:
             raise ShapeError(f"operation {self.name!r} has no attribute {name!r}")
         return self.attributes[name]
+
+    def _add_control_inputs(self, operations: Sequence["Operation"]) -> None:
+        """Let further operations run before it."""
+        self.control_inputs = tuple(dict.fromkeys((*self.control_inputs, *operations)))
+        self.graph.changes += 1
+
+    def _add_control_input(self, operation: "Operation") -> None:
+        """Let a further operation run before it."""
+        self._add_control_inputs([operation])
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
         """Run it and what it needs, in a session or in the default one."""

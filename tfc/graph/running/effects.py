@@ -38,6 +38,12 @@ class Effects:
         self._path, self._iterations = path, iterations
         self.operation: Operation | None = None
         self.written: dict[str, Any] = {}
+        self._drawn: list[bool] = []  # shared with the contexts within this one
+
+    @property
+    def draws(self) -> bool:
+        """Whether random numbers were drawn, here or in a context within."""
+        return bool(self._drawn)
 
     def read(self, handle: Handle) -> Any:
         """The value of a variable.
@@ -70,6 +76,7 @@ class Effects:
 
     def key(self, seed: int, seed2: int) -> Any:
         """A random key of this run: of the seeds, or of the operation at hand if both are 0."""
+        self._drawn.append(True)
         made = random.key(self._count)
         for number in (seed, seed2):
             made = random.fold_in(made, np.uint32(number & 0xFFFFFFFF))
@@ -98,7 +105,7 @@ class Effects:
         more = () if iteration is None else (iteration,)
         named = {handle.name: value for handle, value in values.items()}
         made = Effects(named, self._count, self._inner_path(), (*self._iterations, *more))
-        made.operation = self.operation
+        made.operation, made._drawn = self.operation, self._drawn
         return made
 
     def _inner_path(self) -> tuple[str, ...]:
