@@ -138,6 +138,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "importers.onnx.operators": (*TRACING, *LIBRARIES, "importers", "importers.onnx"),
     "graph.running": (*TRACING, "graph", "graph.types", "graph.operators", *LIBRARIES),
     "graph.differentiation": (*TRACING, "graph", "graph.types", "graph.operators"),
+    "graph.names": ("graph.functions",),
     "graph.functions": (
         *TRACING,
         "graph",

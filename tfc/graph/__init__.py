@@ -51,6 +51,7 @@ from tfc.graph.functions.reductions import (
     reduce_prod, reduce_sum,
 )
 # end of functions
+from tfc.graph.names import nn
 from tfc.graph.functions import python_operators as _python_operators
 from tfc.graph.operation import Operation, Tensor
 from tfc.graph.scopes import (

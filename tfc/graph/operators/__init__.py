@@ -6,9 +6,12 @@ other files are families of rows. Importing this package enters them all.
 
 from tfc.graph.operators import (
     basics,
+    convolutions,
     differentiation,
     elementwise,
     joining,
+    networks,
+    pooling,
     products,
     random,
     reductions,
@@ -19,9 +22,12 @@ from tfc.graph.operators import (
 
 __all__ = [
     "basics",
+    "convolutions",
     "differentiation",
     "elementwise",
     "joining",
+    "networks",
+    "pooling",
     "products",
     "random",
     "reductions",

@@ -140,6 +140,16 @@ def _squared_difference(x: Any, y: Any) -> Any:
     return tnp.conj(difference) * difference if x.dtype.kind == "c" else difference * difference
 
 
+def _maximum(x: Any, y: Any) -> Any:
+    """The larger; of equal ones it is x that a gradient goes to, as in TensorFlow."""
+    return tnp.where((x >= y) | (x != x), x, y)
+
+
+def _minimum(x: Any, y: Any) -> Any:
+    """The smaller; of equal ones it is x that a gradient goes to, as in TensorFlow."""
+    return tnp.where((x <= y) | (x != x), x, y)
+
+
 BINARY: dict[str, Callable[..., Any]] = {
     "Add": tnp.add,
     "AddV2": tnp.add,
@@ -154,8 +164,8 @@ BINARY: dict[str, Callable[..., Any]] = {
     "LeftShift": tnp.left_shift,
     "LogicalAnd": tnp.logical_and,
     "LogicalOr": tnp.logical_or,
-    "Maximum": tnp.maximum,
-    "Minimum": tnp.minimum,
+    "Maximum": _maximum,
+    "Minimum": _minimum,
     "Mod": tnp.fmod,
     "Mul": tnp.multiply,
     "MulNoNan": _multiply_or_zero,
@@ -221,7 +231,7 @@ def select_by_broadcasting(condition: Any, t: Any, e: Any) -> Any:
 @operator("ClipByValue", infer=same)
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any) -> Any:
     """The elements, those below and above the bounds replaced by them."""
-    return tnp.minimum(tnp.maximum(t, clip_value_min), clip_value_max)
+    return _maximum(_minimum(t, clip_value_max), clip_value_min)
 
 
 @operator("Cast", types="SrcT")

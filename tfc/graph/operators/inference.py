@@ -19,6 +19,7 @@ from tfc.graph.types.shapes import TensorShape
 
 # Sizes in place of unknown ones; they have many divisors, as reshapes ask for some.
 _STAND_INS = (5040, 55440)
+_SMALL = 12  # where the dtype alone is asked for
 
 
 def infer(operator: Operator, inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
@@ -49,14 +50,19 @@ def infer_by_tracing(
     try:
         if all(x.shape.is_fully_defined() for x in unknown):
             return _traced(operator, inputs, values, attributes, 0)
-        first, second = (_traced(operator, inputs, values, attributes, n) for n in _STAND_INS)
+        found = [_traced(operator, inputs, values, attributes, n) for n in _STAND_INS]
     except UnknownValueError:
         return _without_shapes(operator, inputs, attributes)
     except (ShapeError, TraceError):
         if all(x.shape.is_fully_defined() for x in unknown):
             raise
         return _without_shapes(operator, inputs, attributes)
-    return [(dtype, shape.common(other)) for (dtype, shape), (_, other) in zip(first, second)]
+    return [(dtype, _as_known(shape.common(other))) for (dtype, shape), (_, other) in zip(*found)]
+
+
+def _as_known(shape: TensorShape) -> TensorShape:
+    """Without the zeros: such dimensions are differences that the sizes assumed made negative."""
+    return shape if shape.dims is None else TensorShape(n or None for n in shape.dims)
 
 
 def _of_any_rank(
@@ -68,7 +74,7 @@ def _of_any_rank(
     """Results of unknown shape, with the dtypes that inputs of the first rank that fits give."""
     for rank in range(6):
         try:
-            found = _traced(operator, inputs, values, attributes, _STAND_INS[0], rank)
+            found = _traced(operator, inputs, values, attributes, _SMALL, rank)
         except (TfcError, IndexError):  # there are not so many dimensions
             continue
         return [(dtype, TensorShape(None)) for dtype, _ in found]

@@ -1,0 +1,1 @@
+"""The namespaces within `tfc.graph`, `tf.nn` and others: each lists functions made elsewhere."""
