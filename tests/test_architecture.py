@@ -136,6 +136,15 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "importers.onnx.operators": (*TRACING, *LIBRARIES, "importers", "importers.onnx"),
     "graph.running": (*TRACING, "graph", "graph.types", "graph.operators", *LIBRARIES),
     "graph.differentiation": (*TRACING, "graph", "graph.types", "graph.operators"),
+    "graph.control": (
+        *TRACING,
+        "graph",
+        "graph.types",
+        "graph.operators",
+        "graph.differentiation",
+        "graph.functions",
+        *LIBRARIES,
+    ),
     "graph.functions": (
         *TRACING,
         "graph",
