@@ -15,6 +15,7 @@ from tfc.graph.operators import (
     shaping,
     slicing,
     state,
+    training,
 )
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "shaping",
     "slicing",
     "state",
+    "training",
 ]
