@@ -67,6 +67,7 @@ from tfc.graph.types.shapes import Dimension, TensorShape
 # fmt: on
 # isort: on
 
+from tfc.graph import graph_util, train
 from tfc.graph.differentiation.functions import (
     custom_gradient,
     hessians,
@@ -75,6 +76,7 @@ from tfc.graph.differentiation.functions import (
 )
 from tfc.graph.differentiation.gradients import AggregationMethod, gradients
 from tfc.graph.differentiation.registered import NoGradient, NotDifferentiable, RegisterGradient
+from tfc.graph.files.importing import import_graph_def
 from tfc.graph.graph import Graph, get_default_graph, reset_default_graph
 from tfc.graph.variables.assigning import (
     assign,

@@ -8,7 +8,7 @@ from typing import Any
 from tfc import numpy as tnp
 from tfc.graph.operators.registry import operator
 
-_STEP = {"infer": lambda *_: [], "effect": "write"}
+_STEP = {"types": "", "infer": lambda *_: [], "effect": "write"}
 
 
 @operator("ResourceApplyGradientDescent", **_STEP)
