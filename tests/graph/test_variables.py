@@ -5,7 +5,6 @@ import pytest
 
 import tfc.graph as tf
 from tfc.graph import errors
-from tfc.graph.running.session import Session
 from tfc.graph.variables.initializers import Identity
 
 
@@ -16,7 +15,7 @@ def graph():
 
 
 def started():
-    session = Session()
+    session = tf.Session()
     session.run(tf.global_variables_initializer())
     return session
 
@@ -70,7 +69,7 @@ def test_what_was_not_initialized_is_an_error_with_the_name():
         1, name="count", collections=[tf.GraphKeys.LOCAL_VARIABLES], trainable=False
     )
     report, known = tf.report_uninitialized_variables(), tf.is_variable_initialized(v)
-    session = Session()
+    session = tf.Session()
     with pytest.raises(errors.FailedPreconditionError, match="weights"):
         session.run(v)
     assert session.run(report).tolist() == [b"weights", b"count"]

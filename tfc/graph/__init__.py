@@ -71,6 +71,7 @@ from tfc.graph.types.shapes import Dimension, TensorShape
 # isort: on
 
 from tfc.graph import contrib, timeline
+from tfc.graph import graph_util, train
 from tfc.graph.differentiation.functions import (
     custom_gradient,
     hessians,
@@ -79,6 +80,7 @@ from tfc.graph.differentiation.functions import (
 )
 from tfc.graph.differentiation.gradients import AggregationMethod, gradients
 from tfc.graph.differentiation.registered import NoGradient, NotDifferentiable, RegisterGradient
+from tfc.graph.files.importing import import_graph_def
 from tfc.graph.graph import Graph, get_default_graph, reset_default_graph
 from tfc.graph.running.config import (
     ConfigProto,

@@ -1,6 +1,7 @@
 """The graphs and sessions that `with` has made the default ones."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 
@@ -13,6 +14,19 @@ class _Threads(threading.local):
 
 
 default = _Threads()
+
+
+class Writers:
+    """Who makes messages of graphs: `files` says it, as it lies above.
+
+    to_proto: a graph -> a GraphDef.
+    """
+
+    def __init__(self) -> None:
+        self.to_proto: Callable[[Any], Any]
+
+
+writers = Writers()
 
 
 def get_default_session() -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tfc.errors import ShapeError, TfcError, TraceError, UnsupportedError
 from tfc.frontend.trace import locate, outside_traces, user_location
-from tfc.graph.defaults import default
+from tfc.graph.defaults import default, writers
 from tfc.graph.operation import Operation, Tensor
 from tfc.graph.operators.inference import infer
 from tfc.graph.operators.registry import Spec, find
@@ -367,6 +367,10 @@ class Graph:
     def finalize(self) -> None:
         """Refuse further operations from now on."""
         self._finalized = True
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """The graph as a GraphDef message."""
+        return writers.to_proto(self)
 
     def prevent_feeding(self, tensor: Tensor) -> None:
         """Refuse feeds of a tensor."""

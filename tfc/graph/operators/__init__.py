@@ -18,6 +18,7 @@ from tfc.graph.operators import (
     shaping,
     slicing,
     state,
+    training,
 )
 
 __all__ = [
@@ -34,4 +35,5 @@ __all__ = [
     "shaping",
     "slicing",
     "state",
+    "training",
 ]

@@ -21,43 +21,45 @@ def _element(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
     return [(as_dtype(attributes["dtype"]), TensorShape(None))]
 
 
-@operator("VarHandleOp", infer=lambda *_: [(resource, TensorShape(()))])
+@operator("VarHandleOp", types="", infer=lambda *_: [(resource, TensorShape(()))])
 def variable_handle(*, shared_name: str = "", dtype: DType, shape: Any = None) -> Handle:
     """What names a variable."""
     return Handle(shared_name, as_dtype(dtype), TensorShape(shape))
 
 
-@operator("ReadVariableOp", infer=_element, effect="read")
+@operator("ReadVariableOp", types="", infer=_element, effect="read")
 def read_variable(handle: Any, *, context: Any) -> Any:
     """The variable's value."""
     return context.read(handle)
 
 
-@operator("VarIsInitializedOp", infer=lambda *_: [(bool_, TensorShape(()))], effect="read")
+@operator(
+    "VarIsInitializedOp", types="", infer=lambda *_: [(bool_, TensorShape(()))], effect="read"
+)
 def is_initialized(handle: Any, *, context: Any) -> Any:
     """Whether the variable has a value."""
     return context.is_initialized(handle)
 
 
-@operator("AssignVariableOp", infer=lambda *_: [], effect="write")
+@operator("AssignVariableOp", types="", infer=lambda *_: [], effect="write")
 def assign(handle: Any, value: Any, *, context: Any) -> None:
     """Give the variable a value."""
     context.write(handle, value)
 
 
-@operator("AssignAddVariableOp", infer=lambda *_: [], effect="write")
+@operator("AssignAddVariableOp", types="", infer=lambda *_: [], effect="write")
 def assign_add(handle: Any, value: Any, *, context: Any) -> None:
     """Add to the variable."""
     context.write(handle, tnp.add(context.read(handle), value))
 
 
-@operator("AssignSubVariableOp", infer=lambda *_: [], effect="write")
+@operator("AssignSubVariableOp", types="", infer=lambda *_: [], effect="write")
 def assign_sub(handle: Any, value: Any, *, context: Any) -> None:
     """Subtract from the variable."""
     context.write(handle, tnp.subtract(context.read(handle), value))
 
 
-_NO_RESULT = {"infer": lambda *_: [], "effect": "write"}
+_NO_RESULT = {"types": "- Tindices -", "infer": lambda *_: [], "effect": "write"}
 
 
 @operator("ResourceScatterUpdate", **_NO_RESULT)
@@ -124,7 +126,7 @@ def _parts(handle: Handle, indices: Any, context: Any) -> Any:
     return at(context.read(handle))[coordinates]
 
 
-@operator("ResourceCountUpTo", infer=_element, effect="write", on_host=True)
+@operator("ResourceCountUpTo", types="", infer=_element, effect="write", on_host=True)
 def count_up_to(handle: Any, *, limit: int, context: Any) -> Any:
     """Add one to the variable, and give what it was.
 
@@ -138,7 +140,9 @@ def count_up_to(handle: Any, *, limit: int, context: Any) -> Any:
     return before
 
 
-@operator("UninitializedNames", infer=lambda *_: [(string, TensorShape([None]))], on_host=True)
+@operator(
+    "UninitializedNames", types="", infer=lambda *_: [(string, TensorShape([None]))], on_host=True
+)
 def uninitialized_names(*initialized: Any, names: Sequence[str]) -> np.ndarray:
     """Of names, as bytes, those whose input is false."""
     missing = [name.encode() for name, there in zip(names, initialized) if not there]

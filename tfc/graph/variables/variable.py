@@ -77,6 +77,26 @@ class Variable(Overloads):
             listed.append(GraphKeys.TRAINABLE_VARIABLES)
         self.graph.add_to_collections(listed, self)
 
+    @classmethod
+    def of_operations(
+        cls, handle: Tensor, initializer: Operation, snapshot: Tensor, trainable: bool
+    ) -> "Variable":
+        """The variable that operations of a graph already are: its handle, initializer and read.
+
+        Raises:
+            ValueError: they are not those of a variable.
+        """
+        if handle.element is None or len(initializer.inputs) != 2:
+            raise ShapeError(f"{handle} and {initializer} are no variable's")
+        made = cls.__new__(cls)
+        graph = handle.graph
+        assert isinstance(graph, Graph)
+        made.graph, made.trainable, made.constraint = graph, trainable, None
+        made.handle, made.initializer, made._snapshot = handle, initializer, snapshot
+        made.initial_value = initializer.inputs[1]
+        made.dtype, made._shape = handle.element
+        return made
+
     # --- what it is
 
     @property
