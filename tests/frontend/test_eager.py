@@ -7,6 +7,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import numpy_rows
 import pytest
 import test_numpy_values as values
 from numpy.testing import assert_allclose, assert_array_equal
@@ -55,21 +56,21 @@ def both(
     with monkeypatch.context() as patch:
         patch.setattr(calls, "run", general)
         try:
-            got = values.flat(call())
+            got = numpy_rows.flat(call())
         except _General:
             return None
         patch.setattr(calls, "run", evaluate)
         patch.setattr(calls, "uses_numpy", False)
-        return got, values.flat(call())
+        return got, numpy_rows.flat(call())
 
 
-def wrong_results(found: Any, row: values.Row) -> Iterator[str]:
+def wrong_results(found: Any, row: numpy_rows.Row) -> Iterator[str]:
     got, want = found
     if len(got) != len(want):
         yield f"gives {len(got)} results, not {len(want)}"
     for x, y in zip(got, want):
         assert type(x) is np.ndarray
-        if (text := values.difference(x, y, row, False)) is not None:
+        if (text := numpy_rows.difference(x, y, row, False)) is not None:
             yield text
 
 
@@ -92,11 +93,11 @@ def test_where_numpys_function_is_called_it_gives_what_the_traced_one_gives(
 
 
 def small(dtype: np.dtype, *shape: int) -> np.ndarray:
-    return values.ordinary(dtype, *shape)
+    return numpy_rows.ordinary(dtype, *shape)
 
 
 NUMBERS = (True, 2, -1, 300, 0.5, 2.0, np.float32(2), np.int8(3), np.float64(1.5))
-LOOSE = values.Row(lambda *_: None, numbers_only=True, equal_zeros=True)
+LOOSE = numpy_rows.Row(lambda *_: None, numbers_only=True, equal_zeros=True)
 
 
 @pytest.mark.parametrize("name", [n for n, r in numpys_own.ROWS.items() if r.operands == 2])
@@ -183,7 +184,7 @@ def test_what_is_refused_in_traces_is_refused_in_the_same_words(name: str):
     [
         np.dtype(np.float32),
         np.dtype(np.int32),
-        pytest.param(values.BFLOAT16, marks=pytest.mark.slow),
+        pytest.param(numpy_rows.BFLOAT16, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -195,13 +196,13 @@ def test_every_function_gives_outside_of_traces_what_it_means(
     for name, row in values.ROWS.items():
         try:
             operands = next(iter(row.operands(dtype)))
-            got = values.flat(row.call(tnp, *operands))
+            got = numpy_rows.flat(row.call(tnp, *operands))
         except (TfcError, StopIteration):
             continue  # compared by the table's own test, or not of this dtype
         with monkeypatch.context() as patch:
             patch.setattr(calls, "run", evaluate)
             patch.setattr(calls, "uses_numpy", False)
-            want = values.flat(row.call(tnp, *operands))
+            want = numpy_rows.flat(row.call(tnp, *operands))
         wrong += [f"{name} {w}" for w in wrong_results((got, want), LOOSE)]
     assert not wrong
 

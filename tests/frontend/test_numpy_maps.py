@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy_rows import flat
 from test_numpy_gradients import SMOOTH, weighted
-from test_numpy_values import ROWS, flat
+from test_numpy_values import ROWS
 
 import tfc
 import tfc.numpy as tnp

@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import scipy.linalg
-from test_numpy_values import BFLOAT16, DTYPES, kind_of, ordinary
+from numpy_rows import BFLOAT16, DTYPES, kind_of, ordinary
 
 import tfc.numpy as tnp
 from tfc import nn

@@ -92,11 +92,36 @@ def test_quantiles_by_all_methods(method: str):
     assert_numpys(lambda m, x, q: m.quantile(x, q, axis=1, method=method), X, fractions)
 
 
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_elements_count_by_their_weights(name):
+    def weighted(x, q, w, **named):
+        named = {"method": "inverted_cdf", **named}
+        assert_numpys(lambda m, x, w: getattr(m, name)(x, q, weights=w, **named), x, w)
+
+    values = np.arange(60.0).reshape(3, 4, 5) % 7
+    counts = np.arange(60).reshape(3, 4, 5) % 3 + (np.arange(5) == 2)
+    for q in (0.0, 0.3, [0, 0.25, 1], [[0.1, 0.9]]):
+        weighted(values, q, counts, axis=1, keepdims=True)
+        weighted(np.where(values == 5, np.nan, values), q, counts, axis=(0, 2))
+    weighted(values, 0.4, counts)
+    if name == "nanquantile":
+        return  # NumPy's takes no weights of the axes alone
+    weighted(values, 0.3, np.linspace(0, 1, 15).reshape(5, 3), axis=(2, 0))
+    weighted(values.astype(int), [0.2, 0.6], np.array([1, 0, 2, 0.5]), axis=1)
+    slope = tfc.grad(lambda x: tnp.quantile(x, 0.5, weights=[1, 5, 1], method="inverted_cdf"))
+    np.testing.assert_array_equal(slope(np.array([3.0, 1, 2])), [0, 1, 0])
+
+
 def test_quantiles_refuse_what_they_have_not():
     with pytest.raises(ShapeError, match="one of the methods inverted_cdf"):
         tnp.quantile(X, 0.5, method="best")
-    with pytest.raises(TraceError, match="takes no weights"):
+    with pytest.raises(ShapeError, match="takes weights with the method 'inverted_cdf' alone"):
         tnp.quantile(X, 0.5, weights=X)
+    weighted = {"weights": np.array([1, -1]), "method": "inverted_cdf"}
+    with pytest.raises(ShapeError, match="weights of 0 or more"):
+        tnp.quantile(np.ones(2), 0.5, **weighted)
+    with pytest.raises(ShapeError, match=r"weights of the shape \[3\]"):
+        tnp.quantile(np.ones(3), 0.5, weights=np.ones(2), method="inverted_cdf")
     slope = tfc.grad(tnp.quantile, 1)(np.array([3.0, 1, 2]), 0.2)
     np.testing.assert_allclose(slope, 2.0)
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_numpy_values import BFLOAT16, DTYPES, ROWS, Row, by_numpy, difference
+from numpy_rows import BFLOAT16, DTYPES, Row, by_numpy, difference
+from test_numpy_values import ROWS
 
 import tfc.numpy as tnp
 from tfc.errors import TraceError

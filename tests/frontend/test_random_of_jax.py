@@ -67,6 +67,7 @@ LOOPS = [
     ("beta", (single(2), single(0.5), DIMS)), ("t", (single(3), DIMS)),
     ("dirichlet", (np.array([1, 2, 0.5], np.float32), (30,))), ("ball", (3, 2.0, (20,))),
     ("binomial", (single(10), single(0.3), DIMS)),
+    ("multinomial", (np.float32([9, 400]), np.float32([[0.2, 0.5, 0.3, 0], [0, 0.1, 0, 0.9]]))),
 ]  # fmt: skip
 BOTH_WAYS = {"key", "PRNGKey", "key_data", "wrap_key_data"}  # tested by themselves
 

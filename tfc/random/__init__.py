@@ -6,7 +6,7 @@ them, are those that JAX draws from the same key. Types are, unless stated, JAX'
 mode: float32, int32 and uint32. May import `tfc.frontend`.
 """
 
-from tfc.random.counts import binomial, poisson
+from tfc.random.counts import binomial, multinomial, poisson
 from tfc.random.gammas import (
     ball,
     beta,
@@ -68,6 +68,7 @@ __all__ = [
     "logistic",
     "lognormal",
     "maxwell",
+    "multinomial",
     "multivariate_normal",
     "normal",
     "orthogonal",

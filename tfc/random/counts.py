@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
 from tfc.frontend.control.loops import while_loop
+from tfc.frontend.control.scan import scan
 from tfc.frontend.numpy.arithmetic import where
 from tfc.frontend.numpy.comparisons import clip
 from tfc.frontend.numpy.functions import ceil, floor, isinf, isnan, log, log1p, sqrt
+from tfc.frontend.numpy.manipulation import flip, moveaxis
 from tfc.frontend.numpy.reductions import any
+from tfc.frontend.numpy.windows import cumsum
 from tfc.frontend.promotion import as_tensor, cast, expand
 from tfc.frontend.python_numbers import Dims
 from tfc.frontend.tensor import ArrayLike, Tensor, evaluable
@@ -185,3 +189,45 @@ def binomial(
     found = where(is_rare, found, trials - found)
     found = where(isinf(count), where(chance == 0, ops.full_like(0, count), count), found)
     return ops.convert(where(is_wrong, ops.full_like(np.nan, count), found), made)
+
+
+@evaluable
+def multinomial(
+    key: ArrayLike,
+    n: ArrayLike,
+    p: ArrayLike,
+    *,
+    shape: Dims | None = None,
+    dtype: Any = np.float32,
+    unroll: int | bool = 1,
+) -> Tensor:
+    """How often each outcome comes up in n trials, as floats that add up to n.
+
+    Args:
+        n: of the shape of p less its last dimension, or of one that broadcasts to it.
+        p: the outcomes' probabilities along the last dimension.
+        shape: the result's, to which p broadcasts; that of p when left out.
+        unroll: how many outcomes to draw in an iteration of the loop over them.
+
+    Raises:
+        ShapeError: the key, the type or the shape does not fit.
+    """
+    made, chances, trials = float_type(dtype), as_tensor(p), as_tensor(n)
+    if not chances.ndim:
+        raise ShapeError("multinomial requires probabilities along a dimension, got a scalar")
+    drawn = float_type_of(chances)
+    dims = shape_for("multinomial", shape, chances.shape)
+    outcomes = moveaxis(expand(cast(chances, drawn), dims), -1, 0)
+    outer = shape_for("multinomial", dims[:-1], trials.shape)
+    # Each outcome is one of two: it, and those after it.
+    remaining = flip(cumsum(flip(outcomes, 0), 0), 0)
+    ratios = outcomes / where(remaining == 0, ops.full_like(1, remaining), remaining)
+
+    def draw(left: Tensor, following: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        ratio, drawn_by = following
+        count = binomial(drawn_by, left, clip(ratio, 0, 1), dtype=drawn)
+        return left - count, count
+
+    start = expand(cast(trials, drawn), outer)
+    counts = scan(draw, start, (ratios, split(key, dims[-1])), unroll=unroll)[1]
+    return ops.convert(moveaxis(counts, 0, -1), made)

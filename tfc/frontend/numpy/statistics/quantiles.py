@@ -5,7 +5,7 @@ by its fractional part the two neighbours are weighed. The number of elements is
 Tensor: where NaNs are left out, and come last in the order.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from types import SimpleNamespace
@@ -22,6 +22,7 @@ from tfc.frontend.numpy.manipulation import Axes, expand_dims, normalize_axes
 from tfc.frontend.numpy.parts import require_real
 from tfc.frontend.numpy.reductions import any, sum
 from tfc.frontend.numpy.sorting import sorted_together
+from tfc.frontend.numpy.statistics.weights import weighted_places, weights_for
 from tfc.frontend.numpy_keywords import refuse_out
 from tfc.frontend.operations import compare, operation
 from tfc.frontend.promotion import as_inexact, as_tensor, cast, expand, result_type, widen
@@ -88,12 +89,16 @@ METHODS: dict[str, Method] = {
 
 def ordered_rows(tensor: Tensor, axis: Axes | None) -> Tensor:
     """The elements along the axes in ascending order, as the last dimension; NaNs come last."""
-    dimensions = normalize_axes(axis, tensor.ndim)
+    rows = as_rows(tensor, normalize_axes(axis, tensor.ndim))
+    return sorted_together([rows], rows.ndim - 1)[0]
+
+
+def as_rows(tensor: Tensor, dimensions: Sequence[int]) -> Tensor:
+    """The elements along some dimensions as the last one."""
     kept = [d for d in range(tensor.ndim) if d not in dimensions]
     moved = ops.transpose(tensor, [*kept, *dimensions])
     outer = moved.shape[: len(kept)]
-    rows = ops.reshape(moved, (*outer, prod(moved.shape[len(kept) :])))
-    return sorted_together([rows], len(kept))[0]
+    return ops.reshape(moved, (*outer, prod(moved.shape[len(kept) :])))
 
 
 def quantiles(
@@ -105,6 +110,7 @@ def quantiles(
     keepdims: bool,
     per_cent: bool = False,
     skip_nans: bool = False,
+    weights: ArrayLike | None = None,
 ) -> Tensor:
     """The quantiles of the elements along the axes, each fraction's along the first dimensions.
 
@@ -112,6 +118,7 @@ def quantiles(
         name: the function's, for errors.
         q: fractions, of one or of 100; Tensors among them.
         skip_nans: leave NaNs out; else the quantiles of what has one are NaN.
+        weights: of how many each element counts, for the method "inverted_cdf".
     """
     if method not in METHODS:
         raise ShapeError(f"{name} requires one of the methods {', '.join(METHODS)}, got {method!r}")
@@ -123,11 +130,22 @@ def quantiles(
     operand = operand if exact else as_inexact(operand)
     dimensions = normalize_axes(axis, operand.ndim)
     dtype = operand.dtype if exact or is_weak(q) else result_type(operand, fractions)
-    rows = ordered_rows(widen(cast(operand, dtype)), dimensions)
+    values, row_weights = widen(cast(operand, dtype)), None
+    if weights is None:
+        rows = ordered_rows(values, dimensions)
+    else:
+        given = weights_for(name, weights, operand, dimensions, method)
+        parts = [as_rows(values, dimensions), as_rows(given, dimensions)]
+        rows, row_weights = sorted_together(parts, parts[0].ndim - 1)
     if not rows.shape[-1]:
         raise ShapeError(f"{name} of no elements: got {list(operand.shape)} along {dimensions}")
-    count = sum(operation("not", is_nan(rows)), axis=-1) if skip_nans else rows.shape[-1]
-    found = _at_fractions(rows, fractions, count, rule, exact)
+    if row_weights is not None:
+        if skip_nans:
+            row_weights = where(is_nan(rows), 0.0, row_weights)
+        found = _elements(rows, weighted_places(row_weights, fractions))
+    else:
+        count = sum(operation("not", is_nan(rows)), axis=-1) if skip_nans else rows.shape[-1]
+        found = _at_fractions(rows, fractions, count, rule, exact)
     if not skip_nans:
         spoiled = expand(any(is_nan(rows), axis=-1), found.shape)
         found = _nan_where(spoiled, found)
@@ -223,9 +241,7 @@ def _between(low: Tensor, high: Tensor, weight: Any) -> Tensor:
     return from_low + from_high
 
 
-def _unweighted(name: str, weights: Any, overwrite_input: bool) -> None:
-    if weights is not None:
-        raise TraceError(f"{name} of tfc.numpy takes no weights; repeat the elements instead")
+def _not_in_place(name: str, overwrite_input: bool) -> None:
     if overwrite_input:
         raise TraceError(
             f"{name} of tfc.numpy never writes to its input; leave overwrite_input out"
@@ -244,11 +260,11 @@ def _of_fractions(name: str, doc: str, *, per_cent: bool = False, skip_nans: boo
         method: str = "linear",
         keepdims: bool = False,
         *,
-        weights: None = None,
+        weights: ArrayLike | None = None,
     ) -> Tensor:
         refuse_out(name, out)
-        _unweighted(name, weights, overwrite_input)
-        return quantiles(name, a, q, axis, method, keepdims, per_cent, skip_nans)
+        _not_in_place(name, overwrite_input)
+        return quantiles(name, a, q, axis, method, keepdims, per_cent, skip_nans, weights)
 
     return named(function, name, doc)
 
@@ -262,9 +278,12 @@ quantile = _of_fractions(
 
     Args:
         method: one of NumPy's thirteen; "linear" interpolates between neighbours.
+        weights: of how many each element counts, 0 or more, in the shape of `a` or of the axes;
+            for the method "inverted_cdf".
 
     Raises:
-        ShapeError: a known fraction outside 0 … 1, no elements, or an unknown method.
+        ShapeError: a known fraction outside 0 … 1, no elements, an unknown method, weights of
+            another shape, with another method, or known to be negative.
         TraceError: the elements are complex.
     """,
 )
@@ -295,7 +314,7 @@ def _middle(name: str, doc: str, *, skip_nans: bool = False):
         keepdims: bool = False,
     ) -> Tensor:
         refuse_out(name, out)
-        _unweighted(name, None, overwrite_input)
+        _not_in_place(name, overwrite_input)
         values = as_inexact(a)
         return quantiles(name, values, 0.5, axis, "linear", keepdims, skip_nans=skip_nans)
 
