@@ -1,6 +1,5 @@
 """The command `tfc`: run, optimise, show, compile and measure tensor programs."""
 
-import statistics
 import sys
 import time
 from collections.abc import Sequence
@@ -10,21 +9,30 @@ from inspect import getdoc
 from pathlib import Path
 
 import click
-import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from tfc import __version__, aot
-from tfc.aot.load import load, read_module
-from tfc.backends.interfaces import Executable
+from tfc.aot.load import load, read_model, read_module
 from tfc.backends.registry import backend_names, get_backend
 from tfc.backends.target import Target
 from tfc.compiler import compile as compile_module
 from tfc.compiler import emit_text
-from tfc.console import Commands, arguments_for, duration, run_command, show, write_text
+from tfc.console import (
+    Commands,
+    Reading,
+    arguments_for,
+    duration,
+    reading_options,
+    run_command,
+    show,
+    timed,
+    write_text,
+)
 from tfc.errors import UnsupportedError
 from tfc.files import STANDARD_OUTPUT
+from tfc.importers.inspection import inspection
 from tfc.options import Options
 from tfc.passes import PASSES, Pipeline, PipelineReport, parse_passes
 from tfc.tools.profiling import COLUMNS
@@ -37,6 +45,7 @@ Examples:
   tfc run examples/softmax.hlo --time 100
   tfc opt examples/softmax.hlo --passes simplify,fusion
   tfc profile examples/softmax.hlo --trace softmax.json
+  tfc run model.onnx --shape image=1,3,224,224
   tfc explore examples/transformer.py:layer -o report.html
   tfc emit examples/softmax.hlo --stage asm
   tfc emit examples/softmax.hlo --stage ptx --backend gpu
@@ -53,13 +62,6 @@ _target_option = click.option(
     metavar="TRIPLE[,CPU[,FEATURES]]",
     help="The machine to make code for, such as aarch64-linux-gnu or "
     "x86_64-linux-gnu,x86-64-v3; this one when left out.",
-)
-_fill_option = click.option(
-    "--fill-constants",
-    is_flag=False,
-    flag_value="random",
-    metavar="[random[:SEED]|zeros|iota]",
-    help="Make up the constants that the text leaves out as {...}: random ones by default.",
 )
 _output_option = click.option(
     "-o", "--output", metavar="FILE", help="Write there instead of to the standard output."
@@ -107,7 +109,7 @@ _seed_option = click.option(
 @_backend_option
 @_values_option
 @_seed_option
-@_fill_option
+@reading_options
 @click.option(
     "--time", "calls", type=click.IntRange(1), metavar="N", help="Time N calls after the first."
 )
@@ -116,11 +118,11 @@ def run(
     backend: str,
     texts: Sequence[str],
     seed: int,
-    fill_constants: str | None,
+    reading: Reading,
     calls: int | None,
 ) -> None:
-    """Run FILE, HLO text or StableHLO ("-" is the standard input), and print its results."""
-    module = read_module(file, fill_constants)
+    """Run FILE, HLO text, StableHLO or ONNX ("-" is the standard input), and print its results."""
+    module = read_module(file, reading)
     arguments = arguments_for(module, texts, seed)
     start = time.perf_counter()
     executable = compile_module(module, backend)
@@ -129,17 +131,7 @@ def run(
     for number, (array, shape) in enumerate(zip(results, executable.result_shapes)):
         click.echo(show(number, array, shape))
     if calls:
-        click.echo(f"compiled in {compiled * 1e3:.1f} ms; {_timed(executable, arguments, calls)}")
-
-
-def _timed(executable: Executable, arguments: Sequence[np.ndarray], calls: int) -> str:
-    seconds = []
-    for _ in range(calls):
-        start = time.perf_counter()
-        executable(*arguments)
-        seconds.append(time.perf_counter() - start)
-    median, least = (f(seconds) * 1e6 for f in (statistics.median, min))
-    return f"{calls} calls: median {median:.2f} µs, least {least:.2f} µs"
+        click.echo(f"compiled in {compiled * 1e3:.1f} ms; {timed(executable, arguments, calls)}")
 
 
 # --- profile ------------------------------------------------------------------------------------
@@ -149,7 +141,7 @@ def _timed(executable: Executable, arguments: Sequence[np.ndarray], calls: int) 
 @click.argument("file")
 @_values_option
 @_seed_option
-@_fill_option
+@reading_options
 @click.option("-n", "--runs", default=10, show_default=True, type=click.IntRange(1))
 @click.option(
     "--trace", metavar="FILE.json", help="Write a trace that Perfetto and chrome://tracing show."
@@ -158,12 +150,12 @@ def profile(
     file: str,
     texts: Sequence[str],
     seed: int,
-    fill_constants: str | None,
+    reading: Reading,
     runs: int,
     trace: str | None,
 ) -> None:
     """Run FILE on the CPU with a clock around each kernel, and print where the time goes."""
-    module = read_module(file, fill_constants)
+    module = read_module(file, reading)
     arguments = arguments_for(module, texts, seed)
     found = measure(compile_module(module), *arguments, runs=runs)
     # What the trace goes to has nothing else in it.
@@ -193,7 +185,7 @@ def profile(
     help="The passes to run, in order; those of the backend when left out.",
 )
 @_backend_option
-@_fill_option
+@reading_options
 @_output_option
 @click.option("--print-after-all", is_flag=True, help="Print the module after each change.")
 @click.option("--print-before-all", is_flag=True, help="Print the module before each change.")
@@ -210,7 +202,7 @@ def opt(
     file: str | None,
     passes: str | None,
     backend: str,
-    fill_constants: str | None,
+    reading: Reading,
     output: str | None,
     print_after_all: bool,
     print_before_all: bool,
@@ -225,7 +217,7 @@ def opt(
         return
     if file is None:
         raise click.UsageError("missing argument 'FILE'")
-    module = read_module(file, fill_constants)
+    module = read_module(file, reading)
     optimize = get_backend(backend).compiler.optimize
     if passes is not None:
         optimize = Pipeline("chosen", parse_passes(passes)).run
@@ -282,7 +274,7 @@ _shapes_option = click.option(
 @_backend_option
 @_target_option
 @_shapes_option
-@_fill_option
+@reading_options
 @_output_option
 def emit(
     program: str,
@@ -290,14 +282,14 @@ def emit(
     backend: str,
     target: str | None,
     shapes: Sequence[str],
-    fill_constants: str | None,
+    reading: Reading,
     output: str | None,
 ) -> None:
     """Print PROGRAM at a stage of its compilation, for this machine or another.
 
-    PROGRAM is a file of HLO text or StableHLO, "-", or a Python function written module:function.
+    PROGRAM is a file of HLO text, StableHLO or ONNX, "-", or a function written module:function.
     """
-    module = load(program, shapes, fill_constants)
+    module = load(program, shapes, reading)
     options = Options.from_environment()
     write_text(emit_text(module, stage, backend, options, _target(target)), output)
 
@@ -308,7 +300,7 @@ def emit(
 @tfc.command()
 @click.argument("program")
 @_shapes_option
-@_fill_option
+@reading_options
 @click.option("-n", "--runs", default=10, show_default=True, type=click.IntRange(1))
 @click.option(
     "-o",
@@ -318,15 +310,13 @@ def emit(
     metavar="FILE.html",
     help="Where to write the page.",
 )
-def explore(
-    program: str, shapes: Sequence[str], fill_constants: str | None, runs: int, output: str
-) -> None:
+def explore(program: str, shapes: Sequence[str], reading: Reading, runs: int, output: str) -> None:
     """Write a page that shows what each pass does to PROGRAM, and its kernels: code and speed.
 
-    PROGRAM is a file of HLO text or StableHLO, "-", or a Python function written module:function
+    PROGRAM is a file of HLO text, StableHLO or ONNX, "-", or a function written module:function
     or file.py:function. It runs on random arguments, on the CPU.
     """
-    module = load(program, shapes, fill_constants)
+    module = load(program, shapes, reading)
     write_text(import_module("tfc.tools.explore").explore(module, runs), output)
 
 
@@ -345,22 +335,34 @@ def explore(
     "x86-64-v3, which is checked when the code runs, on aarch64 armv8-a.",
 )
 @_shapes_option
-@_fill_option
+@reading_options
 def compile_command(
     program: str,
     cpp_class: str,
     out_dir: str,
     target: str | None,
     shapes: Sequence[str],
-    fill_constants: str | None,
+    reading: Reading,
 ) -> None:
     """Compile PROGRAM into an object file and a C++ header.
 
-    PROGRAM is a file of HLO text or StableHLO, "-", or a Python function written module:function.
+    PROGRAM is a file of HLO text, StableHLO or ONNX, "-", or a function written module:function.
     """
-    module = load(program, shapes, fill_constants)
+    module = load(program, shapes, reading)
     made = aot.compile(module, cpp_class=cpp_class, out_dir=out_dir, target=target)
     click.echo(f"{made.header}\n{made.object} ({made.object_size} bytes, for {made.target.triple})")
+
+
+# --- inspect ------------------------------------------------------------------------------------
+
+
+@tfc.command()
+@click.argument("file")
+@reading_options
+@_output_option
+def inspect(file: str, reading: Reading, output: str | None) -> None:
+    """Show what a model's FILE has: inputs, outputs, operators with counts, parameters."""
+    write_text(inspection(read_model(file, reading)), output)
 
 
 # --- ops ----------------------------------------------------------------------------------------

@@ -3,10 +3,15 @@
 import math
 import os
 import signal
+import statistics
 import sys
+import time
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from ast import literal_eval
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import wraps
 from io import TextIOWrapper
 from pathlib import Path
 from threading import Thread
@@ -183,6 +188,90 @@ def write_text(text: str, path: str | None) -> None:
     write_files((Path(path), text.encode()))
 
 
+# --- Reading files ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a command's file is to be read, as far as it is open.
+
+    fill_constants: what to put in place of constants that HLO text leaves out.
+    shapes, fixed: sizes and values of a model's inputs.
+    """
+
+    fill_constants: str | None = None
+    shapes: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say how its file is read, as one parameter `reading`."""
+
+    @click.option(
+        "--shape",
+        "sizes",
+        multiple=True,
+        metavar="NAME=1,3,224,224",
+        help="The sizes of a model's input that are open in its file, or one open size by name.",
+    )
+    @click.option(
+        "--fix",
+        "fixed",
+        multiple=True,
+        metavar="NAME=VALUE|FILE.npy",
+        help="A value for a model's input, which then is none any more.",
+    )
+    @click.option(
+        "--fill-constants",
+        is_flag=False,
+        flag_value="random",
+        metavar="[random[:SEED]|zeros|iota]",
+        help="Make up the constants that the text leaves out as {...}: random ones by default.",
+    )
+    @wraps(command)
+    def reading(
+        *args: Any, sizes: Sequence[str], fixed: Sequence[str], fill_constants: Any, **named: Any
+    ) -> Any:
+        given = Reading(
+            fill_constants, dict(map(_sizes, sizes)), dict(_value(text) for text in fixed)
+        )
+        return command(*args, reading=given, **named)
+
+    return reading
+
+
+def _sizes(text: str) -> tuple[str, Any]:
+    """An input's name with its sizes, or a size's with its number.
+
+    Raises:
+        click.BadParameter: the text is no such pair.
+    """
+    name, _, listed = text.rpartition("=")
+    sizes: tuple[int, ...] = ()
+    with suppress(ValueError):
+        sizes = tuple(int(n) for n in listed.split(",")) if listed else ()
+        if name:
+            return name, sizes[0] if len(sizes) == 1 else sizes
+    raise click.BadParameter(f"--shape takes NAME=1,3,224,224, got {text}")
+
+
+def _value(text: str) -> tuple[str, Any]:
+    """An input's name with its value.
+
+    Raises:
+        click.BadParameter: the text is no such pair.
+    """
+    name, _, given = text.rpartition("=")
+    if name and given.endswith(".npy"):
+        return name, _array(given)
+    try:
+        if name:
+            return name, literal_eval(given)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        pass
+    raise click.BadParameter(f"--fix takes NAME=VALUE, a number, a list or a .npy file, got {text}")
+
+
 # --- Arguments and results ----------------------------------------------------------------------
 
 
@@ -213,16 +302,37 @@ def _argument(number: int, text: str, shape: Shape) -> np.ndarray:
     return literal.array
 
 
-def _load(path: str, shape: Shape) -> np.ndarray:
+def _array(path: str) -> np.ndarray:
+    """The array in a .npy file.
+
+    Raises:
+        TfcError: it has none.
+    """
     try:
         array = np.load(path, allow_pickle=False)
     except (ValueError, EOFError, BadZipFile):
         array = None
     if not isinstance(array, np.ndarray):  # an archive of several has the same beginning as a zip
         raise TfcError(f"{path} is no .npy file of numbers, or only a part of one")
+    return array
+
+
+def _load(path: str, shape: Shape) -> np.ndarray:
+    array = _array(path)
     dtype = shape.element_type.dtype
     # NumPy's file format has no name for bf16 and its like: it stores them as opaque bytes.
     return array.view(dtype) if array.dtype == np.dtype(f"V{dtype.itemsize}") else array
+
+
+def timed(run: Callable[..., Any], arguments: Sequence[np.ndarray], calls: int) -> str:
+    """How long calls take, as a sentence."""
+    seconds = []
+    for _ in range(calls):
+        start = time.perf_counter()
+        run(*arguments)
+        seconds.append(time.perf_counter() - start)
+    median, least = (f(seconds) * 1e6 for f in (statistics.median, min))
+    return f"{calls} calls: median {median:.2f} µs, least {least:.2f} µs"
 
 
 def show(number: int, array: np.ndarray, shape: Shape) -> str:

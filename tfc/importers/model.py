@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from inspect import Parameter, Signature
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -54,8 +56,10 @@ class Model:
         self.graph = replace(graph, inputs=_stated(file, graph.inputs, shapes or {}))
         self.inputs = tuple(p for p in self.graph.inputs if p.name not in self._fixed)
         self.outputs = graph.outputs
-        self.__name__ = re.sub(r"\W+", "_", graph.name).strip("_") or "model"
-        self._compiled = jit(self._named(self.function), backend=backend, options=options)
+        self.__name__ = identifier(graph.name or "model")
+        self._compiled = jit(
+            self._named(self.function, ["parameters"]), backend=backend, options=options
+        )
 
     @api_boundary
     def __call__(self, *inputs: Any, **named: Any) -> Any:
@@ -120,16 +124,24 @@ class Model:
             ShapeError: the sizes of an input are open.
         """
         examples = list(inputs) or [self._example(port) for port in self.inputs]
-        closed = self._named(lambda *given: self.function(self.parameters, *given))
+        closed = self._named(lambda *given: self.function(self.parameters, *given), [])
         return jit(closed).lower(*examples)
 
-    def _named(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function under the model's name, which programs made of it have then."""
+    def _named(self, function: Callable[..., Any], before: list[str]) -> Callable[..., Any]:
+        """A function under the model's name, whose inputs have theirs, for programs made of it.
+
+        Args:
+            before: what it takes before them.
+        """
 
         def called(*args: Any) -> Any:
             return function(*args)
 
         called.__name__ = called.__qualname__ = self.__name__
+        names = dict.fromkeys(identifier(name) for name in before + [p.name for p in self.inputs])
+        if len(names) == len(before) + len(self.inputs):
+            found = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in names]
+            called.__dict__["__signature__"] = Signature(found)
         return called
 
     def _example(self, port: Port) -> Any:
@@ -169,6 +181,12 @@ class Model:
     def __repr__(self) -> str:
         taken = ", ".join(map(str, self.inputs))
         return f"<Model {self.file} ({taken}) -> {', '.join(map(str, self.outputs))}>"
+
+
+def identifier(name: str) -> str:
+    """A name as programs can have it."""
+    found = re.sub(r"\W+", "_", name).strip("_")
+    return found if found.isidentifier() and not iskeyword(found) else f"input_{found}"
 
 
 def _value(given: Any) -> Any:
@@ -220,13 +238,13 @@ def _stated(file: str, ports: Sequence[Port], shapes: Shapes) -> tuple[Port, ...
         if name not in inputs | symbols:
             known = ", ".join(map(str, ports))
             raise ShapeError(f"{file} has no input and no open size '{name}'; it takes {known}")
-    sizes = {k: v for k, v in shapes.items() if isinstance(v, int)}
+    sizes = {k: v for k, v in shapes.items() if isinstance(v, int) and k not in inputs}
     found = []
     for port in ports:
         dims = port.dims
-        stated = shapes.get(port.name)
-        if stated is not None and not isinstance(stated, int):
-            stated = tuple(int(n) for n in stated)
+        given = shapes.get(port.name)
+        if given is not None:
+            stated = (given,) if isinstance(given, int) else tuple(int(n) for n in given)
             if dims is not None and (
                 len(dims) != len(stated)
                 or any(isinstance(d, int) and d != n for d, n in zip(dims, stated))
