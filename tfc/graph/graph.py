@@ -10,6 +10,7 @@ import numpy as np
 
 from tfc.errors import ShapeError, TfcError, TraceError, UnsupportedError
 from tfc.frontend.trace import locate, outside_traces, user_location
+from tfc.graph.collecting import Collections
 from tfc.graph.defaults import default, writers
 from tfc.graph.operation import Operation, Tensor
 from tfc.graph.operators.inference import infer
@@ -21,7 +22,7 @@ _SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\\\-/]*\Z")
 _MOST_KNOWN = 1 << 16  # elements of a value that is computed while the graph is built
 
 
-class Graph:
+class Graph(Collections):
     """Operations and what they are made in: scopes of names, devices, control dependencies.
 
     seed: of random operations, where they state none: `set_random_seed`.
@@ -29,9 +30,9 @@ class Graph:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._operations: dict[str, Operation] = {}
         self._names_used: dict[str, int] = {}
-        self._collections: dict[Any, list[Any]] = {}
         self._finalized = False
         self._name_stack = ""
         self._device_stack: list[Any] = []
@@ -246,39 +247,6 @@ class Graph:
             popped = default.graphs.pop()
             if popped is not self:
                 raise RuntimeError("the default graph was changed within its `with`")
-
-    # --- collections
-
-    def add_to_collection(self, name: Any, value: Any) -> None:
-        """Add a value to a collection."""
-        self._check_open()
-        self._collections.setdefault(name, []).append(value)
-
-    def add_to_collections(self, names: Any, value: Any) -> None:
-        """Add a value to several collections, or to one."""
-        for name in [names] if isinstance(names, str) else dict.fromkeys(names):
-            self.add_to_collection(name, value)
-
-    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
-        """The values of a collection, of those whose names match `scope` from their beginning."""
-        found = self._collections.get(name, [])
-        if scope is None:
-            return list(found)
-        pattern = re.compile(scope)
-        return [x for x in found if hasattr(x, "name") and pattern.match(x.name)]
-
-    def get_collection_ref(self, name: Any) -> list[Any]:
-        """The list of a collection itself, which may be changed."""
-        return self._collections.setdefault(name, [])
-
-    def get_all_collection_keys(self) -> list[Any]:
-        """The names of all collections."""
-        return list(self._collections)
-
-    def clear_collection(self, name: Any) -> None:
-        """Empty a collection."""
-        self._check_open()
-        self._collections.pop(name, None)
 
     # --- looking up
 
