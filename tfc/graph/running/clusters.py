@@ -31,6 +31,7 @@ from tfc.graph.running.state import State
 from tfc.hlo.ir import Computation, Module, callees_first
 from tfc.hlo.shape import Shape, element_type_of
 
+_MOST_PROGRAMS = 256  # of a cluster: the oldest is dropped
 _LEAST_DONATED = 1 << 17  # bytes: below, a call that donates nothing is the quicker one
 
 
@@ -137,6 +138,8 @@ class Cluster:
                 found = self.programs.get(key)
                 if found is None:
                     found = self.programs[key] = self._made(arrays)
+                    if len(self.programs) > _MOST_PROGRAMS:
+                        del self.programs[next(iter(self.programs))]
         if isinstance(found, NotCompiledError):
             raise NotCompiledError(found.operation, found.reason)
         return found
