@@ -10,7 +10,7 @@ import numpy as np
 
 from tfc.errors import ShapeError, TfcError, TraceError, UnsupportedError
 from tfc.frontend.trace import locate, outside_traces, user_location
-from tfc.graph.collections import Collections
+from tfc.graph.collecting import Collections
 from tfc.graph.defaults import default, writers
 from tfc.graph.operation import Operation, Tensor
 from tfc.graph.operators.inference import infer

@@ -22,6 +22,7 @@ from tfc.frontend.tensor import Tensor as Traced
 from tfc.frontend.trace import outside_traces
 from tfc.graph import errors
 from tfc.graph.evaluation import evaluate
+from tfc.graph.graph import Graph
 from tfc.graph.operation import Operation, Tensor
 from tfc.graph.running.dumps import compile_with_dumps
 from tfc.graph.running.effects import Effects
@@ -30,6 +31,7 @@ from tfc.graph.running.state import State
 from tfc.hlo.ir import Computation, Module, callees_first
 from tfc.hlo.shape import Shape, element_type_of
 
+_MOST_PROGRAMS = 256  # of a cluster: the oldest is dropped
 _LEAST_DONATED = 1 << 17  # bytes: below, a call that donates nothing is the quicker one
 
 
@@ -136,6 +138,8 @@ class Cluster:
                 found = self.programs.get(key)
                 if found is None:
                     found = self.programs[key] = self._made(arrays)
+                    if len(self.programs) > _MOST_PROGRAMS:
+                        del self.programs[next(iter(self.programs))]
         if isinstance(found, NotCompiledError):
             raise NotCompiledError(found.operation, found.reason)
         return found
@@ -146,7 +150,9 @@ class Cluster:
             try:
                 return tracing.compiled()
             except (errors.OpError, UnsupportedError) as error:
-                if not isinstance(error.__cause__ or error, (NotImplementedError, TypeError)):
+                reason = error.__cause__ or error
+                is_limit = isinstance(reason, (NotImplementedError, TypeError))
+                if not is_limit and not _holds_graphs(tracing.operation):
                     raise  # the user's mistake, which is one however it is run
                 return NotCompiledError(tracing.operation, error)
 
@@ -230,6 +236,12 @@ class _Tracing:
             if is_alike and array.nbytes >= _LEAST_DONATED:
                 pairs.append(f"{{{result}}}: ({len(self.arrays) + place}, {{}}, may-alias)")
         return (("input_output_alias", f"{{ {', '.join(pairs)} }}"),) if pairs else ()
+
+
+def _holds_graphs(op: Operation | None) -> bool:
+    """Whether an operation runs subgraphs: loops' shapes may change where they are not compiled."""
+    values = () if op is None else op.attributes.values()
+    return any(isinstance(value, Graph) for value in values)
 
 
 def _word(name: str) -> str:

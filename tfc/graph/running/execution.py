@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tfc.frontend.trace import outside_traces
 from tfc.graph.evaluation import evaluate, row_of
 from tfc.graph.operation import Tensor
 from tfc.graph.running.clusters import Cluster, NotCompiledError
@@ -53,7 +54,8 @@ class _Run:
         """Run steps."""
         for step in steps:
             if isinstance(step, HostStep):
-                self._on_host(step)
+                with outside_traces():
+                    self._on_host(step)
                 continue
             try:
                 self._compiled(step)

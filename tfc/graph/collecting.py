@@ -1,21 +1,17 @@
-"""Collections: lists of values that a graph keeps under names, its variables for example."""
+"""Collections of graphs: lists under names, in which programs keep what they find again later."""
 
 import re
 from typing import Any
 
 
 class Collections:
-    """The collections of a graph."""
+    """Lists of values by key; part of a graph."""
 
     def __init__(self) -> None:
         self._collections: dict[Any, list[Any]] = {}
 
     def _check_open(self) -> None:
-        """Check that the graph may be changed.
-
-        Raises:
-            RuntimeError: it may not.
-        """
+        """Check that the graph may be changed."""
 
     def add_to_collection(self, name: Any, value: Any) -> None:
         """Add a value to a collection."""
