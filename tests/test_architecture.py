@@ -139,6 +139,15 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "graph.running": (*TRACING, "graph", "graph.types", "graph.operators", *LIBRARIES),
     "graph.differentiation": (*TRACING, "graph", "graph.types", "graph.operators"),
     "graph.names": ("graph.functions",),
+    "graph.control": (
+        *TRACING,
+        "graph",
+        "graph.types",
+        "graph.operators",
+        "graph.differentiation",
+        "graph.functions",
+        *LIBRARIES,
+    ),
     "graph.functions": (
         *TRACING,
         "graph",

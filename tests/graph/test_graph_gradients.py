@@ -2,40 +2,19 @@
 
 import numpy as np
 import pytest
+from small_rows import product, run, sine
 
 import tfc.graph as tf
-from tfc import numpy as tnp
 from tfc.graph.building import result
 from tfc.graph.constants import constant
 from tfc.graph.graph import Graph
-from tfc.graph.operators.registry import OPERATORS, operator
-from tfc.graph.running.session import Session
 
 
 @pytest.fixture(autouse=True)
 def graph():
-    """A graph of its own for each test, and two rows to differentiate."""
-    if "TestProduct" not in OPERATORS:
-        operator("TestProduct")(lambda x, y: x * y)
-        operator("TestSine")(lambda x: tnp.sin(x) * 1)
+    """A graph of its own for each test."""
     with Graph().as_default() as graph:
         yield graph
-
-
-def product(x, y):
-    """x * y, as a node."""
-    return result("TestProduct", x, y)
-
-
-def sine(x):
-    """sin(x), as a node."""
-    return result("TestSine", x)
-
-
-def run(fetches):
-    """The values of fetches."""
-    with Session() as session:
-        return session.run(fetches)
 
 
 def test_a_gradient_adds_what_arrives_by_several_ways():

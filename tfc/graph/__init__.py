@@ -14,6 +14,9 @@ Every name below that does not begin with an underscore is public.
 # ruff: noqa: F401
 # isort: off
 # fmt: off
+from tfc.graph.control.branches import case
+from tfc.graph.control.branches import cond
+from tfc.graph.control.loops import while_loop
 from tfc.graph import errors
 from tfc.graph.constants import constant, convert_to_tensor
 from tfc.graph.defaults import get_default_session

@@ -93,6 +93,10 @@ class Graph:
             made.outputs = tuple(
                 Tensor(made, place, dtype, shape) for place, (dtype, shape) in enumerate(specs)
             )
+            for x in made.outputs:
+                if x.dtype.numpy is None:  # a handle or list: what it holds is what its inputs do
+                    held = next((i.element for i in inputs if i.element is not None), None)
+                    x.element = given.get("_element", held)
             self._operations[full] = made
         return made
 
@@ -166,7 +170,7 @@ class Graph:
             self._control_stack = []
         else:
             operations = [self._operation_of(x) for x in control_inputs]
-            self._control_stack = [*before, operations]
+            self._control_stack = [*before, [op for op in operations if op is not None]]
         try:
             yield
         finally:
@@ -177,7 +181,8 @@ class Graph:
         """Whether what is made now runs after operations that a scope names."""
         return any(self._control_stack)
 
-    def _operation_of(self, value: Any) -> Operation:
+    def _operation_of(self, value: Any) -> Operation | None:
+        """The operation that a control input is; None for one that needs no mention here."""
         value = getattr(value, "op", value)
         if not isinstance(value, Operation):
             raise TypeError(f"a control input is an operation or a tensor, got {value!r}")
@@ -207,7 +212,8 @@ class Graph:
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
         """Let what is made within run where an operation runs."""
-        with self.device(None), self.device(self._operation_of(op).device):
+        found = self._operation_of(op)
+        with self.device(None), self.device(found.device if found is not None else None):
             yield
 
     @contextmanager

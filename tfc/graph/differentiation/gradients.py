@@ -16,7 +16,7 @@ from tfc.graph.constants import convert_to_tensor
 from tfc.graph.differentiation.registered import registered
 from tfc.graph.graph import Graph, get_default_graph
 from tfc.graph.operation import Operation, Tensor
-from tfc.graph.operators.registry import find
+from tfc.graph.operators.registry import Spec, find
 from tfc.graph.types.dtypes import resource
 
 
@@ -99,11 +99,19 @@ def _given(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
     return made
 
 
+def held(tensor: Tensor) -> Spec:
+    """The dtype and shape of a tensor's gradient: of a handle, those of its variable."""
+    if tensor.dtype == resource and tensor.element is not None:
+        return tensor.element
+    return tensor.dtype, tensor.shape
+
+
 def is_differentiable(tensor: Tensor) -> bool:
-    """Whether a tensor may have a gradient: floats and complex numbers, and handles of such."""
-    dtype = tensor.dtype
-    if dtype == resource and tensor.element is not None:
-        dtype = tensor.element[0]
+    """Whether a tensor may have a gradient: floats and complex numbers, handles and lists of such.
+
+    A list's gradient is a list.
+    """
+    dtype = tensor.dtype if tensor.element is None else tensor.element[0]
     return dtype.is_floating or dtype.is_complex
 
 
@@ -184,15 +192,14 @@ class _Flow:
         for place, (x, gradient) in enumerate(zip(op.inputs, listed)):
             if gradient is None or not is_differentiable(x):
                 continue
-            dtype = x.dtype if x.element is None else x.element[0]
+            dtype, shape = held(x)
             tensor = convert_to_tensor(gradient, None if hasattr(gradient, "dtype") else dtype)
-            shape = x.shape if x.element is None else x.element[1]
             if tensor.dtype != dtype or not tensor.shape.is_compatible_with(shape):
                 raise ShapeError(
                     f"the gradient of {op.name!r} ({op.type}) by its input {place} must be of "
                     f"{dtype.name} and shape {shape}, got {tensor.dtype.name} of {tensor.shape}"
                 )
-            if not tensor.shape.is_fully_defined() and x.element is None:
+            if not tensor.shape.is_fully_defined():
                 tensor.set_shape(shape)
             self.add(x, tensor)
 
@@ -200,7 +207,7 @@ class _Flow:
         """Enter the gradients of a Vjp operation.
 
         Raises:
-            LookupError: the operation has effects, or runs on the host.
+            LookupError: the operation depends on more than its inputs, or runs on the host.
         """
         row = find(op.type, op.attributes)
         wanted = [
@@ -211,7 +218,7 @@ class _Flow:
         ]
         if not wanted:
             return
-        if row.takes_context or row.on_host:
+        if row.effect or row.on_host:
             raise LookupError(
                 f"No gradient defined for operation {op.name!r} (op type: {op.type}): register "
                 "one with RegisterGradient"

@@ -30,6 +30,7 @@ def vector_jacobian_product(
     attributes: Mapping[str, Any],
     wanted: Sequence[int],
     given: Sequence[int],
+    context: Any,
 ) -> list[Any]:
     """The gradients of an operation's inputs, from those of its results.
 
@@ -43,12 +44,13 @@ def vector_jacobian_product(
     """
     row = find(type, attributes)
     count = len(inputs) - len(given)
+    more = {"context": context} if row.takes_context else {}
 
     def forward(*values: Any) -> list[Any]:
         taken = list(inputs[:count])
         for place, value in zip(wanted, values):
             taken[place] = value
-        results = row(taken, attributes)
+        results = row(taken, attributes, **more)
         return [tnp.asarray(results[n]) for n in given]
 
     def pulled(primals: list[Any], cotangents: list[Any]) -> list[Any]:
