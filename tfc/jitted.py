@@ -394,8 +394,11 @@ def jit(
     """Compile a function when it is called: jit(f), @jit, or @jit(backend="gpu").
 
     Arguments may be arrays, Python numbers, and dicts, lists and tuples of them; results likewise.
-    A method is decorated by @partial(jit, static_argnums=0): the function is then compiled for each
-    object, told apart by its class's __eq__, and what it reads of it must not change.
+    The value of a Python integer is not part of the program: where it meets an array of fewer bits,
+    it wraps around, as in JAX; one that the function knows (static, or its own) is an error if it
+    does not fit, as in NumPy. A method is decorated by @partial(jit, static_argnums=0): the
+    function is then compiled for each object, told apart by its class's __eq__, and what it reads
+    of it must not change.
 
     Args:
         static_argnums: arguments that are Python values to the function, not arrays: hashable;

@@ -214,3 +214,15 @@ def test_writing_at_random_keys_is_numpys(shape: tuple[int, ...]):
 @pytest.mark.parametrize("shape", SHAPES[2:4], ids=str)
 def test_writing_at_random_keys_in_compiled_code_is_numpys(shape: tuple[int, ...]):
     run_writes("cpu", shape, 12)
+
+
+def test_the_gradient_goes_to_the_elements_that_are_read_also_beyond_the_bounds():
+    x = np.arange(4.0)
+    for places, read in (([1, 7], [1, 3]), ([-9, 2], [0, 2]), (7, 3), (-9, 0)):
+        want = np.zeros(4)
+        np.add.at(want, read, 2)
+        keys = np.array(places)
+        assert np.array_equal(tfc.jit(lambda x, i: x[i])(x, keys), x[read])
+        assert np.array_equal(tfc.jit(tfc.grad(lambda x, i: (x[i] * 2).sum()))(x, keys), want)
+    filled = tfc.jit(tfc.grad(lambda x, i: x.at[i].get(mode="fill", fill_value=0).sum()))
+    assert np.array_equal(filled(x, np.array([1, 7])), [0, 1, 0, 0])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tfc
-from tfc.errors import TraceError
+from tfc.errors import ShapeError, TraceError
 
 X = np.arange(3, dtype=np.float32)
 jit = partial(tfc.jit, backend="interpreter")
@@ -312,3 +312,11 @@ def test_what_is_known_of_a_function_is_kept():
     assert list(inspect.signature(Model.apply).parameters) == ["self", "x", "shift"]
     assert list(inspect.signature(Model(1).apply).parameters) == ["x", "shift"]
     assert inspect.signature(jit(plain, static_argnums=1)) == inspect.signature(plain)
+
+
+def test_integers_that_are_arguments_wrap_around_and_those_that_are_known_must_fit():
+    x = np.arange(3, dtype=np.int8)
+    product = lambda x, n: x * n  # noqa: E731
+    assert np.array_equal(jit(product)(x, 300), [0, 44, 88])
+    with pytest.raises(ShapeError, match="300 does not fit into int8"):
+        jit(product, static_argnums=1)(x, 300)

@@ -24,7 +24,9 @@ def getitem(x: ArrayLike, key: Any) -> Tensor:
 
     Slices are slices, a traced integer makes a dynamic slice, arrays one gather. Negative indices
     count from the end; of places beyond the bounds that are known only when the program runs, the
-    nearest are taken.
+    nearest are taken. What was read is what gets the gradient, beyond the bounds, too (JAX drops it
+    where places are arrays, and gives it where they are scalars); x.at[key].get(mode="fill") gives
+    nothing there, and drops it.
 
     Raises:
         ShapeError: the key does not fit, or has what is no index.
