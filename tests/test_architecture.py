@@ -130,7 +130,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "optim": (*HLO, "frontend.*"),
     "graph.types": ("errors",),
     "graph.operators": (*TRACING, "graph.types", *LIBRARIES),
-    "graph": (*TRACING, "graph.types", "graph.operators", "graph.running", *LIBRARIES),
     "graph": (*TRACING, "graph.*", *LIBRARIES),
     "graph.variables": (*TRACING, "graph", "graph.types", "graph.operators", *LIBRARIES),
     "graph.training": (
@@ -152,8 +151,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "protos": ("errors",),
     "importers": (*TRACING, *LIBRARIES),
-    "importers.onnx": (*TRACING, *LIBRARIES, "protos", "importers", "importers.onnx.operators"),
-    "importers.onnx.operators": (*TRACING, *LIBRARIES, "importers", "importers.onnx"),
     "graph.running": (*TRACING, "graph", "graph.types", "graph.operators", *LIBRARIES),
     "graph.differentiation": (*TRACING, "graph", "graph.types", "graph.operators"),
     "graph.names": ("graph.functions",),

@@ -70,8 +70,7 @@ from tfc.graph.types.shapes import Dimension, TensorShape
 # fmt: on
 # isort: on
 
-from tfc.graph import contrib, timeline
-from tfc.graph import graph_util, train
+from tfc.graph import contrib, graph_util, timeline, train
 from tfc.graph.differentiation.functions import (
     custom_gradient,
     hessians,
