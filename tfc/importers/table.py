@@ -21,6 +21,7 @@ class Row:
     until: the last one, or None.
     needs: the inputs, by the names of the parameters, that must be known while importing.
     is_pure: whether the same inputs give the same outputs, so that known ones are evaluated.
+    least: how many inputs there must be.
     """
 
     function: Callable[..., Any]
@@ -29,6 +30,7 @@ class Row:
     needs: frozenset[str]
     is_pure: bool
     inputs: tuple[str, ...]
+    least: int
     takes_any: bool
     attributes: frozenset[str]
 
@@ -99,13 +101,16 @@ class Table:
         return given
 
     def check_count(self, row: Row, node: Node) -> None:
-        """Check that a node has not more inputs than its operator.
+        """Check that a node has as many inputs as its operator.
 
         Raises:
-            ModelFileError: it has.
+            ModelFileError: it has more or fewer.
         """
-        if len(node.inputs) > len(row.inputs) and not row.takes_any:
-            raise ModelFileError(f"it takes {len(row.inputs)} inputs, got {len(node.inputs)}")
+        most, count = len(row.inputs), len(node.inputs)
+        if count < row.least or (count > most and not row.takes_any):
+            takes = most if most == row.least else f"{row.least} to {most}"
+            takes = f"{row.least} or more" if row.takes_any else takes
+            raise ModelFileError(f"it takes {takes} inputs, got {count}")
 
 
 def _row(
@@ -121,9 +126,18 @@ def _row(
     rest = [p for p in parameters if p.kind == p.VAR_POSITIONAL]
     named = {p.name for p in parameters if p.kind == p.KEYWORD_ONLY} | set(attributes)
     names = tuple(p.name for p in [*inputs, *rest])
+    least = sum(p.default is p.empty for p in inputs)
     assert set(needs) <= set(names), f"{needs} are no inputs of {function}"
     return Row(
-        function, since, until, frozenset(needs), is_pure, names, bool(rest), frozenset(named)
+        function,
+        since,
+        until,
+        frozenset(needs),
+        is_pure,
+        names,
+        least,
+        bool(rest),
+        frozenset(named),
     )
 
 

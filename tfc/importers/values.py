@@ -66,6 +66,17 @@ def size(value: Value) -> int:
     return value.known.size if isinstance(value, Held) else value.size
 
 
+def few(count: int, most: int = 1 << 24) -> int:
+    """A number of elements that are computed while importing.
+
+    Raises:
+        UnsupportedError: it is more than a model can mean.
+    """
+    if count > most:
+        raise UnsupportedError(f"it computes {count} elements while importing, of {most} at most")
+    return count
+
+
 def whole_numbers(array: Any) -> list[int]:
     """The elements of a known array of integers, as Python's."""
     return [int(n) for n in np.asarray(array).reshape(-1)]

@@ -9,7 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from tfc.errors import InternalError, ModelFileError, TfcError, UnsupportedError
+from tfc.errors import (
+    InternalError,
+    ModelFileError,
+    OutOfMemoryError,
+    TfcError,
+    UnsupportedError,
+)
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
 from tfc.frontend.tensor import Tensor
@@ -157,6 +163,11 @@ class Walk:
             if not isinstance(error, InternalError):
                 error.add_note(f"at the node '{node.name}' ({node.label}) of {self.file}")
             raise
+        except MemoryError as error:
+            raise OutOfMemoryError(
+                f"the node '{node.name}' ({node.label}) of {self.file} needs more memory than "
+                "there is"
+            ) from error
         except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
             reason = str(error).partition("\n")[0]
             raise ModelFileError(

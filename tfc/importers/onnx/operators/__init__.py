@@ -15,6 +15,7 @@ FAMILIES = (
     *("layers.attention", "layers.convolutions", "layers.images", "layers.losses"),
     *("layers.normalization", "layers.pooling", "layers.quantization", "layers.recurrent"),
     *("layers.resizing", "domains.learning", "domains.trees"),
+    *("domains.microsoft", "domains.quantized"),
 )
 for _family in FAMILIES:
     import_module(f"tfc.importers.onnx.operators.{_family}")

@@ -122,15 +122,17 @@ def _scanned(number: int, state: list[Any], body: Graph, node: Call) -> tuple[An
     if any(isinstance(v, list) or v is None for v in state):
         raise UnsupportedError("sequences have no fixed size")
 
-    def step(carry: list[Any], i: Any) -> Any:
+    def step(given: Any, _: Any) -> Any:
+        i, carry = given
         goes_on, *rest = node.run(body, [i, np.array(True), *carry])
         found = traced(goes_on)
         if isinstance(found, Tensor) or not np.asarray(found).reshape(()):
             raise _ConditionVaries("whether a loop goes on is not known while importing")
         made = [_tensors(v) for v in rest]
-        return made[: len(carry)], made[len(carry) :]
+        return (i + 1, made[: len(carry)]), made[len(carry) :]
 
-    last, outputs = scan(step, [as_tensor(v) for v in state], np.arange(number))
+    begin = as_tensor(np.zeros((), np.int64)), [as_tensor(v) for v in state]
+    (_, last), outputs = scan(step, begin, None, number)
     return *last, *outputs
 
 

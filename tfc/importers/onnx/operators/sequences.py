@@ -9,7 +9,7 @@ from tfc.errors import ModelFileError
 from tfc.importers.graph import Graph, Port
 from tfc.importers.onnx.operators.shapes import parts
 from tfc.importers.onnx.table import operator
-from tfc.importers.values import whole_numbers
+from tfc.importers.values import few, whole_numbers
 from tfc.importers.walk import Call
 
 
@@ -70,11 +70,13 @@ def split_to_sequence(x: Any, split: Any = None, *, axis: int = 0, keepdims: int
     """The parts of an array along an axis, as a sequence."""
     size = x.shape[axis]
     if split is None:
+        few(size, 1 << 12)
         found = parts(x, axis, size, [1] * size)
         return ([*found] if keepdims else [tnp.squeeze(part, axis) for part in found],)
     if np.ndim(split):
         return ([*parts(x, axis, 0, whole_numbers(split))],)
     each = int(split)
+    few(size // max(each, 1), 1 << 12)
     sizes = [min(each, size - start) for start in range(0, size, each)]
     return ([*parts(x, axis, 0, sizes)],)
 

@@ -6,7 +6,9 @@ import numpy as np
 
 import tfc.numpy as tnp
 from tfc.errors import ModelFileError, UnsupportedError
+from tfc.frontend import operations as ops
 from tfc.frontend.promotion import broadcast_shapes
+from tfc.hlo.shape import S64, element_type_of
 from tfc.importers.onnx.table import operator
 from tfc.importers.onnx.tensors import dtype_of
 from tfc.importers.values import whole_numbers
@@ -102,8 +104,9 @@ def split(
     data: Any, split: Any = None, *, axis: int = 0, num_outputs: int | None = None, node: Call
 ) -> Any:
     """Parts along an axis: of stated sizes, or equal ones of which the last may be smaller."""
-    count = len(node.node.outputs) if num_outputs is None else num_outputs
-    return parts(data, axis, count, None if split is None else whole_numbers(split))
+    return parts(
+        data, axis, len(node.node.outputs), None if split is None else whole_numbers(split)
+    )
 
 
 @operator("Split", until=12)
@@ -166,7 +169,7 @@ def range_(start: Any, limit: Any, delta: Any) -> Any:
         raise ModelFileError("a range needs a step that is not zero")
     difference = (last.astype(np.float64) - first.astype(np.float64)) / step.astype(np.float64)
     count = max(0, int(np.ceil(difference)))
-    numbers = tnp.astype(tnp.arange(count), first.dtype)
+    numbers = ops.convert(ops.iota(S64, [count], 0), element_type_of(first.dtype))
     return numbers * step.astype(first.dtype) + first
 
 

@@ -8,6 +8,7 @@ import tfc.numpy as tnp
 from tfc import fft
 from tfc.importers.onnx.table import operator
 from tfc.importers.onnx.tensors import dtype_of
+from tfc.importers.values import few
 
 
 def _complex(x: Any) -> Any:
@@ -69,6 +70,7 @@ def stft(
     else:
         size = signal.shape[1] if window is None else window.shape[0]
     count = (signal.shape[1] - size) // step + 1
+    few(count * size)
     places = np.arange(count)[:, None] * step + np.arange(size)
     frames = tnp.take(signal, places, 1)  # [batch, frames, size, parts]
     if window is not None:
@@ -79,7 +81,7 @@ def stft(
 def _enter_window(name: str, weights: tuple[float, ...]) -> None:
     @operator(name, since=17, needs=("size",))
     def window(size: Any, *, output_datatype: int = 1, periodic: int = 1) -> Any:
-        count = int(np.asarray(size).reshape(()))
+        count = few(int(np.asarray(size).reshape(())))
         angle = np.arange(count) * (2 * np.pi / max(count if periodic else count - 1, 1))
         made = sum(w * np.cos(k * angle) for k, w in enumerate(weights))
         return np.asarray(made).astype(dtype_of(output_datatype))
@@ -110,6 +112,7 @@ def mel_weight_matrix(
                           (num_mel_bins, dft_length, sample_rate))  # fmt: skip
     low, high = (2595 * np.log10(1 + float(np.asarray(v).reshape(())) / 700)
                  for v in (lower_edge_hertz, upper_edge_hertz))  # fmt: skip
+    few(bins * length)
     step = (high - low) / (bins + 2)
     hertz = 700 * (10 ** ((low + step * np.arange(bins + 2)) / 2595) - 1)
     places = ((length + 1) * hertz // rate).astype(np.int64)

@@ -7,6 +7,7 @@ import numpy as np
 
 from tfc.errors import ModelFileError
 from tfc.hlo.attributes.window import Window, WindowDimension
+from tfc.importers.values import few
 
 Numbers = Sequence[int]
 
@@ -74,5 +75,6 @@ def over_all(dimensions: Sequence[WindowDimension]) -> Window:
 def counts(d: WindowDimension, size: int, padding: tuple[int, int]) -> Any:
     """How many elements of each window along a dimension lie in an array with some padding."""
     number = (size + d.low + d.high - d.extent) // d.stride + 1
+    few(number * d.size)
     places = np.arange(number)[:, None] * d.stride + np.arange(d.size) * d.window_dilation - d.low
     return ((places >= -padding[0]) & (places < size + padding[1])).sum(1)

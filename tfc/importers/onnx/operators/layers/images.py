@@ -9,7 +9,7 @@ import tfc.numpy as tnp
 from tfc.importers.onnx.operators.layers.convolutions import bilinear
 from tfc.importers.onnx.operators.windows import pairs
 from tfc.importers.onnx.table import operator
-from tfc.importers.values import whole_numbers
+from tfc.importers.values import few, whole_numbers
 
 
 def _reflected(x: Any, low: float, high: float) -> Any:
@@ -92,6 +92,7 @@ def grid_sample(
 def affine_grid(theta: Any, size: Any, *, align_corners: int = 0) -> Any:
     """The places that affine maps [n, d, d + 1] take those of an image of a size to."""
     sizes = whole_numbers(size)[2:]
+    few(int(np.prod(sizes, dtype=np.float64)))
     axes = []
     for n in sizes:
         steps = np.linspace(-1, 1, n) if align_corners else (2 * np.arange(n) + 1) / n - 1
@@ -170,7 +171,8 @@ def roi_align(
 def _bins(start: Any, extent: Any, count: int, size: int, ratio: int) -> tuple[Any, Any]:
     """The places of samples along an axis, [regions, bins, samples], and which of them count."""
     each = extent / count
-    most = ratio if ratio > 0 else -(-size // count) + 1
+    few(count, 1 << 12)
+    most = few(ratio, 1 << 8) if ratio > 0 else -(-size // count) + 1
     number = np.float32(ratio) if ratio > 0 else tnp.maximum(tnp.ceil(each), 1)[:, None, None]
     sample = np.arange(most, dtype=np.float32)
     bins = np.arange(count, dtype=np.float32)[:, None]

@@ -11,6 +11,7 @@ from tfc.frontend.promotion import as_tensor
 from tfc.importers.onnx.operators.reductions import norm
 from tfc.importers.onnx.operators.windows import Numbers, counts, over_all, pairs, windows
 from tfc.importers.onnx.table import operator
+from tfc.importers.values import few
 from tfc.importers.walk import Call
 
 
@@ -30,6 +31,7 @@ def max_pool(
     found = windows(x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     if len(node.results) < 2 or not node.results[1]:
         return reduce_window(as_tensor(x), "maximum", lowest(x.dtype), over_all(found))
+    few(int(np.prod([d.size for d in found], dtype=np.float64)), 1 << 10)
     padded = tnp.pad(
         x, [(0, 0), (0, 0), *((d.low, d.high) for d in found)], constant_values=lowest(x.dtype)
     )

@@ -13,7 +13,7 @@ import numpy as np
 import tfc.numpy as tnp
 from tfc.errors import ModelFileError
 from tfc.importers.onnx.table import operator
-from tfc.importers.values import whole_numbers
+from tfc.importers.values import few, whole_numbers
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class _Axis:
         Raises:
             ModelFileError: there is no such mode.
         """
-        at = np.arange(self.wanted, dtype=np.float32)
+        at = np.arange(few(self.wanted), dtype=np.float32)
         half, one = np.float32(0.5), np.float32(1)
         last = np.float32(self.size - 1)
         exact = self.scale * np.float32(self.size)
@@ -66,6 +66,7 @@ _ROUNDING = {
     "round_prefer_ceil": lambda x: np.floor(x + np.float32(0.5)),
     "floor": np.floor,
     "ceil": np.ceil,
+    "simple": np.floor,
 }
 
 
@@ -113,6 +114,7 @@ def _interpolated(x: Any, d: _Axis, neighbours: np.ndarray, weights: np.ndarray)
     """Weighted sums of neighbours along an axis."""
     count = neighbours.shape[1]
     if count > 4:  # as a product with a matrix of the weights
+        few(d.wanted * d.size)
         matrix = np.zeros((d.wanted, d.size))
         for k in range(count):
             np.add.at(matrix, (np.arange(d.wanted), neighbours[:, k]), weights[:, k])
@@ -150,6 +152,8 @@ def resized(
         if is_cropped:
             outside.append((d.axis, (places < 0) | (places > d.size - 1)))
         if mode == "nearest":
+            if nearest_mode == "simple":  # of the first version: up where it gets smaller
+                places = np.ceil(places) if d.scale < 1 else np.floor(places)
             rounded = np.clip(_ROUNDING[nearest_mode](places), 0, d.size - 1).astype(np.int64)
             x = _nearest(x, d.axis, rounded)
         else:
@@ -210,7 +214,7 @@ def _upsampled(x: Any, scales: Any, mode: str) -> Any:
         _Axis(d, n, math.floor(n * float(f)), f) for d, (n, f) in enumerate(zip(x.shape, factors))
     ]
     mode = "linear" if mode in ("linear", "bilinear") else "nearest"
-    return resized(x, made, mode, "asymmetric", "floor")
+    return resized(x, made, mode, "asymmetric", "simple")
 
 
 @operator("Resize", since=10, until=10, needs=("scales",))
