@@ -334,6 +334,8 @@ def __getattr__(name: str) -> _Callable[..., _Tensor]:
     function = _generated_function(name)
     if function is None:
         raise AttributeError(_absence(name, __all__), name=name)
+    if name in _of_operations:
+        globals()[name] = function  # found without this function from now on
     return function
 
 

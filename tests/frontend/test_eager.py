@@ -1,5 +1,7 @@
 """Calls outside of traces: NumPy's own function where it means the same, else compiled once."""
 
+import contextlib
+import itertools
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -8,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import numpy_rows
+import numpy_samples as samples
 import pytest
 import test_numpy_values as values
 from numpy.testing import assert_allclose, assert_array_equal
@@ -22,6 +25,7 @@ from tfc.testing.evaluated_calls import evaluate
 
 pytestmark = pytest.mark.eager
 
+rng = np.random.default_rng(11)
 DTYPES = [np.dtype(c) for c in "?bhilBHILefdFD"]
 
 
@@ -90,6 +94,42 @@ def test_where_numpys_function_is_called_it_gives_what_the_traced_one_gives(
             if found is not None:
                 wrong += [f"{dtype} {w}" for w in wrong_results(found, row)]
     assert not wrong
+
+
+UNCOVERED = ("linspace", "quantile")  # options of their samples, which go the general way
+
+
+def own_samples() -> Iterator[tuple[str, list[samples.Sample]]]:
+    """The samples of functions that have a row, by name."""
+    for name in sorted({s.name for s in samples.SAMPLES}):
+        if getattr(tnp, name).__name__ in numpys_own.ROWS:
+            yield name, [s for s in samples.SAMPLES if s.name == name]
+
+
+@pytest.mark.parametrize(("name", "found"), [pytest.param(*s, id=s[0]) for s in own_samples()])
+def test_samples_give_the_same_by_numpy_and_by_tracing(
+    name: str, found: list[samples.Sample], monkeypatch: pytest.MonkeyPatch
+):
+    """Over all dtypes, whichever the sample is for: NumPy takes nothing that tracing refuses."""
+    wrong, reached = [], 0
+    for dtype, sample in itertools.product(DTYPES, found):
+        arrays = sample.arrays(rng, dtype)
+        try:
+            results = both(lambda: sample.call(tnp, *arrays), monkeypatch)  # noqa: B023
+        except (TfcError, TypeError, ValueError) as error:
+            with monkeypatch.context() as patch:
+                patch.setattr(calls, "run", general)
+                with contextlib.suppress(Exception):
+                    sample.call(tnp, *arrays)
+                    wrong.append(f"{dtype}: NumPy takes what tfc refuses: {error}")
+            continue
+        reached += results is not None
+        for got, want in zip(*results, strict=True) if results is not None else ():
+            assert (got.dtype, got.shape) == (want.dtype, want.shape)
+            bound = 1e-12 if got.dtype in (np.float64, np.complex128) else 1e-5
+            assert_allclose(got, want, rtol=max(bound, 2e-3 * (got.itemsize == 2)), atol=10 * bound)
+    assert not wrong
+    assert reached or name in UNCOVERED, "no call is NumPy's"
 
 
 def small(dtype: np.dtype, *shape: int) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfc.frontend.numpys_linalg import MODULES
-from tfc.frontend.numpys_own import LIST, ROWS, Own
+from tfc.frontend.numpys_own import LIST, ROWS, TEXT, Own
 from tfc.frontend.trace import open_traces
 from tfc.runtime.calls import calls
 from tfc.tracebacks import hide_frames
@@ -41,6 +41,8 @@ def directly(
     row = _ALL_ROWS.get(name)
     if row is None:
         return general
+    if row.operands == TEXT:
+        return wraps(general)(_of_text(row, general))
     is_plain = row.operands > 0 and not row.options
     made = _of_arrays(row, general) if is_plain else _with_options(row, function, general)
     return wraps(general)(made)
@@ -86,42 +88,104 @@ def _of_arrays(row: Own, general: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
+def _of_text(row: Own, general: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of a row for a text and the arrays after it."""
+    dtypes, _ = _types(row)
+    call, array = row.call, np.ndarray
+
+    def is_array(arg: Any) -> bool:
+        return type(arg) is array and arg.dtype in dtypes
+
+    def wrapper(*args: Any, **named: Any) -> Any:
+        if args and not named and not open_traces.traces and calls.uses_numpy:
+            text, *operands = args
+            if type(text) is str and all(map(is_array, operands)):
+                try:
+                    return np.asarray(_quiet.run(call, text, *operands))
+                except Exception:
+                    pass  # as above
+        try:
+            return general(*args, **named)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    return wrapper
+
+
+def _checks(row: Own, names: list[str]) -> list[Callable[[Any], bool]]:
+    """For each argument that may be passed by its place, what tells whether the row covers it."""
+    dtypes, _ = _types(row)
+    array, needs_axis = np.ndarray, "axis" in row.options
+
+    def is_array(arg: Any) -> bool:
+        return type(arg) is array and arg.dtype in dtypes
+
+    def has_axes(arg: Any) -> bool:
+        return type(arg) is array and arg.dtype in dtypes and arg.ndim > 0
+
+    def is_list(arg: Any) -> bool:
+        return (type(arg) is list or type(arg) is tuple) and all(map(is_array, arg))
+
+    if row.operands == LIST:
+        operands = [is_list]
+    else:
+        operands = [has_axes if needs_axis else is_array] * row.operands
+    return operands + [row.options.get(name, _nothing) for name in names[len(operands) :]]
+
+
+def _alike(call: Callable[..., Any], names: list[str], count: int) -> int:
+    """How many arguments NumPy's function takes at the same places: operands, and options."""
+    try:
+        found = signature(call).parameters.values()
+    except (TypeError, ValueError):
+        return count
+    known = [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    while known[count : count + 1] == names[count : count + 1] != []:
+        count += 1
+    return count
+
+
+def _nothing(_: Any) -> bool:
+    return False
+
+
 def _with_options(
     row: Own, function: Callable[..., Any], general: Callable[..., Any]
 ) -> Callable[..., Any]:
     """The function of a row whose arrays are followed by options."""
-    dtypes, _ = _types(row)
-    needs_axis = "axis" in row.options and row.operands != LIST
     names = list(signature(function).parameters)
-    is_list, call, array = row.operands == LIST, row.call, np.ndarray
-    count = 1 if is_list else row.operands
+    checks, options, call, array = _checks(row, names), row.options, row.call, np.ndarray
+    count = 1 if row.operands == LIST else row.operands
+    most, warns, alike = len(names), row.warns, _alike(call, names, count)
 
-    def are_covered(operands: Any) -> bool:
-        for arg in operands:
-            if type(arg) is not array or arg.dtype not in dtypes or (needs_axis and not arg.ndim):
+    def covers(args: tuple[Any, ...], named: dict[str, Any]) -> bool:
+        for check, arg in zip(checks, args):
+            if not check(arg):
+                return False
+        for name, value in named.items():
+            if name not in options or not options[name](value):
                 return False
         return True
 
-    def covers(args: tuple[Any, ...], options: dict[str, Any]) -> bool:
-        if is_list and type(args[0]) is not list and type(args[0]) is not tuple:
-            return False
-        for name, value in options.items():
-            option = row.options.get(name)
-            if option is None or not option(value):
-                return False
-        return are_covered(args[0] if is_list else args)
-
     def wrapper(*args: Any, **named: Any) -> Any:
-        if count <= len(args) <= len(names) and not open_traces.traces and calls.uses_numpy:
-            options = named
-            if len(args) > count:
-                options = {**dict(zip(names[count:], args[count:])), **named}
-            if covers(args[:count], options):
-                try:
-                    made = _quiet.run(call, *args[:count], **options)
-                    return made if type(made) is array else _as_arrays(made)
-                except Exception:
-                    pass  # as above
+        given = len(args)
+        if (
+            count <= given <= most
+            and not open_traces.traces
+            and calls.uses_numpy
+            and covers(args, named)
+        ):
+            try:
+                if given > alike:
+                    by_name = {**dict(zip(names[count:], args[count:])), **named}
+                    args_ = args[:count]
+                else:
+                    by_name, args_ = named, args
+                made = _quiet.run(call, *args_, **by_name) if warns else call(*args_, **by_name)
+                return made if type(made) is array else _as_arrays(made)
+            except Exception:
+                pass  # as above
         try:
             return general(*args, **named)
         except Exception as error:

@@ -20,6 +20,7 @@ ALL = REAL + COMPLEX
 NUMBERS = INTEGERS + HALF + WIDE + COMPLEX
 SUMS = BOOL + INTEGERS + WIDE + COMPLEX  # NumPy adds halves in another type
 LIST = -1  # a list of arrays comes first
+TEXT = -2  # a text comes first, and arrays after it
 _ALL_DTYPES = frozenset(map(np.dtype, ALL))
 
 Option = Callable[[Any], bool]  # whether a value means the same to NumPy
@@ -27,6 +28,9 @@ Option = Callable[[Any], bool]  # whether a value means the same to NumPy
 
 def _whole(value: Any) -> bool:
     return type(value) is int
+
+
+_INT = {int}
 
 
 def _natural(value: Any) -> bool:
@@ -51,9 +55,8 @@ def _whole_or_none(value: Any) -> bool:
 
 def _several(value: Any) -> bool:
     """An integer, or a tuple or a list of them."""
-    if type(value) in (tuple, list):
-        return all(map(_whole, value))
-    return type(value) is int
+    kind = type(value)
+    return kind is int or (kind in (tuple, list) and {*map(type, value)} <= _INT)
 
 
 def _shape(value: Any) -> bool:
@@ -71,9 +74,10 @@ class Own:
 
     call: NumPy's function; takes what the options are called by name.
     dtypes: the characters of the dtypes of which it gives what tfc gives.
-    operands: how many arrays come first; LIST for a list of them.
+    operands: how many arrays come first; LIST for a list of them, TEXT for a text and any number.
     options: what may follow or be passed by name, and which values of it.
     takes_numbers: whether Python numbers may be among the arrays, and are weak to NumPy too.
+    warns: whether NumPy may warn of numbers, as what only moves elements does not.
     """
 
     call: Callable[..., Any]
@@ -81,6 +85,7 @@ class Own:
     operands: int = 1
     options: Mapping[str, Option] = field(default_factory=dict)
     takes_numbers: bool = False
+    warns: bool = True
 
 
 def _elementwise(names: str, dtypes: str = ALL, operands: int = 1) -> dict[str, Own]:
@@ -91,6 +96,14 @@ def _elementwise(names: str, dtypes: str = ALL, operands: int = 1) -> dict[str, 
 def _alike(names: str, dtypes: str = ALL, operands: int = 1, **options: Option) -> dict[str, Own]:
     """Rows of functions that are called the same way."""
     return {n: Own(getattr(np, n), dtypes, operands, options) for n in names.split()}
+
+
+def _moving(names: str, operands: int = 1, **options: Option) -> dict[str, Own]:
+    """Rows of functions that only move elements, or make them of nothing."""
+    return {
+        n: Own(getattr(np, n), operands=operands, options=options, warns=False)
+        for n in names.split()
+    }
 
 
 def _bound(value: Any) -> bool:
@@ -104,6 +117,13 @@ def _number(value: Any) -> bool:
 
 def _float(value: Any) -> bool:
     return type(value) is float
+
+
+def _filling(value: Any) -> bool:
+    """A float, or one number as an array."""
+    return type(value) is float or (
+        type(value) is np.ndarray and not value.ndim and value.dtype in _ALL_DTYPES
+    )
 
 
 def _places(value: Any) -> bool:
@@ -169,17 +189,53 @@ def _clip(x: Any, min: Any = None, max: Any = None) -> Any:
     return _fitting(np.clip)(x, min, max)
 
 
+def _of_few(call: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's function where there are few elements: of many tfc's own is quicker."""
+
+    def function(*operands: Any, **options: Any) -> Any:
+        if not all(0 < operand.size <= _MANY for operand in operands):
+            raise ValueError
+        return call(*operands, **options)
+
+    return function
+
+
+def _deviation(call: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's function, with a number of degrees of freedom where there are few elements."""
+    of_any, of_few = _of_elements(call), _of_few(call)
+    return lambda a, **options: (of_few if "ddof" in options else of_any)(a, **options)
+
+
+def _einsum(subscripts: str, *operands: Any) -> Any:
+    """Of few elements; of many tfc's order of products is the quicker one."""
+    if any(operand.size > _MANY for operand in operands):
+        raise ValueError
+    return np.einsum(subscripts, *operands)
+
+
+def _unstack(x: Any, axis: int = 0) -> Any:
+    return tuple(np.moveaxis(x, axis, 0))
+
+
 def _sort(a: Any, axis: int | None = -1, stable: bool = True, descending: bool = False) -> Any:
     """Of floats NumPy's fastest order, in which zeros of both signs stay as in a stable one."""
     is_float = a.dtype.kind == "f"
-    if a.dtype.kind == "c" or (stable and is_float and (a.ndim > 1 or a.size < _MANY)):
+    if a.dtype.kind == "c" or (stable and is_float and (a.size < _MANY or _mixes_zeros(a))):
         return np.sort(a, axis, stable=True)
     made = np.sort(a, axis)
-    if stable and is_float:
+    if stable and is_float and a.ndim == 1:
         first, last = np.searchsorted(made, 0, "left"), np.searchsorted(made, 0, "right")
         if last - first > 1:
             made[first:last] = a[a == 0]
     return made
+
+
+def _mixes_zeros(a: Any) -> bool:
+    """Whether matrices have zeros of both signs, which a vector's sort puts right itself."""
+    if a.ndim == 1:
+        return False
+    signs = np.signbit(a[a == 0])
+    return bool(signs.any() and not signs.all())
 
 
 def _argsort(a: Any, axis: int | None = -1, stable: bool = True, descending: bool = False) -> Any:
@@ -215,8 +271,21 @@ ROWS: dict[str, Own] = {
     "clip": Own(_clip, options={"min": _bound, "max": _bound}),
     **_alike("conj", NUMBERS), **_alike("round", NUMBERS, decimals=_digits),
     **_alike("real imag nan_to_num"), **_alike("angle", NUMBERS, deg=_switch),
-    **_alike("isclose", operands=2),
+    **_alike("isclose", operands=2, rtol=_float, atol=_float, equal_nan=_switch),
+    **_alike("array_equal allclose", operands=2),
+    **_elementwise("rad2deg deg2rad fabs", HALF + WIDE), **_elementwise("spacing", WIDE),
+    **_elementwise("isposinf isneginf", REAL), **_elementwise("bitwise_count", INTEGERS),
+    **_alike("modf frexp", HALF + WIDE), **_alike("isreal iscomplex"),
+    **_elementwise("gcd lcm", INTEGERS, 2),
+    **_elementwise("heaviside nextafter logaddexp2", HALF + WIDE, 2),
+    **_elementwise("float_power", INTEGERS + WIDE + COMPLEX, 2),
+    **{name: Own(_of_few(getattr(np, name)), WIDE) for name in ("sinc", "i0")},
+    **{name: Own(_of_few(getattr(np, name)), SUMS, 2) for name in ("convolve", "correlate")},
+    **_alike("unwrap cov corrcoef ediff1d gradient polyint polyder poly", WIDE),
+    **_alike("polyval polyadd polysub", WIDE, 2), **_alike("polyfit", WIDE, 2, deg=_natural),
+    **_alike("cross kron", SUMS, 2), **_alike("digitize", operands=2), **_alike("diagflat"),
     # products
+    **_alike("vecdot", SUMS, 2), "einsum": Own(_einsum, INTEGERS + WIDE + COMPLEX, TEXT),
     **_alike("matmul dot inner outer vdot", SUMS, 2), **_alike("tensordot", SUMS, 2, axes=_whole),
     "trace": Own(_of_matrices(np.trace, 2), SUMS, options={"offset": _whole}),
     # along axes
@@ -224,7 +293,9 @@ ROWS: dict[str, Own] = {
     **{name: Own(getattr(np, name), ALL, 1, _ALONG)
        for name in ("max", "min", "ptp", "all", "any", "count_nonzero")},
     **{name: Own(_of_elements(getattr(np, name)), SUMS, 1, _ALONG)
-       for name in ("mean", "std", "var")},
+       for name in ("mean",)},
+    **{name: Own(_deviation(getattr(np, name)), SUMS, 1, {**_ALONG, "ddof": _natural})
+       for name in ("std", "var")},
     "median": Own(_of_elements(np.median), BOOL + INTEGERS + WIDE, 1, _ALONG),
     **{name: Own(_of_elements(getattr(np, name)), WIDE, 1, {"q": _float, "axis": _axes})
        for name in ("quantile", "percentile")},
@@ -233,32 +304,45 @@ ROWS: dict[str, Own] = {
     **{name: Own(call, options=_ORDER)
        for name, call in (("sort", _sort), ("argsort", _argsort))},
     **_alike("searchsorted", operands=2, side=_side),
+    **{name: Own(getattr(np, name), SUMS, 1, _ALONG) for name in ("nansum", "nanprod")},
+    **_alike("nancumsum nancumprod", SUMS, axis=_whole_or_none),
+    **_alike("diff", SUMS, n=_natural, axis=_whole),
+    **_alike("lexsort", operands=LIST), **_alike("sort_complex"),
     # what only moves elements
-    **_alike("take", indices=_places, axis=_whole_or_none),
-    **_alike("transpose", axes=_axes), **_alike("swapaxes", axis1=_whole, axis2=_whole),
-    **_alike("moveaxis", source=_several, destination=_several),
+    **_moving("take", indices=_places, axis=_whole_or_none),
+    **_moving("transpose", axes=_axes), **_moving("swapaxes", axis1=_whole, axis2=_whole),
+    **_moving("moveaxis", source=_several, destination=_several),
     "reshape": Own(lambda a, shape: a.reshape(shape), options={"shape": _shape}),
-    "matrix_transpose": Own(lambda a: a.mT), **_alike("broadcast_to", shape=_several),
-    **_alike("ravel atleast_1d atleast_2d fliplr flipud"),
-    **_alike("expand_dims", axis=_several), **_alike("squeeze flip", axis=_axes),
-    **_alike("roll", shift=_several, axis=_axes), **_alike("tile", reps=_several),
-    **_alike("repeat", repeats=_whole, axis=_whole_or_none),
-    **_alike("concatenate", operands=LIST, axis=_whole_or_none),
-    **_alike("stack", operands=LIST, axis=_whole), **_alike("vstack hstack", operands=LIST),
+    "matrix_transpose": Own(lambda a: a.mT), **_moving("broadcast_to", shape=_several),
+    **_moving("ravel atleast_1d atleast_2d fliplr flipud"),
+    **_moving("expand_dims", axis=_several), **_moving("squeeze flip", axis=_axes),
+    **_moving("roll", shift=_several, axis=_axes), **_moving("tile", reps=_several),
+    **_moving("repeat", repeats=_whole, axis=_whole_or_none),
+    **_moving("concatenate", operands=LIST, axis=_whole_or_none),
+    **_moving("stack", operands=LIST, axis=_whole), **_moving("vstack hstack", operands=LIST),
     **{name: Own(_of_matrices(getattr(np, name)), options={"k": _whole})
        for name in ("tril", "triu")},
-    **_alike("diag", k=_whole),
+    **_moving("diag", k=_whole), **_moving("rot90", k=_whole), **_moving("atleast_3d copy"),
+    **_moving("rollaxis", axis=_whole, start=_whole),
+    **_moving("append", operands=2),
+    **_moving("take_along_axis", operands=2, axis=_whole),
+    **_moving("dstack column_stack", operands=LIST),
+    **_moving("hsplit vsplit dsplit", indices_or_sections=_several),
+    **_moving("array_split", indices_or_sections=_several, axis=_whole),
+    "unstack": Own(_unstack, options={"axis": _whole}, warns=False),
     "diagonal": Own(_of_matrices(np.diagonal, 2), options={"offset": _whole}),
-    **_alike("split", indices_or_sections=_several, axis=_whole),
+    **_moving("split", indices_or_sections=_several, axis=_whole),
     # new arrays
-    **_alike("array zeros_like ones_like", dtype=_dtype),
+    **_moving("array zeros_like ones_like", dtype=_dtype),
     "astype": Own(_astype, options={"dtype": _dtype, "copy": _switch}),
-    **_alike("full_like", fill_value=_float, dtype=_dtype),
-    **_alike("full", operands=0, shape=_several, fill_value=_float, dtype=_dtype),
-    **_alike("zeros ones", operands=0, shape=_several, dtype=_dtype),
-    **_alike("eye tri", operands=0, N=_natural, M=_natural, k=_whole, dtype=_dtype),
-    **_alike("identity", operands=0, n=_natural, dtype=_dtype),
-    "arange": Own(_arange, ALL, 0, dict.fromkeys(("start", "stop", "step"), _whole_or_none)),
+    **_moving("full_like", fill_value=_filling, dtype=_dtype),
+    **_moving("full", operands=0, shape=_several, fill_value=_filling, dtype=_dtype),
+    **_moving("indices", operands=0, dimensions=_several, dtype=_dtype),
+    **_moving("zeros ones", operands=0, shape=_several, dtype=_dtype),
+    **_moving("eye tri", operands=0, N=_natural, M=_natural, k=_whole, dtype=_dtype),
+    **_moving("identity", operands=0, n=_natural, dtype=_dtype),
+    "arange": Own(_arange, ALL, 0, dict.fromkeys(("start", "stop", "step"), _whole_or_none),
+                  warns=False),
     **_alike("linspace", operands=0, start=_number, stop=_number, num=_whole, endpoint=_switch),
 }
 # fmt: on
