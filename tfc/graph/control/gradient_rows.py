@@ -15,7 +15,7 @@ from tfc.errors import TraceError
 from tfc.frontend.control.scan import scan
 from tfc.frontend.trace import current_trace
 from tfc.graph.control.facts import facts, written
-from tfc.graph.control.rows import carried, filled_in, is_known, read_only, repeated
+from tfc.graph.control.rows import carried, filled_in, is_known, read_only, repeated, settled
 from tfc.graph.evaluation import Context, needed
 from tfc.graph.operation import Operation, Tensor
 from tfc.graph.operators.registry import Attributes, Operator, find, operator
@@ -58,7 +58,7 @@ def _decided(row: Operator, attributes: Attributes) -> Operator:
     return replace(row, effect="read" if any(f.effect for f in known) else "", on_host=on_host)
 
 
-@operator("WhileGrad", infer=lambda *_: [], decide=_decided)
+@operator("WhileGrad", types="", infer=lambda *_: [], decide=_decided)
 def loop_gradient(
     *inputs: Any,
     cond: Subgraph,
@@ -138,6 +138,8 @@ class _Way:
     def scanned(self, times: int, found: dict[int, Any]) -> list[Any]:
         """In a trace, or compiled at once."""
         places = carried(self.body)
+        step = lambda now: self._called(self.body, now, np.uint32(0))  # noqa: E731
+        self.begun = settled(self.begun, places, step)
         numbers = np.arange(times, dtype=np.uint32)
 
         def forwards(values: Any, number: Any) -> tuple[Any, Any]:

@@ -5,17 +5,21 @@ variables that are written within as further values. With arrays alone, the bran
 body repeated, at once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tfc.errors import ShapeError
+from tfc.frontend.abstract import eval_shape
 from tfc.frontend.control.branches import cond as traced_cond
 from tfc.frontend.control.branches import switch as traced_switch
 from tfc.frontend.control.loops import while_loop as traced_while
+from tfc.frontend.program import Abstract, trace_function
+from tfc.frontend.promotion import as_tensor
 from tfc.frontend.trace import current_trace
 from tfc.graph.control.facts import decided, facts, written
+from tfc.graph.control.list_rows import Unset
 from tfc.graph.evaluation import Context
 from tfc.graph.operation import Operation
 from tfc.graph.operators.registry import Attributes, Spec, operator
@@ -45,7 +49,7 @@ def is_known(value: Any) -> bool:
     return isinstance(value, (np.ndarray, np.generic))
 
 
-@operator("If", "StatelessIf", infer=_of_branches, decide=decided)
+@operator("If", "StatelessIf", types="", infer=_of_branches, decide=decided)
 def branch(
     pred: Any,
     *arguments: Any,
@@ -68,7 +72,7 @@ def branch(
     return _ended(traced_cond(pred, first, second, begun), graphs, arguments, context)
 
 
-@operator("Case", "StatelessCase", infer=_of_branches, decide=decided)
+@operator("Case", "StatelessCase", types="", infer=_of_branches, decide=decided)
 def choice(
     index: Any,
     *arguments: Any,
@@ -137,7 +141,7 @@ def _like_state(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
     return [(x.dtype, x.shape) for x in attributes["body"].inputs]
 
 
-@operator("While", "StatelessWhile", infer=_like_state, decide=decided)
+@operator("While", "StatelessWhile", types="", infer=_like_state, decide=decided)
 def loop(*state: Any, cond: Subgraph, body: Subgraph, context: Context) -> list[Any]:
     """The state after a body has been repeated while a condition holds."""
     is_host = facts(cond).on_host or facts(body).on_host
@@ -184,11 +188,42 @@ def _looped(cond: Subgraph, body: Subgraph, state: list[Any], context: Context) 
         number = now[2] + np.uint32(1) if has_effects else now[2]
         return [made[n] for n in places], variables, number
 
-    begun = [state[n] for n in places], _begun(changed, context), np.uint32(0)
+    variables = _begun(changed, context)
+    state = settled(
+        state,
+        places,
+        lambda now: called(body, ([now[n] for n in places], variables, np.uint32(0)))[0],
+    )
+    begun = [state[n] for n in places], variables, np.uint32(0)
     values, variables, _ = traced_while(test, step, begun if has_effects else (*begun[:2], ()))
     for handle, value in zip(changed, variables):
         context.write(handle, value)
     return filled_in(state, places, values)
+
+
+def settled(
+    state: list[Any], places: Sequence[int], step: Callable[[list[Any]], list[Any]]
+) -> list[Any]:
+    """The state before a loop, with lists whose elements have no shape yet of those the loop sets.
+
+    Args:
+        step: the state after an iteration from the one before it.
+    """
+    unset = [n for n in places if isinstance(state[n], Unset)]
+    if not unset:
+        return state
+    known = [n for n in places if n not in unset]
+
+    def after(*values: Any) -> list[Any]:
+        made = step(filled_in(state, known, values))
+        return [x.filled(()) if isinstance(x, Unset) else x for x in (made[n] for n in unset)]
+
+    if current_trace() is None:
+        shapes = [x.shape for x in eval_shape(after, *(state[n] for n in known))]
+    else:
+        given = [Abstract.of(as_tensor(state[n])) for n in known]
+        shapes = [x.shape for x in trace_function("first_iteration", after, given).results]
+    return filled_in(state, unset, [state[n].filled(s[1:]) for n, s in zip(unset, shapes)])
 
 
 def filled_in(state: Sequence[Any], places: Sequence[int], values: Sequence[Any]) -> list[Any]:
@@ -238,7 +273,9 @@ def _of_function(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
     return [(x.dtype, x.shape) for x in attributes["f"].outputs]
 
 
-@operator("PartitionedCall", "StatefulPartitionedCall", infer=_of_function, decide=decided)
+@operator(
+    "PartitionedCall", "StatefulPartitionedCall", types="", infer=_of_function, decide=decided
+)
 def call(
     *arguments: Any, f: Subgraph, context: Context, _forward: Operation | None = None
 ) -> list[Any]:

@@ -83,7 +83,7 @@ def _given(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
         raise ShapeError(f"Passed {len(given)} grad_ys for {len(ys)} ys")
     made = []
     for place, (y, gradient) in enumerate(zip(ys, given)):
-        if y.dtype.numpy is None or y.dtype.is_bool:
+        if not is_differentiable(y) and not y.dtype.is_integer:
             raise TraceError(f"Gradients of tensors must be floating or complex: {y} is not")
         if gradient is None:
             if y.dtype.is_complex:
