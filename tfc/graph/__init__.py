@@ -14,14 +14,14 @@ Every name below that does not begin with an underscore is public.
 # ruff: noqa: F401
 # isort: off
 # fmt: off
-from tfc.graph.control.branches import case
-from tfc.graph.control.branches import cond
-from tfc.graph.control.loops import while_loop
 from tfc.graph.control.tensor_array import TensorArray
 from tfc.graph.control.functional import foldl
 from tfc.graph.control.functional import foldr
 from tfc.graph.control.functional import map_fn
 from tfc.graph.control.functional import scan
+from tfc.graph.control.branches import case
+from tfc.graph.control.branches import cond
+from tfc.graph.control.loops import while_loop
 from tfc.graph import errors
 from tfc.graph.constants import constant, convert_to_tensor
 from tfc.graph.defaults import get_default_session

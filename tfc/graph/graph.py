@@ -94,10 +94,7 @@ class Graph(Collections):
             made.outputs = tuple(
                 Tensor(made, place, dtype, shape) for place, (dtype, shape) in enumerate(specs)
             )
-            for x in made.outputs:
-                if x.dtype.numpy is None:  # a handle or list: what it holds is what its inputs do
-                    held = next((i.element for i in inputs if i.element is not None), None)
-                    x.element = given.get("_element", held)
+            made.hand_elements_on()
             self._operations[full] = made
         return made
 

@@ -60,6 +60,13 @@ class Operation:
         self.number = -1
         self.outputs: tuple[Tensor, ...] = ()
 
+    def hand_elements_on(self) -> None:
+        """Let results that are handles or lists hold what inputs do that are."""
+        held = next((x.element for x in self.inputs if x.element is not None), None)
+        for x in self.outputs:
+            if x.dtype.numpy is None:
+                x.element = held
+
     def values(self) -> tuple["Tensor", ...]:
         """Its outputs."""
         return self.outputs
