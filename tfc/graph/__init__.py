@@ -14,6 +14,12 @@ Every name below that does not begin with an underscore is public.
 # ruff: noqa: F401
 # isort: off
 # fmt: off
+from tfc.graph.control.tensor_array import TensorArray
+from tfc.graph.control.functional import foldl
+from tfc.graph.control.functional import foldr
+from tfc.graph.control.functional import map_fn
+from tfc.graph.control.functional import scan
+from tfc.graph.functions.python_functions import py_func
 from tfc.graph.control.branches import case
 from tfc.graph.control.branches import cond
 from tfc.graph.control.loops import while_loop

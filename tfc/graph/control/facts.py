@@ -8,6 +8,7 @@ from tfc.graph.evaluation import needed
 from tfc.graph.operation import Operation
 from tfc.graph.operators.registry import Attributes, Effect, Operator, find
 from tfc.graph.subgraph import Subgraph
+from tfc.graph.types.dtypes import resource
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ def _written_by(op: Operation, row: Operator) -> list[Any]:
     """The handles that an operation writes."""
     graphs = subgraphs(op.attributes)
     if not graphs:
-        return list(op.inputs[:1]) if row.effect == "write" else []
+        written = op.inputs[:1] if row.effect == "write" else ()
+        return [x for x in written if x.dtype == resource]
     given = op.inputs[len(op.inputs) - len(graphs[0].inputs) :]
     return [given[n] for graph in graphs for n in facts(graph).written]
 
