@@ -248,3 +248,41 @@ def test_some_results_of_an_operation_may_be_fed(session):
     z = add(y, x)
     assert session.run(z, {x: [1, 1], y: [5, 7]}).tolist() == [6, 8]
     assert session.run([z, y], {x: [1, 1], "NodeAdd:0": [5, 7]})[1].tolist() == [5, 7]
+
+
+def test_loops_and_branches_in_clusters_write_variables_and_draw_numbers_alike_in_all_ways():
+    v, x = tf.Variable(0.0), tf.placeholder(tf.float32, [])
+
+    def body(number, total):
+        with tf.control_dependencies([v.assign_add(x)]):
+            return number + 1, total + tf.random_uniform([])
+
+    looped = tf.while_loop(lambda n, _: n < 10, body, [tf.constant(0), tf.constant(0.0)])
+    chosen = tf.cond(x > 2, lambda: tf.identity(v.assign(x)), lambda: x * 3)
+    found = []
+    for way in WAYS:
+        with session_of(*way) as session:
+            session.run(tf.global_variables_initializer())
+            first, second = (session.run(looped, {x: 2})[1] for _ in range(2))
+            assert first != second
+            assert session.run(v) == 40
+            assert [session.run(chosen, {x: n}) for n in (1, 3)] == [3, 3]
+            found.append((first, second, session.run(v)))
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_loop_whose_shapes_grow_runs_on_the_host_and_says_so(session, caplog):
+    begun = tf.placeholder(tf.int32, [None])
+    invariants = [tf.TensorShape([]), tf.TensorShape([None])]
+    _, numbers = tf.while_loop(
+        lambda n, _: n < 5,
+        lambda n, f: (n + 1, tf.concat([f, [f[-1] + f[-2]]], 0)),
+        [tf.constant(2), begun],
+        shape_invariants=invariants,
+    )
+    with caplog.at_level(logging.WARNING, "tfc.graph"):
+        assert session.run(numbers, {begun: [1, 1]}).tolist() == [1, 1, 2, 3, 5]
+        assert session.run(numbers, {begun: [2, 2]}).tolist() == [2, 2, 4, 6, 10]
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == session._placing.by_default
+    assert all("'while" in text for text in said)

@@ -51,6 +51,16 @@ def test_an_operation_that_waits_for_itself_is_a_cycle(session):
         session.run(a)
 
 
+def test_a_cycle_in_a_file_is_refused_when_it_is_read(graph):
+    a = tf.placeholder(tf.float32, [2], name="a")
+    c = tf.add(tf.identity(a, name="b"), a, name="c")
+    written = graph.as_graph_def()
+    (node,) = (node for node in written.node if node.name == "b")
+    node.input[0] = c.op.name
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="cycle"):
+        tf.import_graph_def(written, name="")
+
+
 def test_plans_heed_control_inputs_that_are_added_later(session):
     seen, x = [], tf.constant([1.0])
     y = x + 1

@@ -33,6 +33,21 @@ def test_configurations_are_made_as_a_whole_or_by_their_fields():
         tf.ConfigProto(jit=True)
 
 
+def test_the_options_of_a_run_are_checked_and_may_ask_for_its_graph():
+    session, metadata = tf.Session(), tf.RunMetadata()
+    x = tf.constant(1.0, name="x")
+    session.run(x, options=tf.RunOptions(output_partition_graphs=True), run_metadata=metadata)
+    (graph,) = metadata.partition_graphs
+    assert [node.name for node in graph.node] == ["x"]
+    assert session.graph_def == graph
+    with pytest.raises(errors.UnimplementedError, match="timeout_in_ms"):
+        session.run(x, options=tf.RunOptions(timeout_in_ms=5))
+    with pytest.raises(errors.UnimplementedError, match="operation_timeout_in_ms"):
+        tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=5))
+    with pytest.raises(TypeError, match="RunOptions"):
+        session.run(x, options={"trace_level": 3})
+
+
 def test_the_devices_are_listed():
     names = [d.name for d in tf.Session().list_devices()]
     assert names == [CPU, CPU.replace("CPU:", "XLA_CPU:")]

@@ -10,6 +10,9 @@ numbers of threads and memory of GPUs, are accepted and change nothing.
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from tfc.errors import TraceError
+from tfc.graph import errors
+
 
 @dataclass(slots=True)
 class OptimizerOptions:
@@ -97,3 +100,31 @@ class RunOptions:
     inter_op_thread_pool: int = 0
     output_partition_graphs: bool = False
     report_tensor_allocations_upon_oom: bool = False
+
+
+def check_config(config: Any) -> None:
+    """Check that a session can be as it is configured.
+
+    Raises:
+        TypeError: it is no ConfigProto. UnimplementedError: it asks for a timeout.
+    """
+    if not isinstance(config, ConfigProto):
+        raise TraceError(f"config must be a tf.ConfigProto, got {config!r}")
+    if config.operation_timeout_in_ms:
+        raise errors.UnimplementedError(
+            None, None, "a run cannot be ended before its time: leave operation_timeout_in_ms at 0"
+        )
+
+
+def check_options(options: Any) -> None:
+    """Check that a run can be as its options ask.
+
+    Raises:
+        TypeError: they are no RunOptions. UnimplementedError: they ask for a timeout.
+    """
+    if not isinstance(options, RunOptions):
+        raise TraceError(f"options must be tf.RunOptions, got {options!r}")
+    if options.timeout_in_ms:
+        raise errors.UnimplementedError(
+            None, None, "a run cannot be ended before its time: leave timeout_in_ms at 0"
+        )

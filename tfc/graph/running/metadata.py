@@ -48,9 +48,10 @@ class StepStats:
 
 @dataclass
 class RunMetadata:
-    """What a run with trace_level of FULL_TRACE fills in.
+    """What a run fills in as its options ask.
 
-    step_stats: what ran when. partition_graphs: of each device; empty.
+    step_stats: what ran when.
+    partition_graphs: the graph, as all of it is on one device, if the options ask for it.
     """
 
     step_stats: StepStats = field(default_factory=StepStats)

@@ -10,6 +10,7 @@ what it takes and along what must be before it; the compiled operations of one s
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -60,7 +61,7 @@ class Plan:
     copied: frozenset[Tensor]
     checked: set[Any] = field(default_factory=set)
 
-    @property
+    @cached_property
     def only(self) -> Cluster | None:
         """The cluster that is all there is to do: it takes the feeds and gives what is fetched."""
         if len(self.steps) != 1 or not isinstance(self.steps[0], Cluster):

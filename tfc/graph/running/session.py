@@ -11,7 +11,13 @@ from tfc.graph import errors
 from tfc.graph.defaults import default
 from tfc.graph.graph import Graph, get_default_graph
 from tfc.graph.operation import Operation, Tensor
-from tfc.graph.running.config import ConfigProto, OptimizerOptions, RunOptions
+from tfc.graph.running.config import (
+    ConfigProto,
+    OptimizerOptions,
+    RunOptions,
+    check_config,
+    check_options,
+)
 from tfc.graph.running.devices import DeviceAttributes, Placement
 from tfc.graph.running.execution import execute
 from tfc.graph.running.feeds import check_shape, fed_array, fed_tensor
@@ -75,10 +81,9 @@ class Session:
             )
         if graph is not None and not isinstance(graph, Graph):
             raise TraceError(f"graph must be a tf.Graph, got {graph!r}")
-        if config is not None and not isinstance(config, ConfigProto):
-            raise TraceError(f"config must be a tf.ConfigProto, got {config!r}")
         self.graph = graph if graph is not None else get_default_graph()
-        self._config = config or ConfigProto()
+        self._config = ConfigProto() if config is None else config
+        check_config(self._config)
         level = self._config.graph_options.optimizer_options.global_jit_level
         self._placing = Placing(by_default=level != OptimizerOptions.OFF)
         self._placement = Placement(self._config)
@@ -91,7 +96,7 @@ class Session:
     @property
     def graph_def(self) -> Any:
         """The graph as a GraphDef."""
-        return self.graph.as_graph_def()  # type: ignore[attr-defined]
+        return self.graph.as_graph_def()
 
     @property
     def sess_str(self) -> str:
@@ -128,11 +133,9 @@ class Session:
             if request is None:
                 request = self._request(fetches, feeds, key)
             arrays = request.arrays([*feeds.values()])
-            if options is not None and options.trace_level and run_metadata is not None:
-                values = self._recorded(request.plan, arrays, run_metadata)
-            else:
-                values = execute(request.plan, arrays, self._state)
-            return request.result(values)
+            if options is None:
+                return request.result(execute(request.plan, arrays, self._state))
+            return request.result(self._observed(request.plan, arrays, options, run_metadata))
         except Exception as error:
             for_user(error)
             raise
@@ -172,12 +175,21 @@ class Session:
             wanted.operations, fed, wanted.tensors, self._state, self._placing, self._placement
         )
 
-    def _recorded(
-        self, plan: Plan, arrays: Sequence[np.ndarray], metadata: RunMetadata
+    def _observed(
+        self,
+        plan: Plan,
+        arrays: Sequence[np.ndarray],
+        options: RunOptions,
+        metadata: RunMetadata | None,
     ) -> list[Any]:
-        recorder = Recorder()
+        """The values of a plan; the metadata receive what the options ask for."""
+        check_options(options)
+        recorder = Recorder() if options.trace_level and metadata is not None else None
         values = execute(plan, arrays, self._state, recorder)
-        metadata.step_stats = step_stats(self._placement.devices[0].name, recorder.events)
+        if recorder is not None and metadata is not None:
+            metadata.step_stats = step_stats(self._placement.devices[0].name, recorder.events)
+        if options.output_partition_graphs and metadata is not None:
+            metadata.partition_graphs = [self.graph_def]
         return values
 
     def make_callable(
