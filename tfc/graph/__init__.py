@@ -23,11 +23,6 @@ from tfc.graph.functions.python_functions import py_func
 from tfc.graph.control.branches import case
 from tfc.graph.control.branches import cond
 from tfc.graph.control.loops import while_loop
-from tfc.graph.control.tensor_array import TensorArray
-from tfc.graph.control.functional import foldl
-from tfc.graph.control.functional import foldr
-from tfc.graph.control.functional import map_fn
-from tfc.graph.control.functional import scan
 from tfc.graph import errors
 from tfc.graph.constants import constant, convert_to_tensor
 from tfc.graph.defaults import get_default_session
