@@ -20,6 +20,7 @@ from session_nodes import (
 
 import tfc.graph as tf
 from tfc.graph.constants import constant
+from tfc.graph.running import clusters
 from tfc.graph.running.clusters import Cluster
 
 ON, OFF = tf.OptimizerOptions.ON_1, tf.OptimizerOptions.OFF
@@ -198,7 +199,8 @@ def test_a_run_reads_and_writes_across_steps_in_the_order_that_it_states(session
     assert seen == ["between"]
 
 
-def test_large_variables_are_replaced_in_their_own_memory_and_nobody_else_sees_it():
+def test_large_variables_are_replaced_in_their_own_memory_and_nobody_else_sees_it(monkeypatch):
+    monkeypatch.setattr(clusters, "_LEAST_DONATED", 1 << 18)
     v = tf.Variable(np.zeros(1 << 16, np.float32))
     step, read = v.assign_add(np.ones(1 << 16, np.float32)), v.read_value()
     with session_of() as session:
