@@ -252,6 +252,15 @@ def test_some_results_of_an_operation_may_be_fed(session):
     assert session.run([z, y], {x: [1, 1], "NodeAdd:0": [5, 7]})[1].tolist() == [5, 7]
 
 
+def test_large_constants_are_arguments_of_programs(session):
+    values = np.arange(1 << 18, dtype=np.float32)
+    c, x = constant(values), placeholder([])
+    (cluster, *_) = steps_of(session, add(c, x), {x: 1})
+    if isinstance(cluster, Cluster):
+        assert set(cluster.inputs) == {c, x}
+    assert np.array_equal(session.run(add(c, x), {x: 2}), values + 2)
+
+
 def test_loops_and_branches_in_clusters_write_variables_and_draw_numbers_alike_in_all_ways():
     v, x = tf.Variable(0.0), tf.placeholder(tf.float32, [])
 
