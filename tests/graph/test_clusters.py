@@ -20,6 +20,7 @@ from session_nodes import (
 
 import tfc.graph as tf
 from tfc.graph.constants import constant
+from tfc.graph.running import clusters
 from tfc.graph.running.clusters import Cluster
 
 ON, OFF = tf.OptimizerOptions.ON_1, tf.OptimizerOptions.OFF
@@ -198,7 +199,8 @@ def test_a_run_reads_and_writes_across_steps_in_the_order_that_it_states(session
     assert seen == ["between"]
 
 
-def test_large_variables_are_replaced_in_their_own_memory_and_nobody_else_sees_it():
+def test_large_variables_are_replaced_in_their_own_memory_and_nobody_else_sees_it(monkeypatch):
+    monkeypatch.setattr(clusters, "_LEAST_DONATED", 1 << 18)
     v = tf.Variable(np.zeros(1 << 16, np.float32))
     step, read = v.assign_add(np.ones(1 << 16, np.float32)), v.read_value()
     with session_of() as session:
@@ -248,6 +250,15 @@ def test_some_results_of_an_operation_may_be_fed(session):
     z = add(y, x)
     assert session.run(z, {x: [1, 1], y: [5, 7]}).tolist() == [6, 8]
     assert session.run([z, y], {x: [1, 1], "NodeAdd:0": [5, 7]})[1].tolist() == [5, 7]
+
+
+def test_large_constants_are_arguments_of_programs(session):
+    values = np.arange(1 << 18, dtype=np.float32)
+    c, x = constant(values), placeholder([])
+    (cluster, *_) = steps_of(session, add(c, x), {x: 1})
+    if isinstance(cluster, Cluster):
+        assert set(cluster.inputs) == {c, x}
+    assert np.array_equal(session.run(add(c, x), {x: 2}), values + 2)
 
 
 def test_loops_and_branches_in_clusters_write_variables_and_draw_numbers_alike_in_all_ways():

@@ -32,7 +32,9 @@ from tfc.hlo.ir import Computation, Module, callees_first
 from tfc.hlo.shape import Shape, element_type_of
 
 _MOST_PROGRAMS = 256  # of a cluster: the oldest is dropped
-_LEAST_DONATED = 1 << 17  # bytes: below, a call that donates nothing is the quicker one
+# Bytes of a variable that is replaced in its own memory. That is never quicker than new memory, as
+# what reads the old value has to come first or be copied: it is for those of which two are many.
+_LEAST_DONATED = 1 << 28
 
 
 class NotCompiledError(Exception):

@@ -26,6 +26,7 @@ from tfc.graph.running.placing import Placing
 from tfc.graph.running.state import State
 from tfc.graph.types.handles import Handle
 
+_LARGE = 1 << 20  # bytes of a constant that is not compiled into programs
 _SHAPES_ALONE = ("Shape", "ShapeN", "Size", "Rank")  # known without their inputs' values
 
 
@@ -172,7 +173,7 @@ class Division:
     ) -> Cluster:
         inside = dict.fromkeys(x for op in members for x in op.outputs if x not in self.fed)
         taken = dict.fromkeys(x for op in members for x in op.inputs)
-        outside = [x for x in taken if x not in inside and x not in self.known]
+        outside = [x for x in taken if x not in inside and not self._is_part(x)]
         # Feeds and fetches in the order of the run, so that it can pass them on as they are.
         inputs = dict.fromkeys([*(x for x in self.fed if x in outside), *outside])
         outputs = dict.fromkeys([*self.fetched, *inside])
@@ -187,6 +188,10 @@ class Division:
             state=self.state,
             placing=self.placing,
         )
+
+    def _is_part(self, tensor: Tensor) -> bool:
+        """Whether a value is a constant of programs: large ones are arguments, as others are."""
+        return tensor in self.known and getattr(self.known[tensor], "nbytes", 0) < _LARGE
 
 
 def split(cluster: Cluster, failure: NotCompiledError) -> tuple[Step, ...]:
