@@ -20,8 +20,7 @@ from tfc.graph.control.functional import foldr
 from tfc.graph.control.functional import map_fn
 from tfc.graph.control.functional import scan
 from tfc.graph.functions.python_functions import py_func
-from tfc.graph.control.branches import case
-from tfc.graph.control.branches import cond
+from tfc.graph.control.branches import case, cond
 from tfc.graph.control.loops import while_loop
 from tfc.graph import errors
 from tfc.graph.constants import constant, convert_to_tensor
@@ -42,10 +41,29 @@ from tfc.graph.functions.arrays import (
     one_hot, pad, parallel_stack, reshape, reverse, reverse_sequence, reverse_v2, roll, slice,
     split, squeeze, stack, strided_slice, tile, transpose, unstack, where,
 )
+from tfc.graph.functions.blocks import (
+    batch_to_space, batch_to_space_nd, bitcast, depth_to_space, fake_quant_with_min_max_args,
+    fake_quant_with_min_max_vars, space_to_batch, space_to_batch_nd, space_to_depth,
+)
+from tfc.graph.functions.checks import (
+    Assert, Print, assert_equal, assert_greater, assert_greater_equal, assert_less,
+    assert_less_equal, assert_negative, assert_non_negative, assert_non_positive, assert_none_equal,
+    assert_positive, assert_rank, assert_rank_at_least, assert_type, check_numerics, ensure_shape,
+    verify_tensor_all_finite,
+)
+from tfc.graph.functions.clipping import (
+    clip_by_average_norm, clip_by_global_norm, clip_by_norm, global_norm,
+)
 from tfc.graph.functions.creation import (
     eye, fill, group, identity, identity_n, lin_space, linspace, no_op, ones, ones_like,
     placeholder, placeholder_with_default, range, rank, sequence_mask, shape, shape_n, size, tuple_
     as tuple, zeros, zeros_like,
+)
+from tfc.graph.functions.matrices import (
+    cholesky, cholesky_solve, diag, diag_part, expm, fft, fft2d, fft3d, ifft, ifft2d, ifft3d, irfft,
+    irfft2d, log_matrix_determinant, matrix_band_part, matrix_determinant, matrix_diag,
+    matrix_diag_part, matrix_inverse, matrix_set_diag, matrix_solve, matrix_triangular_solve, norm,
+    qr, rfft, rfft2d, self_adjoint_eig, self_adjoint_eigvals, slogdet, svd,
 )
 from tfc.graph.functions.products import (
     cross, einsum, matmul, tensordot, trace,
@@ -59,8 +77,16 @@ from tfc.graph.functions.reductions import (
     reduce_any, reduce_euclidean_norm, reduce_logsumexp, reduce_max, reduce_mean, reduce_min,
     reduce_prod, reduce_sum,
 )
+from tfc.graph.functions.segments import (
+    argsort, bincount, confusion_matrix, dynamic_partition, dynamic_stitch, histogram_fixed_width,
+    histogram_fixed_width_bins, listdiff, scatter_nd, segment_max, segment_mean, segment_min,
+    segment_prod, segment_sum, setdiff1d, sort, sparse_segment_mean, sparse_segment_sum,
+    tensor_scatter_add, tensor_scatter_sub, tensor_scatter_update, unique, unique_with_counts,
+    unsorted_segment_max, unsorted_segment_mean, unsorted_segment_min, unsorted_segment_prod,
+    unsorted_segment_sum,
+)
 # end of functions
-from tfc.graph.names import nn
+from tfc.graph.names import bitwise, image, linalg, nn
 from tfc.graph.functions import python_operators as _python_operators
 from tfc.graph.operation import Operation, Tensor
 from tfc.graph.scopes import (
@@ -220,8 +246,6 @@ __all__ = [
     "variance_scaling_initializer",
     "zeros_initializer",
 ]
-
-__all__ = ["Session"]
 
 _names = {name for name in globals() if not name.startswith("_")}
 __all__ = sorted({*__all__, *_names})  # noqa: PLE0605  # pyright: ignore

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tfc.graph.constants import convert_to_tensor
 from tfc.graph.graph import get_default_graph
 from tfc.graph.operation import Operation, Tensor
@@ -11,7 +13,7 @@ from tfc.graph.types.dtypes import DType, as_dtype
 
 
 def operation(
-    type: str, inputs: Sequence[Any], name: str | None = None, **attributes: Any
+    type: str, inputs: Sequence[Any], /, name: str | None = None, **attributes: Any
 ) -> Operation:
     """An operation of the default graph; what is no tensor among its inputs becomes a constant.
 
@@ -27,7 +29,7 @@ def operation(
         return graph.create_operation(type, tensors, {**stated, **attributes}, scope)
 
 
-def result(type: str, *inputs: Any, name: str | None = None, **attributes: Any) -> Tensor:
+def result(type: str, /, *inputs: Any, name: str | None = None, **attributes: Any) -> Tensor:
     """The only result of an operation."""
     return operation(type, inputs, name, **attributes).outputs[0]
 
@@ -73,3 +75,8 @@ def dtype_of(value: Any) -> DType | None:
     """The dtype of a tensor, variable or array; None for what Python's numbers are made of."""
     found = getattr(value, "dtype", None)
     return None if found is None else as_dtype(found)
+
+
+def int32s(values: Any) -> np.ndarray:
+    """Integers as an int32 array: axes, shapes."""
+    return np.asarray(values, np.int32)

@@ -43,20 +43,20 @@ def infer_by_tracing(
     asked = (*operator.known, *operator.hints)
     values = [x.known_value() if n in asked else None for n, x in enumerate(inputs)]
     unknown = [x for x, value in zip(inputs, values) if value is None]
-    if any(values[n] is None for n in operator.known if n < len(inputs)):
-        return _without_shapes(operator, inputs, attributes)
-    if any(x.shape.dims is None for x in unknown):
-        return _of_any_rank(operator, inputs, values, attributes)
+    if any(values[n] is None for n in operator.known if n < len(inputs)) or any(
+        x.shape.dims is None for x in unknown
+    ):
+        return _without_shapes(operator, inputs, values, attributes)
     try:
         if all(x.shape.is_fully_defined() for x in unknown):
             return _traced(operator, inputs, values, attributes, 0)
         found = [_traced(operator, inputs, values, attributes, n) for n in _STAND_INS]
     except UnknownValueError:
-        return _without_shapes(operator, inputs, attributes)
+        return _without_shapes(operator, inputs, values, attributes)
     except (ShapeError, TraceError):
         if all(x.shape.is_fully_defined() for x in unknown):
             raise
-        return _without_shapes(operator, inputs, attributes)
+        return _without_shapes(operator, inputs, values, attributes)
     return [(dtype, _as_known(shape.common(other))) for (dtype, shape), (_, other) in zip(*found)]
 
 
@@ -65,7 +65,7 @@ def _as_known(shape: TensorShape) -> TensorShape:
     return shape if shape.dims is None else TensorShape(n or None for n in shape.dims)
 
 
-def _of_any_rank(
+def _without_shapes(
     operator: Operator,
     inputs: Sequence[Any],
     values: Sequence[np.ndarray | None],
@@ -75,10 +75,12 @@ def _of_any_rank(
     for rank in range(6):
         try:
             found = _traced(operator, inputs, values, attributes, _SMALL, rank)
-        except (TfcError, IndexError):  # there are not so many dimensions
+        except (TfcError, IndexError, TypeError, ValueError):  # it takes more dimensions
             continue
         return [(dtype, TensorShape(None)) for dtype, _ in found]
-    return _without_shapes(operator, inputs, attributes)
+    stated = attributes.get("dtype") or attributes.get("DstT") or attributes.get("out_type")
+    dtype = as_dtype(stated) if stated is not None else inputs[0].dtype
+    return [(dtype, TensorShape(None))] * operator_results(operator, attributes)
 
 
 def _traced(
@@ -87,10 +89,12 @@ def _traced(
     values: Sequence[np.ndarray | None],
     attributes: Attributes,
     stand_in: int,
-    rank: int = 0,
+    rank: int | None = None,
 ) -> list[Spec]:
+    """What tracing tells, with a number for each unknown dimension; or all inputs of a rank."""
+
     def dims(shape: TensorShape) -> tuple[int, ...]:
-        listed = [None] * rank if shape.dims is None else shape.dims
+        listed = shape.as_list() if rank is None else [None] * rank
         return tuple(stand_in if n is None else n for n in listed)
 
     abstract = [
@@ -106,15 +110,6 @@ def _traced(
 
     found = eval_shape(call, *abstract)
     return [(as_dtype(x.dtype), TensorShape(x.shape)) for x in found]
-
-
-def _without_shapes(
-    operator: Operator, inputs: Sequence[Any], attributes: Attributes
-) -> list[Spec]:
-    """Results of unknown shape, with the dtype that inputs of one element would give."""
-    stated = attributes.get("dtype") or attributes.get("DstT") or attributes.get("out_type")
-    dtype = as_dtype(stated) if stated is not None else inputs[0].dtype
-    return [(dtype, TensorShape(None))] * operator_results(operator, attributes)
 
 
 def operator_results(operator: Operator, attributes: Attributes) -> int:

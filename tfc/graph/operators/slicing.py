@@ -8,6 +8,8 @@ import numpy as np
 import tfc.frontend.operations as ops
 from tfc import numpy as tnp
 from tfc.errors import OutOfBoundsError, ShapeError
+from tfc.frontend.promotion import as_tensor
+from tfc.frontend.tensor import evaluable
 from tfc.graph.operators.registry import (
     Attributes,
     Spec,
@@ -152,12 +154,13 @@ def one_hot(indices: Any, depth: Any, on_value: Any, off_value: Any, axis: int =
     return tnp.where(tnp.expand_dims(indices, along) == places, on_value, off_value)
 
 
-def flat_places(indices: Any, dims: Sequence[int]) -> Any:
-    """The place in a flat array that each row of indices names."""
-    place = indices[..., 0] * 0
-    for n, size in enumerate(dims):
-        place = place * np.asarray(size, indices.dtype) + indices[..., n]
-    return place
+def updated(array: Any, places: Any, values: Any, method: str) -> Any:
+    """An array in which values are put, added … at places: `array.at[places].method(values)`."""
+
+    def put(whole: Any, where: Any, given: Any) -> Any:
+        return getattr(as_tensor(whole).at[where], method)(given)
+
+    return evaluable(put)(array, places, values)
 
 
 def _found(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:

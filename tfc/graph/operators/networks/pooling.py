@@ -9,8 +9,8 @@ from tfc import nn
 from tfc import numpy as tnp
 from tfc.frontend.differentiation.gradient import vjp
 from tfc.frontend.tensor import evaluable
-from tfc.graph.operators.convolutions import padding_of, slid, spatial
 from tfc.graph.operators.inference import same
+from tfc.graph.operators.networks.convolutions import padding_of, slid, spatial
 from tfc.graph.operators.partial_values import partial_shape
 from tfc.graph.operators.registry import Attributes, Spec, known_numbers, operator
 from tfc.graph.types.dtypes import as_dtype

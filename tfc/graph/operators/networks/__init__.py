@@ -1,0 +1,5 @@
+"""Operators of networks and images, by family."""
+
+from tfc.graph.operators.networks import blocks, convolutions, images, layers, pooling
+
+__all__ = ["blocks", "convolutions", "images", "layers", "pooling"]
