@@ -139,6 +139,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "graph.variables": (*TRACING, "graph", "graph.types", "graph.operators", *LIBRARIES),
     "graph.functions": (*GRAPH, "graph.variables"),
     "graph.control": (*GRAPH, "graph.differentiation", "graph.functions"),
+    "graph.testing": (*GRAPH, "graph.differentiation", "graph.functions", "graph.running"),
     "graph.files": (*GRAPH, "graph.running", "graph.variables", "protos"),
     "graph.training": (*GRAPH, "graph.variables", "graph.differentiation", "graph.files"),
     "graph.names": ("graph.functions",),

@@ -14,6 +14,7 @@ Every name below that does not begin with an underscore is public.
 # ruff: noqa: F401
 # isort: off
 # fmt: off
+from tfc.graph import test
 from tfc.graph.control.tensor_array import TensorArray
 from tfc.graph.control.functional import foldl
 from tfc.graph.control.functional import foldr

@@ -1,0 +1,1 @@
+"""What tests of graphs use: gradients against differences, test cases, benchmarks."""
