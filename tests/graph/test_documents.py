@@ -319,3 +319,29 @@ def test_matmul_speed(config):
     matrix = np.random.RandomState(0).normal(size=[60, 60]) / 60**0.5
     close(product, np.linalg.matrix_power(matrix, 4), rtol=1e-3, atol=1e-4)
     assert seconds > 0
+
+
+def test_linear_regression(config):
+    losses, _ = run("linear_regression", config)
+    stated = [1.35659, 1.00412, 0.759167, 0.588829, 0.470264, 0.387626, 0.329918, 0.289511]
+    close(losses[:10], [*stated, 0.261112, 0.241046], rtol=0, atol=6e-6)
+    assert losses[-1] < 0.2
+
+
+def test_dense_layer(config):
+    found, kernel = run("dense_layer", config)
+    assert found.shape == (2, 1)
+    close(found, np.array([[1, 2, 3], [4, 5, 6]]) @ kernel, rtol=1e-5)
+
+
+def test_convolutional_network():
+    shapes, losses, _ = run("convolutional_network", steps=2, batch=8)
+    assert shapes == [[28, 28, 32], [14, 14, 32], [14, 14, 64], [7, 7, 64], [1024], [10]]
+    close(losses[0], math.log(10), atol=0.3)
+
+
+@pytest.mark.slow
+def test_convolutional_network_learns():
+    _, losses, accuracy = run("convolutional_network")
+    assert losses[-1] < losses[0]
+    assert accuracy > 0.5
