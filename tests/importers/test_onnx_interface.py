@@ -168,6 +168,36 @@ def test_a_function_of_the_file_is_called_with_its_attributes():
     )
 
 
+def test_weights_of_subgraphs_are_parameters_too():
+    """Of a branch that is chosen by data and of a loop, which are traced more than once."""
+
+    def body(name, op, inputs, outputs, nodes=()):
+        made = [helper.make_node(op, inputs, outputs[-1:]), *nodes]
+        ports = [helper.make_empty_tensor_value_info(n) for n in outputs]
+        return helper.make_graph(made, name, [], ports)
+
+    branches = []
+    for number in (1.0, 2.0):
+        graph = body(f"branch{number:.0f}", "Add", ["x", "w"], ["r"])
+        graph.initializer.append(numpy_helper.from_array(np.full(3, number, np.float32), "w"))
+        branches.append(graph)
+    step = body("step", "Mul", ["state", "w"], ["again", "next"],
+                [helper.make_node("Identity", ["goes"], ["again"])])  # fmt: skip
+    step.input.extend(helper.make_empty_tensor_value_info(n) for n in ("i", "goes", "state"))
+    step.initializer.append(numpy_helper.from_array(np.full(3, 2, np.float32), "w"))
+    nodes = [
+        helper.make_node("If", ["yes"], ["h"], then_branch=branches[0], else_branch=branches[1]),
+        helper.make_node("Loop", ["count", "", "h"], ["y"], body=step),
+    ]
+    inputs = {"x": X, "yes": (np.bool_, ())}
+    model = tfc.from_onnx(model_of(nodes, inputs, ["y"], {"count": np.array(9)}))
+    assert len(model.parameters) == 3
+    for yes, number in ((True, 1), (False, 2)):
+        np.testing.assert_allclose(model(X, np.array(yes)), (X + number) * 512)
+    doubled = {name: 2 * value for name, value in model.parameters.items()}
+    np.testing.assert_allclose(model.function(doubled, X, np.array(True)), (X + 2) * 4.0**9)
+
+
 def external(tmp_path, location, content=None):
     """A model whose one weight lies in another file."""
     value = np.arange(3, dtype=np.float32)

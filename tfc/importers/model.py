@@ -57,9 +57,10 @@ class Model:
         self.inputs = tuple(p for p in self.graph.inputs if p.name not in self._fixed)
         self.outputs = graph.outputs
         self.__name__ = identifier(graph.name or "model")
-        self._compiled = jit(
-            self._named(self.function, ["parameters"]), backend=backend, options=options
-        )
+        # Weights that are constants are laid out for the kernels when the model is compiled.
+        closed, general = self._named(self._closed, []), self._named(self.function, ["parameters"])
+        self._compiled = jit(closed, backend=backend, options=options)
+        self._general = jit(general, backend=backend, options=options)
 
     @api_boundary
     def __call__(self, *inputs: Any, **named: Any) -> Any:
@@ -75,7 +76,11 @@ class Model:
         given = self._given(inputs, named)
         if open_traces.traces:
             return self.function(self.parameters, *given)
-        return self._compiled(self.parameters, *given)
+        return self._compiled(*given)
+
+    def _closed(self, *inputs: Any) -> Any:
+        """The model with the file's own parameters."""
+        return self.function({}, *inputs)
 
     def function(self, parameters: Mapping[str, Any], *inputs: Any) -> Any:
         """The model as a pure function of its parameters and inputs, which may be differentiated.
@@ -92,7 +97,7 @@ class Model:
             UnsupportedError: the model has something that has no counterpart.
         """
         if not open_traces.traces:
-            return self._compiled(parameters, *inputs)
+            return self._general(parameters, *inputs)
         if unknown := set(parameters) - set(self.parameters):
             raise TfcError(f"{self.file} has no parameter '{min(unknown)}'")
         found = dict(zip([p.name for p in self.inputs], inputs))
@@ -124,7 +129,7 @@ class Model:
             ShapeError: the sizes of an input are open.
         """
         examples = list(inputs) or [self._example(port) for port in self.inputs]
-        closed = self._named(lambda *given: self.function(self.parameters, *given), [])
+        closed = self._named(self._closed, [])
         return jit(closed).lower(*examples)
 
     def _named(self, function: Callable[..., Any], before: list[str]) -> Callable[..., Any]:

@@ -147,7 +147,8 @@ class Walk:
         parameter = graph.weights.get(name)
         if parameter is None or parameter not in self.parameters:
             return array
-        return Held(array, self.parameters[parameter])
+        given = self.parameters[parameter]
+        return Held(array, given if isinstance(given, Tensor) else ops.constant(np.asarray(given)))
 
     def _enter(self, node: Node, scope: Scope) -> None:
         """Compute a node's outputs."""
