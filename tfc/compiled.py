@@ -227,7 +227,7 @@ def as_array(leaf: Any) -> np.ndarray:
             ShapeDtypeStruct.
     """
     if isinstance(leaf, Tensor):
-        raise leak(leaf.instruction, leaf.trace)
+        raise leak(leaf.instruction, leaf.home)
     if isinstance(leaf, ShapeDtypeStruct):
         raise TraceError(f"{leaf} has no elements to run with; it is for lower and eval_shape")
     return np.asarray(leaf)

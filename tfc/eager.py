@@ -182,7 +182,7 @@ def _traced(
     with trace:
         found, containers = tree.flatten(function(*args, **named))
     roots = [leaf for leaf in found if isinstance(leaf, Tensor)]
-    operands = [trace.resolve(r.instruction, r.trace) for r in roots]
+    operands = [trace.resolve(r.instruction, r.home) for r in roots]
     made = None if trace.effects else _given(operands)
     if made is None:
         made = _compiled(trace.name, trace.computation(builder.instruction("tuple", operands)))

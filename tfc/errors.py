@@ -26,6 +26,10 @@ class TraceError(TfcError, TypeError):
     """A Python function uses a traced Tensor in a way that a graph cannot express."""
 
 
+class AbsentAttributeError(TraceError, AttributeError):
+    """A traced Tensor does not have the attribute that is asked for."""
+
+
 class ParseError(TfcError, ValueError):
     """Text is not what its grammar requires; the message has line, column and a caret.
 

@@ -291,7 +291,7 @@ class JitFunction:
         results = call(computation, operands)
         weak = [r.weak for r in program.results]
         return tree.unflatten(
-            program.structure, [Tensor(r.instruction, r.trace, w) for r, w in zip(results, weak)]
+            program.structure, [Tensor(r.instruction, r.home, w) for r, w in zip(results, weak)]
         )
 
 

@@ -102,4 +102,4 @@ def call_marked(
     captured = [ops.wrap(c) for c in program.captures]
     made = ops.elements(ops.operation("call", *operands, *captured, to_apply=computation))
     weak = [r.weak for r in program.results]
-    return program, [Tensor(m.instruction, m.trace, w) for m, w in zip(made, weak)]
+    return program, [Tensor(m.instruction, m.home, w) for m, w in zip(made, weak)]

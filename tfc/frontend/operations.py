@@ -29,9 +29,9 @@ def adopt(tensor: Tensor) -> Tensor:
     """
     trace = current_trace()
     assert trace is not None, "operations are built inside a trace"
-    if tensor.trace is trace:
+    if tensor.home is trace:
         return tensor
-    return Tensor(trace.resolve(tensor.instruction, tensor.trace), trace, tensor.weak)
+    return Tensor(trace.resolve(tensor.instruction, tensor.home), trace, tensor.weak)
 
 
 def operation(
@@ -273,5 +273,5 @@ def elements(tensor: Tensor) -> list[Tensor]:
     shape = tensor.instruction.shape
     assert isinstance(shape, TupleShape), "only tuples have elements"
     if tensor.instruction.opcode == "tuple":
-        return [Tensor(o, tensor.trace) for o in tensor.instruction.operands]
+        return [Tensor(o, tensor.home) for o in tensor.instruction.operands]
     return [operation("get-tuple-element", tensor, index=i) for i in range(len(shape.elements))]

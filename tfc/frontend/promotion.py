@@ -57,7 +57,7 @@ def as_tensor(value: ArrayLike, dtype: Any = None) -> Tensor:
     if array.nbytes >= _LARGE and isinstance(value, np.ndarray):
         _warn_of_constant(array)
     made = ops.constant(array)
-    return Tensor(made.instruction, made.trace, weak)
+    return Tensor(made.instruction, made.home, weak)
 
 
 def _warn_of_constant(array: np.ndarray) -> None:
@@ -153,7 +153,7 @@ def cast(tensor: Tensor, dtype: Any) -> Tensor:
     """The values as another dtype, by HLO's convert; the result is not weak."""
     element_type = element_type_of(dtype)
     if tensor.array_shape.element_type == element_type:
-        return Tensor(tensor.instruction, tensor.trace)
+        return Tensor(tensor.instruction, tensor.home)
     literal = tensor.instruction.attributes.get("literal")
     if literal is not None and not tensor.shape and tensor.weak:
         return as_tensor(_checked_number(literal.array.item(), element_type), element_type.dtype)

@@ -11,7 +11,8 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
-from tfc.errors import TraceError
+from tfc.errors import AbsentAttributeError, TraceError
+from tfc.frontend.absent_attributes import absent_attribute
 from tfc.frontend.numpy_keywords import keyword_refusal, numpys_keyword
 from tfc.frontend.numpys_calls import directly
 from tfc.frontend.trace import Trace, for_user, leak, open_traces, refusal
@@ -57,7 +58,7 @@ def _prefix(name: str) -> "Callable[[Tensor], Tensor]":
 def _keep_weak(result: Any, *operands: Any) -> Any:
     """Operators make Python numbers of Python numbers; functions make NumPy ones."""
     if isinstance(result, Tensor) and all(is_weak(o) for o in operands):
-        return Tensor(result.instruction, result.trace, weak=True)
+        return Tensor(result.instruction, result.home, weak=True)
     return result
 
 
@@ -74,15 +75,15 @@ class Tensor:
     """A value of a function being traced: an instruction, and the trace it belongs to.
 
     instruction: what computes it.
-    trace: where it may be used; inner traces capture it.
+    home: the trace where it may be used; inner traces capture it.
     weak: True for a Python number and what operators make of Python numbers alone: it takes the
         element type of what it meets (NEP 50).
     """
 
-    __slots__ = ("instruction", "trace", "weak")
+    __slots__ = ("home", "instruction", "weak")
 
-    def __init__(self, instruction: Instruction, trace: Trace, weak: bool = False):
-        self.instruction, self.trace, self.weak = instruction, trace, weak
+    def __init__(self, instruction: Instruction, home: Trace, weak: bool = False):
+        self.instruction, self.home, self.weak = instruction, home, weak
 
     @property
     def array_shape(self) -> Shape:
@@ -162,8 +163,8 @@ class Tensor:
 
     def _unknown(self, message: str) -> TraceError:
         """The error for a need of the value, to be raised: `message`, or that the Tensor leaked."""
-        if self.trace not in open_traces.traces:
-            return leak(self.instruction, self.trace)
+        if self.home not in open_traces.traces:
+            return leak(self.instruction, self.home)
         return refusal(message)
 
     def __bool__(self) -> bool:
@@ -229,6 +230,9 @@ class Tensor:
             f"{self!r} has no value while tracing, so it cannot be pickled; return it from the "
             "traced function"
         )
+
+    def __getattr__(self, name: str) -> Any:
+        raise AbsentAttributeError(absent_attribute(name))
 
     def __copy__(self) -> "Tensor":
         return self  # nothing about it changes
@@ -331,11 +335,18 @@ class Tensor:
     take,    searchsorted = _method("take"), _method("searchsorted")
     copy,    diagonal = _method("copy"),   _method("diagonal")
     view,    to_device = _method("view"),  _method("to_device")
+    trace,   choose  = _method("trace"),   _method("choose")
+    partition, argpartition = _method("partition"), _method("argpartition")
+    nonzero          = _method("nonzero")
     # fmt: on
 
     def reshape(self, *shape: Any) -> "Tensor":
         """The same elements under other dimensions: x.reshape(2, -1) or x.reshape((2, -1))."""
         return FUNCTIONS["reshape"](self, shape[0] if len(shape) == 1 else shape)
+
+    def compress(self, condition: Any, axis: int | None = None, **named: Any) -> "Tensor":
+        """tfc.numpy.compress of this Tensor."""
+        return FUNCTIONS["compress"](condition, self, axis, **named)
 
     def transpose(self, *axes: Any) -> "Tensor":
         """The dimensions in another order; reversed if none is given."""

@@ -22,7 +22,7 @@ def evaluate(
     values: list[Any] = []
     roots = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
     if roots or trace.effects:
-        operands = [trace.resolve(r.instruction, r.trace) for r in roots]
+        operands = [trace.resolve(r.instruction, r.home) for r in roots]
         root = builder.instruction("tuple", operands)
         values = list(evaluate_computation(trace.computation(root), []))
     done = iter(values)

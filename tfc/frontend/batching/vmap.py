@@ -176,6 +176,6 @@ def _placed(batch: Batch, value: Nest, traced: Tensor, axis: Axis, name: str) ->
         if value.batched:
             raise TraceError(f"vmap has None in out_axes for {shown} and differs by example; give "
                              "it an axis")  # fmt: skip
-        return Tensor(value.tensor.instruction, value.tensor.trace, traced.weak)
+        return Tensor(value.tensor.instruction, value.tensor.home, traced.weak)
     stacked = batch.stacked(value)
     return _moved(stacked, 0, checked_axis("out_axes", axis, stacked.ndim, f"the mapped {shown}"))

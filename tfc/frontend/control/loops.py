@@ -108,7 +108,7 @@ def fori_loop(
     if first.ndim or last.ndim or not np.issubdtype(dtype, np.integer):
         raise TraceError(f"fori_loop requires scalar integer bounds, got {first!r} and {last!r}")
     start, limit = cast(first, dtype), cast(last, dtype)
-    counter = Tensor(start.instruction, start.trace, first.weak and last.weak)
+    counter = Tensor(start.instruction, start.home, first.weak and last.weak)
 
     def advance(state: tuple[Tensor, Any]) -> tuple[Tensor, Any]:
         number, value = state

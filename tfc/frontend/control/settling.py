@@ -24,7 +24,7 @@ def show(tensor: Tensor) -> str:
 
 def with_structure(structure: Structure, values: Sequence[Tensor], weak: Sequence[bool]) -> Any:
     """Values nested as a structure says, those of Python numbers weak again."""
-    made = [Tensor(v.instruction, v.trace, w) for v, w in zip(values, weak)]
+    made = [Tensor(v.instruction, v.home, w) for v, w in zip(values, weak)]
     return tree.unflatten(structure, made)
 
 
@@ -73,8 +73,8 @@ def _settle(body: Program, number: int, tensor: Tensor, path: str, requires: str
                 return tensor
             if result.dtype == common:
                 weak = tensor.weak and result.weak
-                return Tensor(tensor.instruction, tensor.trace, weak)
+                return Tensor(tensor.instruction, tensor.home, weak)
         elif tensor.weak and result.dtype == common:
             converted = cast(tensor, common)
-            return Tensor(converted.instruction, converted.trace, result.weak)
+            return Tensor(converted.instruction, converted.home, result.weak)
     raise ShapeError(f"{requires}: {path} is {show(tensor)} and becomes {show(result)} (WH-2)")

@@ -62,7 +62,7 @@ class Pulled:
         self.values: Values = forward(self.computation, [*self.tensors, *captured], self.wanted)
         results = [self.values[o] for o in self.computation.root.operands]
         self.results = [
-            Tensor(r.instruction, r.trace, traced.weak)
+            Tensor(r.instruction, r.home, traced.weak)
             for r, traced in zip(results, self.program.results)
         ]
 
@@ -226,7 +226,7 @@ def _held(leaf: Any) -> Tensor:
     if not is_differentiable(tensor.array_shape):
         return tensor
     held = ops.stop_gradient(tensor)
-    return Tensor(held.instruction, held.trace, tensor.weak)
+    return Tensor(held.instruction, held.home, tensor.weak)
 
 
 def _pull(function: Callable[..., Any], primals: Any, cotangent: Any, has_aux: bool) -> Any:

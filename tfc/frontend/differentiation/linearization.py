@@ -56,7 +56,7 @@ class Traced:
         duals = push(self.computation, self.arguments, [*tangents, *rest])
         roots = self.computation.root.operands
         results = [
-            Tensor(duals.values[r].instruction, duals.values[r].trace, traced.weak)
+            Tensor(duals.values[r].instruction, duals.values[r].home, traced.weak)
             for r, traced in zip(roots, self.program.results)
         ]
         found = [duals.tangents.get(r) for r in roots]
@@ -208,7 +208,7 @@ class _Linearized:
         made = [values[r] for r in self.computation.root.operands[: len(self.weak)]]
         self.value = tree.unflatten(
             self.structure,
-            [Tensor(m.instruction, m.trace, weak) for m, weak in zip(made, self.weak)],
+            [Tensor(m.instruction, m.home, weak) for m, weak in zip(made, self.weak)],
         )
         moving = self._moving()
         self.fixed: Values = {i: v for i, v in values.items() if i not in moving}

@@ -41,7 +41,7 @@ class Kept(Tensor):
     __slots__ = ("rule",)
 
     def __init__(self, result: Tensor, rule: Rule):
-        super().__init__(result.instruction, result.trace)
+        super().__init__(result.instruction, result.home)
         self.rule = rule
 
 
@@ -113,7 +113,7 @@ class Called(Tensor):
     __slots__ = ("note", "residuals")
 
     def __init__(self, result: Tensor, residuals: Sequence[Tensor], note: Any):
-        super().__init__(result.instruction, result.trace)
+        super().__init__(result.instruction, result.home)
         self.residuals, self.note = residuals, note
 
 
@@ -220,7 +220,7 @@ def _pulled(
         return marked.backward(instruction, y.residuals, y.note, g, flags)
     y = values[instruction]
     if instruction.opcode == "get-tuple-element":
-        y = Tensor(instruction, y.trace)  # `forward` may have taken the element itself
+        y = Tensor(instruction, y.home)  # `forward` may have taken the element itself
     rule = y.rule if isinstance(y, Kept) else RULES.get(instruction.opcode)
     if rule is None:
         raise UnsupportedError(f"{instruction.opcode} has no gradient in this version")
@@ -299,7 +299,7 @@ def _add_part(x: Tensor, y: Tensor) -> Tensor:
     made = y.instruction
     if made.opcode != "dynamic-update-slice" or not _is_zero(made.operands[0]):
         return ops.operation("add", x, y)
-    update, *starts = (Tensor(o, y.trace) for o in made.operands[1:])
+    update, *starts = (Tensor(o, y.home) for o in made.operands[1:])
     here = ops.dynamic_slice(x, starts, update.shape)
     return ops.dynamic_update_slice(x, ops.operation("add", here, update), starts)
 

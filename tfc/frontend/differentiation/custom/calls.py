@@ -46,7 +46,7 @@ class Call:
     def nested(self, leaves: Sequence[Tensor | None]) -> tuple[Any, ...]:
         """Leaves as the arguments are nested; weak where those were."""
         made = [
-            leaf if leaf is None else Tensor(leaf.instruction, leaf.trace, weak)
+            leaf if leaf is None else Tensor(leaf.instruction, leaf.home, weak)
             for leaf, weak in zip(leaves, self.weak)
         ]
         return tree.unflatten(self.arguments, made)

@@ -135,7 +135,7 @@ class _VjpRule(CallRule):
         if any(active[count:]):
             raise custom.refuse_captured("fwd and bwd")
         containers, weak = note
-        kept = [Tensor(r.instruction, r.trace, w) for r, w in zip(residuals, weak)]
+        kept = [Tensor(r.instruction, r.home, w) for r, w in zip(residuals, weak)]
         given = [
             g if isinstance(g, Tensor) else zeros(shape)
             for g, shape in zip(cotangent, known.shapes)
