@@ -111,3 +111,8 @@ def test_gradients_lie_in_a_scope_of_their_operations_names():
     x = constant(5.0)
     y = result("TestSine", x, name="outer/wave")
     assert tf.gradients(y, x)[0].name == "gradients/wave_grad/Vjp:0"
+
+
+def test_the_gradient_of_a_magnitude_is_0_at_0():
+    x = constant([-2.0, 0.0, 3.0])
+    assert run(tf.gradients(tf.abs(x), x)[0]).tolist() == [-1, 0, 1]

@@ -15,6 +15,9 @@ Every name below that does not begin with an underscore is public.
 # isort: off
 # fmt: off
 from tfc.graph import test
+from tfc.graph.eager.execution import enable_eager_execution
+from tfc.graph.eager.execution import executing_eagerly
+from tfc.graph.eager.tapes import GradientTape
 from tfc.graph.control.tensor_array import TensorArray
 from tfc.graph.control.functional import foldl
 from tfc.graph.control.functional import foldr

@@ -9,7 +9,7 @@ from tfc.errors import ShapeError, TraceError
 from tfc.graph.building import operation, result
 from tfc.graph.constants import convert_to_tensor
 from tfc.graph.differentiation.gradients import gradients
-from tfc.graph.differentiation.registered import registered
+from tfc.graph.differentiation.registered import RegisterGradient, registered
 from tfc.graph.graph import get_default_graph
 from tfc.graph.operation import Operation, Tensor
 
@@ -62,6 +62,12 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
         return list(outputs) if isinstance(value, (list, tuple)) else outputs[0]
 
     return wrapper
+
+
+@RegisterGradient("Abs")
+def _of_magnitude(op: Operation, gradient: Tensor) -> Tensor:
+    """0 at 0, as TensorFlow's is; tfc's own is 1 there."""
+    return result("Mul", gradient, result("Sign", op.inputs[0]))
 
 
 def _listed(value: Any) -> list[Any]:
