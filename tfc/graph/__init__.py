@@ -27,6 +27,7 @@ from tfc.graph.functions.python_functions import py_func
 from tfc.graph.control.branches import case, cond
 from tfc.graph.control.loops import while_loop
 from tfc.graph import errors
+from tfc.graph.absent import absence as _absence
 from tfc.graph.constants import constant, convert_to_tensor
 from tfc.graph.defaults import get_default_session
 from tfc.graph.functions.arithmetic import (
@@ -90,7 +91,7 @@ from tfc.graph.functions.segments import (
     unsorted_segment_sum,
 )
 # end of functions
-from tfc.graph.names import bitwise, image, linalg, nn
+from tfc.graph.names import bitwise, image, layers, linalg, losses, nn
 from tfc.graph.functions import python_operators as _python_operators
 from tfc.graph.operation import Operation, Tensor
 from tfc.graph.scopes import (
@@ -253,3 +254,8 @@ __all__ = [
 
 _names = {name for name in globals() if not name.startswith("_")}
 __all__ = sorted({*__all__, *_names})  # noqa: PLE0605  # pyright: ignore
+
+
+def __getattr__(name: str) -> object:
+    """Nothing: says why TensorFlow's name is not here."""
+    raise AttributeError(_absence(name, __all__), name=name)
