@@ -128,6 +128,21 @@ def test_a_gradient_uses_what_an_effect_in_a_branch_returned():
     assert (float(value), float(slope), len(calls)) == (9.0, 6.0, 1)
 
 
+def test_a_result_without_a_derivative_that_nobody_asks_for_is_computed_once():
+    calls = []
+
+    def both(x):
+        return x * x, tfc.py_func(lambda v: calls.append(1) or v, [x], np.float32, shape=())
+
+    def loss(x, number):
+        return tfc.cond(x > 0, both, lambda x: (x, x), x)[number]
+
+    assert tfc.jit(tfc.grad(lambda x: loss(x, 0)))(np.float32(3)) == 6
+    assert calls == [1]
+    with pytest.raises(TraceError, match="has no derivative"):
+        tfc.jit(tfc.grad(lambda x: loss(x, 1)))(np.float32(3))
+
+
 def test_a_mapped_function_does_the_effects_of_a_common_branch_for_each_element():
     log = Log()
     x = np.float32([0.5, 0.25])

@@ -40,7 +40,7 @@ from tfc.hlo.shape import Shape, TupleShape
 @vjp("conditional")
 def _conditional(g: Cotangent, y: Tensor, *operands: Tensor) -> Sequence[Cotangent]:
     flags = [True] * sum(len(_elements(o)) for o in operands)
-    kept = _kept(y.instruction, operands, flags, _listed(g))
+    kept = _kept(y.instruction, operands, _traced(y.instruction, operands, flags, _listed(g)))
     return kept.rule(g, kept, *operands)
 
 
@@ -50,35 +50,54 @@ def _keep(old: Instruction, operands: Sequence[Tensor], active: Sequence[bool]) 
 
     None if a branch has no gradient: the rule above says so where one is asked for.
     """
-    everything = with_leaves([zeros(s) for s in float_leaves(old.shape)], old.shape)
-    try:
-        return _kept(old, operands, active, _listed(everything))
-    except (TraceError, UnsupportedError):
-        return None
+    everything = _listed(with_leaves([zeros(s) for s in float_leaves(old.shape)], old.shape))
+    made = _branches(old, operands, active, everything)
+    if made is None:
+        # Elements of the result that have none may be such that nobody asks for one.
+        alone = [[g if n == m else None for m, g in enumerate(everything)]
+                 for n in range(len(everything))]  # fmt: skip
+        fitting = [_branches(old, operands, active, g) is not None for g in alone]
+        some = [g if fits else None for g, fits in zip(everything, fitting)]
+        made = _branches(old, operands, active, some) if any(fitting) else None
+    return None if made is None else _kept(old, operands, made)
 
 
-def _kept(
+def _kept(old: Instruction, operands: Sequence[Tensor], made: Sequence["_Branch"]) -> Kept:
+    """What a conditional gives, and the rule by which cotangents flow back through it."""
+    shapes = _shared([[x.array_shape for x in b.residuals.kept] for b in made])
+    computations = [b.computation(shapes) for b in made]
+    inputs = [ops.make_tuple(branch.given) for branch in made]
+    after = ops.elements(choosing(old, operands[0], inputs, computations))
+    count = len(after) - len(shapes)
+    result = ops.make_tuple(after[:count]) if isinstance(old.shape, TupleShape) else after[0]
+    return Kept(result, _Pull(old, made, after[count:]))
+
+
+def _branches(
     old: Instruction, operands: Sequence[Tensor], active: Sequence[bool], g: list[Cotangent]
-) -> Kept:
-    """What a conditional gives, and the rule by which cotangents flow back through it.
+) -> list["_Branch"] | None:
+    """The branches forwards, each in a trace of its own; None if one has no gradient.
 
     Args:
         active: for the selector and each element of the other operands, whether the gradient by
             that is wanted.
         g: a cotangent for each element of the result, or None where none will be given.
     """
+    try:
+        return _traced(old, operands, active, g)
+    except (TraceError, UnsupportedError):
+        return None
+
+
+def _traced(
+    old: Instruction, operands: Sequence[Tensor], active: Sequence[bool], g: list[Cotangent]
+) -> list["_Branch"]:
     elements = {o.instruction: _elements(o) for o in operands[1:]}
-    parts = [elements[o.instruction] for o in operands[1:]]
     flags, made = iter(active[1:]), []
-    for branch, given in zip(branches(old), parts):
+    for branch, operand in zip(branches(old), operands[1:]):
+        given = elements[operand.instruction]
         made.append(_Branch(branch, [next(flags) for _ in given], given, g))
-    shapes = _shared([[x.array_shape for x in b.residuals.kept] for b in made])
-    computations = [b.computation(shapes) for b in made]
-    inputs = [ops.make_tuple(given) for given in parts]
-    after = ops.elements(choosing(old, operands[0], inputs, computations))
-    count = len(after) - len(shapes)
-    result = ops.make_tuple(after[:count]) if isinstance(old.shape, TupleShape) else after[0]
-    return Kept(result, _Pull(old, made, after[count:]))
+    return made
 
 
 def _shared(branches: Sequence[Sequence[Shape]]) -> list[Shape]:

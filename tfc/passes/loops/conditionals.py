@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo import builder
-from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, holding
+from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, holding, postorder
 from tfc.hlo.loops.loop_state import (
     Numbers,
     apply,
@@ -133,7 +133,9 @@ def _reduced(conditional: Instruction, used: Numbers) -> Instruction:
     # What nobody uses only completes the tuple.
     others = [value or any_result for value, any_result in zip(common, applied[0].results)]
     has_effects = has_side_effect(conditional)
-    kept = [n for n, value in enumerate(common) if n in used and value is None]
+    # What an effect made is used by nobody outside, or the effect would be there, too.
+    bound = [has_effects and _has_effects(value) for value in applied[0].results]
+    kept = [n for n, value in enumerate(common) if value is None and (n in used or bound[n])]
     if not kept and not has_effects:
         return packed(conditional.shape, others)
     if not isinstance(conditional.shape, TupleShape):
@@ -148,6 +150,11 @@ def _reduced(conditional: Instruction, used: Numbers) -> Instruction:
     parts = elements(result)
     state = [parts[place[n]] if n in place else other for n, other in enumerate(others)]
     return holding(packed(conditional.shape, state), [result] if has_effects else [])
+
+
+def _has_effects(value: Instruction) -> bool:
+    """True if a value is made by an effect, or of what one makes."""
+    return any(map(has_side_effect, postorder([value])))
 
 
 def _common(values: Sequence[Instruction]) -> Instruction | None:
