@@ -40,14 +40,9 @@ def labels_of(places: Any, numbers: Any, texts: Any) -> Any:
 
 
 def decided(scores: Any, numbers: Any, texts: Any) -> Any:
-    """The label of the greatest score in each row; places are labels where there are none.
-
-    Of labels that are text there is none: only who asks for them is refused.
-    """
+    """The label of the greatest score in each row; places are labels where there are none."""
     places = tnp.astype(tnp.argmax(scores, -1), np.int64)
-    if texts:
-        return places
-    return labels_of(places, numbers, texts) if numbers else places
+    return labels_of(places, numbers, texts) if numbers or texts else places
 
 
 @operator("LinearRegressor", domain=ML)
@@ -79,8 +74,8 @@ def linear_classifier(
         first = 0.0 if post_transform == "NONE" else 0.5
         after = transformed(scores, post_transform)
         places = tnp.astype(after[:, 0] > first, np.int64)
-        both = tnp.concatenate([1 - after if post_transform != "NONE" else -after, after], -1)
-        found = places if classlabels_strings else labels_of(places, classlabels_ints, None)
+        both = tnp.concatenate([1 - after, after], -1)
+        found = labels_of(places, classlabels_ints, classlabels_strings)
         return found, both
     found = decided(scores, classlabels_ints, classlabels_strings)
     return found, transformed(scores, post_transform)

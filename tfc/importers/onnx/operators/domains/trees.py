@@ -184,13 +184,13 @@ def tree_classifier(
         if base is not None:
             second = second + np.asarray(base, forest.value.dtype).reshape(-1)[-1]
         is_positive = (_floats(lists, "class_weights") >= 0).all()
-        bound = 0.5 if is_positive and post_transform == "NONE" else 0.0
+        bound = 0.5 if is_positive else 0.0
         first = 1 - second if is_positive or post_transform != "NONE" else -second
         if post_transform == "LOGISTIC":
             first = -second
         places = tnp.astype(second > bound, np.int64)
         both = transformed(tnp.stack([first, second], 1), post_transform)
-        found = places if classlabels_strings else labels_of(places, classlabels_int64s, None)
+        found = labels_of(places, classlabels_int64s, classlabels_strings)
         return found, tnp.astype(both, np.float32)
     scores = scores if base is None else scores + np.asarray(base, forest.value.dtype)
     found = decided(scores, classlabels_int64s, classlabels_strings)
