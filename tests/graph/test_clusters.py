@@ -131,6 +131,19 @@ def test_values_that_shapes_depend_on_are_constants_of_a_program(session):
     assert np.array_equal(session.run(again, {x: values, shape: [2, 3]}), 2 * values)
 
 
+def test_shapes_that_variables_and_random_numbers_decide_are_read_before_what_needs_them():
+    v, x = tf.Variable([2, 3]), placeholder([6])
+    count = tf.random_uniform([], 1, 4, dtype=tf.int32)
+    with session_of() as session:
+        session.run(v.initializer)
+        steps = steps_of(session, reshape(add(x, x), v), {x: np.arange(6)})
+        assert kinds(steps)[-2:] == [("ReadVariableOp",), ["NodeReshape"]]
+        session.run(v.assign([3, 2]))
+        assert session.run(reshape(x, v), {x: np.arange(6)}).shape == (3, 2)
+        ones, number = session.run([tf.fill([count], 1.0), count])
+        assert ones.shape == (number,)
+
+
 def test_the_number_of_constant_arguments_is_part_of_a_clusters_title():
     x, shape = placeholder([6]), placeholder([1], "int32")
     with session_of() as session:
