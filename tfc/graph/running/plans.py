@@ -253,7 +253,7 @@ def _before(
 
 
 def _stages(
-    before: Mapping[Operation, set[Operation]], on_host: set[Operation]
+    before: dict[Operation, set[Operation]], on_host: set[Operation]
 ) -> dict[Operation, int]:
     """The stage of each operation: the first that it can be in, or a later one with a cluster that
     must be there in any case, if it is compiled and nothing needs it earlier."""
