@@ -5,6 +5,9 @@ import numpy as np
 from tfc import numpy as tnp
 from tfc import random
 from tfc.errors import TraceError
+from tfc.frontend import operations as ops
+from tfc.frontend.promotion import as_tensor
+from tfc.frontend.tensor import evaluable
 from tfc.graph.building import operation, result
 from tfc.graph.graph import get_default_graph
 from tfc.graph.operators.registry import OPERATORS, operator
@@ -32,6 +35,7 @@ def enter_rows():
         lambda x: np.array(x.shape, np.int32)
     )
     operator("NodeUniform", infer=lambda *_: [(float32, TensorShape([3]))], effect="read")(_uniform)
+    operator("NodeNowhere", infer=_like)(_nowhere)
     operator("NodeEffect", infer=lambda *_: [], effect="write", on_host=True)(
         lambda *, function: function()
     )
@@ -46,6 +50,13 @@ def _nonzero(x):
 
 def _uniform(*, seed=0, seed2=0, context):
     return random.uniform(context.key(seed, seed2), (3,))
+
+
+@evaluable
+def _nowhere(x):
+    """Code that nobody offers: it is traced, and then cannot be compiled."""
+    x = as_tensor(x)
+    return ops.operation("custom-call", x, shape=x.array_shape, custom_call_target="nowhere")
 
 
 def placeholder(shape=None, dtype=float32, name=None):
@@ -79,6 +90,11 @@ def python(function, x, name=None):
 def nonzero(x, name=None):
     """The places where x is not 0."""
     return result("NodeNonzero", x, name=name)
+
+
+def nowhere(x, name=None):
+    """What no backend has code for."""
+    return result("NodeNowhere", x, name=name)
 
 
 def reshape(x, shape):

@@ -87,6 +87,29 @@ def test_what_cannot_be_compiled_splits_as_few_clusters_as_the_order_needs():
         assert session.run(last, {x: [1, 2]}).tolist() == [5, 12]
 
 
+def test_random_graphs_with_python_here_and_there_compute_the_same_as_one_by_one():
+    draw = np.random.default_rng(3)
+    for _ in range(5):
+        with tf.Graph().as_default():
+            x, v = placeholder([2]), tf.Variable([1.0, 2.0])
+            nodes = [x, v.read_value()]
+            for _ in range(30):
+                one, two = (nodes[n] for n in draw.integers(0, len(nodes), 2))
+                made = draw.integers(0, 5)
+                if made == 0:
+                    nodes.append(twice_on_host(one))
+                elif made == 1:
+                    nodes.append(v.assign_add(one / 1024))
+                else:
+                    nodes.append(add(one, two) / 2)
+            found = []
+            for way in (("interpreter", ON), ("cpu", OFF)):
+                with session_of(*way) as session:
+                    session.run(v.initializer)
+                    found.append([session.run([*nodes, v], {x: [1, 3]}) for _ in range(2)])
+            assert np.allclose(found[0], found[1], rtol=1e-6)
+
+
 def test_scopes_attributes_and_devices_say_what_is_compiled_where_sessions_do_not():
     x = placeholder([2])
     with tf.contrib.compiler.jit.experimental_jit_scope():
@@ -129,6 +152,19 @@ def test_values_that_shapes_depend_on_are_constants_of_a_program(session):
         assert np.array_equal(session.run(y, {x: values, shape: dims}), 2 * values.reshape(dims))
     again = reshape(y, shape_of(x))  # known from the shape alone
     assert np.array_equal(session.run(again, {x: values, shape: [2, 3]}), 2 * values)
+
+
+def test_shapes_that_variables_and_random_numbers_decide_are_read_before_what_needs_them():
+    v, x = tf.Variable([2, 3]), placeholder([6])
+    count = tf.random_uniform([], 1, 4, dtype=tf.int32)
+    with session_of() as session:
+        session.run(v.initializer)
+        steps = steps_of(session, reshape(add(x, x), v), {x: np.arange(6)})
+        assert kinds(steps) == [("ReadVariableOp",), ["NodeAdd", "NodeReshape"]]
+        session.run(v.assign([3, 2]))
+        assert session.run(reshape(x, v), {x: np.arange(6)}).shape == (3, 2)
+        ones, number = session.run([tf.fill([count], 1.0), count])
+        assert ones.shape == (number,)
 
 
 def test_the_number_of_constant_arguments_is_part_of_a_clusters_title():

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from session_nodes import effect, enter_rows, python
+from session_nodes import effect, enter_rows, nowhere, python
 
 import tfc.graph as tf
 from tfc.errors import InternalError
@@ -228,6 +228,14 @@ def test_defects_stay_what_they_are(session):
     with pytest.raises(InternalError, match="ours") as raised:
         session.run(y)
     assert "in operation 'NodePython'" in notes_of(raised.value)
+
+
+def test_what_no_backend_has_code_for_is_named_by_its_operation(session):
+    x = tf.placeholder(tf.float32, [2])
+    bad = nowhere(x + 1, name="bad")
+    with pytest.raises(errors.UnimplementedError, match="bad: the custom call target 'nowhere'"):
+        session.run([bad * 2, x * 2], {x: [1, 2]})
+    assert session.run(x * 2, {x: [1, 2]}).tolist() == [2, 4]
 
 
 def test_assigning_what_does_not_fit_is_refused_when_it_runs(session):

@@ -149,7 +149,7 @@ class Division:
             for op in self.operations
             if not self.placing.is_compiled(op) or _needs_value(op, constants, given)
         }
-        stages = _stages(self.operations, given, self.known, on_host)
+        stages = _stages(_before(self.operations, given, self.known), on_host)
 
         def group(op: Operation) -> tuple[int, bool]:
             return stages[op], op in on_host
@@ -230,20 +230,17 @@ def _needs_value(op: Operation, constants: set[Tensor], given: frozenset[Tensor]
     return is_needed and bool(row_of(op).effect)
 
 
-def _stages(
-    operations: Sequence[Operation],
-    given: frozenset[Tensor],
-    known: Mapping[Tensor, Any],
-    on_host: set[Operation],
-) -> dict[Operation, int]:
-    """The stage of each operation."""
-    stages: dict[Operation, int] = {}
+def _before(
+    operations: Sequence[Operation], given: frozenset[Tensor], known: Mapping[Tensor, Any]
+) -> dict[Operation, set[Operation]]:
+    """What must run before each operation, also so that reads and writes stay in their order."""
+    found: dict[Operation, set[Operation]] = {}
     reads: dict[str, list[Operation]] = {}
     writes: dict[str, list[Operation]] = {}
     for op in operations:
         effect = row_of(op).effect
         names = touched(op, known) or ([""] if effect == "write" else [])
-        before = required(op, given) & stages.keys()
+        before = required(op, given) & found.keys()
         for name in names:
             before.update(writes.get(name, ()))
             if effect == "write":
@@ -251,7 +248,32 @@ def _stages(
                 writes[name] = [op]
             else:
                 reads.setdefault(name, []).append(op)
-        stages[op] = max(
-            (stages[b] + ((b in on_host) != (op in on_host)) for b in before), default=0
-        )
+        found[op] = before
+    return found
+
+
+def _stages(
+    before: dict[Operation, set[Operation]], on_host: set[Operation]
+) -> dict[Operation, int]:
+    """The stage of each operation: the first that it can be in, or a later one with a cluster that
+    must be there in any case, if it is compiled and nothing needs it earlier."""
+
+    def step(first: Operation, second: Operation) -> int:
+        return (first in on_host) != (second in on_host)
+
+    first: dict[Operation, int] = {}
+    for op, others in before.items():
+        first[op] = max((first[b] + step(b, op) for b in others), default=0)
+    last = dict.fromkeys(first, max(first.values(), default=0))
+    for op, others in reversed(before.items()):
+        if op in on_host:
+            last[op] = first[op]
+        for b in others:
+            last[b] = min(last[b], last[op] - step(b, op))
+    clusters = sorted({n for op, n in first.items() if op not in on_host and n == last[op]})
+    stages: dict[Operation, int] = {}
+    for op, others in before.items():
+        least = max((stages[b] + step(b, op) for b in others), default=0)
+        fits = (n for n in clusters if least <= n <= last[op])
+        stages[op] = least if op in on_host else next(fits, least)
     return stages
