@@ -289,14 +289,14 @@ def test_random_fourier_features():
 
 
 def test_word_vectors(config):
-    steps = 100 if is_compiled(config) else 20
+    steps = 100 if is_compiled(config) else 5
     first, last, within, between = run("word_vectors", config, steps=steps)
     if is_compiled(config):
         assert last < first
         assert within > between + 0.2
     else:
         with tf.Graph().as_default():
-            close([first, last, within, between], run("word_vectors", steps=20), rtol=1e-4)
+            close([first, last, within, between], run("word_vectors", steps=5), rtol=1e-4)
 
 
 @pytest.mark.slow
