@@ -251,3 +251,21 @@ def test_a_function_of_a_graph_has_its_variables_as_constants(graph):
         with pytest.raises(errors.InvalidArgumentError, match="must be a feed"):
             tf.graph_util.as_function(session, [], [y])
     np.testing.assert_array_equal(tfc.jit(function)(X)[0], EXPECTED)
+
+
+def test_bodies_and_steps_of_training_are_read_as_they_were_written(graph):
+    x = tf.placeholder(tf.float32, [], name="x")
+    y = tf.cond(x > 0, lambda: x * 2.0, lambda: x - 1.0)
+    _, total = tf.while_loop(lambda i, _: i < 5, lambda i, s: (i + 1, s + x), (tf.constant(0), y))
+    tf.identity(total, name="total")
+    w = tf.Variable(3.0, name="w")
+    tf.train.AdamOptimizer(0.1).minimize(w * w, name="step")
+    tf.variables_initializer(tf.global_variables(), name="start")
+    content = graph.as_graph_def().SerializeToString()
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(parsed("GraphDef", content, "it"), name="")
+        assert session.run("total:0", {"x:0": 2.0}) == 14
+        assert session.run("total:0", {"x:0": -2.0}) == -13
+        session.run("start")
+        session.run("step")
+        np.testing.assert_allclose(session.run("w/read:0"), 2.9, rtol=1e-6)

@@ -56,6 +56,20 @@ def test_reads_see_the_values_from_before_the_run_unless_ordered(graph):
     assert session.run([v, after]) == [7, 11]
 
 
+@pytest.mark.parametrize("level", [1, -1])
+def test_a_variable_begins_by_the_value_of_another_or_by_what_that_begins_as(level):
+    v = tf.Variable([1.0, 2.0], name="v")
+    w = tf.Variable(v.initialized_value() * 2.0)
+    config = tf.ConfigProto()
+    config.graph_options.optimizer_options.global_jit_level = level
+    with tf.Session(config=config) as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(w).tolist() == [2, 4]
+        session.run(v.assign([5.0, 6.0]))
+        session.run(w.initializer)
+        assert session.run(w).tolist() == [10, 12]
+
+
 def test_writes_come_in_the_order_in_which_they_were_made(graph):
     v = tf.Variable(1)
     session = started()

@@ -74,7 +74,7 @@ class ExponentialMovingAverage:
         is_variable = isinstance(value, Variable)
         if is_variable:
             graph.get_collection_ref(GraphKeys.MOVING_AVERAGE_VARIABLES).append(value)
-        start = value.initial_value if is_variable else None
+        start = value.initialized_value() if is_variable else None
         with outside_of_scopes(graph), graph.name_scope(None):
             return Variable(
                 (lambda: result("Identity", start)) if is_variable else _zeros_like(value),

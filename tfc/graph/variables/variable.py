@@ -12,6 +12,7 @@ from tfc.graph.overloads import Overloads
 from tfc.graph.subgraph import Subgraph
 from tfc.graph.types.dtypes import DType, as_dtype
 from tfc.graph.types.shapes import TensorShape
+from tfc.graph.variables.initialized import value_or_initial
 from tfc.graph.variables.keys import GraphKeys
 
 
@@ -141,6 +142,11 @@ class Variable(Overloads):
     def read_value(self) -> Tensor:
         """A new read, which runs after what `control_dependencies` says."""
         return self._reading(None)
+
+    def initialized_value(self) -> Tensor:
+        """Its value, or the initial one while it has none: for variables that begin by others."""
+        with outside_of_scopes(self.graph):
+            return value_or_initial(self.graph, self.handle, self.initial_value, self._shape)
 
     def _as_tensor(self) -> Tensor:
         graph = get_default_graph()
