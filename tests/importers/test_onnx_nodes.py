@@ -28,7 +28,7 @@ shapes, or fixed by `fixed=`. Text is not supported.
 | operator | versions | passed |
 |---|---|---|
 """
-# One test or two of each family; the sweep has all of them.
+# Some of each family; the sweep has all of them.
 QUICK = [
     "add_bcast",
     "div_uint8",
@@ -46,7 +46,6 @@ QUICK = [
     "slice_neg_steps",
     "gather_elements_negative_indices",
     "scatternd_add",
-    "gathernd_example_float32_batch_dim1",
     "reduce_l2_negative_axes_keep_dims_random",
     "argmax_no_keepdims_example_select_last_index",
     "cumsum_2d_negative_axis",
@@ -59,14 +58,12 @@ QUICK = [
     "convinteger_with_padding",
     "basic_deform_conv_with_padding",
     "maxpool_with_argmax_2d_precomputed_pads",
-    "averagepool_3d_dilations_large_count_include_pad_is_1",
     "lppool_2d_same_upper",
     "batchnorm_epsilon_training_mode",
     "layer_normalization_4d_axis1",
     "group_normalization_epsilon",
     "lstm_with_peepholes",
     "gru_seq_length",
-    "rnn_bidirectional",
     "resize_downsample_scales_cubic_antialias",
     "resize_tf_crop_and_resize",
     "resize_upsample_sizes_nearest_not_larger",
@@ -99,10 +96,7 @@ QUICK = [
 
 @pytest.mark.parametrize("name", QUICK)
 def test_an_operator_gives_what_is_expected(name: str):
-    case = cases().get(f"test_{name}")
-    if case is None:
-        pytest.skip("the installed onnx has no such test")
-    assert outcome(case).reason == ""
+    assert outcome(cases()[f"test_{name}"]).reason == ""
 
 
 @pytest.mark.slow
