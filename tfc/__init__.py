@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from tfc.frontend.tensor import Tensor
     from tfc.imported import ImportedFunction, from_stablehlo
     from tfc.importers.onnx.load import from_onnx
+    from tfc.importers.torch.load import compile_torch, from_torch
     from tfc.jitted import JitFunction, jit
     from tfc.options import Options
     from tfc.runtime.functions import register_custom_call
@@ -93,6 +94,7 @@ __all__ = [
     "checkpoint_name",
     "checkpoint_policies",
     "compile",
+    "compile_torch",
     "cond",
     "custom_gradient",
     "custom_jvp",
@@ -110,6 +112,7 @@ __all__ = [
     "fori_loop",
     "from_onnx",
     "from_stablehlo",
+    "from_torch",
     "get_threads",
     "grad",
     "hessian",
@@ -162,6 +165,7 @@ _PLACES = {
     "checkpoint": "tfc.frontend.differentiation.custom.checkpoint",
     "checkpoint_name": "tfc.frontend.differentiation.custom.checkpoint",
     "compile": "tfc.compiler",
+    "compile_torch": "tfc.importers.torch.load",
     "cond": "tfc.frontend.control.branches",
     "custom_gradient": "tfc.frontend.differentiation.custom.gradient",
     "custom_jvp": "tfc.frontend.differentiation.custom.jvp",
@@ -176,6 +180,7 @@ _PLACES = {
     "fori_loop": "tfc.frontend.control.loops",
     "from_onnx": "tfc.importers.onnx.load",
     "from_stablehlo": "tfc.imported",
+    "from_torch": "tfc.importers.torch.load",
     "get_threads": "tfc.runtime.threads",
     "grad": "tfc.frontend.differentiation.gradient",
     "hessian": "tfc.frontend.differentiation.jacobians",
