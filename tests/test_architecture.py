@@ -158,6 +158,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "importers.onnx.operators.layers": (*OPERATORS, "importers.onnx.operators"),
     "importers.onnx.operators.domains": (*OPERATORS, "importers.onnx.operators.*"),
     "importers.onnx": (*OPERATORS, "protos", "importers.onnx.operators"),
+    "importers.torch.operators": (*TRACING, *LIBRARIES, "tfc", "importers.torch"),
+    "importers.torch": (*TRACING, *LIBRARIES, "tfc", "importers.torch.operators"),
     "testing": (*TRACING, "testing.*"),
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),

@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     )
     from tfc.imported import ImportedFunction, from_stablehlo
     from tfc.importers.onnx.load import from_onnx
+    from tfc.importers.torch.load import compile_torch, from_torch
     from tfc.jitted import JitFunction, jit
     from tfc.options import Options
     from tfc.runtime.functions import register_custom_call
@@ -113,6 +114,7 @@ __all__ = [
     "checkpoint_name",
     "checkpoint_policies",
     "compile",
+    "compile_torch",
     "cond",
     "control_dependencies",
     "custom_gradient",
@@ -132,6 +134,7 @@ __all__ = [
     "from_onnx",
     "from_stablehlo",
     "get_default_graph",
+    "from_torch",
     "get_threads",
     "get_variable",
     "global_variables_initializer",
@@ -196,6 +199,7 @@ _PLACES = {
     "checkpoint": "tfc.frontend.differentiation.custom.checkpoint",
     "checkpoint_name": "tfc.frontend.differentiation.custom.checkpoint",
     "compile": "tfc.compiler",
+    "compile_torch": "tfc.importers.torch.load",
     "cond": "tfc.frontend.control.branches",
     "control_dependencies": "tfc.graph",
     "custom_gradient": "tfc.frontend.differentiation.custom.gradient",
@@ -212,6 +216,7 @@ _PLACES = {
     "from_onnx": "tfc.importers.onnx.load",
     "from_stablehlo": "tfc.imported",
     "get_default_graph": "tfc.graph",
+    "from_torch": "tfc.importers.torch.load",
     "get_threads": "tfc.runtime.threads",
     "get_variable": "tfc.graph",
     "global_variables_initializer": "tfc.graph",

@@ -1,0 +1,19 @@
+"""ATen's operators as rows of the table, by family. May import what importers may."""
+
+from tfc.importers.torch.operators import (
+    creation,
+    elementwise,
+    indexing,
+    ordering,
+    pooling,
+    primitives,
+    products,
+    reductions,
+    shapes,
+)
+from tfc.importers.torch.table import ATEN
+
+__all__ = [
+    "ATEN", "creation", "elementwise", "indexing", "ordering", "pooling", "primitives", "products",
+    "reductions", "shapes",
+]  # fmt: skip
