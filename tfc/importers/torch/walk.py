@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tfc import cond, random
+from tfc import random
 from tfc.errors import TfcError, UnsupportedError
+from tfc.frontend.control.branches import cond
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import blame
 from tfc.hlo.ir import Metadata

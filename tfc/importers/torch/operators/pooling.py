@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import tfc.numpy as tnp
-from tfc import vjp
+from tfc.frontend.differentiation.gradient import vjp
 from tfc.frontend.numpy.windows import reduce_window
 from tfc.frontend.promotion import as_tensor
 from tfc.hlo.attributes.window import Window, WindowDimension

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import tfc.numpy as tnp
-from tfc import nn, vjp
+from tfc import nn
+from tfc.frontend.differentiation.gradient import vjp
 from tfc.importers.torch.table import Call, aten, cast
 
 
