@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -345,6 +346,12 @@ def test_the_files_that_are_named_exist(page: Path):
     everywhere = [f"/{show(p)}" for p in (*SOURCES, *TESTS, *others)]
     named = set(re.findall(r"[a-z_]+(?:/[a-z_]+)*\.py\b", page.read_text())) - EXAMPLES
     assert [n for n in named if not any(file.endswith(f"/{n}") for file in everywhere)] == []
+
+
+def test_no_two_files_of_tests_have_one_name():
+    """Tests are no package: pytest imports each file by its name alone."""
+    names = Counter(path.name for path in TESTS if path.name.startswith("test_"))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 @pytest.mark.parametrize("path", [p for p in TESTS if p.read_text().strip()], ids=show)

@@ -17,6 +17,8 @@ VOCABULARY = "the ops that formulas here are written with"
 RULES = "about these very ops: the pass has rules for them"
 DRAWN = "what random programs draw, and how often"
 
+OTHERS = ("graph", "importers")  # rooms whose operators are other systems', by their names
+
 # file: {name of what holds the literal: why it may}
 ALLOWED: dict[str, dict[str, str]] = {
     "backends/cpu/kernels.py": {"SEQUENTIAL": ROWS},
@@ -102,6 +104,8 @@ def test_there_are_no_tables_of_opcodes_but_those_with_a_reason():
     wrong = []
     for path in sorted((ROOT / "tfc").rglob("*.py")):
         file = path.relative_to(ROOT / "tfc").as_posix()
+        if file.split("/")[0] in OTHERS:
+            continue
         for name, line in tables(ast.parse(path.read_text())):
             found.setdefault(file, set()).add(name)
             if name not in ALLOWED.get(file, ()):
