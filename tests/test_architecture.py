@@ -149,6 +149,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "graph.functions",
         "graph.running",
         "graph.variables",
+        "graph.files",
+        "graph.training",
     ),
     "graph.names": ("graph.functions",),
     "graph.contrib": ("graph.running", "graph.eager", "graph.differentiation"),
