@@ -152,7 +152,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "graph.files",
         "graph.training",
     ),
-    "graph.names": ("graph.functions",),
+    "graph.names": ("graph.functions", "graph.variables"),
     "graph.contrib": ("graph.running", "graph.eager", "graph.differentiation"),
     "graph.contrib.compiler": ("graph.running",),
     "importers": (*TRACING, *LIBRARIES),
