@@ -9,6 +9,7 @@ import pytest
 from document_programs import close, is_compiled, run
 
 
+@pytest.mark.slow
 def test_e01_matmul_ahead_of_time():
     assert run("matmul_ahead_of_time") == "Success\n58 64\n139 154\n"
 

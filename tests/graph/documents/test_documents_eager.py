@@ -33,7 +33,9 @@ def test_e37_tape():
 
 
 @pytest.mark.usefixtures("eager")
-@pytest.mark.parametrize("way", ["fit_by_hand", "fit_by_optimizer"])
+@pytest.mark.parametrize(
+    "way", ["fit_by_hand", pytest.param("fit_by_optimizer", marks=pytest.mark.slow)]
+)
 def test_e37_regression(way):
     module = importlib.import_module("eager_execution")
     first, last, slope, offset = getattr(module, way)()
