@@ -22,31 +22,22 @@ def pictures(count, seed):
     return made.astype(np.float32)[..., None], classes
 
 
-def layer(name, x, shape, function):
-    """Weights and biases of a layer, applied by a function."""
-    with tf.variable_scope(name):
-        kernel = tf.get_variable("kernel", shape)
-        bias = tf.get_variable("bias", shape[-1:], initializer=tf.zeros_initializer())
-    return function(x, kernel) + bias
-
-
-def convolution(x, kernel):
-    """Of the same size."""
-    return tf.nn.conv2d(x, kernel, [1, 1, 1, 1], "SAME")
-
-
-def network(x, keep):
+def network(x, training):
     """The logits of ten classes, and the shapes on the way."""
     shapes = []
-    for name, channels in (("conv1", [1, 32]), ("conv2", [32, 64])):
-        x = tf.nn.relu(layer(name, x, [5, 5, *channels], convolution))
+    for filters in (32, 64):
+        x = tf.layers.conv2d(
+            inputs=x, filters=filters, kernel_size=[5, 5], padding="same", activation=tf.nn.relu
+        )
         shapes.append(x.shape.as_list()[1:])
-        x = tf.nn.max_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
+        x = tf.layers.max_pooling2d(inputs=x, pool_size=[2, 2], strides=2)
         shapes.append(x.shape.as_list()[1:])
     x = tf.reshape(x, [-1, 7 * 7 * 64])
-    x = tf.nn.relu(layer("dense", x, [3136, 1024], tf.matmul))
     shapes.append(x.shape.as_list()[1:])
-    x = layer("logits", tf.nn.dropout(x, keep), [1024, 10], tf.matmul)
+    x = tf.layers.dense(inputs=x, units=1024, activation=tf.nn.relu)
+    shapes.append(x.shape.as_list()[1:])
+    x = tf.layers.dropout(inputs=x, rate=0.4, training=training)
+    x = tf.layers.dense(inputs=x, units=10)
     return x, [*shapes, x.shape.as_list()[1:]]
 
 
@@ -54,11 +45,9 @@ def run(config=None, steps=60, batch=50, rate=0.02):
     """The shapes of the layers, the first and last loss, and the accuracy on new pictures."""
     tf.set_random_seed(0)
     x, labels = tf.placeholder(tf.float32, [None, 28, 28, 1]), tf.placeholder(tf.int32, [None])
-    keep = tf.placeholder_with_default(1.0, [])
-    logits, shapes = network(x, keep)
-    loss = tf.reduce_mean(
-        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-    )
+    training = tf.placeholder_with_default(False, [])
+    logits, shapes = network(x, training)
+    loss = tf.losses.sparse_softmax_cross_entropy(labels=labels, logits=logits)
     train = tf.train.GradientDescentOptimizer(rate).minimize(
         loss, tf.train.get_or_create_global_step()
     )
@@ -69,7 +58,7 @@ def run(config=None, steps=60, batch=50, rate=0.02):
         session.run(tf.global_variables_initializer())
         for step in range(steps):
             images, classes = pictures(batch, step)
-            feeds = {x: images, labels: classes, keep: 0.6}
+            feeds = {x: images, labels: classes, training: True}
             losses.append(float(session.run([loss, train], feeds)[0]))
         images, classes = pictures(200, 10**6)
         return shapes, losses, float(session.run(accuracy, {x: images, labels: classes}))

@@ -4,13 +4,13 @@ import tfc.graph as tf
 
 
 def run(config=None):
-    """The outputs for two inputs."""
+    """The outputs for two inputs, and the weights."""
     x = tf.placeholder(tf.float32, shape=[None, 3])
-    kernel = tf.get_variable("kernel", [3, 1])
-    y = tf.matmul(x, kernel) + tf.get_variable("bias", [1], initializer=tf.zeros_initializer())
+    linear_model = tf.layers.Dense(units=1)
+    y = linear_model(x)
     with tf.Session(config=config) as session:
         session.run(tf.global_variables_initializer())
-        return session.run([y, kernel], {x: [[1, 2, 3], [4, 5, 6]]})
+        return session.run([y, linear_model.kernel], {x: [[1, 2, 3], [4, 5, 6]]})
 
 
 if __name__ == "__main__":

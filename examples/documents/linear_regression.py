@@ -7,10 +7,9 @@ def run(config=None, steps=100, start=-0.2683497):
     """Every tenth loss, and the predictions at the end."""
     x = tf.constant([[1.0], [2.0], [3.0], [4.0]])
     y_true = tf.constant([[0.0], [-1.0], [-2.0], [-3.0]])
-    kernel = tf.get_variable("kernel", [1, 1], initializer=tf.constant_initializer(start))
-    bias = tf.get_variable("bias", [1], initializer=tf.zeros_initializer())
-    y_pred = tf.matmul(x, kernel) + bias
-    loss = tf.reduce_mean(tf.square(y_pred - y_true))
+    linear_model = tf.layers.Dense(units=1, kernel_initializer=tf.constant_initializer(start))
+    y_pred = linear_model(x)
+    loss = tf.losses.mean_squared_error(labels=y_true, predictions=y_pred)
     train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
     losses = []
     with tf.Session(config=config) as session:

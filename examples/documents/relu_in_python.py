@@ -24,10 +24,8 @@ def run(config=None):
     (dx,) = tf.gradients(y, [x])
     with tf.Session(config=config) as session:
         found, slope = session.run([y, dx], {x: values})
-        delta = np.float32(1e-3)
-        above = session.run(y, {x: values + delta})
-        below = session.run(y, {x: values - delta})
-    return values, found, slope, np.abs((above - below) / (2 * delta) - slope).max()
+        error = tf.test.compute_gradient_error(x, [10], y, [10], x_init_value=values)
+    return values, found, slope, error
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ class Graph(Collections):
     """Operations and what they are made in: scopes of names, devices, control dependencies.
 
     seed: of random operations, where they state none: `set_random_seed`.
+    seeds_within: how many its bodies of loops and branches have taken of its numbers for seeds.
     changes: how often an operation that was there was changed: sessions plan anew then.
     """
 
@@ -42,6 +43,7 @@ class Graph(Collections):
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
         self.seed: int | None = None
+        self.seeds_within = 0
         self.changes = 0
         self.lock = threading.RLock()
 

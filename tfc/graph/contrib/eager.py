@@ -2,6 +2,7 @@
 
 from tfc.graph.differentiation.functions import custom_gradient
 from tfc.graph.eager import variables as metrics
+from tfc.graph.eager.checkpoint import Checkpoint
 from tfc.graph.eager.execution import enable_eager_execution, executing_eagerly
 from tfc.graph.eager.py_function import py_function as py_func
 from tfc.graph.eager.tapes import (
@@ -14,6 +15,7 @@ from tfc.graph.eager.tapes import (
 from tfc.graph.eager.variables import Variable
 
 __all__ = [
+    "Checkpoint",
     "GradientTape",
     "Variable",
     "custom_gradient",

@@ -19,6 +19,8 @@ from tfc.graph.types.dtypes import DType, as_dtype, float32
 from tfc.graph.types.shapes import TensorShape
 from tfc.graph.variables.seeds import seeds
 
+_DEVIATION_OF_TRUNCATED = 0.87962566103423978  # of a standard normal number between -2 and 2
+
 
 class Initializer:
     """What gives the initial value of a variable of a shape and dtype."""
@@ -155,8 +157,11 @@ class VarianceScaling(Initializer):
         if self.distribution == "uniform":
             limit = math.sqrt(3.0 * variance)
             return uniform(shape, -limit, limit, self.seed, dtype)
-        kind = "RandomStandardNormal" if self.distribution[:2] == "un" else "TruncatedNormal"
-        return scaled(kind, shape, 0.0, math.sqrt(variance), self.seed, dtype)
+        deviation = math.sqrt(variance)
+        if self.distribution == "untruncated_normal":
+            return scaled("RandomStandardNormal", shape, 0.0, deviation, self.seed, dtype)
+        deviation /= _DEVIATION_OF_TRUNCATED
+        return scaled("TruncatedNormal", shape, 0.0, deviation, self.seed, dtype)
 
 
 class Orthogonal(Initializer):
