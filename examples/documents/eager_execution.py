@@ -72,7 +72,10 @@ def fit_by_optimizer(steps=300, rate=0.01):
     for _ in range(steps):
         with tf.GradientTape() as tape:
             value = loss()
-        optimizer.apply_gradients(zip(tape.gradient(value, variables), variables))
+        optimizer.apply_gradients(
+            zip(tape.gradient(value, variables), variables),
+            global_step=tf.train.get_or_create_global_step(),
+        )
     return [float(x) for x in (first, loss(), model.slope, model.offset)]
 
 

@@ -105,6 +105,18 @@ def test_variables_have_values_and_train():
     assert [(float(g), x is v) for g, x in pairs] == [(12, True)]
 
 
+def test_optimizers_keep_their_slots_and_count_steps():
+    """Adam's first steps by a gradient of constant sign are of the learning rate each."""
+    v, optimizer = tfe.Variable(5.0), tf.train.AdamOptimizer(0.1)
+    for _ in range(3):
+        with tfe.GradientTape() as tape:
+            loss = v * 2.0
+        pairs = zip(tape.gradient(loss, [v]), [v])
+        optimizer.apply_gradients(pairs, global_step=tf.train.get_or_create_global_step())
+    assert np.allclose(v.numpy(), 4.7)
+    assert int(tf.train.get_global_step() + 0) == 3
+
+
 def test_a_line_is_fitted():
     xs = tf.random_normal([200], seed=1)
     ys = xs * 3.0 + 2.0

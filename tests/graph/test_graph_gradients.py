@@ -38,6 +38,27 @@ def test_what_is_not_connected_and_integers_have_no_gradient():
     assert tf.gradients(tf.stop_gradient(y), x) == [None]
 
 
+STEPS = {
+    "floor": tf.floor,
+    "ceil": tf.ceil,
+    "round": tf.round,
+    "rint": tf.rint,
+    "floordiv": lambda x: tf.floordiv(x, 2.0),
+    "ones_like": tf.ones_like,
+    "zeros_like": tf.zeros_like,
+    "one_hot": lambda x: tf.one_hot([0], 2, on_value=tf.reduce_sum(x)),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_have_no_gradient(name):
+    x = tf.placeholder(tf.float32, [None])
+    assert tf.gradients(STEPS[name](x), x) == [None]
+    slope = tf.gradients(x * x + tf.reduce_sum(STEPS[name](x)), x)[0]
+    with tf.Session() as session:
+        assert session.run(slope, {x: [1.5, -2.0]}).tolist() == [3, -4]
+
+
 def test_gradients_that_are_given_weigh_the_results():
     x = constant([1.0, 2.0])
     found = tf.gradients([product(x, x), sine(x)], x, grad_ys=[constant([1.0, 10.0]), None])[0]

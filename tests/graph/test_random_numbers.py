@@ -67,7 +67,7 @@ def test_seeds_of_zero_are_seeds():
 
 
 def initial(initializer, shape=(300, 200)):
-    with tf.Session() as session:
+    with tf.Session(config=tf.ConfigProto(backend="interpreter")) as session:
         return session.run(initializer(shape)).astype(float)
 
 

@@ -2,8 +2,23 @@
 
 import copy
 import importlib
+from pathlib import Path
 
 import numpy as np
+
+import tfc.graph as tf
+
+MODES = {"cpu": ("cpu", 1), "jit off": ("cpu", -1), "interpreter": ("interpreter", 1)}
+TESTS = Path(__file__).parent
+PROGRAMS = TESTS.parents[2] / "examples" / "documents"
+TABLE = TESTS.parents[2] / "docs" / "graph.md"
+
+
+def config_of(mode):
+    """How sessions run in one of the modes."""
+    made = tf.ConfigProto()
+    made.backend, made.graph_options.optimizer_options.global_jit_level = MODES[mode]
+    return made
 
 
 def run(name, config=None, **sizes):

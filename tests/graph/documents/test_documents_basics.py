@@ -3,10 +3,22 @@
 import importlib
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
-from document_programs import close, is_compiled, run
+from document_programs import PROGRAMS, TABLE, TESTS, close, is_compiled, run
+
+
+def test_the_table_of_programs_has_them_all_and_each_has_a_test():
+    text = TABLE.read_text().partition("## The programs")[2]
+    rows = re.findall(r"^\| (\d\d(?:, \d\d)*) \| ([^|]+) \|", text, re.MULTILINE)
+    tests = "".join(path.read_text() for path in TESTS.glob("test_*.py"))
+    numbers = [number for listed, _ in rows for number in listed.split(", ")]
+    assert numbers == [f"{n:02}" for n in range(1, 44) if n != 24]
+    assert [n for n in numbers if not re.search(rf"def test_(e\d\d_)?e{n}_", tests)] == []
+    named = {name for _, listed in rows for name in listed.split(", ")}
+    assert named == {path.stem for path in PROGRAMS.glob("*.py")} - {"picture", "python_gradients"}
 
 
 @pytest.mark.slow

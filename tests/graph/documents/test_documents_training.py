@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from document_programs import close, is_compiled, run
+from document_programs import MODES, close, config_of, is_compiled, run
 
 import tfc.graph as tf
 
@@ -51,8 +51,8 @@ def test_e15_e16_entropy():
 
 
 @pytest.mark.slow
-def test_e34_random_fourier_features():
-    linear, features = run("random_fourier_features", steps=30, features=200)
+def test_e34_random_fourier_features(config):
+    linear, features = run("random_fourier_features", config, steps=30, features=200)
     assert linear < 0.4
     assert features > 0.9
 
@@ -68,11 +68,11 @@ def test_e35_word_vectors(config):
             close([first, last, within, between], run("word_vectors", steps=5), rtol=1e-4)
 
 
-@pytest.mark.slow
 def test_e36_lstm_language_model():
-    first, last = run("lstm_language_model", iterations=30)
+    config = tf.ConfigProto(backend="interpreter")
+    first, last = run("lstm_language_model", config, iterations=12)
     assert abs(first - 8) < 0.5
-    assert last < 7.9
+    assert last < first - 0.02
 
 
 @pytest.mark.slow
@@ -104,6 +104,16 @@ def test_e33_convolutional_network():
 
 
 @pytest.mark.slow
+def test_e33_convolutional_network_has_the_same_losses_in_each_mode():
+    found = []
+    for mode in MODES:
+        with tf.Graph().as_default():
+            made = run("convolutional_network", config_of(mode), steps=2, batch=4)
+            found.append(made[1])
+    close(found[1:], [found[0]] * 2, rtol=1e-4)
+
+
+@pytest.mark.slow
 def test_e33_convolutional_network_learns():
     _, losses, accuracy = run("convolutional_network")
     close(losses[0], math.log(10), atol=0.3)
@@ -132,6 +142,7 @@ def test_e13_identity_by_python_of_1000_steps():
     assert np.abs(run("identity_by_python")[-1] - np.eye(3)).max() < 1e-5
 
 
-def test_e14_softmax_by_python():
-    accuracy, _ = run("softmax_by_python", steps=150)
-    assert accuracy > 0.85
+def test_e14_softmax_by_python(config):
+    steps, least = (150, 0.85) if is_compiled(config) and config.backend == "cpu" else (5, 0.7)
+    accuracy, _ = run("softmax_by_python", config, steps=steps)
+    assert accuracy > least

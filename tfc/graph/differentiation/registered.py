@@ -100,6 +100,11 @@ for _name in ("ReadVariableOp", "Print", "CheckNumerics", "EnsureShape"):
     registered.enter(_name, _to_first)
 for _name in ("StopGradient", "Const", "Placeholder", "Shape", "Size", "Rank", "VarHandleOp"):
     registered.enter(_name, None)
+# Steps, whose derivative is zero where there is one: TensorFlow, too, has none for them.
+for _name in ("Floor", "Ceil", "Round", "Rint", "FloorDiv", "TruncateDiv"):
+    registered.enter(_name, None)
+for _name in ("OnesLike", "ZerosLike", "OneHot"):
+    registered.enter(_name, None)
 for _name in ("PyFunc", "PyFuncStateless", "VarIsInitializedOp", "Assert", "NoOp"):
     registered.enter(_name, None)
 

@@ -13,6 +13,7 @@ from tfc.graph.operation import Operation, Tensor
 from tfc.graph.operators.registry import Spec
 from tfc.graph.running.effects import Stored
 from tfc.graph.types.shapes import TensorShape
+from tfc.graph.variables.keys import GraphKeys
 
 
 class EagerTensor(Tensor):
@@ -135,10 +136,9 @@ class EagerGraph(Graph):
         return self._made
 
     def add_to_collection(self, name: Any, value: Any) -> None:
-        """Nothing: collections would keep what was made alive."""
-
-    def add_to_collections(self, names: Any, value: Any) -> None:
-        """Nothing, as above."""
+        """Keep the global step; nothing else, as collections would keep what was made alive."""
+        if name == GraphKeys.GLOBAL_STEP:
+            super().add_to_collection(name, value)
 
 
 def executing_eagerly() -> bool:
