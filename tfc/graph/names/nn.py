@@ -22,5 +22,7 @@ from tfc.graph.functions.cross_entropy import (
     sparse_softmax_cross_entropy_with_logits, top_k, weighted_cross_entropy_with_logits,
 )
 from tfc.graph.functions.embeddings import embedding_lookup
+from tfc.graph.names import rnn_cell
+from tfc.graph.networks.recurrent import bidirectional_dynamic_rnn, dynamic_rnn, static_rnn
 # fmt: on
 # isort: on
