@@ -232,3 +232,25 @@ def test_averages_follow_variables_and_tensors():
     assert averages.variables_to_restore()["v/ExponentialMovingAverage"] is v
     with pytest.raises(ValueError, match="already"):
         averages.apply([v])
+
+
+def test_a_training_step_with_ten_variables_is_one_cluster_of_the_timeline():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 3])
+        made = x
+        for number in range(5):
+            with tf.variable_scope(f"layer{number}"):
+                made = tf.tanh(tf.layers.dense(made, 3))
+        assert len(tf.trainable_variables()) == 10
+        loss = tf.reduce_mean(tf.squared_difference(made, 0.1))
+        train = tf.train.AdamOptimizer(0.01).minimize(loss)
+        session.run(tf.global_variables_initializer())
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        before = session.run(tf.trainable_variables())
+        metadata = tf.RunMetadata()
+        session.run(train, {x: np.ones([4, 3])}, options, metadata)
+        (device,) = metadata.step_stats.dev_stats
+        (node,) = device.node_stats
+        assert node.node_name.endswith("[_XlaCompiledKernel=true,_XlaNumConstantArgs=0]")
+        after = session.run(tf.trainable_variables())
+        assert all(np.any(one != other) for one, other in zip(before, after))

@@ -91,7 +91,7 @@ from tfc.graph.functions.segments import (
     unsorted_segment_sum,
 )
 # end of functions
-from tfc.graph.names import bitwise, image, initializers, layers, linalg, losses, nn
+from tfc.graph.names import bitwise, image, initializers, layers, linalg, losses, metrics, nn
 from tfc.graph.functions import python_operators as _python_operators
 from tfc.graph.operation import Operation, Tensor
 from tfc.graph.scopes import (

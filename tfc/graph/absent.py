@@ -16,13 +16,14 @@ _ABSENT = (
     (r"[sS]parse.*|serialize_.*|deserialize_.*", "sparse tensors are out: use dense ones"),
     (r"estimator|feature_column|keras|flags|app|logging|resource_loader|profiler",
      "that part of TensorFlow is out: use sessions and Python's own modules"),
+    (r"ctc_.*", "losses of alignments are out: align labels with steps, and use cross entropy"),
     (r"contrib_.*|distribute.*|tpu.*", "distributed programs are out: a session runs here"),
 )  # fmt: skip
 
 
-def absence(name: str, names: Collection[str]) -> str:
-    """The sentence that says why a name is not there."""
+def absence(name: str, names: Collection[str], where: str = "tfc.graph") -> str:
+    """The sentence that says why a name is not there, in the module that it was looked for in."""
     for pattern, words in _ABSENT:
         if re.fullmatch(pattern, name):
-            return f"tfc.graph has no {name!r}: {words}"
-    return f"tfc.graph has no {name!r}{did_you_mean(name, names)}"
+            return f"{where} has no {name!r}: {words}"
+    return f"{where} has no {name!r}{did_you_mean(name, names)}"

@@ -3,6 +3,7 @@
 # ruff: noqa: F401
 # isort: off
 # fmt: off
+from tfc.graph.absent import absence as _absence
 from tfc.graph.functions.activations import (
     batch_normalization, bias_add, crelu, dropout, elu, fused_batch_norm, l2_loss, l2_normalize,
     leaky_relu, local_response_normalization, log_sigmoid, log_softmax, lrn, moments,
@@ -22,5 +23,15 @@ from tfc.graph.functions.cross_entropy import (
     sparse_softmax_cross_entropy_with_logits, top_k, weighted_cross_entropy_with_logits,
 )
 from tfc.graph.functions.embeddings import embedding_lookup
+from tfc.graph.names import rnn_cell
+from tfc.graph.networks.recurrent import bidirectional_dynamic_rnn, dynamic_rnn, static_rnn
+from tfc.graph.networks.sampled_losses import (
+    log_uniform_candidate_sampler, nce_loss, sampled_softmax_loss,
+)
 # fmt: on
 # isort: on
+
+
+def __getattr__(name: str) -> object:
+    """Nothing: says why TensorFlow's name is not here."""
+    raise AttributeError(_absence(name, list(globals()), "tfc.graph.nn"), name=name)

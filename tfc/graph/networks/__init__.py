@@ -1,0 +1,1 @@
+"""Networks made of other functions: recurrent ones, and losses of sampled classes."""
