@@ -19,9 +19,7 @@ def entropy(logits):
 
 def cross_entropy_with_itself(logits):
     """The same value, of which only a part is differentiated."""
-    return tf.nn.softmax_cross_entropy_with_logits(
-        labels=tf.nn.softmax(logits), logits=logits
-    )
+    return tf.nn.softmax_cross_entropy_with_logits(labels=tf.nn.softmax(logits), logits=logits)
 
 
 def run(config=None, steps=10000):

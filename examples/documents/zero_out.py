@@ -29,9 +29,7 @@ def run(config=None):
     x = tf.constant([5.0, 4.0, 3.0, 2.0, 1.0])
     y = zero_out(x)
     with tf.Session(config=config) as session:
-        return session.run(
-            [zero_out(tf.constant([[1, 2], [3, 4]])), y, tf.gradients(y, [x])[0]]
-        )
+        return session.run([zero_out(tf.constant([[1, 2], [3, 4]])), y, tf.gradients(y, [x])[0]])
 
 
 if __name__ == "__main__":

@@ -196,7 +196,18 @@ def test_the_first_version_of_cross_entropy_has_constant_labels():
         loss = tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits)
         by_logits, by_labels = tf.gradients(loss, [logits, labels])
         assert by_labels is None
-        np.testing.assert_allclose(session.run(by_logits), np.zeros((1, 3)), atol=1e-7)
+        assert session.run(by_logits).tolist() == [[0, 0, 0]]
+
+
+def test_the_gradient_of_cross_entropy_is_softmax_minus_labels_whatever_they_sum_to():
+    x, y = np.float32([[1, 2, 4], [0, 0, 1]]), np.float32([[3, 0, 1], [0, 0, 0]])
+    with tf.Graph().as_default(), tf.Session() as session:
+        logits, labels = tf.constant(x), tf.constant(y)
+        loss = tf.nn.softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits)
+        by_logits, by_labels = session.run(tf.gradients(loss, [logits, labels]))
+    p = np.exp(x) / np.exp(x).sum(1, keepdims=True)
+    np.testing.assert_allclose(by_logits, p - y, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(by_labels, -np.log(p), rtol=1e-5)
 
 
 def test_equal_arguments_of_an_extreme_send_the_gradient_to_the_first():

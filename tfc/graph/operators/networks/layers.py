@@ -8,6 +8,7 @@ import numpy as np
 from tfc import nn
 from tfc import numpy as tnp
 from tfc.errors import ShapeError
+from tfc.frontend.differentiation.custom.vjp import custom_vjp
 from tfc.graph.operators.inference import same
 from tfc.graph.operators.registry import Attributes, Spec, known, operator
 from tfc.graph.types.dtypes import as_dtype, float32
@@ -187,15 +188,30 @@ def _loss(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
 
 @operator("SoftmaxCrossEntropyWithLogits", infer=_loss)
 def softmax_cross_entropy(features: Any, labels: Any) -> Any:
-    """The cross entropy of each row, and its gradient by the features.
+    """The cross entropy of each row, and its gradient by the features."""
+    features, labels = tnp.broadcast_arrays(features, labels)
+    return _cross_entropy(features, labels), nn.softmax(features) - labels
 
-    The gradient that is computed for the whole loss is exact: where the labels of a row do not sum
-    to 1 it is not the second result, which is what it would be if they did.
+
+@custom_vjp
+def _cross_entropy(features: Any, labels: Any) -> Any:
+    """The gradient by the features is softmax - labels, also where labels do not sum to 1.
+
+    That is TensorFlow's; programs in which the labels are the softmax itself rely on its zeros.
     """
-    logarithms = nn.log_softmax(features)
     # Where a label is 0 the term is 0, whatever the logarithm is.
+    logarithms = nn.log_softmax(features)
     terms = tnp.where(labels == 0, tnp.zeros_like(labels), labels * logarithms)
-    return -tnp.sum(terms, axis=-1), tnp.exp(logarithms) - labels
+    return -tnp.sum(terms, axis=-1)
+
+
+def _cross_entropy_gradient(known: tuple[Any, Any], cotangent: Any) -> tuple[Any, Any]:
+    features, labels = known
+    by_row = tnp.expand_dims(cotangent, -1)
+    return by_row * (nn.softmax(features) - labels), -by_row * nn.log_softmax(features)
+
+
+_cross_entropy.defvjp(lambda *given: (_cross_entropy(*given), given), _cross_entropy_gradient)
 
 
 @operator("SparseSoftmaxCrossEntropyWithLogits", types="T Tlabels", infer=_loss)
