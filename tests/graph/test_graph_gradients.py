@@ -137,3 +137,16 @@ def test_gradients_lie_in_a_scope_of_their_operations_names():
 def test_the_gradient_of_a_magnitude_is_0_at_0():
     x = constant([-2.0, 0.0, 3.0])
     assert run(tf.gradients(tf.abs(x), x)[0]).tolist() == [-1, 0, 1]
+
+
+def test_a_derivative_that_depends_on_no_point_has_none():
+    x, w = constant([[3.0, 4.0]]), constant([[1.0], [2.0]])
+    square = tf.square(x)
+    for expected in ([[6.0, 8.0]], [[2.0, 2.0]]):
+        (square,) = tf.gradients(square, [x])
+        assert run(square).tolist() == expected
+    assert tf.gradients(square, [x]) == [None]
+    (by_x,) = tf.gradients(tf.matmul(x, w), [x])
+    by_point, by_weights = tf.gradients(by_x, [x, w])
+    assert by_point is None
+    assert run(by_weights).tolist() == [[1.0], [1.0]]

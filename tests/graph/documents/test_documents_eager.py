@@ -49,7 +49,9 @@ def test_e38_functions_of_gradients():
     square = lambda x: tf.multiply(x, x)  # noqa: E731
     first = tfe.gradients_function(square)
     second = tfe.gradients_function(lambda x: first(x)[0])
+    third = tfe.gradients_function(lambda x: second(x)[0])
     assert [square(3.0).numpy(), first(3.0)[0].numpy(), second(3.0)[0].numpy()] == [9, 6, 2]
+    assert third(3.0) == [None]
 
 
 @pytest.mark.usefixtures("eager")

@@ -16,6 +16,7 @@ from tfc.graph.constants import convert_to_tensor
 from tfc.graph.differentiation.registered import registered
 from tfc.graph.graph import Graph, get_default_graph
 from tfc.graph.operation import Operation, Tensor
+from tfc.graph.operators.dependences import dependences
 from tfc.graph.operators.registry import Spec, find
 from tfc.graph.types.dtypes import resource
 
@@ -210,11 +211,12 @@ class _Flow:
             LookupError: the operation depends on more than its inputs, or runs on the host.
         """
         row = find(op.type, op.attributes)
+        depended = frozenset[int]().union(*_dependences(op))
         wanted = [
             place
             for place, x in enumerate(op.inputs)
             if place not in row.known and is_differentiable(x) and x.dtype != resource
-            if x in self._tensors
+            if x in self._tensors and place in depended
         ]
         if not wanted:
             return
@@ -250,7 +252,28 @@ def _between(
     tensors = set(xs)
     between: list[Operation] = []
     for op in sorted(above, key=lambda op: op.number):
-        if any(x in tensors for x in op.inputs):
+        if reached := _reached(op, tensors):
             between.append(op)
-            tensors |= {x for x in op.outputs if x not in stopped}
+            tensors |= {x for x in reached if x not in stopped}
     return between[::-1], tensors
+
+
+def _dependences(op: Operation) -> list[frozenset[int]]:
+    """For each output of an operation, the inputs that it depends on.
+
+    All of them are taken to matter, but for a Vjp, which takes the point of a derivative, and may
+    not depend on it.
+    """
+    if op.type == "Vjp":
+        found = dependences(find(op.type, op.attributes), op.inputs, op.attributes)
+        if len(found) == len(op.outputs):
+            return found
+    return [frozenset(range(len(op.inputs)))] * len(op.outputs)
+
+
+def _reached(op: Operation, tensors: set[Tensor]) -> list[Tensor]:
+    """The outputs of an operation that depend on any of some tensors."""
+    places = {place for place, x in enumerate(op.inputs) if x in tensors}
+    if not places:
+        return []
+    return [x for x, depends in zip(op.outputs, _dependences(op)) if depends & places]
