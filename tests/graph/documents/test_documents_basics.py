@@ -21,7 +21,6 @@ def test_the_table_of_programs_has_them_all_and_each_has_a_test():
     assert named == {path.stem for path in PROGRAMS.glob("*.py")} - {"picture", "python_gradients"}
 
 
-@pytest.mark.slow
 def test_e01_matmul_ahead_of_time():
     assert run("matmul_ahead_of_time") == "Success\n58 64\n139 154\n"
 

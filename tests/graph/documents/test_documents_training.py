@@ -51,7 +51,6 @@ def test_e15_e16_entropy():
     close(right, [0.2] * 5, atol=1e-4)
 
 
-@pytest.mark.slow
 def test_e34_random_fourier_features(config):
     linear, features = run("random_fourier_features", config, steps=30, features=200)
     assert linear < 0.4
