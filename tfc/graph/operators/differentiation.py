@@ -1,6 +1,6 @@
 """Operators of differentiation: the gradient of any other operator, and what stops gradients."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -58,6 +58,20 @@ def vector_jacobian_product(
         return [_conjugate(x) for x in back([_conjugate(g) for g in cotangents])]
 
     return evaluable(pulled)([inputs[n] for n in wanted], list(inputs[count:]))
+
+
+def pulled_back(function: Callable[..., Any], at: Any, arrived: Any, *others: Any) -> Any:
+    """The gradient by the first argument of a function, for rows that compute just that.
+
+    Args:
+        function: (at, *others) -> an array.
+        arrived: the gradient by its result.
+    """
+
+    def pulled(at: Any, arrived: Any, *others: Any) -> Any:
+        return vjp(lambda x: function(x, *others), tnp.asarray(at))[1](arrived)[0]
+
+    return evaluable(pulled)(at, arrived, *others)
 
 
 def _conjugate(x: Any) -> Any:

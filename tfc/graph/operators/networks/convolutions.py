@@ -6,8 +6,7 @@ from typing import Any
 from tfc import nn
 from tfc import numpy as tnp
 from tfc.errors import ShapeError
-from tfc.frontend.differentiation.gradient import vjp
-from tfc.frontend.tensor import evaluable
+from tfc.graph.operators.differentiation import pulled_back
 from tfc.graph.operators.inference import infer_by_tracing
 from tfc.graph.operators.partial_values import partial_shape
 from tfc.graph.operators.registry import Attributes, Spec, find, known_numbers, operator
@@ -192,11 +191,7 @@ def _input_gradient(forward: Callable[..., Any]) -> Callable[..., Any]:
         more = _given(strides, padding, data_format, dilations, explicit_paddings)
         dims = known_numbers(input_sizes, "the shape of the gradient of a convolution")
         zeros = tnp.zeros(dims, out_backprop.dtype)
-
-        def pulled(kernel: Any, arrived: Any) -> Any:
-            return vjp(lambda x: forward(x, kernel, **more), tnp.asarray(zeros))[1](arrived)[0]
-
-        return evaluable(pulled)(filter, out_backprop)
+        return pulled_back(lambda x, k: forward(x, k, **more), zeros, out_backprop, filter)
 
     return row
 
@@ -216,11 +211,7 @@ def _filter_gradient(forward: Callable[..., Any]) -> Callable[..., Any]:
         more = _given(strides, padding, data_format, dilations, explicit_paddings)
         dims = known_numbers(filter_sizes, "the shape of the gradient of a filter")
         zeros = tnp.zeros(dims, out_backprop.dtype)
-
-        def pulled(image: Any, arrived: Any) -> Any:
-            return vjp(lambda k: forward(image, k, **more), tnp.asarray(zeros))[1](arrived)[0]
-
-        return evaluable(pulled)(input, out_backprop)
+        return pulled_back(lambda k, x: forward(x, k, **more), zeros, out_backprop, input)
 
     return row
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from tfc import nn
 from tfc import numpy as tnp
-from tfc.frontend.differentiation.gradient import vjp
-from tfc.frontend.tensor import evaluable
+from tfc.graph.operators.differentiation import pulled_back
 from tfc.graph.operators.inference import same
 from tfc.graph.operators.networks.convolutions import padding_of, slid, spatial
 from tfc.graph.operators.partial_values import partial_shape
@@ -64,6 +63,14 @@ def max_pool_of_inputs(
     return max_pool(input, ksize=sizes, strides=steps, padding=padding, data_format=data_format)
 
 
+def _given(
+    ksize: Sequence[int], strides: Sequence[int], padding: str, data_format: str
+) -> dict[str, Any]:
+    """The attributes of a pooling, without the format if it is the operator's own."""
+    more = {"data_format": data_format} if data_format else {}
+    return {"ksize": ksize, "strides": strides, "padding": padding, **more}
+
+
 def _max_gradient(forward: Callable[..., Any]) -> Callable[..., Any]:
     def row(
         orig_input: Any,
@@ -75,14 +82,8 @@ def _max_gradient(forward: Callable[..., Any]) -> Callable[..., Any]:
         padding: str,
         data_format: str = "",
     ) -> Any:
-        more: dict[str, Any] = {"data_format": data_format} if data_format else {}
-
-        def pulled(place: Any, arrived: Any) -> Any:
-            return vjp(
-                lambda x: forward(x, ksize=ksize, strides=strides, padding=padding, **more), place
-            )[1](arrived)[0]
-
-        return evaluable(pulled)(orig_input, grad)
+        more = _given(ksize, strides, padding, data_format)
+        return pulled_back(lambda x: forward(x, **more), orig_input, grad)
 
     return row
 
@@ -101,16 +102,10 @@ def _mean_gradient(forward: Callable[..., Any]) -> Callable[..., Any]:
         padding: str,
         data_format: str = "",
     ) -> Any:
-        more: dict[str, Any] = {"data_format": data_format} if data_format else {}
+        more = _given(ksize, strides, padding, data_format)
         dims = known_numbers(orig_input_shape, "the shape of the gradient of a pooling")
-
-        def pulled(arrived: Any) -> Any:
-            return vjp(
-                lambda x: forward(x, ksize=ksize, strides=strides, padding=padding, **more),
-                tnp.zeros(dims, arrived.dtype),
-            )[1](arrived)[0]
-
-        return evaluable(pulled)(grad)
+        zeros = tnp.zeros(dims, grad.dtype)
+        return pulled_back(lambda x: forward(x, **more), zeros, grad)
 
     return row
 
