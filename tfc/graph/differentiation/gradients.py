@@ -211,12 +211,11 @@ class _Flow:
             LookupError: the operation depends on more than its inputs, or runs on the host.
         """
         row = find(op.type, op.attributes)
-        depended = frozenset[int]().union(*_dependences(op))
         wanted = [
             place
             for place, x in enumerate(op.inputs)
             if place not in row.known and is_differentiable(x) and x.dtype != resource
-            if x in self._tensors and place in depended
+            if x in self._tensors and place in self._between[op]
         ]
         if not wanted:
             return
@@ -236,10 +235,11 @@ class _Flow:
 
 def _between(
     ys: Iterable[Tensor], xs: set[Tensor], stopped: set[Tensor]
-) -> tuple[list[Operation], set[Tensor]]:
+) -> tuple[dict[Operation, frozenset[int]], set[Tensor]]:
     """The operations on the ways from xs to ys that gradients can take, and the tensors there.
 
-    The operations come in the order in which gradients go through them: the last made first.
+    The operations come in the order in which gradients go through them, the last made first, each
+    with its inputs, by number, that its outputs depend on.
     """
     above: set[Operation] = set()
     left = [y.op for y in ys if y not in stopped]
@@ -250,12 +250,17 @@ def _between(
         above.add(op)
         left += [x.op for x in op.inputs if x not in stopped and is_differentiable(x)]
     tensors = set(xs)
-    between: list[Operation] = []
+    between: dict[Operation, frozenset[int]] = {}
     for op in sorted(above, key=lambda op: op.number):
-        if reached := _reached(op, tensors):
-            between.append(op)
+        places = {place for place, x in enumerate(op.inputs) if x in tensors}
+        if not places:
+            continue
+        depends = _dependences(op)
+        reached = [x for x, own in zip(op.outputs, depends) if own & places]
+        if reached:
+            between[op] = frozenset[int]().union(*depends)
             tensors |= {x for x in reached if x not in stopped}
-    return between[::-1], tensors
+    return dict(reversed(between.items())), tensors
 
 
 def _dependences(op: Operation) -> list[frozenset[int]]:
@@ -269,11 +274,3 @@ def _dependences(op: Operation) -> list[frozenset[int]]:
         if len(found) == len(op.outputs):
             return found
     return [frozenset(range(len(op.inputs)))] * len(op.outputs)
-
-
-def _reached(op: Operation, tensors: set[Tensor]) -> list[Tensor]:
-    """The outputs of an operation that depend on any of some tensors."""
-    places = {place for place, x in enumerate(op.inputs) if x in tensors}
-    if not places:
-        return []
-    return [x for x, depends in zip(op.outputs, _dependences(op)) if depends & places]

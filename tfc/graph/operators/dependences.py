@@ -9,11 +9,10 @@ from typing import Any
 
 from tfc.errors import TfcError
 from tfc.frontend.program import Abstract, trace_function
+from tfc.graph.operators.inference import SMALL, known_values, of_unknown
 from tfc.graph.operators.registry import Attributes, Operator, find
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape, element_type_of
-
-_SMALL = 12  # in place of unknown dimensions
 
 
 def dependences(
@@ -30,8 +29,7 @@ def dependences(
         innermost, stated = find(stated["type"], stated["attributes"]), stated["attributes"]
     if innermost.effect or innermost.on_host or innermost.takes_context:
         return [everything]
-    asked = (*operator.known, *operator.hints)
-    values = [x.known_value() if n in asked else None for n, x in enumerate(inputs)]
+    values = known_values(operator, inputs)
     unknown = [n for n, value in enumerate(values) if value is None]
     if any(inputs[n].shape.dims is None or inputs[n].dtype.numpy is None for n in unknown):
         return [everything]
@@ -39,19 +37,14 @@ def dependences(
         Abstract(
             Shape(
                 element_type_of(inputs[n].dtype.dtype),
-                tuple(_SMALL if d is None else d for d in inputs[n].shape.as_list()),
+                tuple(SMALL if d is None else d for d in inputs[n].shape.as_list()),
             )
         )
         for n in unknown
     ]
 
     more = {"context": None} if operator.takes_context else {}
-
-    def call(*given: Any) -> list[Any]:
-        rest = iter(given)
-        taken = [next(rest) if value is None else value for value in values]
-        return operator(taken, attributes, **more)
-
+    call = of_unknown(operator, values, attributes, **more)
     try:
         program = trace_function("dependences", call, abstract)
     except TfcError:

@@ -5,7 +5,7 @@ inputs. Where dimensions are unknown it is traced twice, with other sizes in the
 dimensions of the result that differ are unknown too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from tfc.graph.types.shapes import TensorShape
 
 # Sizes in place of unknown ones; they have many divisors, as reshapes ask for some.
 _STAND_INS = (5040, 55440)
-_SMALL = 12  # where the dtype alone is asked for
+SMALL = 12  # where the dtype alone is asked for
 
 
 def infer(operator: Operator, inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
@@ -40,8 +40,7 @@ def infer_by_tracing(
     operator: Operator, inputs: Sequence[Any], attributes: Attributes
 ) -> list[Spec]:
     """What the operator's function tells when it is called with abstract inputs."""
-    asked = (*operator.known, *operator.hints)
-    values = [x.known_value() if n in asked else None for n, x in enumerate(inputs)]
+    values = known_values(operator, inputs)
     unknown = [x for x, value in zip(inputs, values) if value is None]
     if any(values[n] is None for n in operator.known if n < len(inputs)) or any(
         x.shape.dims is None for x in unknown
@@ -74,13 +73,35 @@ def _without_shapes(
     """Results of unknown shape, with the dtypes that inputs of the first rank that fits give."""
     for rank in range(6):
         try:
-            found = _traced(operator, inputs, values, attributes, _SMALL, rank)
+            found = _traced(operator, inputs, values, attributes, SMALL, rank)
         except (TfcError, IndexError, TypeError, ValueError):  # it takes more dimensions
             continue
         return [(dtype, TensorShape(None)) for dtype, _ in found]
     stated = attributes.get("dtype") or attributes.get("DstT") or attributes.get("out_type")
     dtype = as_dtype(stated) if stated is not None else inputs[0].dtype
     return [(dtype, TensorShape(None))] * operator_results(operator, attributes)
+
+
+def known_values(operator: Operator, inputs: Sequence[Any]) -> list[np.ndarray | None]:
+    """Of each input its value, where the operator asks for it and it is known."""
+    asked = (*operator.known, *operator.hints)
+    return [x.known_value() if n in asked else None for n, x in enumerate(inputs)]
+
+
+def of_unknown(
+    operator: Operator,
+    values: Sequence[np.ndarray | None],
+    attributes: Attributes,
+    **more: Any,
+) -> Callable[..., list[Any]]:
+    """The operator as a function of those inputs alone whose values are not known."""
+
+    def call(*unknown: Any) -> list[Any]:
+        rest = iter(unknown)
+        given = [next(rest) if value is None else value for value in values]
+        return operator(given, attributes, **more)
+
+    return call
 
 
 def _traced(
@@ -97,18 +118,9 @@ def _traced(
         listed = shape.as_list() if rank is None else [None] * rank
         return tuple(stand_in if n is None else n for n in listed)
 
-    abstract = [
-        ShapeDtypeStruct(dims(x.shape), x.dtype.dtype)
-        for x, value in zip(inputs, values)
-        if value is None
-    ]
-
-    def call(*unknown: Any) -> list[Any]:
-        rest = iter(unknown)
-        given = [next(rest) if value is None else value for value in values]
-        return operator(given, attributes)
-
-    found = eval_shape(call, *abstract)
+    unknown = [x for x, value in zip(inputs, values) if value is None]
+    abstract = [ShapeDtypeStruct(dims(x.shape), x.dtype.dtype) for x in unknown]
+    found = eval_shape(of_unknown(operator, values, attributes), *abstract)
     return [(as_dtype(x.dtype), TensorShape(x.shape)) for x in found]
 
 
