@@ -4,9 +4,8 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "tfc").rglob("*.py"))
@@ -185,6 +184,7 @@ def room_of(path: Path) -> str:
     return ".".join(parts[:-1])
 
 
+@cache
 def room_named(name: str) -> str | None:
     """The room of a module `tfc.…`; None if there is no such module."""
     path = ROOT / name.replace(".", "/")
@@ -195,13 +195,14 @@ def room_named(name: str) -> str | None:
 
 def _imports_by_string(call: ast.Call) -> bool:
     """Whether a call imports the module that its first argument names, at once or later."""
-    name = ast.unparse(call.func).split(".")[-1]
+    called = call.func
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     return name.endswith("import_module") or name.removeprefix("_") == "later"
 
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:
     """(line, room) for every import of a part of tfc, also of those that strings name."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -226,6 +227,11 @@ def is_allowed(room: str, other: str) -> bool:
     )
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def show(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
@@ -234,19 +240,21 @@ def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
     return (n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=show)
-def test_imports_follow_the_order_of_the_rooms(path: Path):
+def imports_out_of_order(path: Path) -> Iterator[str]:
     room = room_of(path)
     own = path.name == "__init__.py"  # a room's list of what it consists of
     if room in ANYTHING:
         return
-    assert room in ALLOWED, f"{show(path)} is in a room that ALLOWED has no row for"
-    wrong = [
-        f"{show(path)}:{line} imports {other}"
-        for line, other in imports(path)
-        if not is_allowed(room, other) and not (own and other.startswith(f"{room}."))
-    ]
-    assert not wrong
+    if room not in ALLOWED:
+        yield f"{show(path)} is in a room that ALLOWED has no row for"
+        return
+    for line, other in imports(path):
+        if not is_allowed(room, other) and not (own and other.startswith(f"{room}.")):
+            yield f"{show(path)}:{line} imports {other}"
+
+
+def test_imports_follow_the_order_of_the_rooms():
+    assert [problem for path in SOURCES for problem in imports_out_of_order(path)] == []
 
 
 def test_the_rooms_are_those_that_exist():
@@ -269,39 +277,46 @@ def test_no_two_rooms_import_each_other():
     assert not open_rooms, f"these rooms import each other in a circle: {sorted(open_rooms)}"
 
 
-@pytest.mark.parametrize("folder", sorted({p.parent for p in SOURCES}), ids=show)
-def test_rooms_are_small_and_say_what_they_are(folder: Path):
-    files = list(folder.glob("*.py"))
-    assert len(files) <= MAX_ROOM, f"{show(folder)} has {len(files)} files: it is several rooms"
-    assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
+def test_rooms_are_small_and_say_what_they_are():
+    folders = Counter(path.parent for path in SOURCES)
+    crowded = [f"{show(folder)}: {n} files" for folder, n in folders.items() if n > MAX_ROOM]
+    assert not crowded, "these are several rooms"
+    assert [show(f) for f in folders if not ast.get_docstring(tree_of(f / "__init__.py"))] == []
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=show)
-def test_imports_stand_at_the_top(path: Path):
+def test_imports_stand_at_the_top():
     local = [
         f"{show(path)}:{node.lineno}"
-        for function in functions(ast.parse(path.read_text()))
+        for path in SOURCES
+        for function in functions(tree_of(path))
         for node in ast.walk(function)
         if isinstance(node, (ast.Import, ast.ImportFrom))
     ]
     assert not local
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=show)
-def test_functions_are_short(path: Path):
+def test_functions_are_short():
     long = [
         f"{show(path)}:{f.lineno} {f.name} has {(f.end_lineno or 0) - f.lineno + 1} lines"
-        for f in functions(ast.parse(path.read_text()))
+        for path in SOURCES
+        for f in functions(tree_of(path))
         if (f.end_lineno or 0) - f.lineno + 1 > MAX_FUNCTION
     ]
     assert not long
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *C_SOURCES], ids=show)
-def test_files_are_short_and_narrow(path: Path):
-    lines = path.read_text().split("\n")
-    assert len(lines) - 1 <= MAX_FILE
-    assert [f"{show(path)}:{n}" for n, line in enumerate(lines, 1) if len(line) > MAX_COLUMN] == []
+def test_files_are_short_and_narrow():
+    lines = {path: path.read_text().split("\n") for path in (*SOURCES, *C_SOURCES)}
+    assert [
+        f"{show(p)}: {len(text) - 1}" for p, text in lines.items() if len(text) > MAX_FILE + 1
+    ] == []
+    wide = [
+        f"{show(path)}:{n}"
+        for path, text in lines.items()
+        for n, line in enumerate(text, 1)
+        if len(line) > MAX_COLUMN
+    ]
+    assert not wide
 
 
 def is_overload(node: ast.AST) -> bool:
@@ -324,14 +339,12 @@ def public(tree: ast.Module) -> Iterator[ast.AST]:
                 )
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=show)
-def test_what_is_public_has_a_docstring(path: Path):
-    tree = ast.parse(path.read_text())
-    if not tree.body:
-        return
+def test_what_is_public_has_a_docstring():
     missing = [
         f"{show(path)}:{getattr(n, 'lineno', 1)} {getattr(n, 'name', 'module')}"
-        for n in public(tree)
+        for path in SOURCES
+        if tree_of(path).body
+        for n in public(tree_of(path))
         if isinstance(n, (ast.Module, ast.ClassDef, ast.FunctionDef))
         and not ast.get_docstring(n)
         and not is_overload(n)
@@ -343,12 +356,20 @@ PAGES = [*SOURCES, *(ROOT / n for n in ("README.md", "CONTRIBUTING.md", "docs/de
 EXAMPLES = {"file.py", "train.py"}  # files of a user
 
 
-@pytest.mark.parametrize("page", PAGES, ids=show)
-def test_the_files_that_are_named_exist(page: Path):
+def test_the_files_that_are_named_exist():
     others = [p for folder in ("benchmarks", "examples") for p in (ROOT / folder).rglob("*.py")]
-    everywhere = [f"/{show(p)}" for p in (*SOURCES, *TESTS, *others)]
-    named = set(re.findall(r"[a-z_]+(?:/[a-z_]+)*\.py\b", page.read_text())) - EXAMPLES
-    assert [n for n in named if not any(file.endswith(f"/{n}") for file in everywhere)] == []
+    ends = {
+        "/".join(file.parts[n:])
+        for file in (path.relative_to(ROOT) for path in (*SOURCES, *TESTS, *others))
+        for n in range(len(file.parts))
+    }
+    missing = [
+        f"{show(page)}: {name}"
+        for page in PAGES
+        for name in re.findall(r"[a-z_]+(?:/[a-z_]+)*\.py\b", page.read_text())
+        if name not in ends | EXAMPLES
+    ]
+    assert not missing
 
 
 def test_no_two_files_of_tests_have_one_name():
@@ -357,6 +378,6 @@ def test_no_two_files_of_tests_have_one_name():
     assert [name for name, count in names.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("path", [p for p in TESTS if p.read_text().strip()], ids=show)
-def test_every_test_file_says_what_it_proves(path: Path):
-    assert ast.get_docstring(ast.parse(path.read_text()))
+def test_every_test_file_says_what_it_proves():
+    texts = {path: path.read_text() for path in TESTS}
+    assert [show(p) for p, text in texts.items() if text.strip() and text[:3] != '"""'] == []

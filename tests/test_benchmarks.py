@@ -41,6 +41,8 @@ TWINS = ("gemm f32: 1", "gemm f32: 2", "gemm f32: 5", "gemm f32, skinny", "gemm 
          "cold compilation: chain", "cold compilation: ResNet",
          "cold compilation: BERT")  # fmt: skip
 
+SLOW = ("networks", "cold compilation")
+
 
 @pytest.fixture(autouse=True, scope="module")
 def what_other_tests_left_is_not_collected() -> Iterator[None]:
@@ -58,7 +60,7 @@ def test_the_keys_of_cases_are_unique():
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(case, id=case.key, marks=pytest.mark.slow if "ResNet" in case.name else ())
+        pytest.param(case, id=case.key, marks=pytest.mark.slow if case.key.startswith(SLOW) else ())
         for case in CASES
         if not case.key.startswith(TWINS)
     ],

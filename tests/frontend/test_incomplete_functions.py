@@ -66,6 +66,7 @@ def _lower(x, a):
     return m.gammainc(a, 0, x, regularized=True)
 
 
+@pytest.mark.slow
 def test_derivatives_by_the_parameter_are_differences_of_values():
     a = np.array([0.01, 0.3, 1, 7, 50, 150, 3000])
     slope = tfc.jit(tfc.vmap(tfc.grad(special.gammainc)))
@@ -84,7 +85,9 @@ def test_derivatives_by_the_parameter_are_differences_of_values():
     np.testing.assert_allclose(curved, np.exp(-2) * (2 - 2), atol=1e-16)
 
 
-@pytest.mark.parametrize("order", [0, 1, 5, 70])
+@pytest.mark.parametrize(
+    "order", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 5, 70))]
+)
 def test_bessel_functions_of_whole_orders_are_right(order: int):
     z = np.concatenate([RNG.uniform(-60, 200, 30), np.exp(RNG.uniform(-12, 8, 20)), [0, 49, 51]])
     got = tfc.jit(lambda z: special.bessel_jn(z, v=order))(z)
@@ -152,6 +155,7 @@ def test_derivatives_of_what_is_drawn_are_jaxs(name: str):
     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_numbers_too_small_for_the_type_have_a_derivative_of_their_logarithm():
     a = np.full(50, 0.004, np.float32)
 

@@ -201,11 +201,8 @@ def test_logarithms_of_powers_of_two_are_exact(dtype: Any):
     np.testing.assert_allclose(slope, 1 / (np.array([0.5, 8.0, 9.0]) * np.log(2)), rtol=1e-14)
 
 
-@pytest.mark.parametrize(
-    "dtype",
-    [pytest.param(t, marks=[] if t == np.float32 else [pytest.mark.slow]) for t in DTYPES],
-    ids=str,
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_compiled_values_are_numpys(dtype: np.dtype):
     """All functions of a dtype as one program, since compiling takes longer than running."""
     calls = [(name, number, operands) for name, row in ROWS.items()

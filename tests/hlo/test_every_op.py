@@ -64,6 +64,7 @@ def test_cpu_computes_what_the_evaluator_says(opcode: str, data: st.DataObject, 
     assert problem(module, arguments, "cpu") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opcode", COMPARED)
 @settings(max_examples=6)
 @given(data=st.data(), number=st.integers(0, 100))

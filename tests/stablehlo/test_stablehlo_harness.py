@@ -12,6 +12,7 @@ def failures(outcomes):
     return [o for o in outcomes if o.status not in allowed]
 
 
+@pytest.mark.slow
 def test_one_in_eighty():
     outcomes = sweep(range(0, count(), 80), jobs=2)
     assert not failures(outcomes)

@@ -35,7 +35,7 @@ NOT_INTERPRETED = {
 
 
 @pytest.mark.parametrize("opcode", [o for o in EXPORTED if o not in NOT_INTERPRETED])
-@settings(FEW, max_examples=10)
+@settings(FEW, max_examples=6)
 @given(st.data(), st.integers(0, 1000))
 def test_the_interpreter_computes_what_the_evaluator_says(opcode: str, data: Any, seed: int):
     module = data.draw(instructions_of(opcode, TYPES))
