@@ -40,6 +40,7 @@ _ARCHITECTURES = {
     "aarch64": Architecture("aarch64", ((r"\.4s", 128, 32),)),
     "x86":     Architecture("i386", ((r"\bxmm", 128, 8),), "pentium4"),
     "arm":     Architecture("arm", ((r"\bq\d", 128, 16),)),
+    "thumb":   Architecture("arm", ((r"\bq\d", 128, 16),)),
     "riscv64": Architecture("riscv64", ((r"\bvsetivli", 128, 32),), "generic-rv64", "",
                             "+m,+a,+f,+d,+c", "lp64d"),
     "wasm32":  Architecture("wasm32", ((r"\bv128", 128, 16),)),

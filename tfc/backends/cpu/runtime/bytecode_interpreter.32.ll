@@ -272,7 +272,7 @@ now.exit222:
   %bytes = getelementptr inbounds nuw i8, ptr %at.0, i32 16
   %43 = load i64, ptr %bytes, align 4
   %conv60 = trunc i64 %43 to i32
-  call void @llvm.memmove.p0.p0.i32(ptr align 1 %add.ptr.i, ptr align 1 %add.ptr.i228, i32 %conv60, i1 false)
+  call void @llvm.memcpy.p0.p0.i32(ptr align 1 %add.ptr.i, ptr align 1 %add.ptr.i228, i32 %conv60, i1 false)
   br i1 %cmp.not, label %record.exit231, label %if.then.i230
 
 if.then.i230:

@@ -250,7 +250,7 @@ now.exit195:
   %add.ptr.i198 = getelementptr inbounds i8, ptr %45, i64 %44
   %bytes = getelementptr inbounds nuw i8, ptr %at.0, i64 16
   %46 = load i64, ptr %bytes, align 8
-  call void @llvm.memmove.p0.p0.i64(ptr align 1 %add.ptr.i, ptr align 1 %add.ptr.i198, i64 %46, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr align 1 %add.ptr.i, ptr align 1 %add.ptr.i198, i64 %46, i1 false)
   br i1 %cmp.not, label %record.exit201, label %if.then.i200
 
 if.then.i200:

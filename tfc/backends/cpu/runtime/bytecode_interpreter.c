@@ -197,7 +197,7 @@ i32 tfc_interpret(const struct program *program, const struct context *context,
         }
         case COPY: {
             i64 begin = now(clock);
-            __builtin_memmove(address(bases, next->copy.target), address(bases, next->copy.source),
+            __builtin_memcpy(address(bases, next->copy.target), address(bases, next->copy.source),
                               (size)next->copy.bytes);
             record(clock, next->copy.site, begin);
             at = (const i64 *)(&next->copy + 1);
