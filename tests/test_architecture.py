@@ -167,7 +167,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),
     "console": HLO,  # what the command lines share
-    "aot": (*TRACING, "console", "importers", "importers.onnx"),
+    "aot": (*TRACING, "console", "importers", "importers.*"),
     "tools.pictures": HLO,  # it draws programs, and nothing that a compiler finds out
     "tools.profiling": (*TRACING, "tools.profiling"),
     "tools.explore": (*COMPILER, "tools.*"),

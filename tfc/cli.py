@@ -14,7 +14,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from tfc import __version__, aot
-from tfc.aot.load import load, read_model, read_module
+from tfc.aot.formats import read_module, read_program
+from tfc.aot.load import load
 from tfc.backends.registry import backend_names, get_backend
 from tfc.backends.target import Target
 from tfc.compiler import compile as compile_module
@@ -121,7 +122,7 @@ def run(
     reading: Reading,
     calls: int | None,
 ) -> None:
-    """Run FILE, HLO text, StableHLO or ONNX ("-" is the standard input), and print its results."""
+    """Run FILE of any kind that tfc reads ("-" is the standard input), and print its results."""
     module = read_module(file, reading)
     arguments = arguments_for(module, texts, seed)
     start = time.perf_counter()
@@ -287,7 +288,7 @@ def emit(
 ) -> None:
     """Print PROGRAM at a stage of its compilation, for this machine or another.
 
-    PROGRAM is a file of HLO text, StableHLO or ONNX, "-", or a function written module:function.
+    PROGRAM is a file of any kind that tfc reads, "-", or a function written module:function.
     """
     module = load(program, shapes, reading)
     options = Options.from_environment()
@@ -313,7 +314,7 @@ def emit(
 def explore(program: str, shapes: Sequence[str], reading: Reading, runs: int, output: str) -> None:
     """Write a page that shows what each pass does to PROGRAM, and its kernels: code and speed.
 
-    PROGRAM is a file of HLO text, StableHLO or ONNX, "-", or a function written module:function
+    PROGRAM is a file of any kind that tfc reads, "-", or a function written module:function
     or file.py:function. It runs on random arguments, on the CPU.
     """
     module = load(program, shapes, reading)
@@ -346,7 +347,7 @@ def compile_command(
 ) -> None:
     """Compile PROGRAM into an object file and a C++ header.
 
-    PROGRAM is a file of HLO text, StableHLO or ONNX, "-", or a function written module:function.
+    PROGRAM is a file of any kind that tfc reads, "-", or a function written module:function.
     """
     module = load(program, shapes, reading)
     made = aot.compile(module, cpp_class=cpp_class, out_dir=out_dir, target=target)
@@ -361,8 +362,8 @@ def compile_command(
 @reading_options
 @_output_option
 def inspect(file: str, reading: Reading, output: str | None) -> None:
-    """Show what a model's FILE has: inputs, outputs, operators with counts, parameters."""
-    write_text(inspection(read_model(file, reading)), output)
+    """Show what FILE has: inputs, outputs, operators (which are unsupported), parameters, FLOPs."""
+    write_text(inspection(read_program(file, reading), file), output)
 
 
 # --- ops ----------------------------------------------------------------------------------------

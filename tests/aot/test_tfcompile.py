@@ -109,7 +109,7 @@ def test_host_with_features(folder):
         (["--graph", "bytes.hlo"], "bytes.hlo is not text"),
         (
             ["--graph", "graph.pb"],
-            "looks like a GraphDef, which cannot be read; pass a file of HLO",
+            "looks like a GraphDef, which cannot be read; pass a file of",
         ),
         (["--graph", "graph.pbtxt"], "looks like a GraphDef"),
         (["--graph", "no_such_module_of_test:f"], "No module named 'no_such_module_of_test'"),

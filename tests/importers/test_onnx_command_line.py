@@ -70,14 +70,6 @@ def test_inspect_names_what_is_not_supported(tmp_path):
     assert "not supported: org.example.Wobble" in run("inspect", path).output
 
 
-def test_what_is_no_model_is_refused(tmp_path):
-    path = tmp_path / "notes.txt"
-    path.write_text("HloModule")
-    result = run("inspect", path)
-    assert result.exit_code == 1
-    assert "no model of a framework that is known" in result.output
-
-
 def test_options_that_are_no_pairs_are_explained(file):
     for option in (["--shape", "rows"], ["--shape", "rows=x"], ["--fix", "s"], ["--fix", "s=?"]):
         result = run("run", file, *option)

@@ -1,7 +1,8 @@
 """Imported models: callables with named inputs, outputs and parameters."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from inspect import Parameter, Signature
 from keyword import iskeyword
@@ -15,7 +16,7 @@ from tfc.frontend.promotion import as_tensor
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import open_traces
 from tfc.hlo.ir import Module
-from tfc.importers.graph import Function, Graph, Key, Port
+from tfc.importers.graph import Function, Graph, Key, Node, Port, all_nodes
 from tfc.importers.table import Table
 from tfc.importers.values import traced
 from tfc.importers.walk import Walk
@@ -182,6 +183,21 @@ class Model:
         if missing := [n for n in names if n not in found]:
             raise ShapeError(f"{self.file} needs the inputs {', '.join(missing)}, too")
         return [_checked(port, found[port.name]) for port in self.inputs]
+
+    def operators(self) -> Counter[str]:
+        """How often each operator occurs in the file, that of subgraphs and functions included."""
+        return Counter(node.label for node in self._nodes())
+
+    def unsupported(self) -> set[str]:
+        """Those of the operators that have no counterpart."""
+        return {
+            node.label
+            for node in self._nodes()
+            if (node.domain, node.op) not in self.functions and self.table.find(node) is None
+        }
+
+    def _nodes(self) -> Iterator[Node]:
+        return all_nodes([self.graph, *(f.graph for f in self.functions.values())])
 
     def __repr__(self) -> str:
         taken = ", ".join(map(str, self.inputs))
