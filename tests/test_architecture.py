@@ -161,6 +161,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "importers.onnx.operators.layers": (*OPERATORS, "importers.onnx.operators"),
     "importers.onnx.operators.domains": (*OPERATORS, "importers.onnx.operators.*"),
     "importers.onnx": (*OPERATORS, "protos", "importers.onnx.operators"),
+    "importers.tensorflow": (*TRACING, *LIBRARIES, "importers", "protos", "graph.*"),
     "importers.torch.operators": (*TRACING, *LIBRARIES, "importers", "importers.torch"),
     "importers.torch": (*TRACING, *LIBRARIES, "importers", "importers.torch.operators"),
     "testing": (*TRACING, "testing.*"),

@@ -70,6 +70,7 @@ class Graph:
 
     constants: values by name.
     weights: those of the constants that are parameters of the model, by the names they have there.
+    also: values that are computed though no output needs them, of nodes that change variables.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Graph:
     nodes: tuple[Node, ...]
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
     weights: Mapping[str, str] = field(default_factory=dict)
+    also: frozenset[str] = frozenset()
 
     @cached_property
     def free_names(self) -> frozenset[str]:
@@ -91,8 +93,8 @@ class Graph:
 
     @cached_property
     def needed(self) -> tuple[Node, ...]:
-        """The nodes that the outputs depend on, in order."""
-        wanted = {port.name for port in self.outputs}
+        """The nodes that the outputs, and what is computed besides, depend on, in order."""
+        wanted = {port.name for port in self.outputs} | self.also
         found = []
         for node in reversed(self.nodes):
             if wanted.intersection(node.outputs):

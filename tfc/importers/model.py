@@ -105,8 +105,12 @@ class Model:
         values = [self._fixed[p.name] if p.name in self._fixed else _value(found[p.name])
                   for p in self.graph.inputs]  # fmt: skip
         walk = Walk(self.table, self.file, {**self.parameters, **parameters}, self.functions)
-        outputs = [traced(value) for value in walk.main(self.graph, values)]
+        outputs = [traced(value) for value in self.results(walk, values)]
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def results(self, walk: Walk, values: Sequence[Any]) -> Sequence[Any]:
+        """The outputs of a walk for the graph's inputs."""
+        return walk.main(self.graph, values)
 
     @property
     def hlo(self) -> Module:

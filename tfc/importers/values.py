@@ -21,7 +21,8 @@ class Held:
     traced: Any
 
 
-# A Tensor, an array, Held, a list of values (a sequence), or None for what is left out.
+# A Tensor, an array, Held, a list of values (a sequence), None for what is left out, or what an
+# importer's own rows make of each other's results.
 Value: TypeAlias = Any
 
 
@@ -58,12 +59,10 @@ def holds(value: Value) -> bool:
 
 
 def size(value: Value) -> int:
-    """How many elements a value has."""
-    if value is None:
-        return 0
+    """How many elements a value has; none if it is no array, but a name of a variable say."""
     if isinstance(value, list):
         return sum(map(size, value))
-    return value.known.size if isinstance(value, Held) else value.size
+    return getattr(value.known if isinstance(value, Held) else value, "size", 0)
 
 
 def few(count: int, most: int = 1 << 24) -> int:

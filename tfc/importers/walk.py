@@ -93,6 +93,11 @@ class Call:
         """For each input, whether it is there."""
         return tuple(bool(name) for name in self.node.inputs)
 
+    @property
+    def inputs(self) -> list[Value]:
+        """The inputs as they are known, which rows get as arrays and Tensors."""
+        return [self.scope.find(name) if name else None for name in self.node.inputs]
+
     def run(self, graph: Graph, inputs: Sequence[Value]) -> list[Value]:
         """The outputs of a graph among the node's attributes, computed in the current trace."""
         return self.walk.run(graph, inputs, self.scope, self.scope.bindings)
@@ -103,6 +108,7 @@ class Walk:
 
     parameters: what to compute with for each parameter.
     functions: the operators that the file defines.
+    state: what rows of an importer share while they run: the values of variables, say.
     """
 
     def __init__(
@@ -114,6 +120,7 @@ class Walk:
     ):
         self.table, self.file = table, file
         self.parameters, self.functions = parameters, functions
+        self.state: Any = None
         self._graphs: Sequence[Graph] = ()
         self._steps = 0
 

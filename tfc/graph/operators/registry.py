@@ -50,6 +50,7 @@ class Operator:
         nothing orders before them, and may take `context` (evaluation.py) as a keyword.
     on_host: compiled code cannot have it: it runs between clusters.
     takes_context: its function has the keyword `context`.
+    takes_any: it takes any number of inputs behind its parameters.
     decide: (row, attributes) -> the row as it is for a node of these attributes: what runs other
         operators or graphs is as they are. None where all nodes are alike.
     """
@@ -65,6 +66,7 @@ class Operator:
     effect: Effect = ""
     on_host: bool = False
     takes_context: bool = False
+    takes_any: bool = False
     decide: Callable[["Operator", Attributes], "Operator"] | None = None
 
     def __call__(self, inputs: Sequence[Any], attributes: Attributes, **more: Any) -> list[Any]:
@@ -127,6 +129,7 @@ def operator(
                 effect,
                 on_host,
                 "context" in keywords,
+                any(p.kind is Parameter.VAR_POSITIONAL for p in parameters),
                 decide,
             )
         return function

@@ -1,0 +1,108 @@
+"""from_graphdef: a TensorFlow graph as a function."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfc.errors import ModelFileError, ShapeError
+from tfc.importers.model import Model, Shapes
+from tfc.importers.tensorflow.model import TensorFlowModel
+from tfc.importers.tensorflow.reader import Feed, Fetch, Reader, VariableArgument
+from tfc.importers.tensorflow.sources import graph_def
+from tfc.options import Options
+from tfc.runtime.collection import paused_collection
+from tfc.tracebacks import api_boundary
+
+
+@api_boundary
+@paused_collection()
+def from_graphdef(
+    source: Any,
+    outputs: Sequence[str] | str | None = None,
+    inputs: Sequence[str] | str | None = None,
+    shapes: Shapes | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    backend: str = "cpu",
+    options: Options | None = None,
+) -> Model:
+    """The function that a TensorFlow graph is.
+
+    Args:
+        source: the path of a file, .pb or .pbtxt, its bytes, or a GraphDef message.
+        outputs: names of what it gives, "node" or "node:1"; what no node takes when left out.
+        inputs: names of what it takes, in order, which may be any values of the graph; the
+            placeholders that the outputs need when left out.
+        shapes: sizes of inputs whose sizes are open in the file, {"image": (1, 224, 224, 3)}.
+        fixed: values that are decided now, {"training": False}, and are no inputs any more; also of
+            placeholders that have a default.
+        backend, options: where and how calls are compiled, as for `tfc.jit`.
+
+    Raises:
+        ModelFileError: the file is damaged or inconsistent, or has no node of a name.
+        ShapeError: `shapes` or `fixed` contradict the file.
+        UnsupportedError: a value has a type that there are no arrays of.
+        TfcError: the file cannot be read.
+    """
+    reader = Reader(*graph_def(source))
+    fetched = _names(outputs) if outputs is not None else reader.sinks()
+    if not fetched:
+        raise ModelFileError(f"{reader.file}: no outputs are named")
+    fixed = {_named(name): value for name, value in (fixed or {}).items()}
+    shapes = {_named(name): value for name, value in (shapes or {}).items()}
+    if inputs is not None:
+        feeds = [reader.feed(_named(name)) for name in _names(inputs)]
+    else:
+        feeds = reader.placeholders(fetched, list(fixed))
+    known = {feed.tensor for feed in feeds}
+    feeds += [reader.feed(name) for name in fixed if name not in known]
+    return model_of(
+        reader, feeds, [Fetch(name, _named(name)) for name in fetched], shapes=shapes, fixed=fixed,
+        backend=backend, options=options,
+    )  # fmt: skip
+
+
+def model_of(
+    reader: Reader,
+    feeds: Sequence[Feed],
+    fetches: Sequence[Fetch],
+    arguments: Sequence[VariableArgument] = (),
+    variables: Mapping[str, np.ndarray] | None = None,
+    name: str = "",
+    **options: Any,
+) -> TensorFlowModel:
+    """The part of a graph between feeds and fetches as a function.
+
+    Args:
+        reader: `Reader(file, graph_def)`, where `graph_def` is a message of tfc's own schema.
+        feeds, fetches: in the order of the function's inputs and outputs.
+        arguments: variables that are further inputs, and outputs if they may be written.
+        variables: the values of others, by what their handles name.
+        name: what the function is called.
+        options: shapes, fixed, backend, options: as of `from_graphdef`.
+
+    Raises:
+        ModelFileError: the graph is inconsistent, or two feeds are one value.
+        ShapeError: a placeholder is needed that is not fed, or an input is not as stated.
+    """
+    tensors = [feed.tensor for feed in feeds]
+    if len(set(tensors)) < len(tensors):
+        raise ModelFileError(f"{reader.file}: an input is named twice among {', '.join(tensors)}")
+    missing = [f.tensor for f in reader.placeholders([f.tensor for f in fetches], tensors)
+               if f.tensor not in tensors]  # fmt: skip
+    if missing:
+        raise ShapeError(
+            f"{reader.file} needs a value for the placeholders {', '.join(missing)}, too: name "
+            "them among the inputs"
+        )
+    content = reader.content(feeds, fetches)
+    return TensorFlowModel(content, feeds, fetches, arguments, variables, name, **options)
+
+
+def _names(given: Sequence[str] | str) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _named(name: str) -> str:
+    """A name of a value without the :0 that a first result may have."""
+    return name.removesuffix(":0")

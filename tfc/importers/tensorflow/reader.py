@@ -1,0 +1,397 @@
+"""A GraphDef message, with its library of functions, as the importers' Graph.
+
+Only what outputs need is read: nodes that they take values of, and those that change variables
+before. Constants of floats are the model's parameters.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tfc.errors import ModelFileError, ShapeError, UnsupportedError
+from tfc.graph import errors
+from tfc.graph.control.facts import Facts
+from tfc.graph.files.attributes import from_proto
+from tfc.graph.files.tensors import shape_from_proto, tensor_from_proto
+from tfc.graph.operators.registry import OPERATORS
+from tfc.graph.types.dtypes import as_dtype
+from tfc.importers.graph import AttributeReference, Function, Graph, Key, Node, Port
+from tfc.importers.tensorflow.nodes import Nodes, changes, computed, in_order, value_name
+
+_STRING = 7  # the number of the type of texts
+_LEGACY = 24  # graphs made for versions before it state no shape as that of a scalar
+_MOST_DEPTH = 48  # functions within functions
+_PLACEHOLDERS = ("Placeholder", "PlaceholderV2")
+
+
+@dataclass(frozen=True)
+class FunctionReference:
+    """In an attribute: a function of the library, with attributes for its body."""
+
+    name: str
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Feed:
+    """What a model takes.
+
+    tensor: the value that it replaces, `node` or `node:1`.
+    name: what it is called; as the tensor if left out.
+    """
+
+    tensor: str
+    name: str = ""
+    dtype: np.dtype | None = None
+    dims: tuple[int | None, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """What a model gives: a value, under a name, with what is known of it."""
+
+    tensor: str
+    name: str = ""
+    dtype: np.dtype | None = None
+    dims: tuple[int | None, ...] | None = None
+
+
+@dataclass(frozen=True)
+class VariableArgument:
+    """A variable that is an argument, and a result as well if it may be written.
+
+    variable: what its handle names: its `shared_name`, or the node's name.
+    """
+
+    variable: str
+    dtype: np.dtype
+    dims: tuple[int, ...]
+    name: str = ""
+    readonly: bool = False
+
+
+@dataclass(frozen=True)
+class Content:
+    """What is read: the graph with its values' own names, functions, constants by name."""
+
+    file: str
+    graph: Graph
+    functions: Mapping[Key, Function]
+    parameters: Mapping[str, np.ndarray]
+    facts: Mapping[str, Facts]
+
+
+class Reader:
+    """Reads one GraphDef.
+
+    file: what to call it in errors.
+    """
+
+    def __init__(self, file: str, graph_def: Any):
+        self.file = file
+        self.graph_def = graph_def
+        self.nodes = Nodes(file, graph_def.node)
+        self.library = {f.signature.name: f for f in graph_def.library.function}
+        self.parameters: dict[str, np.ndarray] = {}
+        self.functions: dict[str, Function] = {}
+        self.facts: dict[str, Facts] = {}
+        self._open: list[str] = []
+
+    # --- what a graph takes and gives, where nobody says it
+
+    def placeholders(self, fetched: Sequence[str], fed: Sequence[str] = ()) -> list[Feed]:
+        """Feeds for the placeholders that fetched values need, in the file's order."""
+        ordered = self._ordered(self.nodes, fetched, [self.nodes.place(x) for x in fed])
+        found = {node.name for node in ordered if node.op in _PLACEHOLDERS}
+        return [self.feed(node.name) for node in self.graph_def.node if node.name in found]
+
+    def feed(self, tensor: str, name: str = "") -> Feed:
+        """A feed for a value, with what a placeholder states of it."""
+        node_name, place = self.nodes.place(tensor)
+        node = self.nodes.by_name[node_name]
+        name = name or value_name(node_name, place)
+        dtype = self._type_of(node)
+        if not node.op.startswith("Placeholder"):
+            return Feed(value_name(node_name, place), name, None, None)
+        stated = node.attr["shape"].WhichOneof("value") if "shape" in node.attr else None
+        dims = self._shape(node.attr["shape"].shape, node.name) if stated == "shape" else None
+        if dims == () and self.graph_def.versions.producer < _LEGACY:
+            dims = None
+        return Feed(node_name, name, dtype, dims)
+
+    def sinks(self) -> list[str]:
+        """The values that no node takes, of those that depend on placeholders if any do."""
+        taken = {n for node in self.nodes.by_name.values() for n, _ in self.nodes.taken(node)}
+        ends = [
+            node for node in self.graph_def.node
+            if node.name not in taken and node.op not in ("Const", "NoOp", "Assert")
+            and not changes(node.op, {})
+        ]  # fmt: skip
+        depending = [n for n in ends if self._depends(n)]
+        found = [name for node in depending or ends for name in self._results(node)]
+        if not found:
+            raise ModelFileError(f"{self.file} has no node that could be an output")
+        return found
+
+    def _depends(self, node: Any) -> bool:
+        ordered = in_order(self.nodes, [node.name], ())
+        kept = computed(self.nodes, ordered, [node.name], ())
+        return any(n.name in kept and n.op.startswith("Placeholder") for n in ordered)
+
+    def _results(self, node: Any) -> list[str]:
+        """The names of all results of a node that states how many there are."""
+        counts = {"Unpack": "num", "Split": "num_split", "SplitV": "num_split"}
+        count = 1
+        if node.op in counts:
+            count = node.attr[counts[node.op]].i
+        elif "Tout" in node.attr or node.op == "IdentityN":
+            count = len(node.attr["Tout" if "Tout" in node.attr else "T"].list.type)
+        elif node.op in ("TopKV2", "TopK"):
+            count = 2
+        return [value_name(node.name, n) for n in range(min(count, 1 << 10))]
+
+    # --- reading
+
+    def content(self, feeds: Sequence[Feed], fetches: Sequence[Fetch]) -> Content:
+        """The part of the graph between feeds and fetches.
+
+        Raises:
+            ModelFileError: it is inconsistent.
+            UnsupportedError: functions of the library call themselves.
+        """
+        inputs = tuple(Port(x.tensor, x.dtype, x.dims) for x in feeds)
+        outputs = tuple(Port(self.nodes.value(x.tensor), x.dtype, x.dims) for x in fetches)
+        graph = self._graph("graph", self.nodes, inputs, outputs, ())
+        functions = {("", name): function for name, function in self.functions.items()}
+        return Content(self.file, graph, functions, self.parameters, self.facts)
+
+    def _ordered(
+        self, nodes: Nodes, wanted: Iterable[str], fed: Iterable[tuple[str, int]]
+    ) -> list[Any]:
+        """The nodes that values need, and those among them that must run, in order."""
+        given = set(fed)
+        starts = [nodes.place(x) for x in wanted]
+        names = [name for name, place in starts if (name, place) not in given]
+        ordered = in_order(nodes, names, given)
+        writers = {n.name for n in ordered if self._writes(n)}
+        kept = computed(nodes, ordered, [*names, *writers], given)
+        return [node for node in ordered if node.name in kept]
+
+    def _writes(self, node: Any) -> bool:
+        """Whether a node changes variables, itself or by functions that it runs."""
+        called = [self._facts_of(name) for name in self._called(node)]
+        return any(f.effect == "write" for f in called) or (not called and changes(node.op, {}))
+
+    def _called(self, node: Any) -> list[str]:
+        """The functions of the library that a node runs."""
+        names = [node.op] if node.op in self.library else []
+        for value in node.attr.values():
+            names += [x.name for x in (value.func, *value.list.func) if x.name in self.library]
+        return names
+
+    def _facts_of(self, name: str) -> Facts:
+        self.function(name)
+        return self.facts[name]
+
+    def _graph(
+        self,
+        name: str,
+        nodes: Nodes,
+        inputs: tuple[Port, ...],
+        outputs: tuple[Port, ...],
+        controls: Sequence[str],
+    ) -> Graph:
+        fed = [nodes.place(p.name) for p in inputs]
+        wanted = [*(p.name for p in outputs), *controls]
+        ordered = self._ordered(nodes, wanted, fed)
+        counts = {node.name: 0 for node in ordered}
+        references = [nodes.place(p.name) for p in outputs]
+        references += [x for node in ordered for x in nodes.taken(node)]
+        for used, place in references:
+            counts[used] = max(counts.get(used, 0), place + 1)
+        constants: dict[str, np.ndarray] = {}
+        weights: dict[str, str] = {}
+        made = []
+        for node in ordered:
+            if node.op == "Const":
+                self._constant(name, node, constants, weights)
+            else:
+                made.append(self._node(nodes, node, counts[node.name], set(fed)))
+        also = frozenset(
+            m.outputs[0] for m, node in zip(made, (n for n in ordered if n.op != "Const"))
+            if self._writes(node)
+        )  # fmt: skip
+        return Graph(name, inputs, outputs, tuple(made), constants, weights, also)
+
+    def _node(self, nodes: Nodes, node: Any, count: int, fed: set[tuple[str, int]]) -> Node:
+        outputs = [
+            "" if (node.name, place) in fed else value_name(node.name, place)
+            for place in range(count)
+        ]
+        attributes = {
+            name: self._attribute(value, f"{self.file}, node '{node.name}', {name}")
+            for name, value in node.attr.items()
+            if not name.startswith("_")
+        }
+        inputs = tuple(value_name(*x) for x in nodes.taken(node))
+        for called in self._called(node):
+            self.function(called)
+        return Node("", node.op, 1, node.name, inputs, tuple(outputs) or (f"^{node.name}",),
+                    attributes)  # fmt: skip
+
+    def _constant(
+        self, graph: str, node: Any, constants: dict[str, np.ndarray], weights: dict[str, str]
+    ) -> None:
+        array = self._tensor(node.attr["value"].tensor, node.name)
+        constants[node.name] = array
+        if array.ndim and (array.dtype.kind == "f" or array.dtype.name == "bfloat16"):
+            name = node.name if graph == "graph" else f"{graph}/{node.name}"
+            self.parameters[name] = array
+            weights[node.name] = name
+
+    # --- functions
+
+    def function(self, name: str) -> Function:
+        """A function of the library.
+
+        Raises:
+            UnsupportedError: it calls itself.
+        """
+        if name in self._open or len(self._open) > _MOST_DEPTH:
+            raise UnsupportedError(
+                f"{self.file} has functions that call themselves, or too many within each other, "
+                f"at '{name}'"
+            )
+        if name not in self.functions:
+            self._open.append(name)
+            try:
+                self._read_function(name, self.library[name])
+            finally:
+                self._open.pop()
+        return self.functions[name]
+
+    def _read_function(self, name: str, made: Any) -> None:
+        arguments = [x.name for x in made.signature.input_arg]
+        nodes = Nodes(f"{self.file}, function '{name}'", made.node_def, arguments)
+        results = []
+        for result in made.signature.output_arg:
+            if result.name not in made.ret:
+                raise ModelFileError(f"{nodes.file} does not say its result '{result.name}'")
+            results.append(nodes.value(made.ret[result.name]))
+        controls = [x for x in made.control_ret.values() if x in nodes.by_name]
+        inputs = tuple(map(Port, arguments))
+        graph = self._graph(name, nodes, inputs, tuple(map(Port, results)), controls)
+        defaults = {k: self._attribute(v, nodes.file) for k, v in made.attr.items()
+                    if not k.startswith("_")}  # fmt: skip
+        self.functions[name] = Function(graph, defaults)
+        self.facts[name] = self._found_facts(graph)
+
+    def _found_facts(self, graph: Graph) -> Facts:
+        """What running a graph does."""
+        effects: set[str] = set()
+        written: set[int] = set()
+        origins = {port.name: n for n, port in enumerate(graph.inputs)}
+        for node in graph.needed:
+            if node.op == "Identity" and node.inputs[0] in origins:
+                origins[node.outputs[0]] = origins[node.inputs[0]]
+            called = functions_of(node, self.library)
+            for name in called:
+                effects.add(self.facts[name].effect)
+                count = len(self.functions[name].graph.inputs)
+                given = dict(enumerate(node.inputs[len(node.inputs) - count :]))
+                changed = [given.get(n, "") for n in self.facts[name].written]
+                written |= {origins[x] for x in changed if x in origins}
+            if not called and changes(node.op, {}):
+                effects.add("write")
+                written |= {origins[x] for x in node.inputs[:1] if x in origins}
+            elif not called and node.op in OPERATORS:
+                effects.add(OPERATORS[node.op].effect)
+        effect = "write" if "write" in effects else "read" if "read" in effects else ""
+        return Facts(effect, False, frozenset(written))
+
+    # --- attributes
+
+    def _attribute(self, made: Any, what: str) -> Any:
+        """What an attribute means: also functions, and what calls of a function state."""
+        kind = made.WhichOneof("value")
+        if kind == "placeholder":
+            return AttributeReference(made.placeholder)
+        if kind == "func":
+            return self._reference(made.func, what)
+        if kind == "list" and made.list.func:
+            return tuple(self._reference(x, what) for x in made.list.func)
+        if kind == "tensor":
+            return self._tensor(made.tensor, what)
+        with file_errors(self.file):
+            return from_proto(made, {}, what)
+
+    def _reference(self, made: Any, what: str) -> FunctionReference:
+        if made.name not in self.library:
+            raise ModelFileError(f"{what} names the function '{made.name}', which there is not")
+        held = {k: self._attribute(v, what) for k, v in made.attr.items()}
+        return FunctionReference(made.name, held)
+
+    def _tensor(self, made: Any, what: str) -> np.ndarray:
+        if made.dtype == _STRING:
+            return _texts(made, what)
+        with file_errors(self.file):
+            return tensor_from_proto(made, f"{self.file}, node '{what}'")
+
+    def _shape(self, made: Any, what: str) -> tuple[int | None, ...] | None:
+        with file_errors(self.file):
+            found = shape_from_proto(made).dims
+        return None if found is None else tuple(found)
+
+    def _type_of(self, node: Any) -> np.dtype | None:
+        """The dtype that a placeholder states.
+
+        Raises:
+            UnsupportedError: it is one that arrays do not have.
+        """
+        if "dtype" not in node.attr:
+            return None
+        try:
+            found = as_dtype(node.attr["dtype"].type)
+        except TypeError as error:
+            raise ModelFileError(f"{self.file}, node '{node.name}': {error}") from None
+        if found.numpy is None:
+            raise UnsupportedError(
+                f"{self.file} takes values of type {found.name} at '{node.name}': give inputs= "
+                "with the names of nodes behind what reads them"
+            )
+        return found.numpy
+
+
+def functions_of(node: Node, library: Container[str] = ()) -> list[str]:
+    """The functions of the library that a node runs, by name."""
+    found = [node.op] if node.op in library else []
+    for value in node.attributes.values():
+        parts = value if isinstance(value, tuple) else (value,)
+        found += [x.name for x in parts if isinstance(x, FunctionReference)]
+    return found
+
+
+@contextmanager
+def file_errors(file: str) -> Iterator[None]:
+    """Let what graph mode says of a damaged file be what importers say."""
+    try:
+        yield
+    except (errors.OpError, ShapeError, TypeError, OverflowError) as error:
+        reason = str(error)
+        raise ModelFileError(reason if file in reason else f"{file}: {reason}") from None
+
+
+def _texts(made: Any, what: str) -> np.ndarray:
+    """An array of texts, as bytes."""
+    dims = tuple(dim.size for dim in made.tensor_shape.dim)
+    values = np.empty(len(made.string_val), object)
+    values[:] = list(made.string_val)
+    if values.size == 1 and not dims:
+        return values.reshape(())
+    if any(n < 0 for n in dims) or prod(dims) != values.size:
+        raise ModelFileError(f"{what} has {values.size} texts for the shape {list(dims)}")
+    return values.reshape(dims)
