@@ -93,13 +93,20 @@ def module_text(module: Module, dialect: str) -> str:
 @api_boundary
 @paused_collection()
 def compile_object(
-    module: Module, name: str, target: Target | None = None, options: Options | None = None
+    module: Module,
+    name: str,
+    target: Target | None = None,
+    options: Options | None = None,
+    threads: int = 1,
+    is_timed: bool = False,
 ) -> ObjectCode:
     """Compile a module ahead of time into an object file for a CPU.
 
     Args:
         name: the C name of the entry point (see backends/cpu/runtime/abi.py).
         target: the machine to make code for; `Target.portable` when left out.
+        threads: how many threads, which the caller of the code brings, may share large kernels.
+        is_timed: whether the caller of the code brings a clock, to time its kernels.
 
     Raises:
         VerificationError: the module breaks an invariant.
@@ -108,7 +115,8 @@ def compile_object(
     _check(module)
     chosen = options or Options.from_environment()
     compiler = get_backend("cpu").compiler
-    return compiler.compile_object(module, name, target or Target.portable(), chosen)
+    machine = target or Target.portable()
+    return compiler.compile_object(module, name, machine, chosen, threads, is_timed)
 
 
 def _require_module(module: Any) -> None:

@@ -280,7 +280,8 @@ class ObjectCode:
     """An object file whose C function `name` runs `module`, and the memory it needs.
 
     The function's signature is in backends/cpu/runtime/abi.py; `arena_size` is in bytes.
-    `checked_processor` is what the function checks its processor for, if it does.
+    `checked_processor` is what the function checks its processor for, if it does. `sites` are the
+    instructions that its clock times, from number 1 on.
     """
 
     name: str
@@ -290,6 +291,7 @@ class ObjectCode:
     constant_size: int
     target: Target
     checked_processor: str = ""
+    sites: tuple[Instruction, ...] = ()
 
 
 class Compiler(ABC):
@@ -322,9 +324,19 @@ class Compiler(ABC):
         return self.compile(module, options, target).as_text(stage)
 
     def compile_object(
-        self, module: Module, name: str, target: Target, options: Options
+        self,
+        module: Module,
+        name: str,
+        target: Target,
+        options: Options,
+        threads: int = 1,
+        is_timed: bool = False,
     ) -> ObjectCode:
         """Compile to an object file whose entry point is the C function `name`.
+
+        Args:
+            threads: how many may share the work of a kernel; the caller brings them.
+            is_timed: whether the caller brings a clock.
 
         Raises:
             UnsupportedError: the backend makes no object files, or not for this module or target.

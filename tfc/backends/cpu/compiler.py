@@ -55,6 +55,7 @@ class Compilation:
     """A module on its way to code: optimised HLO, its buffers, and how to emit its MLIR.
 
     cores: how many threads share large kernels.
+    is_served: whether an object's caller gives it threads or a clock.
     cache: where code for this process is kept for later ones.
     """
 
@@ -65,6 +66,7 @@ class Compilation:
     callees: Mapping[Instruction, Callee]
     cores: int = 1
     cache: CodeCache | None = None
+    is_served: bool = False
 
     def emit(self, take: Callable[[Any], None] | None = None) -> Program:
         """The MLIR program, made anew at each call; see `emit_program`."""
@@ -93,8 +95,9 @@ class Compilation:
         is_checked = constants is not None and checked_processor(self.target) != ""
         entry = f"{self.name}.run" if is_checked else self.name
         text += whole_program(
-            self.name, program.bytecode, *self._counts, constants, self.target.pointer_bits, entry
-        )
+            self.name, program.bytecode, *self._counts, constants, self.target.pointer_bits, entry,
+            is_served=self.is_served,
+        )  # fmt: skip
         if is_checked:
             text += checked_entry(self.name, entry, self.target)
         return compile_ir(text, self.target)
@@ -187,30 +190,49 @@ class CpuCompiler(Compiler):
                 return str(compilation.module)
 
     def compile_object(
-        self, module: Module, name: str, target: Target, options: Options
+        self,
+        module: Module,
+        name: str,
+        target: Target,
+        options: Options,
+        threads: int = 1,
+        is_timed: bool = False,
     ) -> ObjectCode:
         """Compile to an object file whose entry point is called `name`.
 
         Raises:
             UnsupportedError: some op has no CPU code, or the target is no CPU.
         """
-        compilation = self.prepare(module, name, target, options, "object")
+        prepared = self.prepare(module, name, target, options, "object", threads)
+        compilation = replace(prepared, is_served=threads > 1 or is_timed)
         constants = compilation.constant_pool().tobytes()
-        code = compilation.to_llvm(compilation.emit(), constants).object_code
+        program = compilation.emit()
+        code = compilation.to_llvm(program, constants).object_code
         plan = compilation.assignment
+        sites = tuple(site.instruction for site in program.sites)
         return ObjectCode(
             name, code, compilation.module, plan.arena_size, plan.constant_size, target,
-            checked_processor(target),
+            checked_processor(target), sites,
         )  # fmt: skip
 
     def prepare(
-        self, module: Module, name: str, target: Target, options: Options, place: Place
+        self,
+        module: Module,
+        name: str,
+        target: Target,
+        options: Options,
+        place: Place,
+        threads: int = 1,
     ) -> Compilation:
-        """Optimise a module, plan its memory, and find what it calls outside of its code."""
+        """Optimise a module, plan its memory, and find what it calls outside of its code.
+
+        Args:
+            threads: how many share large kernels; in this process it is the processor's cores.
+        """
         if target.is_gpu:
             raise UnsupportedError(f"the CPU backend makes no code for {target}; use backend='gpu'")
         optimized = self.optimize(module, options)
-        cores = sharing_cores() if place == "process" else 1
+        cores = sharing_cores() if place == "process" else threads
         assignment = assign_buffers(optimized, scratch_bytes(target, cores))
         found = callees(optimized, place)
         kept = place == "process" and bool(options.cache_dir)

@@ -6,8 +6,10 @@ args[i] and results[i] point to the leaves of the parameters and of the result, 
 shapes say; arena has the bytes that the buffer plan asks for, aligned to 64. An object file carries
 its constants as read-only data; code loaded into this process gets their address from its context
 (bytecode_interpreter.py), so that weights are never copied through text. The function returns 0, or
-another number if a function that it calls in this process has failed. That of an object file for
-x86-64 returns WRONG_PROCESSOR where instructions are missing that it is made of.
+another number if a function that it calls in this process has failed. Where the caller of an object
+file brings threads or a clock, `arena` points to {arena, parallel_for, pool, clock}, each but the
+first a null pointer or as in bytecode_interpreter.c. The function of an object file for x86-64
+returns WRONG_PROCESSOR where instructions are missing that it is made of.
 """
 
 ALIGNMENT = 64

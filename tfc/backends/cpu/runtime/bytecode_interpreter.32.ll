@@ -66,7 +66,7 @@ find_bases.exit:
   %10 = load i64, ptr %callers8, align 4
   %idx.ext = trunc i64 %10 to i32
   %add.ptr = getelementptr inbounds ptr, ptr %9, i32 %idx.ext
-  %clock9 = getelementptr inbounds nuw i8, ptr %context, i32 8
+  %clock9 = getelementptr inbounds nuw i8, ptr %context, i32 12
   %11 = load ptr, ptr %clock9, align 4
   %cmp.not = icmp eq ptr %11, null
   br i1 %cmp.not, label %for.cond.cleanup, label %record.exit
@@ -74,29 +74,30 @@ find_bases.exit:
 for.cond.cleanup:
   %code = getelementptr inbounds nuw i8, ptr %program, i32 32
   %12 = load ptr, ptr %code, align 4
-  %buffers1.i196 = getelementptr inbounds nuw i8, ptr %8, i32 16
+  %buffers1.i214 = getelementptr inbounds nuw i8, ptr %8, i32 16
   %scratch19 = getelementptr inbounds nuw i8, ptr %8, i32 8
   %parallel_for = getelementptr inbounds nuw i8, ptr %context, i32 4
+  %pool = getelementptr inbounds nuw i8, ptr %context, i32 8
   br label %for.cond13
 
 record.exit:
-  %n.0248 = phi i64 [ %inc, %record.exit ], [ 0, %find_bases.exit ]
+  %n.0266 = phi i64 [ %inc, %record.exit ], [ 0, %find_bases.exit ]
   %call.i = tail call fastcc i64 @read_clock(ptr noundef nonnull readonly %11)
   tail call fastcc void @note(ptr noundef nonnull %11, i64 noundef 0, i64 noundef %call.i)
-  %inc = add nuw nsw i64 %n.0248, 1
-  %cmp11 = icmp samesign ult i64 %n.0248, 63
+  %inc = add nuw nsw i64 %n.0266, 1
+  %cmp11 = icmp samesign ult i64 %n.0266, 63
   br i1 %cmp11, label %record.exit, label %for.cond.cleanup
 
 for.cond13:
   %at.0 = phi ptr [ %12, %for.cond.cleanup ], [ %at.0.be, %for.cond13.backedge ]
   %13 = load i64, ptr %at.0, align 4
-  switch i64 %13, label %cleanup102 [
+  switch i64 %13, label %cleanup114 [
     i64 0, label %sw.bb
-    i64 1, label %sw.bb27
-    i64 2, label %sw.bb53
-    i64 3, label %sw.bb64
-    i64 4, label %sw.bb77
-    i64 5, label %sw.bb95
+    i64 1, label %sw.bb39
+    i64 2, label %sw.bb65
+    i64 3, label %sw.bb76
+    i64 4, label %sw.bb89
+    i64 5, label %sw.bb107
   ]
 
 sw.bb:
@@ -120,236 +121,251 @@ sw.bb:
   %count = getelementptr inbounds nuw i8, ptr %at.0, i32 48
   %20 = load i64, ptr %count, align 4
   %cmp7.i = icmp sgt i64 %20, 0
-  br i1 %cmp7.i, label %for.body.i181, label %fill.exit
+  br i1 %cmp7.i, label %for.body.i199, label %fill.exit
 
-for.body.i181:
-  %n.08.i = phi i64 [ %inc.i184, %for.body.i181 ], [ 0, %sw.bb ]
-  %idxprom.i182 = trunc i64 %n.08.i to i32
-  %arrayidx.i183 = getelementptr inbounds %struct.buffer, ptr %buffers, i32 %idxprom.i182
-  %21 = load i64, ptr %arrayidx.i183, align 4
-  %offset.i = getelementptr inbounds nuw i8, ptr %arrayidx.i183, i32 8
+for.body.i199:
+  %n.08.i = phi i64 [ %inc.i202, %for.body.i199 ], [ 0, %sw.bb ]
+  %idxprom.i200 = trunc i64 %n.08.i to i32
+  %arrayidx.i201 = getelementptr inbounds %struct.buffer, ptr %buffers, i32 %idxprom.i200
+  %21 = load i64, ptr %arrayidx.i201, align 4
+  %offset.i = getelementptr inbounds nuw i8, ptr %arrayidx.i201, i32 8
   %22 = load i64, ptr %offset.i, align 4
   %idxprom.i.i = trunc i64 %21 to i32
   %arrayidx.i.i = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i.i
   %23 = load ptr, ptr %arrayidx.i.i, align 8
   %idx.ext.i.i = trunc i64 %22 to i32
   %add.ptr.i.i = getelementptr inbounds i8, ptr %23, i32 %idx.ext.i.i
-  %arrayidx3.i = getelementptr inbounds %union.word, ptr %buffers1.i196, i32 %idxprom.i182
+  %arrayidx3.i = getelementptr inbounds %union.word, ptr %buffers1.i214, i32 %idxprom.i200
   store ptr %add.ptr.i.i, ptr %arrayidx3.i, align 8
-  %inc.i184 = add nuw nsw i64 %n.08.i, 1
-  %cmp.i185 = icmp slt i64 %inc.i184, %20
-  br i1 %cmp.i185, label %for.body.i181, label %fill.exit
+  %inc.i202 = add nuw nsw i64 %n.08.i, 1
+  %cmp.i203 = icmp slt i64 %inc.i202, %20
+  br i1 %cmp.i203, label %for.body.i199, label %fill.exit
 
 fill.exit:
-  br i1 %cmp.not, label %now.exit190, label %cond.true.i187
+  br i1 %cmp.not, label %now.exit208, label %cond.true.i205
 
-cond.true.i187:
-  %call.i188 = call fastcc i64 @read_clock(ptr noundef readonly %11)
-  br label %now.exit190
+cond.true.i205:
+  %call.i206 = call fastcc i64 @read_clock(ptr noundef readonly %11)
+  br label %now.exit208
 
-now.exit190:
-  %cond.i189 = phi i64 [ %call.i188, %cond.true.i187 ], [ 0, %fill.exit ]
-  %cmp21 = icmp eq i64 %16, 1
-  br i1 %cmp21, label %if.then, label %if.else
+now.exit208:
+  %cond.i207 = phi i64 [ %call.i206, %cond.true.i205 ], [ 0, %fill.exit ]
+  %cmp21.not = icmp eq i64 %16, 1
+  br i1 %cmp21.not, label %for.body31.preheader, label %land.lhs.true
+
+land.lhs.true:
+  %24 = load ptr, ptr %parallel_for, align 4
+  %cmp23.not = icmp eq ptr %24, null
+  br i1 %cmp23.not, label %if.else, label %if.then
 
 if.then:
-  call void %15(ptr noundef nonnull %8, i64 noundef 0)
+  %25 = load ptr, ptr %pool, align 4
+  call void %24(ptr noundef %15, ptr noundef nonnull %8, i64 noundef %16, ptr noundef %25)
   br label %if.end
 
 if.else:
-  %24 = load ptr, ptr %parallel_for, align 4
-  call void %24(ptr noundef %15, ptr noundef nonnull %8, i64 noundef %16)
-  br label %if.end
+  %cmp28267 = icmp sgt i64 %16, 0
+  br i1 %cmp28267, label %for.body31.preheader, label %if.end
+
+for.body31.preheader:
+  br label %for.body31
+
+for.body31:
+  %chunk.0268 = phi i64 [ %inc33, %for.body31 ], [ 0, %for.body31.preheader ]
+  call void %15(ptr noundef nonnull %8, i64 noundef %chunk.0268)
+  %inc33 = add nuw nsw i64 %chunk.0268, 1
+  %cmp28 = icmp slt i64 %inc33, %16
+  br i1 %cmp28, label %for.body31, label %if.end
 
 if.end:
-  br i1 %cmp.not, label %record.exit193, label %if.then.i192
+  br i1 %cmp.not, label %record.exit211, label %if.then.i210
 
-if.then.i192:
+if.then.i210:
   %site = getelementptr inbounds nuw i8, ptr %at.0, i32 8
-  %25 = load i64, ptr %site, align 4
-  call fastcc void @note(ptr noundef %11, i64 noundef %25, i64 noundef %cond.i189)
-  br label %record.exit193
+  %26 = load i64, ptr %site, align 4
+  call fastcc void @note(ptr noundef %11, i64 noundef %26, i64 noundef %cond.i207)
+  br label %record.exit211
 
-record.exit193:
-  %26 = load i64, ptr %count, align 4
-  %idxprom25 = trunc i64 %26 to i32
-  %arrayidx26 = getelementptr inbounds %struct.buffer, ptr %buffers, i32 %idxprom25
+record.exit211:
+  %27 = load i64, ptr %count, align 4
+  %idxprom37 = trunc i64 %27 to i32
+  %arrayidx38 = getelementptr inbounds %struct.buffer, ptr %buffers, i32 %idxprom37
   br label %for.cond13.backedge
 
-sw.bb27:
-  %caller29 = getelementptr inbounds nuw i8, ptr %at.0, i32 16
-  %27 = load i64, ptr %caller29, align 4
-  %idxprom30 = trunc i64 %27 to i32
-  %arrayidx31 = getelementptr inbounds ptr, ptr %9, i32 %idxprom30
-  %28 = load ptr, ptr %arrayidx31, align 4
-  %function32 = getelementptr inbounds nuw i8, ptr %at.0, i32 24
-  %29 = load i64, ptr %function32, align 4
-  %idxprom33 = trunc i64 %29 to i32
-  %arrayidx34 = getelementptr inbounds ptr, ptr %add.ptr, i32 %idxprom33
-  %30 = load ptr, ptr %arrayidx34, align 4
-  store ptr %30, ptr %8, align 16
-  %buffers36 = getelementptr inbounds nuw i8, ptr %at.0, i32 40
-  %count38 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
-  %31 = load i64, ptr %count38, align 4
-  %cmp7.i194 = icmp sgt i64 %31, 0
-  br i1 %cmp7.i194, label %for.body.i197, label %fill.exit209
+sw.bb39:
+  %caller41 = getelementptr inbounds nuw i8, ptr %at.0, i32 16
+  %28 = load i64, ptr %caller41, align 4
+  %idxprom42 = trunc i64 %28 to i32
+  %arrayidx43 = getelementptr inbounds ptr, ptr %9, i32 %idxprom42
+  %29 = load ptr, ptr %arrayidx43, align 4
+  %function44 = getelementptr inbounds nuw i8, ptr %at.0, i32 24
+  %30 = load i64, ptr %function44, align 4
+  %idxprom45 = trunc i64 %30 to i32
+  %arrayidx46 = getelementptr inbounds ptr, ptr %add.ptr, i32 %idxprom45
+  %31 = load ptr, ptr %arrayidx46, align 4
+  store ptr %31, ptr %8, align 16
+  %buffers48 = getelementptr inbounds nuw i8, ptr %at.0, i32 40
+  %count50 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
+  %32 = load i64, ptr %count50, align 4
+  %cmp7.i212 = icmp sgt i64 %32, 0
+  br i1 %cmp7.i212, label %for.body.i215, label %fill.exit227
 
-for.body.i197:
-  %n.08.i198 = phi i64 [ %inc.i207, %for.body.i197 ], [ 0, %sw.bb27 ]
-  %idxprom.i199 = trunc i64 %n.08.i198 to i32
-  %arrayidx.i200 = getelementptr inbounds %struct.buffer, ptr %buffers36, i32 %idxprom.i199
-  %32 = load i64, ptr %arrayidx.i200, align 4
-  %offset.i201 = getelementptr inbounds nuw i8, ptr %arrayidx.i200, i32 8
-  %33 = load i64, ptr %offset.i201, align 4
-  %idxprom.i.i202 = trunc i64 %32 to i32
-  %arrayidx.i.i203 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i.i202
-  %34 = load ptr, ptr %arrayidx.i.i203, align 8
-  %idx.ext.i.i204 = trunc i64 %33 to i32
-  %add.ptr.i.i205 = getelementptr inbounds i8, ptr %34, i32 %idx.ext.i.i204
-  %arrayidx3.i206 = getelementptr inbounds %union.word, ptr %buffers1.i196, i32 %idxprom.i199
-  store ptr %add.ptr.i.i205, ptr %arrayidx3.i206, align 8
-  %inc.i207 = add nuw nsw i64 %n.08.i198, 1
-  %cmp.i208 = icmp slt i64 %inc.i207, %31
-  br i1 %cmp.i208, label %for.body.i197, label %fill.exit209
+for.body.i215:
+  %n.08.i216 = phi i64 [ %inc.i225, %for.body.i215 ], [ 0, %sw.bb39 ]
+  %idxprom.i217 = trunc i64 %n.08.i216 to i32
+  %arrayidx.i218 = getelementptr inbounds %struct.buffer, ptr %buffers48, i32 %idxprom.i217
+  %33 = load i64, ptr %arrayidx.i218, align 4
+  %offset.i219 = getelementptr inbounds nuw i8, ptr %arrayidx.i218, i32 8
+  %34 = load i64, ptr %offset.i219, align 4
+  %idxprom.i.i220 = trunc i64 %33 to i32
+  %arrayidx.i.i221 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i.i220
+  %35 = load ptr, ptr %arrayidx.i.i221, align 8
+  %idx.ext.i.i222 = trunc i64 %34 to i32
+  %add.ptr.i.i223 = getelementptr inbounds i8, ptr %35, i32 %idx.ext.i.i222
+  %arrayidx3.i224 = getelementptr inbounds %union.word, ptr %buffers1.i214, i32 %idxprom.i217
+  store ptr %add.ptr.i.i223, ptr %arrayidx3.i224, align 8
+  %inc.i225 = add nuw nsw i64 %n.08.i216, 1
+  %cmp.i226 = icmp slt i64 %inc.i225, %32
+  br i1 %cmp.i226, label %for.body.i215, label %fill.exit227
 
-fill.exit209:
-  br i1 %cmp.not, label %now.exit214.thread, label %if.then.i216
+fill.exit227:
+  br i1 %cmp.not, label %now.exit232.thread, label %if.then.i234
 
-now.exit214.thread:
-  %call41241 = call i32 %28(ptr noundef nonnull %8, i64 noundef 0)
-  br label %record.exit217
+now.exit232.thread:
+  %call53259 = call i32 %29(ptr noundef nonnull %8, i64 noundef 0)
+  br label %record.exit235
 
-if.then.i216:
-  %call.i212 = call fastcc i64 @read_clock(ptr noundef readonly %11)
-  %call41 = call i32 %28(ptr noundef nonnull %8, i64 noundef 0)
-  %site42 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
-  %35 = load i64, ptr %site42, align 4
-  call fastcc void @note(ptr noundef %11, i64 noundef %35, i64 noundef %call.i212)
-  br label %record.exit217
+if.then.i234:
+  %call.i230 = call fastcc i64 @read_clock(ptr noundef readonly %11)
+  %call53 = call i32 %29(ptr noundef nonnull %8, i64 noundef 0)
+  %site54 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
+  %36 = load i64, ptr %site54, align 4
+  call fastcc void @note(ptr noundef %11, i64 noundef %36, i64 noundef %call.i230)
+  br label %record.exit235
 
-record.exit217:
-  %call41243 = phi i32 [ %call41241, %now.exit214.thread ], [ %call41, %if.then.i216 ]
-  %cmp43.not = icmp eq i32 %call41243, 0
-  br i1 %cmp43.not, label %if.end46, label %cleanup102
+record.exit235:
+  %call53261 = phi i32 [ %call53259, %now.exit232.thread ], [ %call53, %if.then.i234 ]
+  %cmp55.not = icmp eq i32 %call53261, 0
+  br i1 %cmp55.not, label %if.end58, label %cleanup114
 
-if.end46:
-  %36 = load i64, ptr %count38, align 4
-  %idxprom49 = trunc i64 %36 to i32
-  %arrayidx50 = getelementptr inbounds %struct.buffer, ptr %buffers36, i32 %idxprom49
+if.end58:
+  %37 = load i64, ptr %count50, align 4
+  %idxprom61 = trunc i64 %37 to i32
+  %arrayidx62 = getelementptr inbounds %struct.buffer, ptr %buffers48, i32 %idxprom61
   br label %for.cond13.backedge
 
 for.cond13.backedge:
-  %at.0.be = phi ptr [ %add.ptr91, %cond.false90 ], [ %arrayidx50, %if.end46 ], [ %arrayidx26, %record.exit193 ], [ %add.ptr62, %record.exit231 ], [ %add.ptr99, %sw.bb95 ], [ %add.ptr75, %cond.false ], [ %add.ptr74, %cond.true ], [ %add.ptr89, %cond.true85 ]
+  %at.0.be = phi ptr [ %add.ptr103, %cond.false102 ], [ %arrayidx62, %if.end58 ], [ %arrayidx38, %record.exit211 ], [ %add.ptr74, %record.exit249 ], [ %add.ptr111, %sw.bb107 ], [ %add.ptr87, %cond.false ], [ %add.ptr86, %cond.true ], [ %add.ptr101, %cond.true97 ]
   br label %for.cond13
 
-sw.bb53:
-  br i1 %cmp.not, label %now.exit222, label %cond.true.i219
+sw.bb65:
+  br i1 %cmp.not, label %now.exit240, label %cond.true.i237
 
-cond.true.i219:
-  %call.i220 = call fastcc i64 @read_clock(ptr noundef readonly %11)
-  br label %now.exit222
+cond.true.i237:
+  %call.i238 = call fastcc i64 @read_clock(ptr noundef readonly %11)
+  br label %now.exit240
 
-now.exit222:
-  %cond.i221 = phi i64 [ %call.i220, %cond.true.i219 ], [ 0, %sw.bb53 ]
+now.exit240:
+  %cond.i239 = phi i64 [ %call.i238, %cond.true.i237 ], [ 0, %sw.bb65 ]
   %target = getelementptr inbounds nuw i8, ptr %at.0, i32 40
-  %37 = load i64, ptr %target, align 4
+  %38 = load i64, ptr %target, align 4
   %offset = getelementptr inbounds nuw i8, ptr %at.0, i32 48
-  %38 = load i64, ptr %offset, align 4
-  %idxprom.i223 = trunc i64 %37 to i32
-  %arrayidx.i224 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i223
-  %39 = load ptr, ptr %arrayidx.i224, align 8
-  %idx.ext.i = trunc i64 %38 to i32
-  %add.ptr.i = getelementptr inbounds i8, ptr %39, i32 %idx.ext.i
+  %39 = load i64, ptr %offset, align 4
+  %idxprom.i241 = trunc i64 %38 to i32
+  %arrayidx.i242 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i241
+  %40 = load ptr, ptr %arrayidx.i242, align 8
+  %idx.ext.i = trunc i64 %39 to i32
+  %add.ptr.i = getelementptr inbounds i8, ptr %40, i32 %idx.ext.i
   %source = getelementptr inbounds nuw i8, ptr %at.0, i32 24
-  %40 = load i64, ptr %source, align 4
-  %offset58 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
-  %41 = load i64, ptr %offset58, align 4
-  %idxprom.i225 = trunc i64 %40 to i32
-  %arrayidx.i226 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i225
-  %42 = load ptr, ptr %arrayidx.i226, align 8
-  %idx.ext.i227 = trunc i64 %41 to i32
-  %add.ptr.i228 = getelementptr inbounds i8, ptr %42, i32 %idx.ext.i227
+  %41 = load i64, ptr %source, align 4
+  %offset70 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
+  %42 = load i64, ptr %offset70, align 4
+  %idxprom.i243 = trunc i64 %41 to i32
+  %arrayidx.i244 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i243
+  %43 = load ptr, ptr %arrayidx.i244, align 8
+  %idx.ext.i245 = trunc i64 %42 to i32
+  %add.ptr.i246 = getelementptr inbounds i8, ptr %43, i32 %idx.ext.i245
   %bytes = getelementptr inbounds nuw i8, ptr %at.0, i32 16
-  %43 = load i64, ptr %bytes, align 4
-  %conv60 = trunc i64 %43 to i32
-  call void @llvm.memcpy.p0.p0.i32(ptr align 1 %add.ptr.i, ptr align 1 %add.ptr.i228, i32 %conv60, i1 false)
-  br i1 %cmp.not, label %record.exit231, label %if.then.i230
+  %44 = load i64, ptr %bytes, align 4
+  %conv72 = trunc i64 %44 to i32
+  call void @llvm.memcpy.p0.p0.i32(ptr align 1 %add.ptr.i, ptr align 1 %add.ptr.i246, i32 %conv72, i1 false)
+  br i1 %cmp.not, label %record.exit249, label %if.then.i248
 
-if.then.i230:
-  %site61 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
-  %44 = load i64, ptr %site61, align 4
-  call fastcc void @note(ptr noundef %11, i64 noundef %44, i64 noundef %cond.i221)
-  br label %record.exit231
+if.then.i248:
+  %site73 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
+  %45 = load i64, ptr %site73, align 4
+  call fastcc void @note(ptr noundef %11, i64 noundef %45, i64 noundef %cond.i239)
+  br label %record.exit249
 
-record.exit231:
-  %add.ptr62 = getelementptr inbounds nuw i8, ptr %at.0, i32 56
+record.exit249:
+  %add.ptr74 = getelementptr inbounds nuw i8, ptr %at.0, i32 56
   br label %for.cond13.backedge
 
-sw.bb64:
-  %condition65 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
-  %45 = load i64, ptr %condition65, align 4
-  %offset67 = getelementptr inbounds nuw i8, ptr %at.0, i32 16
-  %46 = load i64, ptr %offset67, align 4
-  %idxprom.i232 = trunc i64 %45 to i32
-  %arrayidx.i233 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i232
-  %47 = load ptr, ptr %arrayidx.i233, align 8
-  %idx.ext.i234 = trunc i64 %46 to i32
-  %add.ptr.i235 = getelementptr inbounds i8, ptr %47, i32 %idx.ext.i234
-  %48 = load i8, ptr %add.ptr.i235, align 1
-  %cmp70 = icmp eq i8 %48, 0
-  br i1 %cmp70, label %cond.true, label %cond.false
+sw.bb76:
+  %condition77 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
+  %46 = load i64, ptr %condition77, align 4
+  %offset79 = getelementptr inbounds nuw i8, ptr %at.0, i32 16
+  %47 = load i64, ptr %offset79, align 4
+  %idxprom.i250 = trunc i64 %46 to i32
+  %arrayidx.i251 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i250
+  %48 = load ptr, ptr %arrayidx.i251, align 8
+  %idx.ext.i252 = trunc i64 %47 to i32
+  %add.ptr.i253 = getelementptr inbounds i8, ptr %48, i32 %idx.ext.i252
+  %49 = load i8, ptr %add.ptr.i253, align 1
+  %cmp82 = icmp eq i8 %49, 0
+  br i1 %cmp82, label %cond.true, label %cond.false
 
 cond.true:
-  %49 = load ptr, ptr %code, align 4
+  %50 = load ptr, ptr %code, align 4
   %place = getelementptr inbounds nuw i8, ptr %at.0, i32 24
-  %50 = load i64, ptr %place, align 4
-  %idx.ext73 = trunc i64 %50 to i32
-  %add.ptr74 = getelementptr inbounds i64, ptr %49, i32 %idx.ext73
+  %51 = load i64, ptr %place, align 4
+  %idx.ext85 = trunc i64 %51 to i32
+  %add.ptr86 = getelementptr inbounds i64, ptr %50, i32 %idx.ext85
   br label %for.cond13.backedge
 
 cond.false:
-  %add.ptr75 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
+  %add.ptr87 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
   br label %for.cond13.backedge
 
-sw.bb77:
-  %selector78 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
-  %51 = load i64, ptr %selector78, align 4
-  %offset80 = getelementptr inbounds nuw i8, ptr %at.0, i32 16
-  %52 = load i64, ptr %offset80, align 4
-  %idxprom.i236 = trunc i64 %51 to i32
-  %arrayidx.i237 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i236
-  %53 = load ptr, ptr %arrayidx.i237, align 8
-  %idx.ext.i238 = trunc i64 %52 to i32
-  %add.ptr.i239 = getelementptr inbounds i8, ptr %53, i32 %idx.ext.i238
-  %54 = load i32, ptr %add.ptr.i239, align 4
-  %conv82 = sext i32 %54 to i64
+sw.bb89:
+  %selector90 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
+  %52 = load i64, ptr %selector90, align 4
+  %offset92 = getelementptr inbounds nuw i8, ptr %at.0, i32 16
+  %53 = load i64, ptr %offset92, align 4
+  %idxprom.i254 = trunc i64 %52 to i32
+  %arrayidx.i255 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i254
+  %54 = load ptr, ptr %arrayidx.i255, align 8
+  %idx.ext.i256 = trunc i64 %53 to i32
+  %add.ptr.i257 = getelementptr inbounds i8, ptr %54, i32 %idx.ext.i256
+  %55 = load i32, ptr %add.ptr.i257, align 4
+  %conv94 = sext i32 %55 to i64
   %number = getelementptr inbounds nuw i8, ptr %at.0, i32 24
-  %55 = load i64, ptr %number, align 4
-  %cmp83.not = icmp eq i64 %55, %conv82
-  br i1 %cmp83.not, label %cond.false90, label %cond.true85
+  %56 = load i64, ptr %number, align 4
+  %cmp95.not = icmp eq i64 %56, %conv94
+  br i1 %cmp95.not, label %cond.false102, label %cond.true97
 
-cond.true85:
-  %56 = load ptr, ptr %code, align 4
-  %place87 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
-  %57 = load i64, ptr %place87, align 4
-  %idx.ext88 = trunc i64 %57 to i32
-  %add.ptr89 = getelementptr inbounds i64, ptr %56, i32 %idx.ext88
+cond.true97:
+  %57 = load ptr, ptr %code, align 4
+  %place99 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
+  %58 = load i64, ptr %place99, align 4
+  %idx.ext100 = trunc i64 %58 to i32
+  %add.ptr101 = getelementptr inbounds i64, ptr %57, i32 %idx.ext100
   br label %for.cond13.backedge
 
-cond.false90:
-  %add.ptr91 = getelementptr inbounds nuw i8, ptr %at.0, i32 40
+cond.false102:
+  %add.ptr103 = getelementptr inbounds nuw i8, ptr %at.0, i32 40
   br label %for.cond13.backedge
 
-sw.bb95:
-  %58 = load ptr, ptr %code, align 4
-  %place97 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
-  %59 = load i64, ptr %place97, align 4
-  %idx.ext98 = trunc i64 %59 to i32
-  %add.ptr99 = getelementptr inbounds i64, ptr %58, i32 %idx.ext98
+sw.bb107:
+  %59 = load ptr, ptr %code, align 4
+  %place109 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
+  %60 = load i64, ptr %place109, align 4
+  %idx.ext110 = trunc i64 %60 to i32
+  %add.ptr111 = getelementptr inbounds i64, ptr %59, i32 %idx.ext110
   br label %for.cond13.backedge
 
-cleanup102:
-  %retval.3.ph = phi i32 [ %call41243, %record.exit217 ], [ 0, %for.cond13 ]
+cleanup114:
+  %retval.3.ph = phi i32 [ %call53261, %record.exit235 ], [ 0, %for.cond13 ]
   ret i32 %retval.3.ph
 }
 

@@ -43,8 +43,8 @@ for.body7.i:
   %incdec.ptr9.i = getelementptr inbounds nuw i8, ptr %bases.addr.127.i, i64 8
   store ptr %5, ptr %bases.addr.127.i, align 8
   %inc11.i = add nuw nsw i64 %n2.028.i, 1
-  %exitcond215.not = icmp eq i64 %inc11.i, %1
-  br i1 %exitcond215.not, label %find_bases.exit, label %for.body7.i
+  %exitcond236.not = icmp eq i64 %inc11.i, %1
+  br i1 %exitcond236.not, label %find_bases.exit, label %for.body7.i
 
 find_bases.exit:
   %bases.addr.1.lcssa.i = phi ptr [ %bases.addr.0.lcssa.i, %for.cond3.preheader.i ], [ %incdec.ptr9.i, %for.body7.i ]
@@ -61,7 +61,7 @@ find_bases.exit:
   %callers7 = getelementptr inbounds nuw i8, ptr %program, i64 24
   %9 = load i64, ptr %callers7, align 8
   %add.ptr = getelementptr inbounds ptr, ptr %8, i64 %9
-  %clock8 = getelementptr inbounds nuw i8, ptr %context, i64 16
+  %clock8 = getelementptr inbounds nuw i8, ptr %context, i64 24
   %10 = load ptr, ptr %clock8, align 8
   %cmp.not = icmp eq ptr %10, null
   br i1 %cmp.not, label %for.cond.cleanup, label %record.exit
@@ -69,29 +69,30 @@ find_bases.exit:
 for.cond.cleanup:
   %code = getelementptr inbounds nuw i8, ptr %program, i64 32
   %11 = load ptr, ptr %code, align 8
-  %buffers1.i173 = getelementptr inbounds nuw i8, ptr %7, i64 16
+  %buffers1.i192 = getelementptr inbounds nuw i8, ptr %7, i64 16
   %scratch15 = getelementptr inbounds nuw i8, ptr %7, i64 8
   %parallel_for = getelementptr inbounds nuw i8, ptr %context, i64 8
+  %pool = getelementptr inbounds nuw i8, ptr %context, i64 16
   br label %for.cond10
 
 record.exit:
-  %n.0214 = phi i64 [ %inc, %record.exit ], [ 0, %find_bases.exit ]
+  %n.0233 = phi i64 [ %inc, %record.exit ], [ 0, %find_bases.exit ]
   %call.i = tail call fastcc i64 @read_clock(ptr noundef nonnull readonly %10)
   tail call fastcc void @note(ptr noundef nonnull %10, i64 noundef 0, i64 noundef %call.i)
-  %inc = add nuw nsw i64 %n.0214, 1
-  %exitcond216.not = icmp eq i64 %inc, 64
-  br i1 %exitcond216.not, label %for.cond.cleanup, label %record.exit
+  %inc = add nuw nsw i64 %n.0233, 1
+  %exitcond237.not = icmp eq i64 %inc, 64
+  br i1 %exitcond237.not, label %for.cond.cleanup, label %record.exit
 
 for.cond10:
   %at.0 = phi ptr [ %11, %for.cond.cleanup ], [ %at.0.be, %for.cond10.backedge ]
   %12 = load i64, ptr %at.0, align 8
-  switch i64 %12, label %cleanup81 [
+  switch i64 %12, label %cleanup94 [
     i64 0, label %sw.bb
-    i64 1, label %sw.bb21
-    i64 2, label %sw.bb43
-    i64 3, label %sw.bb51
-    i64 4, label %sw.bb60
-    i64 5, label %sw.bb75
+    i64 1, label %sw.bb32
+    i64 2, label %sw.bb55
+    i64 3, label %sw.bb63
+    i64 4, label %sw.bb73
+    i64 5, label %sw.bb88
   ]
 
 sw.bb:
@@ -113,214 +114,229 @@ sw.bb:
   %count = getelementptr inbounds nuw i8, ptr %at.0, i64 48
   %19 = load i64, ptr %count, align 8
   %cmp6.i = icmp sgt i64 %19, 0
-  br i1 %cmp6.i, label %for.body.i160, label %fill.exit
+  br i1 %cmp6.i, label %for.body.i179, label %fill.exit
 
-for.body.i160:
-  %n.07.i = phi i64 [ %inc.i162, %for.body.i160 ], [ 0, %sw.bb ]
-  %arrayidx.i161 = getelementptr inbounds nuw %struct.buffer, ptr %buffers, i64 %n.07.i
-  %20 = load i64, ptr %arrayidx.i161, align 8
-  %21 = getelementptr inbounds nuw i8, ptr %arrayidx.i161, i64 8
+for.body.i179:
+  %n.07.i = phi i64 [ %inc.i181, %for.body.i179 ], [ 0, %sw.bb ]
+  %arrayidx.i180 = getelementptr inbounds nuw %struct.buffer, ptr %buffers, i64 %n.07.i
+  %20 = load i64, ptr %arrayidx.i180, align 8
+  %21 = getelementptr inbounds nuw i8, ptr %arrayidx.i180, i64 8
   %22 = load i64, ptr %21, align 8
   %arrayidx.i.i = getelementptr inbounds %union.word, ptr %2, i64 %20
   %23 = load ptr, ptr %arrayidx.i.i, align 8
   %add.ptr.i.i = getelementptr inbounds i8, ptr %23, i64 %22
-  %arrayidx2.i = getelementptr inbounds nuw %union.word, ptr %buffers1.i173, i64 %n.07.i
+  %arrayidx2.i = getelementptr inbounds nuw %union.word, ptr %buffers1.i192, i64 %n.07.i
   store ptr %add.ptr.i.i, ptr %arrayidx2.i, align 8
-  %inc.i162 = add nuw nsw i64 %n.07.i, 1
-  %exitcond.not.i = icmp eq i64 %inc.i162, %19
-  br i1 %exitcond.not.i, label %fill.exit, label %for.body.i160
+  %inc.i181 = add nuw nsw i64 %n.07.i, 1
+  %exitcond.not.i = icmp eq i64 %inc.i181, %19
+  br i1 %exitcond.not.i, label %fill.exit, label %for.body.i179
 
 fill.exit:
-  br i1 %cmp.not, label %now.exit167, label %cond.true.i164
+  br i1 %cmp.not, label %now.exit186, label %cond.true.i183
 
-cond.true.i164:
-  %call.i165 = call fastcc i64 @read_clock(ptr noundef readonly %10)
-  br label %now.exit167
+cond.true.i183:
+  %call.i184 = call fastcc i64 @read_clock(ptr noundef readonly %10)
+  br label %now.exit186
 
-now.exit167:
-  %cond.i166 = phi i64 [ %call.i165, %cond.true.i164 ], [ 0, %fill.exit ]
-  %cmp17 = icmp eq i64 %15, 1
-  br i1 %cmp17, label %if.then, label %if.else
+now.exit186:
+  %cond.i185 = phi i64 [ %call.i184, %cond.true.i183 ], [ 0, %fill.exit ]
+  %cmp17.not = icmp eq i64 %15, 1
+  br i1 %cmp17.not, label %for.body25.preheader, label %land.lhs.true
+
+land.lhs.true:
+  %24 = load ptr, ptr %parallel_for, align 8
+  %cmp18.not = icmp eq ptr %24, null
+  br i1 %cmp18.not, label %if.else, label %if.then
 
 if.then:
-  call void %14(ptr noundef nonnull %7, i64 noundef 0)
+  %25 = load ptr, ptr %pool, align 8
+  call void %24(ptr noundef %14, ptr noundef nonnull %7, i64 noundef %15, ptr noundef %25)
   br label %if.end
 
 if.else:
-  %24 = load ptr, ptr %parallel_for, align 8
-  call void %24(ptr noundef %14, ptr noundef nonnull %7, i64 noundef %15)
-  br label %if.end
+  %cmp22234 = icmp sgt i64 %15, 0
+  br i1 %cmp22234, label %for.body25.preheader, label %if.end
+
+for.body25.preheader:
+  br label %for.body25
+
+for.body25:
+  %chunk.0235 = phi i64 [ %inc27, %for.body25 ], [ 0, %for.body25.preheader ]
+  call void %14(ptr noundef nonnull %7, i64 noundef %chunk.0235)
+  %inc27 = add nuw nsw i64 %chunk.0235, 1
+  %exitcond238.not = icmp eq i64 %inc27, %15
+  br i1 %exitcond238.not, label %if.end, label %for.body25
 
 if.end:
-  br i1 %cmp.not, label %record.exit170, label %if.then.i169
+  br i1 %cmp.not, label %record.exit189, label %if.then.i188
 
-if.then.i169:
+if.then.i188:
   %site = getelementptr inbounds nuw i8, ptr %at.0, i64 8
-  %25 = load i64, ptr %site, align 8
-  call fastcc void @note(ptr noundef %10, i64 noundef %25, i64 noundef %cond.i166)
-  br label %record.exit170
+  %26 = load i64, ptr %site, align 8
+  call fastcc void @note(ptr noundef %10, i64 noundef %26, i64 noundef %cond.i185)
+  br label %record.exit189
 
-record.exit170:
-  %26 = load i64, ptr %count, align 8
-  %arrayidx20 = getelementptr inbounds %struct.buffer, ptr %buffers, i64 %26
+record.exit189:
+  %27 = load i64, ptr %count, align 8
+  %arrayidx31 = getelementptr inbounds %struct.buffer, ptr %buffers, i64 %27
   br label %for.cond10.backedge
 
-sw.bb21:
-  %caller23 = getelementptr inbounds nuw i8, ptr %at.0, i64 16
-  %27 = load i64, ptr %caller23, align 8
-  %arrayidx24 = getelementptr inbounds ptr, ptr %8, i64 %27
-  %28 = load ptr, ptr %arrayidx24, align 8
-  %function25 = getelementptr inbounds nuw i8, ptr %at.0, i64 24
-  %29 = load i64, ptr %function25, align 8
-  %arrayidx26 = getelementptr inbounds ptr, ptr %add.ptr, i64 %29
-  %30 = load ptr, ptr %arrayidx26, align 8
-  store ptr %30, ptr %7, align 16
-  %buffers28 = getelementptr inbounds nuw i8, ptr %at.0, i64 40
-  %count30 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
-  %31 = load i64, ptr %count30, align 8
-  %cmp6.i171 = icmp sgt i64 %31, 0
-  br i1 %cmp6.i171, label %for.body.i174, label %fill.exit182
+sw.bb32:
+  %caller34 = getelementptr inbounds nuw i8, ptr %at.0, i64 16
+  %28 = load i64, ptr %caller34, align 8
+  %arrayidx35 = getelementptr inbounds ptr, ptr %8, i64 %28
+  %29 = load ptr, ptr %arrayidx35, align 8
+  %function36 = getelementptr inbounds nuw i8, ptr %at.0, i64 24
+  %30 = load i64, ptr %function36, align 8
+  %arrayidx37 = getelementptr inbounds ptr, ptr %add.ptr, i64 %30
+  %31 = load ptr, ptr %arrayidx37, align 8
+  store ptr %31, ptr %7, align 16
+  %buffers39 = getelementptr inbounds nuw i8, ptr %at.0, i64 40
+  %count41 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
+  %32 = load i64, ptr %count41, align 8
+  %cmp6.i190 = icmp sgt i64 %32, 0
+  br i1 %cmp6.i190, label %for.body.i193, label %fill.exit201
 
-for.body.i174:
-  %n.07.i175 = phi i64 [ %inc.i180, %for.body.i174 ], [ 0, %sw.bb21 ]
-  %arrayidx.i176 = getelementptr inbounds nuw %struct.buffer, ptr %buffers28, i64 %n.07.i175
-  %32 = load i64, ptr %arrayidx.i176, align 8
-  %33 = getelementptr inbounds nuw i8, ptr %arrayidx.i176, i64 8
-  %34 = load i64, ptr %33, align 8
-  %arrayidx.i.i177 = getelementptr inbounds %union.word, ptr %2, i64 %32
-  %35 = load ptr, ptr %arrayidx.i.i177, align 8
-  %add.ptr.i.i178 = getelementptr inbounds i8, ptr %35, i64 %34
-  %arrayidx2.i179 = getelementptr inbounds nuw %union.word, ptr %buffers1.i173, i64 %n.07.i175
-  store ptr %add.ptr.i.i178, ptr %arrayidx2.i179, align 8
-  %inc.i180 = add nuw nsw i64 %n.07.i175, 1
-  %exitcond.not.i181 = icmp eq i64 %inc.i180, %31
-  br i1 %exitcond.not.i181, label %fill.exit182, label %for.body.i174
+for.body.i193:
+  %n.07.i194 = phi i64 [ %inc.i199, %for.body.i193 ], [ 0, %sw.bb32 ]
+  %arrayidx.i195 = getelementptr inbounds nuw %struct.buffer, ptr %buffers39, i64 %n.07.i194
+  %33 = load i64, ptr %arrayidx.i195, align 8
+  %34 = getelementptr inbounds nuw i8, ptr %arrayidx.i195, i64 8
+  %35 = load i64, ptr %34, align 8
+  %arrayidx.i.i196 = getelementptr inbounds %union.word, ptr %2, i64 %33
+  %36 = load ptr, ptr %arrayidx.i.i196, align 8
+  %add.ptr.i.i197 = getelementptr inbounds i8, ptr %36, i64 %35
+  %arrayidx2.i198 = getelementptr inbounds nuw %union.word, ptr %buffers1.i192, i64 %n.07.i194
+  store ptr %add.ptr.i.i197, ptr %arrayidx2.i198, align 8
+  %inc.i199 = add nuw nsw i64 %n.07.i194, 1
+  %exitcond.not.i200 = icmp eq i64 %inc.i199, %32
+  br i1 %exitcond.not.i200, label %fill.exit201, label %for.body.i193
 
-fill.exit182:
-  br i1 %cmp.not, label %now.exit187.thread, label %if.then.i189
+fill.exit201:
+  br i1 %cmp.not, label %now.exit206.thread, label %if.then.i208
 
-now.exit187.thread:
-  %call33207 = call i32 %28(ptr noundef nonnull %7, i64 noundef 0)
-  br label %record.exit190
+now.exit206.thread:
+  %call44226 = call i32 %29(ptr noundef nonnull %7, i64 noundef 0)
+  br label %record.exit209
 
-if.then.i189:
-  %call.i185 = call fastcc i64 @read_clock(ptr noundef readonly %10)
-  %call33 = call i32 %28(ptr noundef nonnull %7, i64 noundef 0)
-  %site34 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
-  %36 = load i64, ptr %site34, align 8
-  call fastcc void @note(ptr noundef %10, i64 noundef %36, i64 noundef %call.i185)
-  br label %record.exit190
+if.then.i208:
+  %call.i204 = call fastcc i64 @read_clock(ptr noundef readonly %10)
+  %call44 = call i32 %29(ptr noundef nonnull %7, i64 noundef 0)
+  %site45 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
+  %37 = load i64, ptr %site45, align 8
+  call fastcc void @note(ptr noundef %10, i64 noundef %37, i64 noundef %call.i204)
+  br label %record.exit209
 
-record.exit190:
-  %call33209 = phi i32 [ %call33207, %now.exit187.thread ], [ %call33, %if.then.i189 ]
-  %cmp35.not = icmp eq i32 %call33209, 0
-  br i1 %cmp35.not, label %if.end37, label %cleanup81
+record.exit209:
+  %call44228 = phi i32 [ %call44226, %now.exit206.thread ], [ %call44, %if.then.i208 ]
+  %cmp46.not = icmp eq i32 %call44228, 0
+  br i1 %cmp46.not, label %if.end49, label %cleanup94
 
-if.end37:
-  %37 = load i64, ptr %count30, align 8
-  %arrayidx40 = getelementptr inbounds %struct.buffer, ptr %buffers28, i64 %37
+if.end49:
+  %38 = load i64, ptr %count41, align 8
+  %arrayidx52 = getelementptr inbounds %struct.buffer, ptr %buffers39, i64 %38
   br label %for.cond10.backedge
 
 for.cond10.backedge:
-  %at.0.be = phi ptr [ %add.ptr71, %cond.false70 ], [ %arrayidx40, %if.end37 ], [ %arrayidx20, %record.exit170 ], [ %add.ptr49, %record.exit201 ], [ %add.ptr78, %sw.bb75 ], [ %add.ptr58, %cond.false ], [ %add.ptr57, %cond.true ], [ %add.ptr69, %cond.true66 ]
+  %at.0.be = phi ptr [ %add.ptr84, %cond.false83 ], [ %arrayidx52, %if.end49 ], [ %arrayidx31, %record.exit189 ], [ %add.ptr61, %record.exit220 ], [ %add.ptr91, %sw.bb88 ], [ %add.ptr71, %cond.false ], [ %add.ptr70, %cond.true ], [ %add.ptr82, %cond.true79 ]
   br label %for.cond10
 
-sw.bb43:
-  br i1 %cmp.not, label %now.exit195, label %cond.true.i192
+sw.bb55:
+  br i1 %cmp.not, label %now.exit214, label %cond.true.i211
 
-cond.true.i192:
-  %call.i193 = call fastcc i64 @read_clock(ptr noundef readonly %10)
-  br label %now.exit195
+cond.true.i211:
+  %call.i212 = call fastcc i64 @read_clock(ptr noundef readonly %10)
+  br label %now.exit214
 
-now.exit195:
-  %cond.i194 = phi i64 [ %call.i193, %cond.true.i192 ], [ 0, %sw.bb43 ]
+now.exit214:
+  %cond.i213 = phi i64 [ %call.i212, %cond.true.i211 ], [ 0, %sw.bb55 ]
   %target = getelementptr inbounds nuw i8, ptr %at.0, i64 40
-  %38 = load i64, ptr %target, align 8
-  %39 = getelementptr inbounds nuw i8, ptr %at.0, i64 48
-  %40 = load i64, ptr %39, align 8
-  %arrayidx.i196 = getelementptr inbounds %union.word, ptr %2, i64 %38
-  %41 = load ptr, ptr %arrayidx.i196, align 8
-  %add.ptr.i = getelementptr inbounds i8, ptr %41, i64 %40
+  %39 = load i64, ptr %target, align 8
+  %40 = getelementptr inbounds nuw i8, ptr %at.0, i64 48
+  %41 = load i64, ptr %40, align 8
+  %arrayidx.i215 = getelementptr inbounds %union.word, ptr %2, i64 %39
+  %42 = load ptr, ptr %arrayidx.i215, align 8
+  %add.ptr.i = getelementptr inbounds i8, ptr %42, i64 %41
   %source = getelementptr inbounds nuw i8, ptr %at.0, i64 24
-  %42 = load i64, ptr %source, align 8
-  %43 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
-  %44 = load i64, ptr %43, align 8
-  %arrayidx.i197 = getelementptr inbounds %union.word, ptr %2, i64 %42
-  %45 = load ptr, ptr %arrayidx.i197, align 8
-  %add.ptr.i198 = getelementptr inbounds i8, ptr %45, i64 %44
+  %43 = load i64, ptr %source, align 8
+  %44 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
+  %45 = load i64, ptr %44, align 8
+  %arrayidx.i216 = getelementptr inbounds %union.word, ptr %2, i64 %43
+  %46 = load ptr, ptr %arrayidx.i216, align 8
+  %add.ptr.i217 = getelementptr inbounds i8, ptr %46, i64 %45
   %bytes = getelementptr inbounds nuw i8, ptr %at.0, i64 16
-  %46 = load i64, ptr %bytes, align 8
-  call void @llvm.memcpy.p0.p0.i64(ptr align 1 %add.ptr.i, ptr align 1 %add.ptr.i198, i64 %46, i1 false)
-  br i1 %cmp.not, label %record.exit201, label %if.then.i200
+  %47 = load i64, ptr %bytes, align 8
+  call void @llvm.memcpy.p0.p0.i64(ptr align 1 %add.ptr.i, ptr align 1 %add.ptr.i217, i64 %47, i1 false)
+  br i1 %cmp.not, label %record.exit220, label %if.then.i219
 
-if.then.i200:
-  %site48 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
-  %47 = load i64, ptr %site48, align 8
-  call fastcc void @note(ptr noundef %10, i64 noundef %47, i64 noundef %cond.i194)
-  br label %record.exit201
+if.then.i219:
+  %site60 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
+  %48 = load i64, ptr %site60, align 8
+  call fastcc void @note(ptr noundef %10, i64 noundef %48, i64 noundef %cond.i213)
+  br label %record.exit220
 
-record.exit201:
-  %add.ptr49 = getelementptr inbounds nuw i8, ptr %at.0, i64 56
+record.exit220:
+  %add.ptr61 = getelementptr inbounds nuw i8, ptr %at.0, i64 56
   br label %for.cond10.backedge
 
-sw.bb51:
-  %condition52 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
-  %48 = load i64, ptr %condition52, align 8
-  %49 = getelementptr inbounds nuw i8, ptr %at.0, i64 16
-  %50 = load i64, ptr %49, align 8
-  %arrayidx.i202 = getelementptr inbounds %union.word, ptr %2, i64 %48
-  %51 = load ptr, ptr %arrayidx.i202, align 8
-  %add.ptr.i203 = getelementptr inbounds i8, ptr %51, i64 %50
-  %52 = load i8, ptr %add.ptr.i203, align 1
-  %cmp54 = icmp eq i8 %52, 0
-  br i1 %cmp54, label %cond.true, label %cond.false
+sw.bb63:
+  %condition64 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
+  %49 = load i64, ptr %condition64, align 8
+  %50 = getelementptr inbounds nuw i8, ptr %at.0, i64 16
+  %51 = load i64, ptr %50, align 8
+  %arrayidx.i221 = getelementptr inbounds %union.word, ptr %2, i64 %49
+  %52 = load ptr, ptr %arrayidx.i221, align 8
+  %add.ptr.i222 = getelementptr inbounds i8, ptr %52, i64 %51
+  %53 = load i8, ptr %add.ptr.i222, align 1
+  %cmp67 = icmp eq i8 %53, 0
+  br i1 %cmp67, label %cond.true, label %cond.false
 
 cond.true:
-  %53 = load ptr, ptr %code, align 8
+  %54 = load ptr, ptr %code, align 8
   %place = getelementptr inbounds nuw i8, ptr %at.0, i64 24
-  %54 = load i64, ptr %place, align 8
-  %add.ptr57 = getelementptr inbounds i64, ptr %53, i64 %54
+  %55 = load i64, ptr %place, align 8
+  %add.ptr70 = getelementptr inbounds i64, ptr %54, i64 %55
   br label %for.cond10.backedge
 
 cond.false:
-  %add.ptr58 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
+  %add.ptr71 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
   br label %for.cond10.backedge
 
-sw.bb60:
-  %selector61 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
-  %55 = load i64, ptr %selector61, align 8
-  %56 = getelementptr inbounds nuw i8, ptr %at.0, i64 16
-  %57 = load i64, ptr %56, align 8
-  %arrayidx.i204 = getelementptr inbounds %union.word, ptr %2, i64 %55
-  %58 = load ptr, ptr %arrayidx.i204, align 8
-  %add.ptr.i205 = getelementptr inbounds i8, ptr %58, i64 %57
-  %59 = load i32, ptr %add.ptr.i205, align 4
-  %conv63 = sext i32 %59 to i64
+sw.bb73:
+  %selector74 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
+  %56 = load i64, ptr %selector74, align 8
+  %57 = getelementptr inbounds nuw i8, ptr %at.0, i64 16
+  %58 = load i64, ptr %57, align 8
+  %arrayidx.i223 = getelementptr inbounds %union.word, ptr %2, i64 %56
+  %59 = load ptr, ptr %arrayidx.i223, align 8
+  %add.ptr.i224 = getelementptr inbounds i8, ptr %59, i64 %58
+  %60 = load i32, ptr %add.ptr.i224, align 4
+  %conv76 = sext i32 %60 to i64
   %number = getelementptr inbounds nuw i8, ptr %at.0, i64 24
-  %60 = load i64, ptr %number, align 8
-  %cmp64.not = icmp eq i64 %60, %conv63
-  br i1 %cmp64.not, label %cond.false70, label %cond.true66
+  %61 = load i64, ptr %number, align 8
+  %cmp77.not = icmp eq i64 %61, %conv76
+  br i1 %cmp77.not, label %cond.false83, label %cond.true79
 
-cond.true66:
-  %61 = load ptr, ptr %code, align 8
-  %place68 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
-  %62 = load i64, ptr %place68, align 8
-  %add.ptr69 = getelementptr inbounds i64, ptr %61, i64 %62
+cond.true79:
+  %62 = load ptr, ptr %code, align 8
+  %place81 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
+  %63 = load i64, ptr %place81, align 8
+  %add.ptr82 = getelementptr inbounds i64, ptr %62, i64 %63
   br label %for.cond10.backedge
 
-cond.false70:
-  %add.ptr71 = getelementptr inbounds nuw i8, ptr %at.0, i64 40
+cond.false83:
+  %add.ptr84 = getelementptr inbounds nuw i8, ptr %at.0, i64 40
   br label %for.cond10.backedge
 
-sw.bb75:
-  %63 = load ptr, ptr %code, align 8
-  %place77 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
-  %64 = load i64, ptr %place77, align 8
-  %add.ptr78 = getelementptr inbounds i64, ptr %63, i64 %64
+sw.bb88:
+  %64 = load ptr, ptr %code, align 8
+  %place90 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
+  %65 = load i64, ptr %place90, align 8
+  %add.ptr91 = getelementptr inbounds i64, ptr %64, i64 %65
   br label %for.cond10.backedge
 
-cleanup81:
-  %retval.3.ph = phi i32 [ %call33209, %record.exit190 ], [ 0, %for.cond10 ]
+cleanup94:
+  %retval.3.ph = phi i32 [ %call44228, %record.exit209 ], [ 0, %for.cond10 ]
   ret i32 %retval.3.ph
 }
 

@@ -3,7 +3,7 @@
 
        for each instruction:
            its buffers' addresses into a frame, and then
-           caller(frame, 0)      or, if threads share it,     parallel_for(caller, frame, chunks)
+           caller(frame, 0)      or, if threads share it,     parallel_for(caller, frame, chunks, pool)
 
    A caller calls a function with so many buffers (bytecode_interpreter.py). All that differs from
    program to program is data, so the code need not be made for each.
@@ -73,11 +73,15 @@ struct program {
     void *const *functions;
 };
 
-/* What a program runs with, in this process. */
+/* Runs a caller for each chunk and returns when all have run. */
+typedef void parallel_loop(kernel_caller *run, struct frame *frame, i64 chunks, void *pool);
+
+/* What a program runs with. */
 struct context {
     void *constants;
-    void (*parallel_for)(kernel_caller *run, struct frame *frame, i64 chunks); /* null: alone */
-    struct clock *clock;                                                       /* null: untimed */
+    parallel_loop *parallel_for; /* null: alone */
+    void *pool;                  /* what that is given */
+    struct clock *clock;         /* null: untimed */
 };
 
 /* --- Clocks --------------------------------------------------------------------------------- */
@@ -97,7 +101,7 @@ struct clock {
     } *totals; /* of each site */
 };
 
-/* Object files have no clock and no threads, so the tables of Python are those of 64 bits. */
+/* The tables of Python are those of 64 bits. */
 _Static_assert(sizeof(void *) == 4 || sizeof(struct context) == CONTEXT_BYTES, "Context");
 _Static_assert(sizeof(void *) == 4 || sizeof(struct clock) == CLOCK_BYTES, "timing.py");
 
@@ -175,10 +179,11 @@ i32 tfc_interpret(const struct program *program, const struct context *context,
             frame->scratch = next->kernel.scratch;
             fill(frame, bases, next->kernel.buffers, next->kernel.count);
             i64 begin = now(clock);
-            if (chunks == 1)
-                caller(frame, 0);
+            if (chunks != 1 && LIKELY(context->parallel_for != 0))
+                context->parallel_for(caller, frame, chunks, context->pool);
             else
-                context->parallel_for(caller, frame, chunks);
+                for (i64 chunk = 0; chunk < chunks; ++chunk)
+                    caller(frame, chunk);
             record(clock, next->kernel.site, begin);
             at = (const i64 *)&next->kernel.buffers[next->kernel.count];
             break;

@@ -8,7 +8,13 @@ In this process the interpreter (bytecode_interpreter.c) is made once, and a pro
 In an object file the two are one, with an entry point around them; see abi.py.
 
     int32_t NAME(args, results, arena)
-        return interpret(NAME.program, {NAME.constants, null, null}, args, results, arena)
+        return interpret(NAME.program, {NAME.constants, null, null, null}, args, results, arena)
+
+or, where it takes a pool of threads or a clock from its caller,
+
+    int32_t NAME(args, results, run)
+        return interpret(NAME.program, {NAME.constants, run->parallel_for, run->pool, run->clock},
+                         args, results, run->arena)
 
 The functions are callers, which pass so many buffers on, and then what they call.
 """
@@ -32,6 +38,7 @@ class Context(ctypes.Structure):
     _fields_ = (
         ("constants", ctypes.c_void_p),
         ("parallel_for", ctypes.c_void_p),
+        ("pool", ctypes.c_void_p),
         ("clock", ctypes.c_void_p),
     )
 
@@ -72,14 +79,15 @@ def program_data(name: str, bytecode: Bytecode, arguments: int, results: int) ->
 
 def whole_program(
     name: str, bytecode: Bytecode, arguments: int, results: int, constants: bytes | None,
-    pointer_bits: int, entry: str,
+    pointer_bits: int, entry: str, *, is_served: bool = False,
 ) -> str:  # fmt: skip
-    """The LLVM IR of a program for one thread, its interpreter, and an entry point around them.
+    """The LLVM IR of a program, its interpreter, and an entry point around them.
 
     Args:
         constants: the constant pool to put into the object file; None to only name it.
         pointer_bits: the width of an address on the target, and of sizes of memory.
         entry: what the entry point is called; seen by others if that is the program's name.
+        is_served: whether the caller gives a pool of threads and a clock.
     """
     pool = f'@"{name}.constants" = external constant i8'
     if constants is not None:
@@ -88,16 +96,46 @@ def whole_program(
     interpret = interpret.replace("define i32 @", "define internal i32 @")
     callers = "".join(_caller(arity, "internal ") for arity in bytecode.arities)
     tables = _tables(name, bytecode, arguments, results, "internal ", "internal ")
+    linkage = "" if entry == name else "internal "
+    body = _served_entry(name) if is_served else _entry(name)
     return f"""{pool}
 {tables}{callers}{interpret}
-@"{name}.context" = internal constant {{ ptr, ptr, ptr }} \
-{{ ptr @"{name}.constants", ptr null, ptr null }}
+@"{name}.context" = internal constant {{ ptr, ptr, ptr, ptr }} \
+{{ ptr @"{name}.constants", ptr null, ptr null, ptr null }}
 
-define {"" if entry == name else "internal "}i32 @"{entry}"(ptr %args, ptr %results, ptr %arena) {{
+define {linkage}i32 @"{entry}"(ptr %args, ptr %results, ptr %arena) {{
+{body}  ret i32 %status
+}}
+"""
+
+
+def _entry(name: str) -> str:
+    """The body of an entry point for one thread, without a clock."""
+    return f"""\
   %status = call i32 @{INTERPRET}(ptr @"{name}.program", ptr @"{name}.context",
                                   ptr %args, ptr %results, ptr %arena)
-  ret i32 %status
-}}
+"""
+
+
+def _served_entry(name: str) -> str:
+    """The body of an entry point whose third argument is {arena, parallel_for, pool, clock}."""
+    context = "{ ptr, ptr, ptr, ptr }"
+    copies = "".join(
+        f"""\
+  %from.{n} = getelementptr {context}, ptr %arena, i32 0, i32 {n}
+  %word.{n} = load ptr, ptr %from.{n}
+  %to.{n} = getelementptr {context}, ptr %context, i32 0, i32 {n}
+  store ptr %word.{n}, ptr %to.{n}
+"""
+        for n in (1, 2, 3)
+    )
+    return f"""\
+  %context = alloca {context}
+  store ptr @"{name}.constants", ptr %context
+{copies}\
+  %memory = load ptr, ptr %arena
+  %status = call i32 @{INTERPRET}(ptr @"{name}.program", ptr %context,
+                                  ptr %args, ptr %results, ptr %memory)
 """
 
 

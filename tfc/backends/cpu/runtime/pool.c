@@ -172,7 +172,8 @@ static void keep_off(void) {
 /* --- What others call ----------------------------------------------------------------------- */
 
 /* run(context, chunk) for each chunk below `count`. */
-void tfc_parallel_for(chunk_function *run, void *context, i64 count) {
+void tfc_parallel_for(chunk_function *run, void *context, i64 count, void *unused) {
+    (void)unused;
     i64 target = __atomic_load_n(&own.target, __ATOMIC_RELAXED);
     if (target <= 1 || exchange(&shared.busy, 1) != 0) {
         for (i64 chunk = 0; chunk < count; ++chunk)

@@ -14,7 +14,7 @@
 @tfc_sig_setmask = external constant i32, align 4
 @tfc_is_linux = external constant i32, align 4
 
-define void @tfc_parallel_for(ptr noundef %run, ptr noundef %context, i64 noundef %count) {
+define void @tfc_parallel_for(ptr noundef %run, ptr noundef %context, i64 noundef %count, ptr noundef readnone captures(none) %unused) {
 entry:
   %0 = load atomic i64, ptr @own.0 monotonic, align 8
   %cmp = icmp slt i64 %0, 2

@@ -1,0 +1,32 @@
+"""What a generated class offers beyond the arrays of a module: names of results, state."""
+
+from dataclasses import dataclass
+
+from tfc.hlo.ir import Module
+
+
+@dataclass(frozen=True)
+class State:
+    """A variable: an argument that the class keeps between runs, and what it becomes.
+
+    argument, result: their numbers; result None for one that is only read.
+    """
+
+    name: str
+    argument: int
+    result: int | None
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A module with what its callers call its arguments and results.
+
+    arguments, results: a name for each that is no variable; "" for none. Left out, arguments have
+        the names of the module's parameters.
+    states: the variables; their arguments and results are behind all others.
+    """
+
+    module: Module
+    arguments: tuple[str, ...] | None = None
+    results: tuple[str, ...] = ()
+    states: tuple[State, ...] = ()
