@@ -171,7 +171,7 @@ def _held(op: Operation, stated: Variable, config: Configuration) -> _Held:
     if dims is None:
         if shape.dims is None or None in shape.dims:
             raise TfcError(f"{where} has a shape that is not known: state it")
-        dims = tuple(shape.dims)
+        dims = shape.known()
     if not shape.is_compatible_with(dims):
         raise TfcError(f"{where} is stated to be {list(dims)}, but has the shape {shape}")
     if dtype.numpy is None:
@@ -228,7 +228,8 @@ class _Tracing:
             found.append(State(held.stated.name, number, None if held.stated.readonly else result))
             result += not held.stated.readonly
         if self.draws:
-            found.append(State(RUNS, len(self.feeds) + len(self.held), result))
+            number = len(self.feeds) + len(self.held)
+            found.append(State(RUNS, number, result, is_own=True))
         return tuple(found)
 
     def _call(self, *tensors: Traced) -> list[Traced]:
