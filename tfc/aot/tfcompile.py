@@ -25,6 +25,8 @@ from tfc.errors import TfcError
 from tfc.files import write_files
 from tfc.hlo.ir import Module
 
+# The header of tfc::ThreadPool.
+THREAD_POOL = Path(__file__).parent / "thread_pool.h"
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -79,6 +81,8 @@ _OUTPUTS = (
           "Where to write the signature, sizes, target and digest of the object file as JSON."),
     _text("--out_session_module", "FILE",
           "Where to write the program as HLO text, which `tfc run` takes."),
+    _text("--out_thread_pool", "FILE",
+          "Where to write a header with a small pool of threads, to give to set_thread_pool()."),
     _text(
         "--entry_point", "NAME",
         "The C name of the code in the object, unique in the program that links it; made of the "
@@ -196,6 +200,7 @@ def _write(
         "out_metadata_object": lambda: metadata_object(signature.entry_point, said, target),
         "out_json": said.encode,
         "out_session_module": lambda: str(module).encode(),
+        "out_thread_pool": THREAD_POOL.read_bytes,
     }
     files = [(Path(outputs[name] or ""), make()) for name, make in made.items() if outputs[name]]
     write_files(*files)

@@ -57,14 +57,28 @@ def configured_module(graph_def: Any, config: Configuration, file: str) -> Inter
         for number, feed in enumerate(config.feeds)
     }
     made = pruned(graph_def, config, fed, file)
-    names = [f"{fed[feed.id][0]}:0" for feed in config.feeds]
-    wanted = [f"{fed[x.id][0]}:0" if x.id in fed else str(x.id) for x in config.fetches]
     with Graph().as_default() as graph:
-        found = import_graph_def(made, return_elements=[*names, *wanted], name="")
-    assert found is not None
+        import_graph_def(made, name="")
+    feeds = {id: graph.get_operation_by_name(name).outputs[0] for id, (name, _) in fed.items()}
+    fetches = [feeds.get(x.id) or _output(graph, x.id, config) for x in config.fetches]
     held = [_held(graph.get_operation_by_name(v.node), v, config) for v in config.variables]
-    tracing = _Tracing(config, found[: len(names)], found[len(names) :], held)
+    tracing = _Tracing(config, list(feeds.values()), fetches, held)
     return tracing.interface(_word(Path(file).stem))
+
+
+def _output(graph: Graph, id: TensorName, config: Configuration) -> Tensor:
+    """The tensor that is fetched.
+
+    Raises:
+        TfcError: the node has no such output.
+    """
+    outputs = graph.get_operation_by_name(id.node).outputs
+    if id.index >= len(outputs):
+        raise TfcError(
+            f"a fetch of {config.source} is {id}, but '{id.node}' has {len(outputs)} output"
+            f"{'s' * (len(outputs) != 1)}"
+        )
+    return outputs[id.index]
 
 
 def _check_nodes(graph_def: Any, config: Configuration, file: str) -> None:
