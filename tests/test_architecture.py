@@ -168,7 +168,16 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),
     "console": HLO,  # what the command lines share
-    "aot": (*TRACING, "console", "importers", "importers.*"),
+    "aot.configured": (
+        *TRACING,
+        "aot",
+        "graph",
+        "graph.types",
+        "graph.files",
+        "graph.operators",
+        "graph.running",
+    ),
+    "aot": (*TRACING, "aot.configured", "console", "graph.files", "importers", "importers.*"),
     "tools.pictures": HLO,  # it draws programs, and nothing that a compiler finds out
     "tools.profiling": (*TRACING, "tools.profiling"),
     "tools.explore": (*COMPILER, "tools.*"),

@@ -6,7 +6,7 @@ from cpp_programs import SANITIZED, STRICT
 from tfc.aot.header import header_text
 from tfc.aot.signature import ALIGNMENT, CppClass, signature_of
 from tfc.backends.cpu.runtime import abi
-from tfc.errors import TfcError, UnsupportedError
+from tfc.errors import TfcError
 from tfc.hlo import parse
 
 FLAGS = {"plain": ("-O2",), "sanitized": SANITIZED}
@@ -286,7 +286,7 @@ def test_a_function_without_arguments(cpp):
     cpp.run([program], [made.object], *SANITIZED)
 
 
-def test_two_names_that_make_one_identifier_get_no_twins():
+def test_two_names_that_make_one_identifier_are_told_apart_by_number():
     text = """
     HloModule m
     ENTRY main {
@@ -298,6 +298,7 @@ def test_two_names_that_make_one_identifier_get_no_twins():
     """
     header = header_of(text, "C")
     assert "arg_x()" in header
+    assert "arg_x_data_1_data()" in header
     assert "arg_x_data_data" not in header
     assert "arg__y" not in header
     assert "arg_y()" in header
@@ -313,10 +314,32 @@ def test_class_names_used_inside_the_class_are_refused(name, matmul_text):
         header_of(matmul_text, f"foo::{name}")
 
 
-def test_types_without_a_cpp_type_are_refused():
-    text = "HloModule m\nENTRY main {\n  ROOT x = s4[2] parameter(0)\n}"
-    with pytest.raises(UnsupportedError, match="cannot be s4, as x is"):
-        header_of(text, "C")
+def test_integers_of_4_bits_take_a_byte_each(cpp):
+    text = """
+    HloModule m
+    ENTRY main {
+      x = s4[3] parameter(0)
+      y = u4[3] parameter(1)
+      a = s4[3] negate(x)
+      b = u4[3] add(y, y)
+      ROOT t = (s4[3], u4[3]) tuple(a, b)
+    }
+    """
+    made = cpp.aot(text, "Nibbles")
+    program = """
+    #include "nibbles.h"
+    int main() {
+      Nibbles nibbles;
+      const signed char x[3] = {-7, 0, 7};
+      for (std::size_t i = 0; i < 3; ++i) nibbles.arg0(i) = x[i];
+      nibbles.arg1(2) = 5;
+      CHECK(nibbles.Run() && nibbles.arg0_size() == 3);
+      for (std::size_t i = 0; i < 3; ++i) CHECK(nibbles.result0(i) == -x[i]);
+      CHECK(nibbles.result1(2) == 10 && nibbles.result1(0) == 0);
+      return failures;
+    }
+    """
+    cpp.run([program], [made.object], *SANITIZED)
 
 
 DONATED = """

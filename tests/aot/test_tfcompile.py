@@ -107,11 +107,8 @@ def test_host_with_features(folder):
         (["--graph", "."], "cannot read .: Is a directory"),
         (["--graph", "broken.hlo"], "broken.hlo:3"),
         (["--graph", "bytes.hlo"], "bytes.hlo is not text"),
-        (
-            ["--graph", "graph.pb"],
-            "looks like a GraphDef, which cannot be read; pass a file of",
-        ),
-        (["--graph", "graph.pbtxt"], "looks like a GraphDef"),
+        (["--graph", "graph.pb"], "graph.pb is a GraphDef by its name: give --config"),
+        (["--graph", "graph.pbtxt"], "is a GraphDef by its name"),
         (["--graph", "no_such_module_of_test:f"], "No module named 'no_such_module_of_test'"),
         (["--graph", "broken_of_test:f"], "raised SyntaxError"),
         (["--graph", "leaving_of_test:f"], "raised SystemExit: 3"),

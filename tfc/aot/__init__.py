@@ -1,7 +1,17 @@
 """Ahead-of-time compilation: an object file that needs no runtime, and a C++ header to call it."""
 
 from tfc.aot.export import AotResult, compile
+from tfc.aot.graphs import read_graph
+from tfc.aot.interface import Interface
 from tfc.aot.signature import CppClass, Signature
 from tfc.aot.source import ArgumentSpec
 
-__all__ = ["AotResult", "ArgumentSpec", "CppClass", "Signature", "compile"]
+__all__ = [
+    "AotResult",
+    "ArgumentSpec",
+    "CppClass",
+    "Interface",
+    "Signature",
+    "compile",
+    "read_graph",
+]

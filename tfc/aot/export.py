@@ -9,15 +9,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tfc.aot.description import description
 from tfc.aot.header import header_text
+from tfc.aot.interface import Interface
 from tfc.aot.signature import CppClass, Signature, signature_of
 from tfc.aot.source import module_of
 from tfc.backends.target import Target
 from tfc.compiler import compile_object
 from tfc.errors import TfcError, UnsupportedError
 from tfc.files import write_files
-from tfc.hlo.ir import Module
+from tfc.hlo.ir import Instruction, Module
 from tfc.options import Options
+from tfc.runtime.threads import MOST_THREADS
 from tfc.tracebacks import api_boundary
 
 
@@ -46,6 +49,9 @@ def compile(
     target: Target | str | None = None,
     entry_point: str | None = None,
     options: Options | None = None,
+    threads: int = 1,
+    profile: bool = False,
+    describe: bool = False,
 ) -> AotResult:
     """Compile a function or module into `name`.o and `name`.h (TL-3).
 
@@ -53,7 +59,7 @@ def compile(
     time but the C library (AOT-2).
 
     Args:
-        source: a function, plain or made by tfc.jit, or a tfc.hlo.Module.
+        source: a function, plain or made by tfc.jit, a tfc.hlo.Module, or what `read_graph` gives.
         args: the arguments as arrays, as ArgumentSpecs, or as text such as "f32[2,3]"; only shape
             and dtype matter.
         cpp_class: the class to generate, such as "foo::bar::MatMulComp".
@@ -64,6 +70,9 @@ def compile(
             kind in general: on x86-64 for x86-64-v3, which is checked when the code runs.
         entry_point: the C name of the code in the object; made of `cpp_class` when left out.
         options: how to compile; taken from the environment when left out.
+        threads: the most that share the work of a Run(), of a pool that the C++ program brings.
+        profile: whether the class counts the time that each kernel takes.
+        describe: whether to write `name`.json too: signature, sizes, target and digest.
 
     Raises:
         TfcError: the class or file name cannot be used, the arguments do not fit, or a file cannot
@@ -75,39 +84,83 @@ def compile(
     if Path(stem).name != stem:
         raise TfcError(f"the name of the files must not have a folder in it, got '{stem}'")
     folder = Path(out_dir)
-    module = module_of(source, args)
+    if isinstance(source, Interface) and args:
+        raise TfcError("the arguments of a configured graph are its feeds: give no others")
+    found = source if isinstance(source, Interface) else module_of(source, args)
     machine = Target.parse(target) if isinstance(target, str) else target or Target.portable()
-    header, code, signature = generate(module, chosen, machine, entry_point, options)
+    features = Features(threads=threads, is_timed=profile)
+    header, code, signature = generate(found, chosen, machine, entry_point, options, features)
     paths = folder / f"{stem}.h", folder / f"{stem}.o"
-    write_files((paths[0], header.encode()), (paths[1], code))
+    files = [(paths[0], header.encode()), (paths[1], code)]
+    if describe:
+        files.append((folder / f"{stem}.json", description(signature, machine, code).encode()))
+    write_files(*files)
     return AotResult(*paths, signature, machine, len(code))
 
 
+@dataclass(frozen=True)
+class Features:
+    """What a generated class offers beyond the documents' one.
+
+    names, shape: whether it can be asked for indices by name, and for the program's shape.
+    threads: the most that may share the work of a run, of a pool that its user gives it.
+    is_timed: whether it counts how long each kernel takes.
+    """
+
+    names: bool = True
+    shape: bool = True
+    threads: int = 1
+    is_timed: bool = False
+
+
 def generate(
-    module: Module,
+    source: Module | Interface,
     cpp_class: CppClass,
     target: Target,
     entry_point: str | None = None,
     options: Options | None = None,
+    features: Features | None = None,
 ) -> tuple[str, bytes, Signature]:
     """The text of the header, the bytes of the object, and their signature.
 
     Raises:
         TfcError: the class or the entry point has a name that cannot be used.
-        UnsupportedError: some op has no CPU code, or an argument has no C++ type.
+        UnsupportedError: some op has no CPU code, or the target cannot be timed.
     """
-    signature = signature_of(module, cpp_class, entry_point)
+    chosen = features or Features()
+    if chosen.is_timed and target.pointer_bits != 64:
+        raise UnsupportedError(
+            f"counters of time need a target with pointers of 64 bits, {target} has "
+            f"{target.pointer_bits}"
+        )
+    if not 1 <= chosen.threads <= MOST_THREADS:
+        raise TfcError(f"threads must be 1 to {MOST_THREADS}, got {chosen.threads}")
+    signature = replace(
+        signature_of(source, cpp_class, entry_point),
+        has_names=chosen.names, has_shape=chosen.shape, threads=chosen.threads,
+    )  # fmt: skip
     header_text(signature)  # refuses what a header cannot say before the long work is done
-    made = compile_object(module, signature.entry_point, target, options)
+    module = source.module if isinstance(source, Interface) else source
+    made = compile_object(
+        module, signature.entry_point, target, options, chosen.threads, chosen.is_timed
+    )
     sized = replace(
         signature,
         pointer_bytes=target.pointer_bits // 8,
         processor=made.checked_processor,
         arena_size=made.arena_size,
         constant_size=made.constant_size,
+        sites=tuple(map(_site, made.sites)) if chosen.is_timed else None,
+        symbols=made.symbols,
     )
     _check_memory(sized)
     return header_text(sized), made.code, sized
+
+
+def _site(instruction: Instruction) -> str:
+    """An instruction as a profile shows it: %dot = f32[2,2]{1,0} dot(%x, %y)."""
+    operands = ", ".join(f"%{o.name}" for o in instruction.operands)
+    return f"%{instruction.name} = {instruction.shape} {instruction.opcode}({operands})"
 
 
 def _check_memory(signature: Signature) -> None:

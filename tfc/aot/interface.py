@@ -10,11 +10,13 @@ class State:
     """A variable: an argument that the class keeps between runs, and what it becomes.
 
     argument, result: their numbers; result None for one that is only read.
+    is_own: whether it lies in memory of the class's own also where callers bring the arguments.
     """
 
     name: str
     argument: int
     result: int | None
+    is_own: bool = False
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ foo::bar::MatMulComp   f32[2,3] x, f32[3,2] y -> f32[2,2]   foo_bar_MatMulComp_e
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tfc.aot.interface import Interface, State
 from tfc.aot.taken_names import why_not_global, why_not_in_cpp, why_not_linked
 from tfc.errors import TfcError
 from tfc.hlo.ir import Module
@@ -100,10 +101,14 @@ def is_identifier(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Leaf:
-    """One array that goes into or comes out of the entry point; row-major (API-7)."""
+    """One array that goes into or comes out of the entry point; row-major (API-7).
+
+    called: what methods by name are called by; "" where there are none.
+    """
 
     name: str
     shape: Shape
+    called: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,11 @@ class Signature:
     processor: what the entry point checks to have at least, if it does.
     arena_size, constant_size: bytes of temporaries, which the caller provides, and of constants,
         which the object file holds.
+    variables: state that the class keeps between runs; behind the other arguments and results.
+    has_names, has_shape: whether the class can be asked for indices by name, for its shape.
+    threads: how many may share the work of a run.
+    sites: what is timed, as text; None if nothing is.
+    symbols: the C functions that the object file needs from its user.
     """
 
     cpp_class: CppClass
@@ -130,6 +140,27 @@ class Signature:
     processor: str = ""
     arena_size: int = 0
     constant_size: int = 0
+    variables: tuple[State, ...] = ()
+    has_names: bool = True
+    has_shape: bool = True
+    threads: int = 1
+    sites: tuple[str, ...] | None = None
+    symbols: tuple[str, ...] = ()
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the entry point takes threads and a clock beside the arena."""
+        return self.threads > 1 or self.sites is not None
+
+    @property
+    def fed(self) -> tuple[Leaf, ...]:
+        """The arguments that are no variables."""
+        return self.arguments[: len(self.arguments) - len(self.variables)]
+
+    @property
+    def fetched(self) -> tuple[Leaf, ...]:
+        """The results that are no variables."""
+        return self.results[: len(self.results) - sum(v.result is not None for v in self.variables)]
 
     def __str__(self) -> str:
         """The program's shape: (x: f32[2,3], y: f32[3,2]) -> f32[2,2]."""
@@ -138,13 +169,17 @@ class Signature:
         return f"({taken}) -> {given[0] if len(given) == 1 else '(' + ', '.join(given) + ')'}"
 
 
-def signature_of(module: Module, cpp_class: CppClass, entry_point: str | None = None) -> Signature:
+def signature_of(
+    source: Module | Interface, cpp_class: CppClass, entry_point: str | None = None
+) -> Signature:
     """The signature of a module; the sizes of its memory are known once it is compiled.
 
     Raises:
         TfcError: the entry point is no name of C++, or one that the class has taken.
         UnsupportedError: input_output_alias names no argument or result.
     """
+    interface = source if isinstance(source, Interface) else Interface(source)
+    module = interface.module
     chosen = cpp_class.entry_point if entry_point is None else entry_point
     if not is_identifier(chosen):
         raise TfcError(f"the entry point must be an identifier of C++, got '{chosen}'")
@@ -155,10 +190,22 @@ def signature_of(module: Module, cpp_class: CppClass, entry_point: str | None = 
         raise TfcError(f"the entry point must not be called '{chosen}', a name that is taken")
     entry = module.entry
     arguments = [leaf for p in entry.parameters for leaf in _named(p.name, p.shape)]
-    results = tuple(_named("result", entry.root.shape))
+    distinct = _distinct(arguments)
+    fed = len(distinct) - len(interface.states)
+    called = interface.arguments or [leaf.name for leaf in distinct[:fed]]
     donation = donation_of(module)
-    aliases = tuple(donation.aliases.items())
-    return Signature(cpp_class, chosen, _distinct(arguments), results, aliases, donation.arguments)
+    return Signature(
+        cpp_class,
+        chosen,
+        (
+            *_called("arg", distinct[:fed], called),
+            *_called("var", distinct[fed:], [state.name for state in interface.states]),
+        ),
+        _called("result", list(_named("result", entry.root.shape)), interface.results),
+        tuple(donation.aliases.items()),
+        donation.arguments,
+        variables=interface.states,
+    )
 
 
 def _named(name: str, shape: AnyShape) -> Iterable[Leaf]:
@@ -185,3 +232,27 @@ def _distinct(arguments: Sequence[Leaf]) -> tuple[Leaf, ...]:
         a if names.count(a.name) == 1 else Leaf(f"{a.name}_{n}", a.shape)
         for n, a in enumerate(arguments)
     )
+
+
+def _called(kind: str, found: Sequence[Leaf], names: Sequence[str]) -> tuple[Leaf, ...]:
+    """The same leaves with what the methods by name are called by.
+
+    Where two would have a method of one name, x and x_data, or that of another's number, the later
+    one's name ends with its number: x_data_1. There are no two underscores in a row, which are
+    reserved for compilers: those at the ends are left out, and of several one is left.
+    """
+    used = {m for n in range(len(found)) for m in methods(f"{kind}{n}")}
+    made = []
+    for number, leaf in enumerate(found):
+        stated = names[number] if number < len(names) else ""
+        name = re.sub(r"_{2,}", "_", stated).strip("_")
+        if stated and (not name or methods(f"{kind}_{name}") & used):
+            name = f"{name}_{number}".strip("_")
+        used |= methods(f"{kind}_{name}") if name else set()
+        made.append(replace(leaf, name=stated or leaf.name, called=name))
+    return tuple(made)
+
+
+def methods(name: str) -> set[str]:
+    """The names of the methods for one array."""
+    return {name, f"{name}_data", f"set_{name}_data", f"{name}_size", f"{name}_count"}

@@ -1,96 +1,139 @@
 """The command `tfcompile`: a graph becomes a C++ header and an object file (AOT-1, AOT-4).
 
+    tfcompile --graph matmul.pb --config matmul.config.pbtxt --cpp_class foo::bar::MatMulComp
     tfcompile --graph matmul.hlo --cpp_class foo::bar::MatMulComp
     tfcompile --graph model:predict --arg 'f32[1,64]' --cpp_class digits::Classifier
 
 The flags are those of TensorFlow's tfcompile.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from tfc.aot.export import generate
+from tfc.aot.description import description, metadata_object
+from tfc.aot.export import Features, generate
+from tfc.aot.graphs import fetch_nodes, is_graph, read_graph
+from tfc.aot.interface import Interface
 from tfc.aot.load import load
 from tfc.aot.signature import CppClass
 from tfc.backends.target import Target
 from tfc.console import Command, run_command
+from tfc.errors import TfcError
 from tfc.files import write_files
+from tfc.hlo.ir import Module
+
+# The header of tfc::ThreadPool.
+THREAD_POOL = Path(__file__).parent / "thread_pool.h"
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def _text(name: str, metavar: str, help: str, **more: Any) -> Decorator:
+    return click.option(name, metavar=metavar, help=help, **more)
+
+
+def _switch(name: str, help: str) -> Decorator:
+    """A flag that is given alone, or as --flag=true and --flag=false."""
+    return click.option(
+        name, type=click.BOOL, is_flag=False, flag_value="true", default="false", metavar="[BOOL]",
+        help=help,
+    )  # fmt: skip
+
+
+_INPUTS = (
+    _text(
+        "--graph", "FILE.pb|FILE.pbtxt|FILE.hlo|MODULE:FUNCTION",
+        "What to compile: a GraphDef, for which --config says what of it, HLO text, StableHLO, "
+        "ONNX, or a Python function; modules are also looked for in the current folder.",
+    ),
+    _text(
+        "--config", "FILE.pb|FILE.pbtxt",
+        "A tf2xla.Config: the feeds, which are the arguments, the fetches, which are the results, "
+        "and the variables. Text if its name ends with .pbtxt.",
+    ),
+    _text(
+        "--arg", "SHAPE",
+        "Element type and shape of a Python function's next argument, such as 'f32[2,3]'.",
+        multiple=True,
+    ),
+    _switch(
+        "--dump_fetch_nodes",
+        "Print the nodes that --config fetches, with commas between them, and do nothing else.",
+    ),
+)  # fmt: skip
+_OUTPUTS = (
+    _text(
+        "--cpp_class", "[NAMESPACE::]CLASS",
+        "The C++ class to generate, such as foo::bar::MatMulComp.",
+    ),
+    _text("--out_header", "FILE", "Where to write the header.",
+          default="out.h", show_default=True),
+    click.option("--out_object", "--out_function_object", metavar="FILE",
+                 help="Where to write the object file.", default="out_model.o", show_default=True),
+    _text(
+        "--out_metadata_object", "FILE",
+        "Where to write an object file with the program's description (see --out_json) as the "
+        "string ENTRY_POINT_metadata; none is written when left out, and none is needed.",
+    ),
+    _text("--out_json", "FILE",
+          "Where to write the signature, sizes, target and digest of the object file as JSON."),
+    _text("--out_session_module", "FILE",
+          "Where to write the program as HLO text, which `tfc run` takes."),
+    _text("--out_thread_pool", "FILE",
+          "Where to write a header with a small pool of threads, to give to set_thread_pool()."),
+    _text(
+        "--entry_point", "NAME",
+        "The C name of the code in the object, unique in the program that links it; made of the "
+        "class's when left out.",
+    ),
+    _switch("--gen_name_to_index", "Let the class tell the index of an argument, variable or "
+            "result by its name."),
+    _switch("--gen_program_shape", "Let the class tell the program's shape."),
+    _switch("--xla_hlo_profile", "Let the class count the time that each kernel takes."),
+    click.option("--threads", type=int, default=1, metavar="N", show_default=True,
+                 help="Share large kernels among at most so many threads, of a pool that the "
+                 "program gives to set_thread_pool()."),
+)  # fmt: skip
+_TARGETS = (
+    _text("--target_triple", "TRIPLE",
+          "LLVM's name of the machine to make code for, such as aarch64-linux-gnu.", default=""),
+    _text(
+        "--target_cpu", "NAME",
+        "LLVM's name of its processor, such as x86-64-v4, or native for the one at hand; the least "
+        "that fits the triple when left out.",
+        default="",
+    ),
+    _text("--target_features", "LIST", "Features to add and remove, such as +avx2,-fma4.",
+          default=""),
+)  # fmt: skip
+
+
+def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed((*_INPUTS, *_OUTPUTS, *_TARGETS)):
+        command = option(command)
+    return command
 
 
 @click.command(cls=Command, context_settings={"max_content_width": 100})
-@click.option(
-    "--graph",
-    required=True,
-    metavar="FILE.hlo|MODULE:FUNCTION",
-    help="What to compile: HLO text, StableHLO, or a Python function; modules are also looked for "
-    "in the current folder.",
-)
-@click.option(
-    "--cpp_class",
-    required=True,
-    metavar="[NAMESPACE::]CLASS",
-    help="The C++ class to generate, such as foo::bar::MatMulComp.",
-)
-@click.option(
-    "--out_header",
-    default="out.h",
-    show_default=True,
-    metavar="FILE",
-    help="Where to write the header.",
-)
-@click.option(
-    "--out_object",
-    "--out_function_object",
-    default="out_model.o",
-    show_default=True,
-    metavar="FILE",
-    help="Where to write the object file.",
-)
-@click.option(
-    "--arg",
-    "args",
-    multiple=True,
-    metavar="SHAPE",
-    help="Element type and shape of the function's next argument, such as 'f32[2,3]'.",
-)
-@click.option(
-    "--entry_point",
-    metavar="NAME",
-    help="The C name of the code in the object, unique in the program that links it; "
-    "made of the class's when left out.",
-)
-@click.option(
-    "--target_triple",
-    default="",
-    metavar="TRIPLE",
-    help="LLVM's name of the machine to make code for, such as aarch64-linux-gnu.",
-)
-@click.option(
-    "--target_cpu",
-    default="",
-    metavar="NAME",
-    help="LLVM's name of its processor, such as x86-64-v4, or native for the one at hand; the "
-    "least that fits the triple when left out.",
-)
-@click.option(
-    "--target_features",
-    default="",
-    metavar="LIST",
-    help="Features to add and remove, such as +avx2,-fma4.",
-)
+@_options
 @click.version_option(package_name="tfc", message="tfcompile (tfc) %(version)s")
 def tfcompile(
-    graph: str,
-    cpp_class: str,
-    out_header: str,
-    out_object: str,
-    args: Sequence[str],
+    graph: str | None,
+    config: str | None,
+    arg: Sequence[str],
+    dump_fetch_nodes: bool,
+    cpp_class: str | None,
     entry_point: str | None,
     target_triple: str,
     target_cpu: str,
     target_features: str,
+    gen_name_to_index: bool,
+    gen_program_shape: bool,
+    xla_hlo_profile: bool,
+    threads: int,
+    **outputs: str | None,
 ) -> None:
     """Compile a graph ahead of time into a C++ header and an object file.
 
@@ -99,16 +142,68 @@ def tfcompile(
     hand offers. On x86-64 Run() fails with a message where the processor lacks what the code is
     made for.
     """
-    chosen = CppClass.parse(cpp_class)
+    if dump_fetch_nodes:
+        click.echo(fetch_nodes(_required("--config", config)))
+        return
+    graph, name = _required("--graph", graph), _required("--cpp_class", cpp_class)
+    chosen = CppClass.parse(name)
     target = _target(target_triple, target_cpu, target_features)
-    module = load(graph, args)
-    header, code, _ = generate(module, chosen, target, entry_point)
-    write_files((Path(out_header), header.encode()), (Path(out_object), code))
+    features = Features(gen_name_to_index, gen_program_shape, threads, xla_hlo_profile)
+    _write(_source(graph, config, arg), chosen, target, entry_point, features, outputs)
 
 
 def main() -> None:
     """The entry point of the command `tfcompile`."""
     run_command(tfcompile, "tfcompile")
+
+
+def _required(option: str, value: str | None) -> str:
+    if value is None:
+        raise click.UsageError(f"Missing option '{option}'.", click.get_current_context())
+    return value
+
+
+def _source(graph: str, config: str | None, args: Sequence[str]) -> Module | Interface:
+    """What to compile.
+
+    Raises:
+        TfcError: the flags do not go together.
+    """
+    if is_graph(graph) and config is None:
+        raise TfcError(f"{graph} is a GraphDef by its name: give --config, which says what of it")
+    if config is None:
+        return load(graph, args)
+    if args:
+        raise TfcError("--arg is for Python functions: the feeds of --config have their shapes")
+    if not is_graph(graph):
+        raise TfcError(
+            f"--config is for a GraphDef in a file that ends with .pb or .pbtxt, got {graph}"
+        )
+    return read_graph(graph, config)
+
+
+def _write(
+    source: Module | Interface,
+    cpp_class: CppClass,
+    target: Target,
+    entry_point: str | None,
+    features: Features,
+    outputs: dict[str, str | None],
+) -> None:
+    """Make the files that are asked for."""
+    header, code, signature = generate(source, cpp_class, target, entry_point, features=features)
+    said = description(signature, target, code)
+    module = source.module if isinstance(source, Interface) else source
+    made: dict[str, Callable[[], bytes]] = {
+        "out_header": header.encode,
+        "out_object": lambda: code,
+        "out_metadata_object": lambda: metadata_object(signature.entry_point, said, target),
+        "out_json": said.encode,
+        "out_session_module": lambda: str(module).encode(),
+        "out_thread_pool": THREAD_POOL.read_bytes,
+    }
+    files = [(Path(outputs[name] or ""), make()) for name, make in made.items() if outputs[name]]
+    write_files(*files)
 
 
 def _target(triple: str, cpu: str, features: str) -> Target:

@@ -281,7 +281,8 @@ class ObjectCode:
 
     The function's signature is in backends/cpu/runtime/abi.py; `arena_size` is in bytes.
     `checked_processor` is what the function checks its processor for, if it does. `sites` are the
-    instructions that its clock times, from number 1 on.
+    instructions that its clock times, from number 1 on, `symbols` the C functions it calls that
+    the user links.
     """
 
     name: str
@@ -292,6 +293,7 @@ class ObjectCode:
     target: Target
     checked_processor: str = ""
     sites: tuple[Instruction, ...] = ()
+    symbols: tuple[str, ...] = ()
 
 
 class Compiler(ABC):

@@ -120,8 +120,8 @@ def checked(made: Any, source: str) -> Configuration:
     """What a Config message says.
 
     Raises:
-        TfcError: it has no fetches, an empty or doubled name or tensor, a name that is no identifier
-            of C++, or a feed without a shape that is known.
+        TfcError: it has no fetches, an empty or doubled name or tensor, a name that is no
+            identifier of C++, or a feed without a shape that is known.
         UnsupportedError: it asks for a conversion that is not offered.
     """
     if made.conversion_options.custom_fake_quant_op_calls:

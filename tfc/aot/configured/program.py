@@ -57,14 +57,28 @@ def configured_module(graph_def: Any, config: Configuration, file: str) -> Inter
         for number, feed in enumerate(config.feeds)
     }
     made = pruned(graph_def, config, fed, file)
-    names = [f"{fed[feed.id][0]}:0" for feed in config.feeds]
-    wanted = [f"{fed[x.id][0]}:0" if x.id in fed else str(x.id) for x in config.fetches]
     with Graph().as_default() as graph:
-        found = import_graph_def(made, return_elements=[*names, *wanted], name="")
-    assert found is not None
+        import_graph_def(made, name="")
+    feeds = {id: graph.get_operation_by_name(name).outputs[0] for id, (name, _) in fed.items()}
+    fetches = [feeds.get(x.id) or _output(graph, x.id, config) for x in config.fetches]
     held = [_held(graph.get_operation_by_name(v.node), v, config) for v in config.variables]
-    tracing = _Tracing(config, found[: len(names)], found[len(names) :], held)
+    tracing = _Tracing(config, list(feeds.values()), fetches, held)
     return tracing.interface(_word(Path(file).stem))
+
+
+def _output(graph: Graph, id: TensorName, config: Configuration) -> Tensor:
+    """The tensor that is fetched.
+
+    Raises:
+        TfcError: the node has no such output.
+    """
+    outputs = graph.get_operation_by_name(id.node).outputs
+    if id.index >= len(outputs):
+        raise TfcError(
+            f"a fetch of {config.source} is {id}, but '{id.node}' has {len(outputs)} output"
+            f"{'s' * (len(outputs) != 1)}"
+        )
+    return outputs[id.index]
 
 
 def _check_nodes(graph_def: Any, config: Configuration, file: str) -> None:
@@ -171,7 +185,7 @@ def _held(op: Operation, stated: Variable, config: Configuration) -> _Held:
     if dims is None:
         if shape.dims is None or None in shape.dims:
             raise TfcError(f"{where} has a shape that is not known: state it")
-        dims = tuple(shape.dims)
+        dims = shape.known()
     if not shape.is_compatible_with(dims):
         raise TfcError(f"{where} is stated to be {list(dims)}, but has the shape {shape}")
     if dtype.numpy is None:
@@ -228,7 +242,8 @@ class _Tracing:
             found.append(State(held.stated.name, number, None if held.stated.readonly else result))
             result += not held.stated.readonly
         if self.draws:
-            found.append(State(RUNS, len(self.feeds) + len(self.held), result))
+            number = len(self.feeds) + len(self.held)
+            found.append(State(RUNS, number, result, is_own=True))
         return tuple(found)
 
     def _call(self, *tensors: Traced) -> list[Traced]:

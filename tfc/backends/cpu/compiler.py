@@ -210,9 +210,10 @@ class CpuCompiler(Compiler):
         code = compilation.to_llvm(program, constants).object_code
         plan = compilation.assignment
         sites = tuple(site.instruction for site in program.sites)
+        called = tuple(dict.fromkeys(callee.symbol for callee in compilation.callees.values()))
         return ObjectCode(
             name, code, compilation.module, plan.arena_size, plan.constant_size, target,
-            checked_processor(target), sites,
+            checked_processor(target), sites, called,
         )  # fmt: skip
 
     def prepare(

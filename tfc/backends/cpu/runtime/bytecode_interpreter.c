@@ -3,7 +3,7 @@
 
        for each instruction:
            its buffers' addresses into a frame, and then
-           caller(frame, 0)      or, if threads share it,     parallel_for(caller, frame, chunks, pool)
+           caller(frame, 0)    or, if threads share it,    parallel_for(caller, frame, chunks, pool)
 
    A caller calls a function with so many buffers (bytecode_interpreter.py). All that differs from
    program to program is data, so the code need not be made for each.
