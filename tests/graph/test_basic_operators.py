@@ -8,6 +8,8 @@ import pytest
 from graph_rows import Row
 
 import tfc.graph as tf
+from tfc.errors import UnsupportedError
+from tfc.graph.operators.registry import find
 
 RNG = np.random.default_rng(14)
 
@@ -318,3 +320,8 @@ def test_random_numbers_are_drawn_once_a_run_within_their_bounds():
     assert not np.array_equal(first, second)
     assert np.array_equal(first, again)
     assert 0.4 < first.mean() < 0.6
+
+
+def test_an_operator_that_cannot_be_compiled_is_refused_by_name():
+    with pytest.raises(UnsupportedError, match="UniqueV2 is not supported: the shape of its res"):
+        find("UniqueV2")

@@ -333,3 +333,12 @@ def test_a_loop_whose_shapes_grow_runs_on_the_host_and_says_so(session, caplog):
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == session._placing.by_default
     assert all("'while" in text for text in said)
+
+
+def test_a_run_gives_what_is_known_beside_what_it_computes():
+    known = constant(np.arange(3, dtype=np.float32))
+    x = placeholder([3])
+    with session_of() as session:
+        first, second = session.run([known, add(x, known)], {x: np.ones(3, np.float32)})
+    assert first.tolist() == [0, 1, 2]
+    assert second.tolist() == [1, 2, 3]

@@ -1,5 +1,6 @@
-"""Which tests of importers are collected: those of PyTorch where torch is installed."""
+"""Which tests of importers are collected: those of a framework where it is installed."""
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("torch") else ["pytorch"]
+_FRAMEWORKS = {"torch": "pytorch", "tensorflow": "tensorflow_operators"}
+collect_ignore = [folder for name, folder in _FRAMEWORKS.items() if not find_spec(name)]

@@ -13,9 +13,11 @@ from typing import Any
 
 from tfc.backends.mlir import dialects
 from tfc.backends.mlir.package import PROVIDER
+from tfc.backends.mlir.symbols import own_symbols_first
 from tfc.errors import UnsupportedError
 
-ir: Any = import_module(f"{PROVIDER}.ir")
+with own_symbols_first():
+    ir: Any = import_module(f"{PROVIDER}.ir")
 passmanager: Any = import_module(f"{PROVIDER}.passmanager")
 
 arith: Any = import_module(f"{PROVIDER}.dialects.arith")

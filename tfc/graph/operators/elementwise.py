@@ -5,12 +5,18 @@ from typing import Any
 
 import numpy as np
 
+import tfc.frontend.operations as ops
 from tfc import numpy as tnp
 from tfc import special
+from tfc.errors import ShapeError
+from tfc.frontend.promotion import as_tensor
+from tfc.frontend.tensor import evaluable
+from tfc.graph.operators.complex_functions import INVERSE
 from tfc.graph.operators.inference import comparison, elementwise, same
 from tfc.graph.operators.registry import Attributes, Spec, operator
 from tfc.graph.types import shapes
 from tfc.graph.types.dtypes import as_dtype, bool_
+from tfc.hlo.shape import Shape, element_type_of
 
 
 def _unary(name: str, function: Callable[..., Any], infer: Any) -> None:
@@ -45,12 +51,6 @@ def _softsign(x: Any) -> Any:
 
 UNARY: dict[str, Callable[..., Any]] = {
     "Abs": tnp.abs,
-    "Acos": tnp.arccos,
-    "Acosh": tnp.arccosh,
-    "Asin": tnp.arcsin,
-    "Asinh": tnp.arcsinh,
-    "Atan": tnp.arctan,
-    "Atanh": tnp.arctanh,
     "BesselI0e": special.i0e,
     "BesselI1e": special.i1e,
     "Ceil": tnp.ceil,
@@ -85,6 +85,7 @@ UNARY: dict[str, Callable[..., Any]] = {
     "Square": tnp.square,
     "Tan": tnp.tan,
     "Tanh": tnp.tanh,
+    **INVERSE,
 }
 
 for _name, _function in UNARY.items():
@@ -134,6 +135,20 @@ def _xdivy(x: Any, y: Any) -> Any:
     return tnp.where(none, tnp.zeros_like(x), x / tnp.where(none, tnp.ones_like(y), y))
 
 
+def _times(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """x times a function of y, 0 where x is 0, whatever the function is."""
+
+    def product(x: Any, y: Any) -> Any:
+        none = x == 0
+        return tnp.where(none, tnp.zeros_like(x), x * function(tnp.where(none, _ones(y), y)))
+
+    return product
+
+
+def _ones(x: Any) -> Any:
+    return tnp.ones_like(x)
+
+
 def _squared_difference(x: Any, y: Any) -> Any:
     """(x - y) times what it is the conjugate of."""
     difference = x - y
@@ -179,8 +194,8 @@ BINARY: dict[str, Callable[..., Any]] = {
     "TruncateDiv": truncated_quotient,
     "TruncateMod": tnp.fmod,
     "Xdivy": _xdivy,
-    "Xlog1py": special.xlog1py,
-    "Xlogy": special.xlogy,
+    "Xlog1py": _times(tnp.log1p),
+    "Xlogy": _times(tnp.log),
     "Zeta": special.zeta,
 }
 
@@ -245,8 +260,23 @@ def cast(x: Any, *, DstT: Any, Truncate: bool = False) -> Any:
 
 @operator("Bitcast")
 def bitcast(input: Any, *, type: Any) -> Any:
-    """The same bits as elements of another dtype."""
-    return tnp.asarray(input).view(as_dtype(type).dtype)
+    """The same bits as elements of another dtype.
+
+    Larger ones take up the last dimension, of smaller ones there is one more.
+    """
+    wanted = as_dtype(type).dtype
+    ratio, dims = input.dtype.itemsize / wanted.itemsize, tuple(input.shape)
+    if ratio > 1:
+        dims = (*dims, int(ratio))
+    elif ratio < 1:
+        if not dims or dims[-1] * ratio != 1:
+            raise ShapeError(
+                f"a bitcast from {input.dtype} to {wanted} needs a last dimension of "
+                f"{int(1 / ratio)}, got shape {dims}"
+            )
+        dims = dims[:-1]
+    shape = Shape(element_type_of(wanted), dims)
+    return evaluable(lambda x: ops.operation("bitcast-convert", as_tensor(x), shape=shape))(input)
 
 
 @operator("Complex")

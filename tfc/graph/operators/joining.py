@@ -11,6 +11,7 @@ from tfc.graph.operators.registry import (
     Attributes,
     Spec,
     axis_of,
+    is_known,
     known,
     known_numbers,
     operator,
@@ -176,11 +177,18 @@ def reverse_by_flags(tensor: Any, dims: Any) -> Any:
     return tnp.flip(tensor, axes) if axes else tensor
 
 
-@operator("Roll", types="T Tshift Taxis", known=(1, 2))
+@operator("Roll", types="T Tshift Taxis", known=(2,), hints=(1,))
 def roll(input: Any, shift: Any, axis: Any) -> Any:
     """The elements moved along axes, those that leave come in at the other end."""
-    shifts, axes = known_numbers(shift, "a shift"), known_numbers(axis, "the axes of a roll")
-    return tnp.roll(input, shifts, axes)
+    axes = known_numbers(axis, "the axes of a roll")
+    if is_known(shift):
+        return tnp.roll(input, known_numbers(shift, "a shift"), axes)
+    shifts = tnp.reshape(shift, (-1,))
+    for n, along in enumerate(axes):
+        size = np.asarray(input.shape[along], shift.dtype)
+        source = tnp.mod(np.arange(input.shape[along]).astype(shift.dtype) - shifts[n], size)
+        input = tnp.take(input, source, axis=along, mode="clip")
+    return input
 
 
 @operator("ReverseSequence", types="T Tlen")

@@ -34,7 +34,8 @@ def determinant(input: Any) -> Any:
 @operator("LogMatrixDeterminant")
 def log_determinant(input: Any) -> Any:
     """(signs, logarithms of absolute values) of determinants."""
-    return tuple(linalg.slogdet(input))
+    sign, logarithm = linalg.slogdet(input)
+    return sign, tnp.astype(logarithm, input.dtype)
 
 
 @operator("Cholesky")
@@ -66,7 +67,7 @@ def qr(input: Any, full_matrices: bool = False) -> Any:
 def self_adjoint_eigen(input: Any, compute_v: bool = True) -> Any:
     """(eigenvalues from the least, eigenvectors) of matrices that are their own adjoints."""
     values, vectors = linalg.eigh(input)
-    return values, vectors if compute_v else tnp.zeros(0, input.dtype)
+    return tnp.astype(values, input.dtype), vectors if compute_v else tnp.zeros(0, input.dtype)
 
 
 @operator("Svd")
@@ -74,9 +75,10 @@ def svd(input: Any, compute_uv: bool = True, full_matrices: bool = False) -> Any
     """(singular values from the largest, left vectors, right vectors)."""
     if not compute_uv:
         values = linalg.svd(input, compute_uv=False)
-        return values, tnp.zeros(0, input.dtype), tnp.zeros(0, input.dtype)
+        none = tnp.zeros(0, input.dtype)
+        return tnp.astype(values, input.dtype), none, none
     left, values, right = linalg.svd(input, full_matrices=bool(full_matrices))
-    return values, left, adjoint(right)
+    return tnp.astype(values, input.dtype), left, adjoint(right)
 
 
 @operator("MatrixExponential")

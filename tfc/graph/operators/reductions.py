@@ -20,7 +20,9 @@ def _reduction(name: str, function: Callable[..., Any], hints: Sequence[int] = (
     @operator(name, types="T Tidx", known=hints)
     def row(input: Any, reduction_indices: Any, keep_dims: bool = False) -> Any:
         axes = _axes(reduction_indices, name)
-        return function(input, axis=axes, keepdims=bool(keep_dims)) if axes else input
+        if not axes and name != "EuclideanNorm":
+            return input
+        return function(input, axis=axes, keepdims=bool(keep_dims))
 
 
 def _sum(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
@@ -58,7 +60,7 @@ def _extreme(x: Any, sign: int) -> Any:
 
 
 def _norm(x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
-    return tnp.sqrt(_sum(tnp.conj(x) * x, axis, keepdims))
+    return tnp.astype(tnp.sqrt(_sum(tnp.conj(x) * x, axis, keepdims)), x.dtype)
 
 
 _reduction("Sum", _sum)

@@ -86,12 +86,18 @@ class Operator:
                 stated.setdefault(name, dtype)
         return stated
 
+    def default(self, attribute: str) -> Any:
+        """What an attribute is where a node states none; None if it must."""
+        default = signature(self.function).parameters[attribute].default
+        return None if default is Parameter.empty else default
+
     def called(self, place: int) -> str:
         """What the input at a place is called."""
         return self.parameters[place] if place < len(self.parameters) else "values"
 
 
 OPERATORS: dict[str, Operator] = {}
+REFUSED: dict[str, str] = {}  # why there is no row for an operator of TensorFlow's
 _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -144,11 +150,18 @@ def find(name: str, attributes: Attributes | None = None) -> Operator:
         UnsupportedError: there is none.
     """
     found = OPERATORS.get(name)
+    if found is None and name in REFUSED:
+        raise UnsupportedError(f"operator {name} is not supported: {REFUSED[name]}")
     if found is None:
         raise UnsupportedError(f"no operator is called {name!r}{did_you_mean(name, OPERATORS)}")
     if attributes is not None and found.decide is not None:
         return found.decide(found, attributes)
     return found
+
+
+def is_known(*values: Any) -> bool:
+    """Whether values are known while compiling."""
+    return all(isinstance(x, (np.ndarray, np.generic)) for x in values)
 
 
 def known(value: Any, what: str) -> np.ndarray:

@@ -11,11 +11,12 @@ from tfc.graph.operators.registry import (
     Attributes,
     Spec,
     UnknownValueError,
+    is_known,
     known,
     known_numbers,
     operator,
 )
-from tfc.graph.operators.slicing import is_known, updated
+from tfc.graph.operators.slicing import updated
 from tfc.graph.types.dtypes import as_dtype, int32
 from tfc.graph.types.shapes import TensorShape
 

@@ -15,17 +15,13 @@ from tfc.graph.operators.registry import (
     Spec,
     UnknownValueError,
     axis_of,
+    is_known,
     known,
     known_numbers,
     operator,
 )
 from tfc.graph.types.dtypes import int64
 from tfc.graph.types.shapes import TensorShape
-
-
-def is_known(*values: Any) -> bool:
-    """Whether values are known while compiling."""
-    return all(isinstance(x, (np.ndarray, np.generic)) for x in values)
 
 
 @operator("Slice", types="T Index", known=(2,), hints=(1,))

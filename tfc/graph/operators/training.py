@@ -175,10 +175,12 @@ def ftrl(
     l2: Any,
     lr_power: Any,
     *,
+    multiply_linear_by_lr: bool = False,
     context: Any,
 ) -> None:
     """Follow the regularized leader."""
-    _ftrl((var, accum, linear), grad, grad, lr, l1, l2, lr_power, context)
+    numbers = lr, l1, l2, lr_power
+    _ftrl((var, accum, linear), grad, grad, *numbers, multiply_linear_by_lr, context)
 
 
 @operator("ResourceApplyFtrlV2", **_STEP)
@@ -193,11 +195,13 @@ def ftrl_with_shrinkage(
     l2_shrinkage: Any,
     lr_power: Any,
     *,
+    multiply_linear_by_lr: bool = False,
     context: Any,
 ) -> None:
     """Follow the regularized leader, the variable shrunk by a penalty of the gradient's size."""
     shrunk = grad + 2 * l2_shrinkage * context.read(var)
-    _ftrl((var, accum, linear), grad, shrunk, lr, l1, l2, lr_power, context)
+    numbers = lr, l1, l2, lr_power
+    _ftrl((var, accum, linear), grad, shrunk, *numbers, multiply_linear_by_lr, context)
 
 
 def _ftrl(
@@ -208,13 +212,18 @@ def _ftrl(
     l1: Any,
     l2: Any,
     lr_power: Any,
+    is_scaled: bool,
     context: Any,
 ) -> None:
+    """A step; `is_scaled`: what is kept of the gradients is times the rate."""
     x, before, gradients = (context.read(handle) for handle in handles)
     gathered = before + grad * grad
+    rate = lr if is_scaled else tnp.ones_like(lr)  # of what is kept
     scale = tnp.power(gathered, -lr_power)
-    gradients = gradients + direction - (scale - tnp.power(before, -lr_power)) / lr * x
-    moved = (l1 * tnp.sign(gradients) - gradients) / (scale / lr + 2 * l2)
-    context.write(handles[0], tnp.where(tnp.abs(gradients) > l1, moved, tnp.zeros_like(moved)))
+    change = scale - tnp.power(before, -lr_power)
+    gradients = gradients + direction * rate - change / (lr / rate) * x
+    moved = (l1 * rate * tnp.sign(gradients) - gradients) / (scale / (lr / rate) + 2 * l2 * rate)
+    is_far = tnp.abs(gradients) > l1 * rate
+    context.write(handles[0], tnp.where(is_far, moved, tnp.zeros_like(moved)))
     context.write(handles[1], gathered)
     context.write(handles[2], gradients)

@@ -200,7 +200,8 @@ class _Tracing:
             self.effects.draws,
             outputs,
             tuple(self.writes),
-            outputs == tuple(range(len(executable.result_shapes))),
+            [x if type(x) is int else None for x in outputs]
+            == list(range(len(executable.result_shapes))),
         )
 
     def _call(self, *tensors: Traced) -> list[Traced]:

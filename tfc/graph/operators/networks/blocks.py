@@ -1,4 +1,4 @@
-"""Operators that move blocks of space into channels or the batch, and back; and quantization."""
+"""Operators that move blocks of space into channels or the batch, and back."""
 
 from typing import Any
 
@@ -6,8 +6,6 @@ import numpy as np
 
 from tfc import numpy as tnp
 from tfc.errors import ShapeError
-from tfc.frontend.differentiation.gradient import stop_gradient
-from tfc.graph.operators.inference import same
 from tfc.graph.operators.registry import known, known_numbers, operator
 
 
@@ -99,40 +97,3 @@ def space_to_batch_of_images(input: Any, paddings: Any, *, block_size: int) -> A
 def batch_to_space_of_images(input: Any, crops: Any, *, block_size: int) -> Any:
     """`BatchToSpaceND` of square blocks of images."""
     return batch_to_space(input, np.asarray([block_size] * 2), crops)
-
-
-def _quantized(x: Any, low: Any, high: Any, num_bits: int, narrow_range: bool) -> Any:
-    """The nearest of the numbers at equal distances between the limits, of which 0 is one.
-
-    Gradients go through as if nothing were rounded, but not where the limits cut off.
-    """
-    least, most = np.float32(1 if narrow_range else 0), np.float32(2**num_bits - 1)
-    low, high = (tnp.astype(v, x.dtype) for v in (low, high))
-    scale = (high - low) / (most - least)
-    zero = tnp.floor(tnp.minimum(tnp.maximum(least - low / scale, least), most) + np.float32(0.5))
-    bottom, top = (least - zero) * scale, (most - zero) * scale
-    cut = tnp.where(x < bottom, bottom, tnp.where(x > top, top, x))
-    rounded = tnp.floor((cut - bottom) / scale + np.float32(0.5)) * scale + bottom
-    if isinstance(cut, np.ndarray):
-        return rounded
-    return cut + stop_gradient(rounded - cut)
-
-
-@operator("FakeQuantWithMinMaxArgs", types="", infer=same)
-def fake_quant_stated(
-    inputs: Any,
-    min: float = -6.0,
-    max: float = 6.0,
-    num_bits: int = 8,
-    narrow_range: bool = False,
-) -> Any:
-    """The elements rounded as integers of so many bits between limits would be."""
-    return _quantized(inputs, np.float32(min), np.float32(max), num_bits, narrow_range)
-
-
-@operator("FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel", types="", infer=same)
-def fake_quant(
-    inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False
-) -> Any:
-    """The elements rounded as integers of so many bits between limits would be."""
-    return _quantized(inputs, min, max, num_bits, narrow_range)

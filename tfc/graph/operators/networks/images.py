@@ -42,10 +42,15 @@ def _weights(size: int, wanted: int, taps: Sequence[tuple[np.ndarray, np.ndarray
 
 
 def _cubic(size: int, wanted: int, align: bool, half: bool) -> np.ndarray:
-    """The weights of rows in cubic interpolation; with half pixels Keys' of -0.5."""
-    at = _sources(size, wanted, align, half)
+    """The weights of rows in cubic interpolation; with half pixels Keys' of -0.5.
+
+    TensorFlow takes them from a table, of places rounded to 1024ths of a row.
+    """
+    scale = np.float32(_scale(size, wanted, align))
+    at = np.arange(wanted, dtype=np.float32)
+    at = (at + np.float32(0.5)) * scale - np.float32(0.5) if half else at * scale
     low = np.floor(at)
-    share = at - low
+    share = np.rint((at - low) * 1024) / 1024.0
     a = -0.5 if half else -0.75
     taps = []
     for offset in (-1, 0, 1, 2):
@@ -159,22 +164,25 @@ def hsv_to_rgb(images: Any) -> Any:
 @operator("AdjustContrastv2")
 def adjust_contrast(images: Any, contrast_factor: Any) -> Any:
     """The distances of elements from the mean of their channel and image, times a factor."""
-    mean = tnp.mean(images, axis=(-3, -2), keepdims=True, dtype=images.dtype)
-    return (images - mean) * contrast_factor + mean
+    wide = tnp.astype(images, np.dtype(np.float32))
+    mean = tnp.mean(wide, axis=(-3, -2), keepdims=True, dtype=wide.dtype)
+    return tnp.astype((wide - mean) * contrast_factor + mean, images.dtype)
 
 
 @operator("AdjustHue")
 def adjust_hue(images: Any, delta: Any) -> Any:
     """The colours with other hues."""
-    parts = rgb_to_hsv(images)
-    hue = tnp.mod(parts[..., :1] + delta, np.ones((), images.dtype))
-    return hsv_to_rgb(tnp.concatenate([hue, parts[..., 1:]], axis=-1))
+    parts = rgb_to_hsv(tnp.astype(images, np.dtype(np.float32)))
+    hue = tnp.mod(parts[..., :1] + delta, np.ones((), parts.dtype))
+    made = hsv_to_rgb(tnp.concatenate([hue, parts[..., 1:]], axis=-1))
+    return tnp.astype(made, images.dtype)
 
 
 @operator("AdjustSaturation")
 def adjust_saturation(images: Any, scale: Any) -> Any:
     """The colours with their saturation times a factor, 1 at most."""
-    parts = rgb_to_hsv(images)
-    zero, one = np.zeros((), images.dtype), np.ones((), images.dtype)
+    parts = rgb_to_hsv(tnp.astype(images, np.dtype(np.float32)))
+    zero, one = np.zeros((), parts.dtype), np.ones((), parts.dtype)
     more = tnp.minimum(tnp.maximum(parts[..., 1:2] * scale, zero), one)
-    return hsv_to_rgb(tnp.concatenate([parts[..., :1], more, parts[..., 2:]], axis=-1))
+    made = hsv_to_rgb(tnp.concatenate([parts[..., :1], more, parts[..., 2:]], axis=-1))
+    return tnp.astype(made, images.dtype)

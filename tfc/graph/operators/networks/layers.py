@@ -15,6 +15,11 @@ from tfc.graph.types.dtypes import as_dtype, float32
 from tfc.graph.types.shapes import TensorShape
 
 
+def attribute_number(value: float, like: Any) -> np.ndarray:
+    """An attribute as a number of an array's dtype: files hold attributes in single precision."""
+    return np.asarray(np.float32(value), like.dtype)
+
+
 def _activation(name: str, function: Callable[..., Any]) -> None:
     @operator(name, infer=same)
     def row(features: Any) -> Any:
@@ -23,7 +28,7 @@ def _activation(name: str, function: Callable[..., Any]) -> None:
 
 for _name, _function in {
     "Relu": nn.relu,
-    "Relu6": nn.relu6,
+    "Relu6": lambda x: tnp.minimum(nn.relu(x), np.asarray(6, x.dtype)),
     "Elu": nn.elu,
     "Selu": nn.selu,
     "Softplus": nn.softplus,
@@ -36,7 +41,13 @@ for _name, _function in {
 @operator("LeakyRelu", infer=same)
 def leaky_relu(features: Any, alpha: float = 0.2) -> Any:
     """x, or alpha times x below 0."""
-    return tnp.where(features > 0, features, features * np.asarray(alpha, features.dtype))
+    return tnp.where(features > 0, features, features * attribute_number(alpha, features))
+
+
+@operator("LeakyReluGrad", infer=same)
+def leaky_relu_gradient(gradients: Any, features: Any, alpha: float = 0.2) -> Any:
+    """The gradient, or alpha times it where the activation was given a number not above 0."""
+    return tnp.where(features > 0, gradients, gradients * attribute_number(alpha, gradients))
 
 
 def _gradient(name: str, slope: Callable[[Any], Any]) -> None:
@@ -64,9 +75,9 @@ def _of_result(name: str, slope: Callable[[Any], Any]) -> None:
 
 _of_result("SigmoidGrad", lambda y: y * (1 - y))
 _of_result("TanhGrad", lambda y: 1 - y * y)
-_of_result("SqrtGrad", lambda y: np.asarray(0.5, y.dtype) / y)
-_of_result("RsqrtGrad", lambda y: np.asarray(-0.5, y.dtype) * y * y * y)
-_of_result("ReciprocalGrad", lambda y: -y * y)
+_of_result("SqrtGrad", lambda y: np.asarray(0.5, y.dtype) / tnp.conj(y))
+_of_result("RsqrtGrad", lambda y: np.asarray(-0.5, y.dtype) * tnp.conj(y * y * y))
+_of_result("ReciprocalGrad", lambda y: -tnp.conj(y * y))
 
 
 def _channels(data_format: str, rank: int) -> list[int]:
@@ -146,7 +157,7 @@ def _fused(name: str, types: str, more: int) -> None:
     ) -> Any:
         shape = _channels(data_format, x.ndim)
         wide = tnp.astype(x, scale.dtype)
-        small = np.asarray(epsilon, scale.dtype)
+        small = attribute_number(epsilon, scale)
         if not is_training:
             made = _scaled(wide, scale, offset, mean, variance, small, shape)
             given = [mean, variance, mean, variance]
@@ -158,12 +169,12 @@ def _fused(name: str, types: str, more: int) -> None:
         made = _scaled(wide, scale, offset, middle, spread, small, shape)
         unbiased = spread * np.asarray(count / max(count - 1, 1), scale.dtype)
         if exponential_avg_factor != 1.0:
-            share = np.asarray(exponential_avg_factor, scale.dtype)
+            share = attribute_number(exponential_avg_factor, scale)
             unbiased = variance * (1 - share) + unbiased * share
             given_mean = mean * (1 - share) + middle * share
         else:
             given_mean = middle
-        rest = [middle, tnp.rsqrt(spread + small), *[tnp.zeros(0, scale.dtype)] * (more - 2)]
+        rest = [middle, spread, *[tnp.zeros(0, scale.dtype)] * (more - 2)]
         return [tnp.astype(made, x.dtype), given_mean, unbiased, *rest]
 
 
@@ -231,11 +242,11 @@ def sparse_softmax_cross_entropy(features: Any, labels: Any) -> Any:
     return loss, tnp.exp(logarithms) - tnp.astype(hit, features.dtype)
 
 
-@operator("TopKV2", types="T -", known=(1,))
-def top_k(input: Any, k: Any, sorted: bool = True) -> Any:
+@operator("TopKV2", types="T Tk", known=(1,))
+def top_k(input: Any, k: Any, sorted: bool = True, index_type: Any = np.int32) -> Any:
     """The largest elements of each row, largest first, and where they are."""
     values, places = nn.top_k(input, int(known(k, "how many elements top_k finds")))
-    return values, tnp.astype(places, np.dtype(np.int32))
+    return values, tnp.astype(places, as_dtype(index_type).dtype)
 
 
 @operator("TopK")
@@ -261,4 +272,5 @@ def in_top_k(predictions: Any, targets: Any, k: Any) -> Any:
     zero = np.zeros((), predictions.dtype)
     own = tnp.sum(tnp.where(places, predictions, zero), axis=1, keepdims=True)
     larger = tnp.sum(predictions > own, axis=1, dtype=np.int64)
-    return (larger < k) & tnp.isfinite(own[:, 0])
+    inside = (targets >= 0) & (targets < np.asarray(predictions.shape[1], targets.dtype))
+    return (larger < k) & tnp.isfinite(own[:, 0]) & inside

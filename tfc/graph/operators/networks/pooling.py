@@ -81,8 +81,10 @@ def _max_gradient(forward: Callable[..., Any]) -> Callable[..., Any]:
         strides: Sequence[int],
         padding: str,
         data_format: str = "",
+        explicit_paddings: Sequence[int] = (),
     ) -> Any:
         more = _given(ksize, strides, padding, data_format)
+        more["explicit_paddings"] = explicit_paddings
         return pulled_back(lambda x: forward(x, **more), orig_input, grad)
 
     return row
