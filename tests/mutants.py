@@ -1,10 +1,13 @@
 """Mutants of programs: what chance, a broken disk or somebody hostile makes of them.
 
-Each kind of damage is a function of the program's bytes and a source of chance.
+Each kind of damage is a function of the program's bytes and a source of chance. `outcomes` has a
+reader read many mutants of files, of any format: TEXT are the kinds of damage for text, BYTES
+those for others, to which a test may add kinds that know its format.
 """
 
 import random
 import re
+import resource
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +22,7 @@ EXTREMES = (
 )  # fmt: skip
 BRACKETS = ((b"(", b")"), (b"[", b"]"), (b"<", b">"), (b"{", b"}"), (b"tuple<", b">"))
 SECONDS = 20  # of this process, for a program of a few lines on any machine
+MEMORY = 1 << 20  # KiB that all mutants of small files may take beside what there is before
 _TOKEN = re.compile(rb"[\w.$-]+|\s+|\"[^\"\n]*\"|.", re.DOTALL)
 _NUMBER = re.compile(rb"-?\d[\w.]*")
 
@@ -78,29 +82,60 @@ def nest(content: bytes, chance: random.Random) -> bytes:
     return b"".join(tokens)
 
 
-KINDS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
-    flip, extreme, extreme, swap, truncate, repeat, nest,
-)  # fmt: skip
+def begin(content: bytes, chance: random.Random) -> bytes:
+    """Some of the first bytes are others: they say more than the weights behind them."""
+    raw = bytearray(content)
+    for _ in range(chance.randint(1, 6)):
+        raw[chance.randrange(min(len(raw), 3000))] = chance.randrange(256)
+    return bytes(raw)
 
 
-def mutants(programs: Sequence[bytes], count: int, seed: int) -> Iterator[tuple[str, bytes]]:
+def shift(content: bytes, chance: random.Random) -> bytes:
+    """A few bytes are gone or doubled, so that what follows lies elsewhere."""
+    at, count = chance.randrange(len(content)), chance.randint(1, 40)
+    return content[:at] + content[max(at + chance.choice((count, -count)), 0) :]
+
+
+def number(content: bytes, chance: random.Random) -> bytes:
+    """Two, four or eight bytes are a number at the edge of what they hold: a size, an offset."""
+    width = chance.choice((2, 4, 8))
+    at = chance.randrange(len(content))
+    value = chance.choice(
+        (0, 1, 1 << (8 * width - 1), (1 << 8 * width) - 1, chance.getrandbits(16))
+    )
+    return content[:at] + value.to_bytes(width, "little") + content[at + width :]
+
+
+Kind = Callable[[bytes, random.Random], bytes]
+TEXT: tuple[Kind, ...] = (flip, extreme, extreme, swap, truncate, repeat, nest)
+BYTES: tuple[Kind, ...] = (flip, begin, begin, shift, number, truncate)
+
+
+def mutants(
+    programs: Sequence[bytes], count: int, seed: int, kinds: Sequence[Kind] = TEXT
+) -> Iterator[tuple[str, bytes]]:
     """Mutants, each with the kind of its damage; the same ones for the same seed."""
     chance = random.Random(seed)
     for number in range(count):
-        kind = KINDS[number % len(KINDS)]
+        kind = kinds[number % len(kinds)]
         yield kind.__name__, kind(chance.choice(programs), chance)
 
 
 def outcomes(
-    read: Callable[[bytes], object], programs: Sequence[bytes], count: int, seed: int
+    read: Callable[[bytes], object],
+    programs: Sequence[bytes],
+    count: int,
+    seed: int,
+    kinds: Sequence[Kind] = TEXT,
 ) -> Counter[str]:
     """How many mutants were accepted, and refused with an error of the user's.
 
     Raises:
-        AssertionError: one led to another exception or took long; it holds the mutant.
+        AssertionError: one led to another exception, took long or much memory; it holds the mutant.
     """
     found: Counter[str] = Counter()
-    for kind, content in mutants(programs, count, seed):
+    most = _peak() + MEMORY
+    for kind, content in mutants(programs, count, seed, kinds):
         start = time.process_time()
         try:
             read(content)
@@ -112,4 +147,10 @@ def outcomes(
         except Exception as error:
             raise AssertionError(f"{kind} {content[:20000]!r}") from error
         assert time.process_time() - start < SECONDS, f"{kind} {content[:20000]!r}"
+        assert _peak() < most, f"{kind} took much memory: {content[:20000]!r}"
     return found
+
+
+def _peak() -> int:
+    """The most memory that this process had at one time, in KiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
