@@ -57,7 +57,7 @@ def check_operators(modules: Sequence[Any], name: str) -> None:
         UnsupportedError: some have none; it lists them all.
     """
     missing = Counter(
-        str(node.target)
+        node.target
         for module in modules
         for part in module.modules()
         if isinstance(part, torch.fx.GraphModule)
@@ -65,8 +65,15 @@ def check_operators(modules: Sequence[Any], name: str) -> None:
         if node.op == "call_function" and not _is_supported(node.target)
     )
     if missing:
-        parts = [f"{target} ({count} ×)" for target, count in sorted(missing.items())]
+        parts = sorted(f"{op} ({count} ×{_reason(op)})" for op, count in missing.items())
         raise UnsupportedError(f"{name} has operators that are not supported: {', '.join(parts)}")
+
+
+def _reason(target: Any) -> str:
+    """Why an operator can have no row, if that is so."""
+    tags = getattr(target, "tags", ())
+    is_open = torch.Tag.dynamic_output_shape in tags
+    return ", the size of its result depends on values" if is_open else ""
 
 
 def _is_supported(target: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from tfc.importers.torch.operators import (
     creation,
+    distances,
     elementwise,
     indexing,
     ordering,
@@ -10,10 +11,11 @@ from tfc.importers.torch.operators import (
     products,
     reductions,
     shapes,
+    transforms,
 )
 from tfc.importers.torch.table import ATEN
 
 __all__ = [
-    "ATEN", "creation", "elementwise", "indexing", "ordering", "pooling", "primitives", "products",
-    "reductions", "shapes",
+    "ATEN", "creation", "distances", "elementwise", "indexing", "ordering", "pooling", "primitives",
+    "products", "reductions", "shapes", "transforms",
 ]  # fmt: skip

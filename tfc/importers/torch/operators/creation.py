@@ -22,8 +22,13 @@ def full_like(x: Any, value: Any, *, node: Call, **_: Any) -> Any:
     return tnp.broadcast_to(cast(value, node.dtype), x.shape)
 
 
-@aten("zeros.default", "empty.memory_format", "empty_strided.default", "new_empty.default",
-      "empty_permuted.default")  # fmt: skip
+@aten("new_empty.default", "new_empty_strided.default", "new_zeros.default")
+def new_zeros(x: Any, size: Any, *_: Any, node: Call, **named: Any) -> Any:
+    """An array of zeros, of x's dtype unless another is asked for."""
+    return tnp.zeros(tuple(size), node.dtype)
+
+
+@aten("zeros.default", "empty.memory_format", "empty_strided.default", "empty_permuted.default")
 def zeros(size: Any, *_: Any, node: Call, **named: Any) -> Any:
     """An array of zeros, also where torch leaves elements open."""
     return tnp.zeros(tuple(size), node.dtype)

@@ -19,21 +19,23 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "round": tnp.rint, "rsqrt": lambda x: 1 / tnp.sqrt(x), "sigmoid": nn.sigmoid,
     "sign": tnp.sign, "sin": tnp.sin, "sinh": tnp.sinh, "sqrt": tnp.sqrt, "tan": tnp.tan,
     "tanh": tnp.tanh, "trunc": tnp.trunc, "conj_physical": tnp.conj, "_conj": tnp.conj,
-    "bitwise_not": tnp.invert, "sgn": tnp.sign, "nan_to_num": tnp.nan_to_num,
+    "bitwise_not": tnp.invert, "sgn": tnp.sign,
 }  # fmt: skip
 _WHOLE = ("ceil", "floor", "round", "trunc")
+_SIGNS = ("sign", "sgn")
 
 
 def _enter_unary(name: str, function: Callable[[Any], Any]) -> None:
     @aten(f"{name}.default")
     def row(x: Any, *, node: Call) -> Any:
         x = cast(x, node.dtype)
-        return x if name in _WHOLE and np.dtype(node.dtype).kind in "iub" else function(x)
+        kind = np.dtype(node.dtype).kind
+        is_same = (name in _WHOLE and kind in "iub") or (name in _SIGNS and kind == "b")
+        return x if is_same else function(x)
 
 
 for _name, _function in _UNARY.items():
-    if _name != "nan_to_num":
-        _enter_unary(_name, _function)
+    _enter_unary(_name, _function)
 
 
 @aten("abs.default")
@@ -60,12 +62,8 @@ def angle(x: Any, *, node: Call) -> Any:
     return tnp.angle(cast(x, node.dtype) if np.dtype(x.dtype).kind in "iub" else x)
 
 
-def _fmod(a: Any, b: Any) -> Any:
-    return tnp.fmod(a, b)
-
-
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "mul": tnp.multiply, "remainder": tnp.remainder, "fmod": _fmod, "maximum": tnp.maximum,
+    "mul": tnp.multiply, "remainder": tnp.remainder, "fmod": tnp.fmod, "maximum": tnp.maximum,
     "minimum": tnp.minimum, "fmax": tnp.fmax, "fmin": tnp.fmin, "atan2": tnp.arctan2,
     "bitwise_and": tnp.bitwise_and, "bitwise_or": tnp.bitwise_or, "bitwise_xor": tnp.bitwise_xor,
     "hypot": tnp.hypot, "copysign": tnp.copysign, "nextafter": tnp.nextafter, "gcd": tnp.gcd,

@@ -7,6 +7,7 @@ import numpy as np
 
 import tfc.numpy as tnp
 from tfc.errors import UnsupportedError
+from tfc.importers.torch.operators.distances import norms
 from tfc.importers.torch.table import aten, axis_of, cast
 
 
@@ -31,13 +32,37 @@ def index(x: Any, indices: Sequence[Any]) -> Any:
 def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
     """The array with other elements at places, or with elements added there."""
     values = cast(values, x.dtype)
-    masks = [i for i in indices if i is not None and i.dtype == np.bool_]
-    if masks and len(indices) == 1 and values.size == 1:
-        mask = tnp.reshape(masks[0], (*masks[0].shape, *[1] * (x.ndim - masks[0].ndim)))
-        value = tnp.reshape(values, ())
-        return tnp.where(mask, x + value if accumulate else value, x)
+    masks = [n for n, i in enumerate(indices) if i is not None and i.dtype == np.bool_]
+    if len(masks) == 1 and all(i is None for n, i in enumerate(indices) if n != masks[0]):
+        return _put_where(x, masks[0], indices[masks[0]], values, accumulate)
     update = tnp.at(x)[_key(indices)]
     return update.add(values) if accumulate else update.set(values)
+
+
+def _put_where(x: Any, before: int, mask: Any, values: Any, accumulate: bool) -> Any:
+    """The array with other elements where a mask of some dimensions holds.
+
+    The values have a dimension of those elements in order, or one of size one, in their place.
+    """
+    after = x.ndim - before - mask.ndim
+    values = tnp.reshape(values, (*[1] * (before + 1 + after - values.ndim), *values.shape))
+    count = values.shape[before]
+    if not count:
+        return x
+    order = tnp.cumsum(cast(tnp.reshape(mask, (-1,)), np.int64), 0) - 1
+    chosen = tnp.take(values, tnp.clip(order, 0, count - 1), before)
+    sizes = *values.shape[:before], *mask.shape, *values.shape[before + 1 :]
+    new = tnp.reshape(chosen, sizes)
+    mask = tnp.reshape(mask, (*mask.shape, *[1] * after))
+    return tnp.where(mask, x + new if accumulate else new, x)
+
+
+@aten("masked_scatter.default")
+def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
+    """The array with the elements of a source, in order, where a mask holds."""
+    shape = tnp.broadcast_shapes(x.shape, mask.shape)
+    x, mask = tnp.broadcast_to(x, shape), tnp.broadcast_to(mask, shape)
+    return _put_where(x, 0, mask, cast(tnp.reshape(source, (-1,)), x.dtype), False)
 
 
 @aten("index_select.default")
@@ -145,3 +170,52 @@ def embedding(
 ) -> Any:  # fmt: skip
     """The rows of a table."""
     return tnp.take(weight, places, 0)
+
+
+_BAGS = ("sum", "mean", "max")
+
+
+@aten("_embedding_bag.default", "_embedding_bag_forward_only.default")
+def embedding_bag(
+    weight: Any, places: Any, offsets: Any, scale_grad_by_freq: bool = False, mode: int = 0,
+    sparse: bool = False, scales: Any = None, include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> Any:  # fmt: skip
+    """The rows of a table combined in bags, which begin at offsets.
+
+    Returns them, the bag of each place, how many places each has, and where maxima were taken.
+    """
+    offsets = cast(offsets, np.int64)
+    begins = offsets[:-1] if include_last_offset else offsets
+    bags = tnp.sum(cast(begins[None, :] <= np.arange(places.size)[:, None], np.int64), axis=1) - 1
+    is_in = places != (padding_idx if padding_idx >= 0 else -1)
+    rows = tnp.take(weight, places, 0)
+    rows = _summable(rows if scales is None else rows * scales[:, None])
+    counts = tnp.at(tnp.zeros(begins.shape, np.int64))[bags].add(cast(is_in, np.int64))
+    start = tnp.zeros((begins.size, weight.shape[1]), rows.dtype)
+    if _BAGS[mode] == "max":
+        least = np.asarray(-np.inf, rows.dtype)
+        found = tnp.at(start + least)[bags].max(tnp.where(is_in[:, None], rows, least))
+        found = tnp.where(counts[:, None] > 0, found, 0)
+    else:
+        found = tnp.at(start)[bags].add(tnp.where(is_in[:, None], rows, 0))
+        if _BAGS[mode] == "mean":
+            found = found / cast(tnp.maximum(counts, 1), rows.dtype)[:, None]
+    return found, bags, counts, tnp.zeros(begins.shape, np.int64)
+
+
+def _summable(x: Any) -> Any:
+    """The array in a type to add up in."""
+    return cast(x, np.float32) if np.dtype(x.dtype).itemsize < 4 else x
+
+
+@aten("embedding_renorm.default")
+def embedding_renorm(weight: Any, places: Any, max_norm: float, norm_type: float) -> Any:
+    """A table whose rows at places are scaled down to a norm, if theirs is larger."""
+    wide = _summable(weight)
+    sizes = norms(wide, norm_type)[:, None]
+    is_used = tnp.at(tnp.zeros((weight.shape[0], 1), np.bool_))[tnp.reshape(places, (-1,))].set(
+        True
+    )
+    scaled = wide * (max_norm / (sizes + 1e-7))
+    return tnp.where(is_used & (sizes > max_norm), cast(scaled, weight.dtype), weight)

@@ -191,3 +191,11 @@ def size(x: Any, dim: int) -> int:
 def count(x: Any) -> int:
     """How many elements there are."""
     return x.size
+
+
+@aten("resize.default")
+def resize(x: Any, size: Sequence[int], **_: Any) -> Any:
+    """As many elements, in order, as another shape has; zeros for those that there are not."""
+    count = int(np.prod(tuple(size)))
+    flat = tnp.reshape(x, (-1,))[:count]
+    return tnp.reshape(tnp.pad(flat, (0, count - flat.size)), tuple(size))
