@@ -24,6 +24,7 @@ from tfc.console import (
     Commands,
     Reading,
     arguments_for,
+    build_folders,
     duration,
     reading_options,
     run_command,
@@ -48,10 +49,8 @@ Examples:
   tfc profile examples/softmax.hlo --trace softmax.json
   tfc run model.onnx --shape image=1,3,224,224
   tfc explore examples/transformer.py:layer -o report.html
-  tfc emit examples/softmax.hlo --stage asm
   tfc emit examples/softmax.hlo --stage ptx --backend gpu
   tfc compile examples/softmax.hlo --cpp-class demo::Softmax --out-dir build
-  tfc fuzz --seconds 60 --seed 1
   tfc doctor
 """
 
@@ -71,6 +70,7 @@ _output_option = click.option(
 
 @click.group(cls=Commands, epilog=_EXAMPLES, context_settings={"max_content_width": 100})
 @click.version_option(__version__, message="tfc %(version)s")
+@build_folders
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def tfc(debug: bool) -> None:
     """A compiler for tensor programs: just in time, or ahead of time to C++."""

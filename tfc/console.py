@@ -88,6 +88,29 @@ def _one_sentence(debug: bool = False) -> Iterator[None]:
         raise Failure(_sentence(error)) from error
 
 
+def build_folders(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that print where the package's files for other build systems are."""
+    shared = Path(__file__).parent / "share"
+
+    def say(folder: Path) -> Callable[..., None]:
+        def callback(context: click.Context, _: click.Parameter, asked: bool) -> None:
+            if asked and not context.resilient_parsing:
+                click.echo(str(folder))
+                context.exit()
+
+        return callback
+
+    for flag, folder, what in (
+        ("--pkgconfigdir", shared / "pkgconfig", "pkg-config's file"),
+        ("--cmakedir", shared / "cmake" / "tfc", "the files for CMake, Make and Bazel"),
+    ):
+        command = click.option(
+            flag, is_flag=True, is_eager=True, expose_value=False, callback=say(folder),
+            help=f"Print the folder of {what}, and exit.",
+        )(command)  # fmt: skip
+    return command
+
+
 def run_command(command: click.Command, name: str) -> None:
     """Run a command as a process: it ends with its exit code, and quietly after Ctrl-C."""
     code: Any = INTERRUPTED
