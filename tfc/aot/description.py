@@ -3,12 +3,17 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfc.aot.placing import place
 from tfc.aot.signature import Leaf, Signature
-from tfc.backends.llvm.compilation import compile_ir
 from tfc.backends.target import Target
+from tfc.runtime.later import later
+
+if TYPE_CHECKING:
+    from tfc.backends.llvm import compilation
+else:
+    compilation = later("tfc.backends.llvm.compilation")
 
 
 def description(signature: Signature, target: Target, code: bytes) -> str:
@@ -68,4 +73,4 @@ def metadata_object(entry_point: str, text: str, target: Target) -> bytes:
         f'@"{entry_point}_metadata" = constant [{len(data) + 1} x i8] c"{escaped}\\00"\n'
         f'@"{entry_point}_metadata_size" = constant i64 {len(data)}\n'
     )
-    return compile_ir(ir, target).object_code
+    return compilation.compile_ir(ir, target).object_code
