@@ -71,6 +71,18 @@ class Nodes:
         found = [self.place(x[1:])[0] for x in node.input if x.startswith("^")]
         return [name for name in found if name not in self.arguments]
 
+    def ancestors(self, names: Iterable[str]) -> list[str]:
+        """The nodes that some need, also by waiting for them, in the file's order."""
+        found: set[str] = set()
+        pending = list(names)
+        while pending:
+            name = pending.pop()
+            if name not in found and name not in self.arguments:
+                found.add(name)
+                node = self.by_name[name]
+                pending += [n for n, _ in self.taken(node)] + self.before(node)
+        return [name for name in self.by_name if name in found]
+
 
 def value_name(name: str, place: int) -> str:
     """The name of a result."""
