@@ -9,7 +9,7 @@ from tfc.errors import ModelFileError, ShapeError
 from tfc.importers.model import Model, Shapes
 from tfc.importers.tensorflow.model import TensorFlowModel
 from tfc.importers.tensorflow.reader import Content, Feed, Fetch, Reader, VariableArgument
-from tfc.importers.tensorflow.savedmodel import SavedModel
+from tfc.importers.tensorflow.savedmodel import SavedModel, is_saved_model
 from tfc.importers.tensorflow.sources import graph_def
 from tfc.options import Options
 from tfc.runtime.collection import paused_collection
@@ -81,7 +81,7 @@ def from_savedmodel(
     variables, by their names.
 
     Args:
-        directory: the path of the folder with saved_model.pb.
+        directory: the path of the folder with saved_model.pb, or of that file.
         signature: its name; `serving_default`, or the only one, when left out.
         tags: of the graph, where there are several: `serve` when left out.
         shapes: sizes of inputs whose sizes are open in the file, {"image": (1, 224, 224, 3)}.
@@ -100,6 +100,11 @@ def from_savedmodel(
         saved.reader, feeds, fetches, variables=saved.variables, name=name, shapes=shapes,
         fixed=fixed, backend=backend, options=options,
     )  # fmt: skip
+
+
+def holds_saved_model(source: Any) -> bool:
+    """Whether a path is that of a SavedModel's folder or file, told by what is in it."""
+    return not isinstance(source, bytes) and is_saved_model(source)
 
 
 def model_of(

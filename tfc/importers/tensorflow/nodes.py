@@ -46,7 +46,7 @@ class Nodes:
             return name, 0
         node = self.by_name.get(name)
         if node is None:
-            raise ModelFileError(f"{self.file} has no node '{name[:200]}', which another one takes")
+            raise ModelFileError(f"{self.file} has no node '{name[:200]}'")
         if not rest:
             return name, 0
         if len(rest) > 2 or not rest[-1].isdigit() or len(rest[-1]) > 6:

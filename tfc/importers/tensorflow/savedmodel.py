@@ -8,6 +8,7 @@ RestoreV2, which names arrays, to the assignments, also through functions of the
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,30 @@ from tfc.importers.tensorflow.reader import Content, Feed, Fetch, Reader, file_e
 from tfc.importers.tensorflow.sources import message_of
 
 _FILES = ("saved_model.pb", "saved_model.pbtxt")
+# The version of the format, and after it a graph with its description.
+_BINARY = re.compile(rb"\x08\x01\x12[\0-\xff]{1,5}\n", re.DOTALL)
+_TEXT = re.compile(rb"(?:\s|#[^\n]*)*saved_model_schema_version\s*:")
 _VARIABLES = ("VarHandleOp", "VariableV2", "Variable")
 _ASSIGNING = ("AssignVariableOp", "Assign")
 _MOST_DEPTH = 16  # functions within functions that restore
 
 
 def is_saved_model(path: Any) -> bool:
-    """Whether a path is the directory of a SavedModel."""
-    return any((Path(path) / name).is_file() for name in _FILES)
+    """Whether a path is that of a SavedModel, its folder or its file, told by what is in it."""
+    file = _file_of(path)
+    if file is None or not file.is_file():
+        return False
+    if file.name in _FILES:
+        return True
+    content = file.read_bytes()
+    return _BINARY.match(content) is not None or _TEXT.match(content) is not None
+
+
+def _file_of(path: Any) -> Path | None:
+    """The file of a SavedModel; None if a folder has none."""
+    if not Path(path).is_dir():
+        return Path(path)
+    return next((p for n in _FILES if (p := Path(path) / n).is_file()), None)
 
 
 class SavedModel:
@@ -40,14 +57,14 @@ class SavedModel:
     """
 
     def __init__(self, directory: Any, tags: Sequence[str] | str | None):
-        self.directory = os.fspath(directory)
-        path = next((p for n in _FILES if (p := Path(directory) / n).is_file()), None)
+        path = _file_of(directory)
         if path is None:
-            raise TfcError(f"{self.directory} is no SavedModel: it has no {_FILES[0]}")
+            raise TfcError(f"{os.fspath(directory)} is no SavedModel: it has no {_FILES[0]}")
         try:
             content = path.read_bytes()
         except OSError as error:
             raise TfcError(f"cannot read {path}: {error.strerror}") from error
+        self.directory = path.parent
         made = message_of("SavedModel", content, str(path))
         self.meta_graph = _tagged(made.meta_graphs, tags, str(path))
         self.reader = Reader(str(path), self.meta_graph.graph_def)
@@ -96,7 +113,7 @@ class SavedModel:
         }  # fmt: skip
         if not needed:
             return {}
-        prefix = Path(self.directory) / "variables" / "variables"
+        prefix = self.directory / "variables" / "variables"
         restored = self._restored()
         with file_errors(str(prefix)):
             checkpoint = CheckpointReader(prefix)
