@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     )
     from tfc.imported import ImportedFunction, from_stablehlo
     from tfc.importers.onnx.load import from_onnx
-    from tfc.importers.tensorflow.load import from_graphdef
+    from tfc.importers.tensorflow.load import from_graphdef, from_savedmodel
     from tfc.importers.torch.load import compile_torch, from_torch
     from tfc.jitted import JitFunction, jit
     from tfc.options import Options
@@ -134,6 +134,7 @@ __all__ = [
     "fori_loop",
     "from_graphdef",
     "from_onnx",
+    "from_savedmodel",
     "from_stablehlo",
     "from_torch",
     "get_default_graph",
@@ -217,6 +218,7 @@ _PLACES = {
     "fori_loop": "tfc.frontend.control.loops",
     "from_graphdef": "tfc.importers.tensorflow.load",
     "from_onnx": "tfc.importers.onnx.load",
+    "from_savedmodel": "tfc.importers.tensorflow.load",
     "from_stablehlo": "tfc.imported",
     "get_default_graph": "tfc.graph",
     "from_torch": "tfc.importers.torch.load",

@@ -220,11 +220,15 @@ class Reading:
 
     fill_constants: what to put in place of constants that HLO text leaves out.
     shapes, fixed: sizes and values of a model's inputs.
+    outputs: what of a graph is computed. signature, tags: which graph of a SavedModel is.
     """
 
     fill_constants: str | None = None
     shapes: Mapping[str, Any] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    outputs: tuple[str, ...] = ()
+    signature: str | None = None
+    tags: tuple[str, ...] = ()
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -245,6 +249,16 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="A value for a model's input, which then is none any more.",
     )
     @click.option(
+        "--outputs",
+        default="",
+        metavar="NODE,NODE:1,…",
+        help="What of a TensorFlow graph to compute.",
+    )
+    @click.option("--signature", metavar="NAME", help="Which function of a SavedModel is meant.")
+    @click.option(
+        "--tag", "tags", multiple=True, metavar="TAG", help="Which graph of a SavedModel is meant."
+    )
+    @click.option(
         "--fill-constants",
         is_flag=False,
         flag_value="random",
@@ -253,11 +267,13 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     @wraps(command)
     def reading(
-        *args: Any, sizes: Sequence[str], fixed: Sequence[str], fill_constants: Any, **named: Any
-    ) -> Any:
+        *args: Any, sizes: Sequence[str], fixed: Sequence[str], fill_constants: Any,
+        outputs: str, signature: str | None, tags: tuple[str, ...], **named: Any,
+    ) -> Any:  # fmt: skip
         given = Reading(
-            fill_constants, dict(map(_sizes, sizes)), dict(_value(text) for text in fixed)
-        )
+            fill_constants, dict(map(_sizes, sizes)), dict(_value(text) for text in fixed),
+            tuple(name for name in outputs.split(",") if name), signature, tags,
+        )  # fmt: skip
         return command(*args, reading=given, **named)
 
     return reading

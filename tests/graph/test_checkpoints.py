@@ -11,6 +11,7 @@ from tfc.graph import errors
 from tfc.graph.files.checkpoints import CheckpointReader, write_checkpoint
 from tfc.graph.files.crc import crc32c, masked
 from tfc.graph.files.messages import message
+from tfc.graph.files.snappy import decompressed
 from tfc.graph.files.table import table_from_bytes, table_to_bytes
 
 
@@ -196,3 +197,78 @@ def test_damaged_files_are_errors(tmp_path):
     index.unlink()
     with pytest.raises(errors.NotFoundError):
         CheckpointReader(tmp_path / "m")
+
+
+def test_blocks_that_snappy_compressed_are_read():
+    """A literal, then copies: near ones that overlap themselves, and one by two bytes."""
+    made = bytes([4 + 7 + 12 + 20, 3 << 2]) + b"abcd" + bytes([(7 - 4) << 2 | 1, 2])
+    made += bytes([(12 - 1) << 2 | 2, 11, 0]) + bytes([(20 - 1) << 2 | 3, 1, 0, 0, 0])
+    expected = bytearray(b"abcd")
+    for offset, size in ((2, 7), (11, 12), (1, 20)):
+        for _ in range(size):
+            expected.append(expected[-offset])
+    assert decompressed(made) == bytes(expected)
+    for place in range(len(made)):
+        with suppress(errors.DataLossError):
+            assert len(decompressed(made[:place])) <= 64
+
+
+def test_tables_of_compressed_blocks_are_read():
+    entries = {f"v{n}".encode(): b"x" * n for n in range(50)}
+    assert table_from_bytes(_compressed(entries), "it") == entries
+
+
+def _compressed(entries):
+    """A table of one block of data, which is a literal of Snappy's, and a plain index."""
+    block, before = b"", b""
+    for key, value in entries.items():
+        block += bytes([0, len(key), len(value)]) + key + value
+        before = key
+    block += struct.pack("<II", 0, 1)
+    packed = number(len(block)) + bytes([61 << 2]) + struct.pack("<H", len(block) - 1) + block
+    content = packed + b"\x01" + struct.pack("<I", masked(packed + b"\x01"))
+    place = number(0) + number(len(packed))
+    index = bytes([0, len(before), len(place)]) + before + place + struct.pack("<II", 0, 1)
+    where = len(content)
+    content += index + b"\0" + struct.pack("<I", masked(index + b"\0"))
+    footer = number(where) + number(len(index))  # of a block of nothing, and of the index
+    footer = (footer + footer).ljust(40, b"\0")
+    return content + footer + struct.pack("<Q", 0xDB4775248B80FB57)
+
+
+def number(value):
+    """Seven bits a byte."""
+    return bytes([value & 127 | 128, *number(value >> 7)]) if value > 127 else bytes([value])
+
+
+def test_parts_of_partitioned_variables_are_put_together(tmp_path):
+    whole = np.arange(600.0, dtype=np.float32).reshape(2, 300)
+    header = message("BundleHeaderProto", num_shards=1)
+    entry = message("BundleEntryProto", dtype=1)
+    for size in whole.shape:
+        entry.shape.dim.add(size=size)
+    entries, data = {b"": header.SerializeToString()}, b""
+    # The keys as TensorFlow writes them: 0, the name, the rank, then begin and length.
+    keys = {
+        (0, 100): b"\0w\0\1\1\2\x7f\x7f\x80\xc0\x64",
+        (100, 200): b"\0w\0\1\1\2\x7f\x7f\xc0\x64\xc0\xc8",
+    }
+    for (start, length), key in keys.items():
+        part = entry.slices.add()
+        part.extent.add()
+        part.extent.add(start=start, length=length)
+        content = whole[:, start : start + length].tobytes()
+        held = message("BundleEntryProto", dtype=1, offset=len(data), size=len(content),
+                       crc32c=masked(content))  # fmt: skip
+        held.shape.dim.add(size=2)
+        held.shape.dim.add(size=length)
+        entries[key] = held.SerializeToString()
+        data += content
+    entries[b"w"] = entry.SerializeToString()
+    (tmp_path / "m.index").write_bytes(table_to_bytes(entries))
+    (tmp_path / "m.data-00000-of-00001").write_bytes(data)
+    np.testing.assert_array_equal(CheckpointReader(tmp_path / "m").get_tensor("w"), whole)
+    del entries[keys[100, 200]]
+    (tmp_path / "m.index").write_bytes(table_to_bytes(entries))
+    with pytest.raises(errors.DataLossError, match="lacks parts"):
+        CheckpointReader(tmp_path / "m").get_tensor("w")

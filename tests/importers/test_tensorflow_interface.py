@@ -71,10 +71,10 @@ def test_placeholders_with_a_default_are_inputs_only_when_fixed():
     made = graph.as_graph_def()
     model = tfc.from_graphdef(made)
     assert [p.name for p in model.inputs] == ["x"]
-    np.testing.assert_array_equal(model(np.float32([1, 2])), [2, 3])
+    np.testing.assert_array_equal(model(np.array([1, 2], np.float32)), [2, 3])
     assert "conditional" not in str(model.hlo)
     fixed = tfc.from_graphdef(made, fixed={"training": True})
-    np.testing.assert_array_equal(fixed(np.float32([1, 2])), [2, 4])
+    np.testing.assert_array_equal(fixed(np.array([1, 2], np.float32)), [2, 4])
 
 
 def test_names_that_are_not_there_and_inputs_that_are_missing_are_named():
@@ -99,7 +99,7 @@ def test_variables_may_be_arguments_whose_last_values_are_results():
     state = VariableArgument("total", np.dtype(np.float32), (2,))
     model = model_of(reader, [reader.feed("x")], [Fetch("y")], [state])
     assert [p.name for p in model.inputs] == ["x", "total"]
-    x, total = np.float32([1, 2]), np.float32([10, 20])
+    x, total = np.array([1, 2], np.float32), np.array([10, 20], np.float32)
     y, after = model(x, total)
     np.testing.assert_array_equal(after, x + total)
     np.testing.assert_array_equal(y, 2 * (x + total))
@@ -107,7 +107,7 @@ def test_variables_may_be_arguments_whose_last_values_are_results():
 
 def test_variables_without_a_value_are_named():
     with pytest.raises(UnsupportedError, match="the variable 'total' has no value"):
-        tfc.from_graphdef(counting(), "y")(np.float32([1, 2]))
+        tfc.from_graphdef(counting(), "y")(np.array([1, 2], np.float32))
 
 
 def test_operators_without_a_row_are_all_named_with_their_counts():

@@ -17,7 +17,7 @@ import os
 import re
 import sys
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -35,7 +35,10 @@ AS_IT_IS = Reading()
 Source = str | bytes
 Program = Module | ImportedModel
 # What a command's options are called of which rows say whether they take them.
-_OPTIONS = {"shapes": "--shape", "fixed": "--fix", "fill_constants": "--fill-constants"}
+_OPTIONS = {
+    "shapes": "--shape", "fixed": "--fix", "fill_constants": "--fill-constants",
+    "outputs": "--outputs", "signature": "--signature", "tags": "--tag",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,24 @@ def _onnx(source: Source, _: str, reading: Reading) -> Program:
     return loader.from_onnx(source, reading.shapes, reading.fixed)
 
 
+def _graphdef(source: Source, name: str, reading: Reading) -> Program:
+    loader: Any = import_module("tfc.importers.tensorflow.load")
+    if loader.holds_saved_model(source):
+        _refuse(name, "a SavedModel", reading, ("outputs",))
+        return _savedmodel(source, name, reading)
+    _refuse(name, "a GraphDef", reading, ("signature", "tags"))
+    return loader.from_graphdef(
+        source, reading.outputs or None, shapes=reading.shapes, fixed=reading.fixed
+    )
+
+
+def _savedmodel(source: Source, _: str, reading: Reading) -> Program:
+    loader: Any = import_module("tfc.importers.tensorflow.load")
+    return loader.from_savedmodel(
+        source, reading.signature, reading.tags or None, reading.shapes, reading.fixed
+    )
+
+
 def _stablehlo(source: Source, name: str, _: Reading) -> Program:
     return read_stablehlo(content_of(source), name)
 
@@ -91,7 +112,22 @@ _STABLEHLO = re.compile(
     rb'"?(?:builtin\.)?(?:module\s*["@{(]|module attributes|func\.func)'
 )
 
+# A node with a name and an operator comes first, or in text a field of such a message.
+_GRAPHDEF = re.compile(
+    rb"\n(?:[\0-\x7f]|[\x80-\xff]{1,3}[\0-\x7f])\n(?:[\x01-\x7f]|[\x80-\xff][\x01-\x7f])"
+    rb"[!-~]+\x12[\x01-\x7f][A-Z_]|(?:\s|#[^\n]*)*node\s*:?\s*\{\s*(?:name|op)\s*:"
+)
+_TENSORFLOW = ("shapes", "fixed", "outputs", "signature", "tags")
+
 FORMATS: tuple[Format, ...] = (
+    Format("GraphDef", (".pb", ".pbtxt"), _graphdef, begins=_GRAPHDEF, takes=_TENSORFLOW),
+    Format(
+        "SavedModel",
+        (),
+        _savedmodel,
+        holds="saved_model.pb",
+        takes=("shapes", "fixed", "signature", "tags"),
+    ),
     Format("ONNX", (".onnx",), _onnx, begins=_ONNX, takes=("shapes", "fixed")),
     Format("StableHLO", (".mlir", ".mlirbc", ".stablehlo"), _stablehlo, begins=_STABLEHLO),
     Format("HLO text", (".hlo",), _hlo, begins=re.compile(b""), takes=("fill_constants",)),
@@ -115,10 +151,19 @@ def read_program(path: str, reading: Reading = AS_IT_IS) -> Program:
     if path == "-":
         name = "<stdin>"
     row = _format_of(path, source)
-    for field, option in _OPTIONS.items():
-        if getattr(reading, field) and field not in row.takes:
-            raise TfcError(f"{name} is {row.name}, which takes no {option}")
+    _refuse(name, row.name, reading, [field for field in _OPTIONS if field not in row.takes])
     return row.read(source, name, reading)
+
+
+def _refuse(name: str, kind: str, reading: Reading, fields: Sequence[str]) -> None:
+    """Check that options are not given which a kind of file does not take.
+
+    Raises:
+        TfcError: one is.
+    """
+    for field in fields:
+        if getattr(reading, field):
+            raise TfcError(f"{name} is {kind}, which takes no {_OPTIONS[field]}")
 
 
 def read_module(path: str, reading: Reading = AS_IT_IS) -> Module:

@@ -34,8 +34,6 @@ def load(graph: str, args: Sequence[Any] = (), reading: Reading = AS_IT_IS) -> M
     Raises:
         TfcError: it is of no accepted kind, cannot be read or traced, or does not fit.
     """
-    if Path(graph).suffix in (".pb", ".pbtxt"):
-        raise TfcError(f"{graph} looks like a GraphDef, which cannot be read; pass {_accepted()}")
     if _FUNCTION.fullmatch(graph) and not os.path.exists(graph):
         return _run(graph, lambda: _traced(_function(graph), args))
     try:

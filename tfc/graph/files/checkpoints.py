@@ -15,6 +15,7 @@ from tfc.files import write_files
 from tfc.graph import errors
 from tfc.graph.files.crc import masked
 from tfc.graph.files.messages import content_of, message, parsed
+from tfc.graph.files.slices import extents, key_of, place_of
 from tfc.graph.files.table import number_at, table_from_bytes, table_to_bytes
 from tfc.graph.files.tensors import shape_from_proto, shape_to_proto
 from tfc.graph.types.dtypes import DType, as_dtype
@@ -72,9 +73,12 @@ class CheckpointReader:
             )
         self._shards = header.num_shards
         self._entries: dict[str, Any] = {}
+        self._parts: dict[bytes, Any] = {}  # of partitioned variables
         for key, value in table.items():
             entry = parsed("BundleEntryProto", value, source)
-            if key[:1] != b"\0":  # parts of a partitioned variable
+            if key[:1] == b"\0":
+                self._parts[key] = entry
+            else:
                 self._entries[key.decode(errors="replace")] = entry
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
@@ -109,10 +113,27 @@ class CheckpointReader:
             raise errors.NotFoundError(
                 None, None, f"Key {tensor_str} not found in checkpoint {self._prefix}"
             )
-        if entry.slices:
-            raise errors.UnimplementedError(
-                None, None, f"{tensor_str} is a partitioned variable, which is not offered"
-            )
+        return self._joined(entry, tensor_str) if entry.slices else self._array(entry, tensor_str)
+
+    def _joined(self, entry: Any, name: str) -> np.ndarray:
+        """A partitioned variable, of its parts."""
+        dtype, shape = _dtype(entry, name), _shape(entry, name)
+        listed = [(part, self._parts.get(key_of(name, part)))
+                  for part in map(extents, entry.slices)]  # fmt: skip
+        held = sum(prod(_shape(found, name)) for _, found in listed if found is not None)
+        if any(found is None for _, found in listed) or held != prod(shape):
+            raise _damaged(name, "it lacks parts of a partitioned variable")
+        whole = np.zeros(shape, dtype.dtype)
+        for part, found in listed:
+            array = self._array(found, name)
+            place = place_of(part)
+            if len(part) != len(shape) or whole[place].shape != array.shape:
+                raise _damaged(name, f"a part of shape {array.shape} does not lie in {shape}")
+            whole[place] = array
+        return whole
+
+    def _array(self, entry: Any, tensor_str: str) -> np.ndarray:
+        """What an entry holds."""
         dtype, shape = _dtype(entry, tensor_str), _shape(entry, tensor_str)
         if dtype.name != "string" and prod(shape) * dtype.size != entry.size:
             raise _damaged(tensor_str, f"{entry.size} bytes are none of shape {shape}")

@@ -10,10 +10,13 @@ from struct import pack, unpack_from
 
 from tfc.graph import errors
 from tfc.graph.files.crc import masked
+from tfc.graph.files.snappy import decompressed
 
 _MAGIC = 0xDB4775248B80FB57
+_MOST_UNPACKED = 32  # bytes of blocks to one of the file
 _FOOTER, _TRAILER = 48, 5
 _BLOCK = 1 << 18
+_SNAPPY = 1  # the way in which a block may be compressed
 _WHOLE_KEYS = 16  # every so many entries the key is whole
 
 
@@ -80,13 +83,17 @@ def table_from_bytes(content: bytes, source: str) -> dict[bytes, bytes]:
         _, place = number_at(content, place, source)
     index, _ = _place(content, place, source)
     found: dict[bytes, bytes] = {}
-    total = 0
+    total = unpacked = 0
     for value in _entries(_read(content, index, source), source).values():
         block, _ = _place(value, 0, source)
-        read = _entries(_read(content, block, source), source)
+        entries = _read(content, block, source)
+        unpacked += len(entries)
+        if unpacked > _MOST_UNPACKED * (len(content) + _BLOCK):
+            raise _damaged(source, "its blocks are longer together than they can be")
+        read = _entries(entries, source)
         found |= read
         total += sum(len(key) for key in read)
-        if total > 4 * len(content) + _BLOCK:
+        if total > 4 * (len(content) + unpacked) + _BLOCK:
             raise _damaged(source, "its keys are longer together than they can be")
     return found
 
@@ -105,9 +112,12 @@ def _read(content: bytes, place: tuple[int, int], source: str) -> bytes:
     (stated,) = unpack_from("<I", content, start + size + 1)
     if masked(content[start : start + size + 1]) != stated:
         raise _damaged(source, "the checksum of a block is another")
-    if content[start + size]:
+    kind = content[start + size]
+    if kind == _SNAPPY:
+        return decompressed(content[start : start + size])
+    if kind:
         raise errors.UnimplementedError(
-            None, None, f"{source}: blocks that are compressed are not offered"
+            None, None, f"{source}: blocks that are compressed by way {kind} are not offered"
         )
     return content[start : start + size]
 

@@ -1,4 +1,4 @@
-"""TensorFlow's files without TensorFlow: `tfc.from_graphdef`.
+"""TensorFlow's files without TensorFlow: `tfc.from_graphdef`, `tfc.from_savedmodel`.
 
 The table of operators is graph mode's own (`graph/operators`, `graph/control`): `table.py` makes
 a row of the importers of each, so that an operator is written once. Beside it `rows.py` has what
@@ -10,6 +10,10 @@ arrays, where a call's shapes make values known, and with Tensors for the rest.
   and in which order; `reader.py` makes the importers' Graph of them, and Functions of the library.
   What only checks, shows or feeds (Assert, NoOp, tf.data) is not needed by values, and left out;
   what changes variables is kept (`Graph.also`) where an output waits for it.
+- `frames.py` and `switches.py` put While and If, with functions, in place of TensorFlow 1's control
+  flow (Enter … Exit, Switch … Merge) before anything else is read.
+- `savedmodel.py` finds signatures, and which array of the checkpoint each variable holds.
+- `arrays.py` has TensorArrays, whose flow is a list as graph mode has it.
 - `context.py` is what graph mode's rows with effects act on: variables, random keys. Functions are
   `Body`s there, which its control flow takes for subgraphs.
 - `model.py` is the Model with variables. Whoever has a parsed GraphDef and knows what it takes and

@@ -1,6 +1,6 @@
-"""from_graphdef: a TensorFlow graph as a function."""
+"""from_graphdef and from_savedmodel: a TensorFlow graph as a function."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,8 @@ import numpy as np
 from tfc.errors import ModelFileError, ShapeError
 from tfc.importers.model import Model, Shapes
 from tfc.importers.tensorflow.model import TensorFlowModel
-from tfc.importers.tensorflow.reader import Feed, Fetch, Reader, VariableArgument
+from tfc.importers.tensorflow.reader import Content, Feed, Fetch, Reader, VariableArgument
+from tfc.importers.tensorflow.savedmodel import SavedModel, is_saved_model
 from tfc.importers.tensorflow.sources import graph_def
 from tfc.options import Options
 from tfc.runtime.collection import paused_collection
@@ -48,6 +49,7 @@ def from_graphdef(
     fetched = _names(outputs) if outputs is not None else reader.sinks()
     if not fetched:
         raise ModelFileError(f"{reader.file}: no outputs are named")
+    reader.limit(fetched)
     fixed = {_named(name): value for name, value in (fixed or {}).items()}
     shapes = {_named(name): value for name, value in (shapes or {}).items()}
     if inputs is not None:
@@ -62,12 +64,55 @@ def from_graphdef(
     )  # fmt: skip
 
 
+@api_boundary
+@paused_collection()
+def from_savedmodel(
+    directory: Any,
+    signature: str | None = None,
+    tags: Sequence[str] | str | None = None,
+    shapes: Shapes | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    backend: str = "cpu",
+    options: Options | None = None,
+) -> Model:
+    """The function that a signature of a TensorFlow SavedModel is.
+
+    Its inputs and outputs are the signature's, in the order of their names; its parameters are the
+    variables, by their names.
+
+    Args:
+        directory: the path of the folder with saved_model.pb, or of that file.
+        signature: its name; `serving_default`, or the only one, when left out.
+        tags: of the graph, where there are several: `serve` when left out.
+        shapes: sizes of inputs whose sizes are open in the file, {"image": (1, 224, 224, 3)}.
+        fixed: values of inputs that are decided now, {"training": False}, and are none any more.
+        backend, options: where and how calls are compiled, as for `tfc.jit`.
+
+    Raises:
+        ModelFileError: a file is damaged or inconsistent.
+        ShapeError: `shapes` or `fixed` contradict the file.
+        UnsupportedError: an input or output has a type that there are no arrays of.
+        TfcError: the files cannot be read, or have no such signature or tags.
+    """
+    saved = SavedModel(directory, tags)
+    name, feeds, fetches = saved.signature(signature)
+    return model_of(
+        saved.reader, feeds, fetches, variables=saved.variables, name=name, shapes=shapes,
+        fixed=fixed, backend=backend, options=options,
+    )  # fmt: skip
+
+
+def holds_saved_model(source: Any) -> bool:
+    """Whether a path is that of a SavedModel's folder or file, told by what is in it."""
+    return not isinstance(source, bytes) and is_saved_model(source)
+
+
 def model_of(
     reader: Reader,
     feeds: Sequence[Feed],
     fetches: Sequence[Fetch],
     arguments: Sequence[VariableArgument] = (),
-    variables: Mapping[str, np.ndarray] | None = None,
+    variables: Callable[[Content], Mapping[str, np.ndarray]] = lambda _: {},
     name: str = "",
     **options: Any,
 ) -> TensorFlowModel:
@@ -77,7 +122,7 @@ def model_of(
         reader: `Reader(file, graph_def)`, where `graph_def` is a message of tfc's own schema.
         feeds, fetches: in the order of the function's inputs and outputs.
         arguments: variables that are further inputs, and outputs if they may be written.
-        variables: the values of others, by what their handles name.
+        variables: tells the values of others that are needed, by what their handles name.
         name: what the function is called.
         options: shapes, fixed, backend, options: as of `from_graphdef`.
 
@@ -85,6 +130,7 @@ def model_of(
         ModelFileError: the graph is inconsistent, or two feeds are one value.
         ShapeError: a placeholder is needed that is not fed, or an input is not as stated.
     """
+    reader.limit([fetch.tensor for fetch in fetches])
     tensors = [feed.tensor for feed in feeds]
     if len(set(tensors)) < len(tensors):
         raise ModelFileError(f"{reader.file}: an input is named twice among {', '.join(tensors)}")
@@ -96,7 +142,8 @@ def model_of(
             "them among the inputs"
         )
     content = reader.content(feeds, fetches)
-    return TensorFlowModel(content, feeds, fetches, arguments, variables, name, **options)
+    known = variables(content)
+    return TensorFlowModel(content, feeds, fetches, arguments, known, name, **options)
 
 
 def _names(given: Sequence[str] | str) -> list[str]:

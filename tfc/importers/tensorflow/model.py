@@ -13,7 +13,7 @@ from tfc.graph.types.handles import Handle
 from tfc.graph.types.shapes import TensorShape
 from tfc.importers.graph import Port
 from tfc.importers.model import Model, Shapes
-from tfc.importers.tensorflow import rows
+from tfc.importers.tensorflow import arrays, rows
 from tfc.importers.tensorflow.context import Context
 from tfc.importers.tensorflow.reader import Content, Feed, Fetch, VariableArgument
 from tfc.importers.tensorflow.table import TENSORFLOW
@@ -21,7 +21,7 @@ from tfc.importers.values import Held, Value
 from tfc.importers.walk import Walk
 from tfc.options import Options
 
-assert rows  # importing them enters them in the table
+ROWS = (arrays, rows)  # importing them enters them in the table
 
 
 class TensorFlowModel(Model):

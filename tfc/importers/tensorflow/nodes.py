@@ -46,7 +46,7 @@ class Nodes:
             return name, 0
         node = self.by_name.get(name)
         if node is None:
-            raise ModelFileError(f"{self.file} has no node '{name[:200]}', which another one takes")
+            raise ModelFileError(f"{self.file} has no node '{name[:200]}'")
         if not rest:
             return name, 0
         if len(rest) > 2 or not rest[-1].isdigit() or len(rest[-1]) > 6:
@@ -70,6 +70,18 @@ class Nodes:
         """The nodes that a node only waits for."""
         found = [self.place(x[1:])[0] for x in node.input if x.startswith("^")]
         return [name for name in found if name not in self.arguments]
+
+    def ancestors(self, names: Iterable[str]) -> list[str]:
+        """The nodes that some need, also by waiting for them, in the file's order."""
+        found: set[str] = set()
+        pending = list(names)
+        while pending:
+            name = pending.pop()
+            if name not in found and name not in self.arguments:
+                found.add(name)
+                node = self.by_name[name]
+                pending += [n for n, _ in self.taken(node)] + self.before(node)
+        return [name for name in self.by_name if name in found]
 
 
 def value_name(name: str, place: int) -> str:

@@ -20,7 +20,9 @@ from tfc.graph.files.tensors import shape_from_proto, tensor_from_proto
 from tfc.graph.operators.registry import OPERATORS
 from tfc.graph.types.dtypes import as_dtype
 from tfc.importers.graph import AttributeReference, Function, Graph, Key, Node, Port
-from tfc.importers.tensorflow.nodes import Nodes, changes, computed, in_order, value_name
+from tfc.importers.tensorflow.frames import ENTER, SWITCH
+from tfc.importers.tensorflow.nodes import CHECKS, Nodes, changes, computed, in_order, value_name
+from tfc.importers.tensorflow.switches import rewritten
 
 _STRING = 7  # the number of the type of texts
 _LEGACY = 24  # graphs made for versions before it state no shape as that of a scalar
@@ -94,12 +96,28 @@ class Reader:
     def __init__(self, file: str, graph_def: Any):
         self.file = file
         self.graph_def = graph_def
-        self.nodes = Nodes(file, graph_def.node)
         self.library = {f.signature.name: f for f in graph_def.library.function}
+        self.refused: dict[str, str] = {}
+        self.nodes = self.all_nodes = Nodes(file, graph_def.node)
         self.parameters: dict[str, np.ndarray] = {}
         self.functions: dict[str, Function] = {}
         self.facts: dict[str, Facts] = {}
         self._open: list[str] = []
+
+    def limit(self, fetched: Sequence[str]) -> None:
+        """Leave out what fetched values do not need, and put If and While for what TensorFlow 1
+        had in their place."""
+        self.nodes = self._rewritten(self.nodes, [self.nodes.place(x)[0] for x in fetched])
+
+    def _rewritten(self, nodes: Nodes, wanted: Sequence[str]) -> Nodes:
+        """The nodes that some need, without TensorFlow 1's control flow."""
+        kept = [nodes.by_name[name] for name in nodes.ancestors(wanted)]
+        if all(node.op not in (*ENTER, *SWITCH) for node in kept):
+            return nodes
+        made = rewritten(kept, wanted, list(self.library))
+        self.library |= {f.signature.name: f for f in made.functions}
+        self.refused |= made.refused
+        return Nodes(nodes.file, made.nodes.values(), sorted(nodes.arguments))
 
     # --- what a graph takes and gives, where nobody says it
 
@@ -114,33 +132,47 @@ class Reader:
         node_name, place = self.nodes.place(tensor)
         node = self.nodes.by_name[node_name]
         name = name or value_name(node_name, place)
-        dtype = self._type_of(node)
+        dtype = self.dtype_of(node.attr["dtype"].type, name) if "dtype" in node.attr else None
         if not node.op.startswith("Placeholder"):
             return Feed(value_name(node_name, place), name, None, None)
         stated = node.attr["shape"].WhichOneof("value") if "shape" in node.attr else None
-        dims = self._shape(node.attr["shape"].shape, node.name) if stated == "shape" else None
+        dims = self.shape(node.attr["shape"].shape, node.name) if stated == "shape" else None
         if dims == () and self.graph_def.versions.producer < _LEGACY:
             dims = None
         return Feed(node_name, name, dtype, dims)
 
     def sinks(self) -> list[str]:
-        """The values that no node takes, of those that depend on placeholders if any do."""
-        taken = {n for node in self.nodes.by_name.values() for n, _ in self.nodes.taken(node)}
+        """The values that no node takes or waits for, of those that depend on placeholders if any
+        do."""
+        nodes = self.nodes.by_name.values()
+        taken = {name for node in nodes for name, _ in self.nodes.taken(node)}
+        taken |= {name for node in nodes for name in self.nodes.before(node)}
         ends = [
-            node for node in self.graph_def.node
-            if node.name not in taken and node.op not in ("Const", "NoOp", "Assert")
+            node for node in nodes
+            if node.name not in taken and node.op not in (*CHECKS, *ENTER, *SWITCH, "Const")
             and not changes(node.op, {})
         ]  # fmt: skip
-        depending = [n for n in ends if self._depends(n)]
+        dependent = self._dependent()
+        depending = [node for node in ends if node.name in dependent]
         found = [name for node in depending or ends for name in self._results(node)]
         if not found:
-            raise ModelFileError(f"{self.file} has no node that could be an output")
+            raise ModelFileError(f"{self.file} has no node that could be an output: name outputs=")
         return found
 
-    def _depends(self, node: Any) -> bool:
-        ordered = in_order(self.nodes, [node.name], ())
-        kept = computed(self.nodes, ordered, [node.name], ())
-        return any(n.name in kept and n.op.startswith("Placeholder") for n in ordered)
+    def _dependent(self) -> set[str]:
+        """The nodes that depend on placeholders."""
+        users: dict[str, list[str]] = {}
+        for node in self.nodes.by_name.values():
+            for name, _ in self.nodes.taken(node):
+                users.setdefault(name, []).append(node.name)
+        pending = [n.name for n in self.graph_def.node if n.op.startswith("Placeholder")]
+        found: set[str] = set()
+        while pending:
+            name = pending.pop()
+            if name not in found:
+                found.add(name)
+                pending += users.get(name, ())
+        return found
 
     def _results(self, node: Any) -> list[str]:
         """The names of all results of a node that states how many there are."""
@@ -179,6 +211,8 @@ class Reader:
         ordered = in_order(nodes, names, given)
         writers = {n.name for n in ordered if self._writes(n)}
         kept = computed(nodes, ordered, [*names, *writers], given)
+        if refused := [n.name for n in ordered if n.name in kept and n.name in self.refused]:
+            raise UnsupportedError(f"{self.file}: {self.refused[refused[0]]}")
         return [node for node in ordered if node.name in kept]
 
     def _writes(self, node: Any) -> bool:
@@ -283,6 +317,8 @@ class Reader:
                 raise ModelFileError(f"{nodes.file} does not say its result '{result.name}'")
             results.append(nodes.value(made.ret[result.name]))
         controls = [x for x in made.control_ret.values() if x in nodes.by_name]
+        ends = [*(nodes.place(x)[0] for x in results), *controls]
+        nodes = self._rewritten(nodes, [x for x in ends if x not in nodes.arguments])
         inputs = tuple(map(Port, arguments))
         graph = self._graph(name, nodes, inputs, tuple(map(Port, results)), controls)
         defaults = {k: self._attribute(v, nodes.file) for k, v in made.attr.items()
@@ -341,27 +377,24 @@ class Reader:
         with file_errors(self.file):
             return tensor_from_proto(made, f"{self.file}, node '{what}'")
 
-    def _shape(self, made: Any, what: str) -> tuple[int | None, ...] | None:
+    def shape(self, made: Any, what: str) -> tuple[int | None, ...] | None:
+        """The sizes that a message states, None for open ones; None if not even their number."""
         with file_errors(self.file):
             found = shape_from_proto(made).dims
         return None if found is None else tuple(found)
 
-    def _type_of(self, node: Any) -> np.dtype | None:
-        """The dtype that a placeholder states.
+    def dtype_of(self, number: int, name: str) -> np.dtype:
+        """The dtype of an input or output, by TensorFlow's number.
 
         Raises:
             UnsupportedError: it is one that arrays do not have.
         """
-        if "dtype" not in node.attr:
-            return None
-        try:
-            found = as_dtype(node.attr["dtype"].type)
-        except TypeError as error:
-            raise ModelFileError(f"{self.file}, node '{node.name}': {error}") from None
+        with file_errors(self.file):
+            found = as_dtype(number)
         if found.numpy is None:
             raise UnsupportedError(
-                f"{self.file} takes values of type {found.name} at '{node.name}': give inputs= "
-                "with the names of nodes behind what reads them"
+                f"{self.file}: '{name}' holds values of type {found.name}, which are no arrays: "
+                "state inputs= and outputs= between which the graph computes with numbers"
             )
         return found.numpy
 

@@ -55,3 +55,12 @@ def is_initialized(resource: Handle, *, node: Call) -> Any:
 def gradient(*inputs: Any) -> Any:
     """Refused: differentiate the imported function instead."""
     raise UnsupportedError("SymbolicGradient is not supported: differentiate the model by tfc.grad")
+
+
+@operator("VariableV2", is_pure=False)
+@operator("Variable", is_pure=False)
+def variable(
+    *, dtype: Any, shape: Any = None, shared_name: str = "", container: str = "", node: Call
+) -> Any:
+    """The value of a variable of TensorFlow 1, which nothing in the model assigns."""
+    return context_at(node).held(Handle(shared_name or node.name, dtype, shape))

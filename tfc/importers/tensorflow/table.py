@@ -35,7 +35,9 @@ def _row_of(operator: Operator) -> Row:
     """A row of graph mode as one of the importers'."""
 
     def function(*inputs: Any, node: Call, **attributes: Any) -> Any:
-        if operator.on_host and any(isinstance(x, Tensor) for x in inputs):
+        decide = operator.decide
+        decided = operator if decide is None else decide(operator, attributes)
+        if decided.on_host and any(isinstance(x, Tensor) for x in inputs):
             raise UnsupportedError(
                 "what it gives has a size that depends on data, or it runs Python: its inputs must "
                 "be known while importing"
