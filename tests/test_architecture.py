@@ -132,6 +132,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "protos": ("errors",),
     "graph.types": ("errors",),
     "graph.operators": (*TRACING, "graph.types", *LIBRARIES),
+    "graph.operators.matrices": (*TRACING, "graph.types", "graph.operators", *LIBRARIES),
     "graph.operators.networks": (*TRACING, "graph.types", "graph.operators", *LIBRARIES),
     "graph": (*TRACING, "graph.*", *LIBRARIES),
     "graph.running": (*TRACING, "graph", "graph.types", "graph.operators", *LIBRARIES),

@@ -6,7 +6,7 @@ Knows no TensorFlow: a sample is a GraphDef of tfc's own protos.
 import lzma
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -84,15 +84,22 @@ def _case(made: Any) -> Case:
     return Case(op, made, found["given"], found["known"], list(found["wanted"].values()))
 
 
+def with_known(case: Case, name: str) -> Case:
+    """A case in which one more input is a constant."""
+    given = {key: x for key, x in case.given.items() if key != name}
+    return replace(case, given=given, known={**case.known, name: case.given[name]})
+
+
 def results(case: Case, backend: str) -> list[np.ndarray]:
     """What tfc computes."""
     if any(node.op == "VarHandleOp" for node in case.message.node):
-        return _of_program(case, [n.name for n in case.message.node if n.name[:6] == "result"])
+        names = [n.name for n in case.message.node if n.name.startswith("result")]
+        return _of_program(case, names, backend)
     node = case.node("op")
     attributes = attributes_from_proto(node.attr, {}, "op")
     row = find(node.op, attributes)
     if row.on_host:
-        return _of_program(case, [f"op:{n}" for n in range(len(case.wanted))])
+        return _of_program(case, [f"op:{n}" for n in range(len(case.wanted))], backend)
     names = list(case.given)
 
     def function(*arrays: Any) -> Any:
@@ -103,11 +110,11 @@ def results(case: Case, backend: str) -> list[np.ndarray]:
     return [np.asarray(x) for x in made]
 
 
-def _of_program(case: Case, names: list[str]) -> list[np.ndarray]:
+def _of_program(case: Case, names: list[str], backend: str) -> list[np.ndarray]:
     """What a session fetches of the graph."""
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(case.message, name="")
-        with tf.Session(graph=graph) as session:
+        with tf.Session(graph=graph, config=tf.ConfigProto(backend=backend)) as session:
             return session.run([name if ":" in name else f"{name}:0" for name in names])
 
 

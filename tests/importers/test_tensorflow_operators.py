@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
-from tensorflow_cases import Case, archive, compiled_names, outcome
+from tensorflow_cases import Case, archive, compiled_names, outcome, with_known
 
 from tfc.graph.operators.registry import OPERATORS, REFUSED
 
@@ -59,6 +59,15 @@ def test_operators_compute_what_tensorflow_does():
     chosen = [case for cases in by_operator().values() for case in spread(cases)]
     assert len(chosen) > 800
     assert failures(chosen) == []
+
+
+@pytest.mark.slow
+def test_any_input_may_be_a_constant():
+    chosen = [case for cases in by_operator().values() for case in spread(cases)]
+    variants = [
+        with_known(case, name) for case in chosen for name in case.given if len(case.given) > 1
+    ]
+    assert failures(variants) == []
 
 
 @pytest.mark.slow

@@ -54,6 +54,8 @@ def shaping() -> Iterator[Sample]:
     yield of("BroadcastArgs", known([2, 1, 3]), known([4, 1]))
     yield of("BroadcastGradientArgs", known([2, 1, 3]), known([4, 1]))
     yield of("BroadcastGradientArgs", known([2, 3], "i8"), known([2, 3], "i8"))
+    yield of("BroadcastGradientArgs", known([1, 3, 1]), known([1, 1, 3, 1]))
+    yield of("BroadcastGradientArgs", known([]), known([1, 3]))
     yield of("InvertPermutation", np.array([2, 0, 3, 1], np.int32))
     yield of("DataFormatDimMap", np.array([-3, -1, 0, 1, 2, 3], np.int32))
     yield of("DataFormatDimMap", np.array([1], np.int64), src_format="NCHW", dst_format="NHWC")

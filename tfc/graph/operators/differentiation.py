@@ -88,6 +88,12 @@ def _all_same(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
     return [(x.dtype, x.shape) for x in inputs]
 
 
+@operator("_EagerConst", infer=same)
+def unchanged(input: Any) -> Any:
+    """The value itself."""
+    return input
+
+
 @operator("IdentityN", types="", infer=_all_same)
 def identities(*values: Any) -> list[Any]:
     """The values themselves."""

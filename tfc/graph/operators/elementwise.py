@@ -13,7 +13,7 @@ from tfc.frontend.promotion import as_tensor
 from tfc.frontend.tensor import evaluable
 from tfc.graph.operators.complex_functions import INVERSE
 from tfc.graph.operators.inference import comparison, elementwise, same
-from tfc.graph.operators.registry import Attributes, Spec, operator
+from tfc.graph.operators.registry import Attributes, Spec, find, operator
 from tfc.graph.types import shapes
 from tfc.graph.types.dtypes import as_dtype, bool_
 from tfc.hlo.shape import Shape, element_type_of
@@ -176,6 +176,8 @@ BINARY: dict[str, Callable[..., Any]] = {
     "DivNoNan": _divide_or_zero,
     "FloorDiv": tnp.floor_divide,
     "FloorMod": tnp.mod,
+    "Igamma": special.gammainc,
+    "Igammac": special.gammaincc,
     "LeftShift": tnp.left_shift,
     "LogicalAnd": tnp.logical_and,
     "LogicalOr": tnp.logical_or,
@@ -213,6 +215,33 @@ COMPARISONS: dict[str, Callable[..., Any]] = {
 
 for _name, _function in COMPARISONS.items():
     _binary(_name, _function, comparison)
+
+
+@operator("Betainc")
+def incomplete_beta(a: Any, b: Any, x: Any) -> Any:
+    """The regularized incomplete beta function."""
+    return special.betainc(a, b, x)
+
+
+@operator("PopulationCount")
+def population_count(x: Any) -> Any:
+    """How many bits of each integer are ones, of negative ones in two's complement."""
+    unsigned = np.dtype(f"uint{x.dtype.itemsize * 8}")
+    return tnp.astype(tnp.bitwise_count(tnp.asarray(x).view(unsigned)), np.dtype(np.uint8))
+
+
+@operator("ToBool")
+def as_condition(input: Any) -> Any:
+    """Whether a number is not 0, or whether an array has elements."""
+    return np.asarray(input.size > 0) if input.ndim else input != np.zeros((), input.dtype)
+
+
+@operator("_UnaryOpsComposition")
+def composed(x: Any, *, op_names: Sequence[str]) -> Any:
+    """Functions one after the other, as TensorFlow's optimizer joins them."""
+    for name in op_names:
+        (x,) = find(name)([x], {})
+    return x
 
 
 @operator("ApproximateEqual", infer=comparison)

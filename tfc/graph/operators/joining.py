@@ -7,6 +7,7 @@ import numpy as np
 
 from tfc import numpy as tnp
 from tfc.errors import ShapeError
+from tfc.graph.operators.differentiation import pulled_back
 from tfc.graph.operators.registry import (
     Attributes,
     Spec,
@@ -140,6 +141,22 @@ def tile(input: Any, multiples: Any) -> Any:
     return tnp.tile(input, counts)
 
 
+def _offsets(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
+    return [(x.dtype, x.shape) for x in inputs[1:]]
+
+
+@operator("ConcatOffset", types="- shape_type", known=(0,), infer=_offsets)
+def concat_offsets(concat_dim: Any, *shape: Any) -> list[Any]:
+    """Where each array of these shapes begins in their concatenation."""
+    axis = axis_of(concat_dim, shape[0].shape[0], "concat")
+    on = np.arange(shape[0].shape[0]) == axis
+    found, total = [], tnp.zeros_like(shape[0])
+    for dims in shape:
+        found.append(total)
+        total = total + tnp.where(on, dims, np.zeros((), dims.dtype))
+    return found
+
+
 def _padding(paddings: Any) -> list[tuple[int, int]]:
     pairs = known(paddings, "the widths of a padding")
     return [(int(low), int(high)) for low, high in pairs.reshape(-1, 2)]
@@ -161,6 +178,14 @@ def pad_value(input: Any, paddings: Any, constant_values: Any) -> Any:
 def mirror_pad(input: Any, paddings: Any, *, mode: str) -> Any:
     """The array mirrored around itself: REFLECT leaves out the border, SYMMETRIC repeats it."""
     return tnp.pad(input, _padding(paddings), mode=mode.lower())
+
+
+@operator("MirrorPadGrad", types="T Tpaddings", known=(1,))
+def mirror_pad_gradient(input: Any, paddings: Any, *, mode: str) -> Any:
+    """The sums of what MirrorPad made of each element."""
+    dims = [size - low - high for size, (low, high) in zip(input.shape, _padding(paddings))]
+    zeros = tnp.zeros(dims, input.dtype)
+    return pulled_back(lambda x: mirror_pad(x, paddings, mode=mode), zeros, input)
 
 
 @operator("ReverseV2", types="T Tidx", known=(1,))

@@ -130,6 +130,38 @@ def bincount(arr: Any, size: Any, weights: Any) -> Any:
     )
 
 
+@operator("DenseBincount", types="Tidx Tidx T", known=(1,))
+def dense_bincount(input: Any, size: Any, weights: Any, binary_output: bool = False) -> Any:
+    """The same of each row; with `binary_output` whether a number occurs, as 1 or 0."""
+    count = int(known(size, "the number of bins"))
+    weight = weights if weights.size and not binary_output else tnp.ones(input.shape, weights.dtype)
+    hit = tnp.expand_dims(input, -1) == np.arange(count).astype(input.dtype)
+    each = tnp.where(hit, tnp.expand_dims(weight, -1), np.zeros((), weight.dtype))
+    fold = tnp.max(each, axis=-2, initial=0) if binary_output else tnp.sum(each, axis=-2)
+    return tnp.astype(fold, weights.dtype)
+
+
+@operator("CumulativeLogsumexp", types="T Tidx", known=(1,))
+def cumulative_log_sum_exp(
+    x: Any, axis: Any, exclusive: bool = False, reverse: bool = False
+) -> Any:
+    """The logarithms of the sums of the exponentials up to each element."""
+    return _running(x, axis, _log_sums, np.asarray(-np.inf, x.dtype), exclusive, reverse)
+
+
+def _log_sums(x: Any, axis: int) -> Any:
+    """Each element with the one before, these with those two before, four, …"""
+    size, reach = x.shape[axis], 1
+    none = np.asarray(-np.inf, x.dtype)
+    while reach < size:
+        widths = [(reach if n == axis else 0, 0) for n in range(x.ndim)]
+        before = tnp.pad(x, widths, constant_values=none)
+        kept = tuple(slice(size if n == axis else None) for n in range(x.ndim))
+        x = tnp.logaddexp(x, before[kept])
+        reach *= 2
+    return x
+
+
 def log_sum_exp(x: Any, axis: Any, keepdims: bool = False) -> Any:
     """The logarithm of the sum of exponentials."""
     return special.logsumexp(x, axis=axis, keepdims=keepdims)

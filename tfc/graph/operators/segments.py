@@ -91,6 +91,17 @@ for _kind in _FOLDS:
     _enter_sorted(_kind)
 
 
+def _enter_counted(kind: str) -> None:
+    @operator(f"Segment{kind}V2", types="T Tindices Tnumsegments", known=(2,), infer=_unsorted)
+    def row(data: Any, segment_ids: Any, num_segments: Any) -> Any:
+        (count,) = known_numbers(num_segments, "the number of segments")
+        return _segments(data, segment_ids, count, kind)
+
+
+for _kind in _FOLDS:
+    _enter_counted(_kind)
+
+
 @operator("SegmentMean", types="T Tindices", known=(1,), infer=_sorted)
 def segment_mean(data: Any, segment_ids: Any) -> Any:
     """The mean of the slices of each segment; 0 of none."""
@@ -143,8 +154,27 @@ for _name, _method in {
     "TensorScatterUpdate": "set",
     "TensorScatterAdd": "add",
     "TensorScatterSub": "subtract",
+    "TensorScatterMax": "max",
+    "TensorScatterMin": "min",
 }.items():
     _enter_update(_name, _method)
+
+
+def _dense(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
+    return [(inputs[2].dtype, partial_shape(inputs[1]))]
+
+
+@operator("SparseToDense", types="Tindices Tindices T T", known=(1,), infer=_dense)
+def sparse_to_dense(
+    sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any
+) -> Any:
+    """An array of one value throughout, but for some places that have others."""
+    dims = known_numbers(output_shape, "the shape of a dense array")
+    places = sparse_indices
+    if places.ndim < 2:
+        places = tnp.reshape(places, (-1, 1))
+    values = tnp.broadcast_to(sparse_values, places.shape[:1])
+    return updated(tnp.broadcast_to(default_value, dims), _places(places), values, "set")
 
 
 def _parts(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from tfc import numpy as tnp
 from tfc.errors import ShapeError
-from tfc.graph.operators.inference import infer_by_tracing
+from tfc.graph.operators.inference import infer_by_tracing, same
 from tfc.graph.operators.partial_values import partial_shape
 from tfc.graph.operators.registry import Attributes, Spec, find, known, known_numbers, operator
 from tfc.graph.types.dtypes import as_dtype, int32
@@ -134,6 +134,47 @@ def broadcast_shapes(s0: Any, s1: Any) -> Any:
     """The shape that arrays of two shapes broadcast to."""
     both = (known_numbers(s, "a shape to broadcast") for s in (s0, s1))
     return np.asarray(np.broadcast_shapes(*both), s0.dtype)
+
+
+def _axes_of_sums(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
+    if any(x.known_value() is None for x in inputs):
+        return [(x.dtype, TensorShape([None])) for x in inputs]
+    return infer_by_tracing(find("BroadcastGradientArgs"), inputs, attributes)
+
+
+@operator("BroadcastGradientArgs", known=(0, 1), infer=_axes_of_sums)
+def axes_of_sums(s0: Any, s1: Any) -> list[np.ndarray]:
+    """The axes over which the gradients of two shapes that broadcast are sums."""
+    shapes = [known_numbers(s, "a shape to broadcast") for s in (s0, s1)]
+    rank = max(map(len, shapes))
+    whole = [(1,) * (rank - len(s)) + s for s in shapes]
+    return [np.array([n for n in range(rank) if dims[n] == 1], s0.dtype) for dims in whole]
+
+
+@operator("DataFormatDimMap", infer=same)
+def dimension_in_format(x: Any, src_format: str = "NHWC", dst_format: str = "NCHW") -> Any:
+    """The dimensions of one data format as those of another."""
+    table = np.array([dst_format.index(letter) for letter in src_format], x.dtype)
+    return tnp.take(table, tnp.mod(x, np.asarray(len(table), x.dtype)), axis=0)
+
+
+@operator("DataFormatVecPermute", infer=same)
+def sizes_in_format(x: Any, src_format: str = "NHWC", dst_format: str = "NCHW") -> Any:
+    """Numbers for the dimensions of one data format in the order of another."""
+    start, end = src_format, dst_format
+    if x.shape[0] == len(start) - 2:  # those between batch and channels
+        start, end = (word.replace("N", "").replace("C", "") for word in (start, end))
+    return tnp.take(x, np.array([start.index(letter) for letter in end]), axis=0)
+
+
+def _empty(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
+    return [(as_dtype(attributes["dtype"]), partial_shape(inputs[0]))]
+
+
+@operator("Empty", types="-", known=(0,), infer=_empty)
+def empty(shape: Any, *, dtype: Any, init: bool = False) -> Any:
+    """An array of a shape, of zeros whether they are asked for or not."""
+    return np.zeros(known_numbers(shape, "the shape of an array"), as_dtype(dtype).dtype)
 
 
 def _counted(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:

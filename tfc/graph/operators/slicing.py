@@ -10,6 +10,7 @@ from tfc import numpy as tnp
 from tfc.errors import OutOfBoundsError, ShapeError
 from tfc.frontend.promotion import as_tensor
 from tfc.frontend.tensor import evaluable
+from tfc.graph.operators.partial_values import partial_shape
 from tfc.graph.operators.registry import (
     Attributes,
     Spec,
@@ -45,6 +46,12 @@ def slice_(input: Any, begin: Any, size: Any) -> Any:
     return input[tuple(slice(b, e) for b, e in zip(starts, ends))]
 
 
+def indexed(array: Any, key: tuple[Any, ...]) -> Any:
+    """array[key], where either may be known and the other not."""
+    plain = (int, slice, type(Ellipsis), type(None), np.ndarray, np.generic)
+    return (array if all(isinstance(k, plain) for k in key) else tnp.asarray(array))[key]
+
+
 def _bit(mask: int, place: int) -> bool:
     return bool(int(mask) >> place & 1)
 
@@ -62,6 +69,64 @@ def strided_slice(
     shrink_axis_mask: int = 0,
 ) -> Any:
     """What x[begin:end:stride, …] is: a bit of a mask says what the number at its place means."""
+    masks = begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
+    return indexed(input, strided_key(begin, end, strides, masks))
+
+
+@operator("TensorStridedSliceUpdate", types="T Index Index Index T", hints=(1, 2, 3))
+def put_into_strided_slice(
+    input: Any,
+    begin: Any,
+    end: Any,
+    strides: Any,
+    value: Any,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> Any:
+    """The array with other elements where StridedSlice would take them."""
+    masks = begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
+    return tnp.at(input)[strided_key(begin, end, strides, masks)].set(value)
+
+
+def _of_stated_shape(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
+    return [(inputs[4].dtype, partial_shape(inputs[0]))]
+
+
+@operator(
+    "StridedSliceGrad",
+    types="Index Index Index Index T",
+    known=(0,),
+    hints=(1, 2, 3),
+    infer=_of_stated_shape,
+)
+def strided_slice_gradient(
+    shape: Any,
+    begin: Any,
+    end: Any,
+    strides: Any,
+    dy: Any,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> Any:
+    """Zeros, with the gradient where StridedSlice took the elements."""
+    masks = begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
+    zeros = tnp.zeros(known_numbers(shape, "the shape of the gradient of a slice"), dy.dtype)
+    return tnp.at(zeros)[strided_key(begin, end, strides, masks)].set(dy)
+
+
+def strided_key(begin: Any, end: Any, strides: Any, masks: Sequence[int]) -> tuple[Any, ...]:
+    """What stands in the brackets of x[begin:end:stride, …].
+
+    Args:
+        masks: where begin and end are left out, of ellipses, new axes, and axes that go.
+    """
+    begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask = masks
     key: list[Any] = []
     for n in range(begin.shape[0]):
         if _bit(ellipsis_mask, n):
@@ -74,7 +139,7 @@ def strided_slice(
             first = None if _bit(begin_mask, n) else _bound(begin, n)
             last = None if _bit(end_mask, n) else _bound(end, n)
             key.append(slice(first, last, _bound(strides, n)))
-    return input[tuple(key)]
+    return tuple(key)
 
 
 def _bound(values: Any, place: int) -> int:
@@ -137,7 +202,7 @@ def gather_nd(params: Any, indices: Any) -> Any:
     limits = [np.asarray(size - 1, indices.dtype) for size in params.shape]
     zero = np.asarray(0, indices.dtype)
     places = tuple(tnp.minimum(tnp.maximum(p, zero), m) for p, m in zip(parts, limits))
-    return params[places]
+    return indexed(params, places)
 
 
 @operator("OneHot", types="TI - T", known=(1,))

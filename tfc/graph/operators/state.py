@@ -7,7 +7,10 @@ import numpy as np
 
 from tfc import numpy as tnp
 from tfc.errors import OutOfBoundsError
+from tfc.frontend.abstract import ShapeDtypeStruct, eval_shape
+from tfc.graph.operators.elementwise import is_integer, truncated_quotient
 from tfc.graph.operators.registry import Attributes, Spec, operator
+from tfc.graph.operators.slicing import gather, gather_nd, strided_key
 from tfc.graph.types.dtypes import DType, as_dtype, bool_, resource, string
 from tfc.graph.types.handles import Handle
 from tfc.graph.types.shapes import TensorShape
@@ -86,6 +89,16 @@ def scatter_mul(handle: Any, indices: Any, updates: Any, *, context: Any) -> Non
     context.write(handle, _rows(handle, indices, context).multiply(updates))
 
 
+@operator("ResourceScatterDiv", **_NO_RESULT)
+def scatter_div(handle: Any, indices: Any, updates: Any, *, context: Any) -> None:
+    """Divide rows of the variable; integers lose what follows the point."""
+    if not is_integer(updates):
+        context.write(handle, _rows(handle, indices, context).divide(updates))
+        return
+    before = tnp.take(context.read(handle), indices, axis=0, mode="clip")
+    context.write(handle, _rows(handle, indices, context).set(truncated_quotient(before, updates)))
+
+
 @operator("ResourceScatterMin", **_NO_RESULT)
 def scatter_min(handle: Any, indices: Any, updates: Any, *, context: Any) -> None:
     """Let rows of the variable be no more than the updates."""
@@ -124,6 +137,79 @@ def scatter_nd_sub(handle: Any, indices: Any, updates: Any, *, context: Any) -> 
 def _parts(handle: Handle, indices: Any, context: Any) -> Any:
     coordinates = tuple(indices[..., n] for n in range(indices.shape[-1]))
     return at(context.read(handle))[coordinates]
+
+
+def _gathered(name: str) -> Any:
+    def infer(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
+        dtype, shape = _element(inputs, attributes)[0]
+        if not shape.is_fully_defined() or not inputs[1].shape.is_fully_defined():
+            return [(dtype, TensorShape(None))]
+        values = ShapeDtypeStruct([n or 0 for n in shape.as_list()], dtype.dtype)
+        places = ShapeDtypeStruct(inputs[1].shape.as_list(), inputs[1].dtype.dtype)
+        made = eval_shape(lambda x, n: _GATHERS[name](x, n, attributes), values, places)
+        return [(dtype, TensorShape(made.shape))]
+
+    return infer
+
+
+_GATHERS = {
+    "ResourceGather": lambda x, n, more: gather(
+        x, n, np.asarray(more.get("batch_dims", 0)), batch_dims=more.get("batch_dims", 0)
+    ),
+    "ResourceGatherNd": lambda x, n, more: gather_nd(x, n),
+}
+
+
+@operator("ResourceGather", types="- Tindices", infer=_gathered("ResourceGather"), effect="read")
+def gather_of_variable(handle: Any, indices: Any, *, batch_dims: int = 0, context: Any) -> Any:
+    """Rows of the variable; with batch dimensions those of each row's own part."""
+    return _GATHERS["ResourceGather"](context.read(handle), indices, {"batch_dims": batch_dims})
+
+
+@operator(
+    "ResourceGatherNd", types="- Tindices", infer=_gathered("ResourceGatherNd"), effect="read"
+)
+def gather_nd_of_variable(handle: Any, indices: Any, *, context: Any) -> Any:
+    """Parts of the variable; the last dimension of the indices names each."""
+    return gather_nd(context.read(handle), indices)
+
+
+@operator(
+    "ResourceStridedSliceAssign",
+    types="- Index Index Index T",
+    hints=(1, 2, 3),
+    infer=lambda *_: [],
+    effect="write",
+)
+def assign_strided_slice(
+    ref: Any,
+    begin: Any,
+    end: Any,
+    strides: Any,
+    value: Any,
+    *,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    context: Any,
+) -> None:
+    """Replace the elements of the variable that StridedSlice would take."""
+    masks = begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
+    key = strided_key(begin, end, strides, masks)
+    context.write(ref, at(context.read(ref))[key].set(value))
+
+
+def _rank_of_variable(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
+    _, shape = _element(inputs, {"dtype": np.float32, **attributes})[0]
+    return [(as_dtype(attributes.get("out_type", np.int32)), TensorShape([shape.ndims]))]
+
+
+@operator("VariableShape", types="", infer=_rank_of_variable, effect="read")
+def variable_shape(input: Any, *, out_type: Any = np.int32, context: Any) -> Any:
+    """The dimensions of the variable."""
+    return np.asarray(context.read(input).shape, as_dtype(out_type).dtype)
 
 
 @operator("ResourceCountUpTo", types="", infer=_element, effect="write", on_host=True)

@@ -3,6 +3,7 @@
 Inputs that name variables are handles; the gradient and the numbers are values.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from tfc import numpy as tnp
@@ -45,6 +46,114 @@ def momentum(
     step = grad * lr + gathered * momentum * lr if use_nesterov else gathered * lr
     context.write(accum, gathered)
     context.write(var, context.read(var) - step)
+
+
+@operator("ResourceApplyKerasMomentum", **_STEP)
+def keras_momentum(
+    var: Any,
+    accum: Any,
+    lr: Any,
+    grad: Any,
+    momentum: Any,
+    *,
+    use_nesterov: bool = False,
+    context: Any,
+) -> None:
+    """accum = momentum * accum - lr * grad; var += accum, or Nesterov's step"""
+    gathered = context.read(accum) * momentum - grad * lr
+    step = gathered * momentum - grad * lr if use_nesterov else gathered
+    context.write(accum, gathered)
+    context.write(var, context.read(var) + step)
+
+
+def _signed(
+    var: Any, m: Any, grad: Any, beta: Any, factor: Callable[[Any], Any], context: Any
+) -> None:
+    """A step whose size depends on whether the gradient and its average have one sign."""
+    before = context.read(m)
+    average = before * beta + grad * (1 - beta)
+    context.write(m, average)
+    context.write(var, context.read(var) - factor(tnp.sign(grad) * tnp.sign(average)) * grad)
+
+
+@operator("ResourceApplyAddSign", **_STEP)
+def add_sign(
+    var: Any, m: Any, lr: Any, alpha: Any, sign_decay: Any, beta: Any, grad: Any, *, context: Any
+) -> None:
+    """var -= lr * (alpha + sign_decay * sign(grad) * sign(m)) * grad"""
+    _signed(var, m, grad, beta, lambda agree: lr * (alpha + sign_decay * agree), context)
+
+
+@operator("ResourceApplyPowerSign", **_STEP)
+def power_sign(
+    var: Any, m: Any, lr: Any, logbase: Any, sign_decay: Any, beta: Any, grad: Any, *, context: Any
+) -> None:
+    """var -= lr * exp(logbase * sign_decay * sign(grad) * sign(m)) * grad"""
+    _signed(var, m, grad, beta, lambda agree: lr * tnp.exp(logbase * sign_decay * agree), context)
+
+
+@operator("ResourceApplyAdaMax", **_STEP)
+def adamax(
+    var: Any,
+    m: Any,
+    v: Any,
+    beta1_power: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    grad: Any,
+    *,
+    context: Any,
+) -> None:
+    """Adam by the largest gradient, of which older ones count less."""
+    average = context.read(m)
+    average = average + (grad - average) * (1 - beta1)
+    largest = tnp.maximum(beta2 * context.read(v), tnp.abs(grad))
+    context.write(m, average)
+    context.write(v, largest)
+    rate = lr / (1 - beta1_power)
+    context.write(var, context.read(var) - rate * (average / (largest + epsilon)))
+
+
+@operator("ResourceApplyAdagradV2", **_STEP)
+def adagrad_with_epsilon(
+    var: Any,
+    accum: Any,
+    lr: Any,
+    epsilon: Any,
+    grad: Any,
+    *,
+    update_slots: bool = True,
+    context: Any,
+) -> None:
+    """accum += grad^2; var -= lr * grad / (sqrt(accum) + epsilon)"""
+    gathered = context.read(accum) + grad * grad if update_slots else context.read(accum)
+    context.write(accum, gathered)
+    context.write(var, context.read(var) - grad * lr / (tnp.sqrt(gathered) + epsilon))
+
+
+@operator("ResourceApplyAdagradDA", **_STEP)
+def adagrad_dual_averaging(
+    var: Any,
+    gradient_accumulator: Any,
+    gradient_squared_accumulator: Any,
+    grad: Any,
+    lr: Any,
+    l1: Any,
+    l2: Any,
+    global_step: Any,
+    *,
+    context: Any,
+) -> None:
+    """The best point by all gradients so far, with penalties that grow with the steps."""
+    total = context.read(gradient_accumulator) + grad
+    squares = context.read(gradient_squared_accumulator) + grad * grad
+    steps = tnp.astype(global_step, grad.dtype)
+    cut = tnp.sign(total) * tnp.maximum(tnp.abs(total) - l1 * steps, 0)
+    context.write(gradient_accumulator, total)
+    context.write(gradient_squared_accumulator, squares)
+    context.write(var, -lr * cut / (l2 * steps * lr + tnp.sqrt(squares)))
 
 
 @operator("ResourceApplyAdam", **_STEP)

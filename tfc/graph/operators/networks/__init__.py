@@ -3,6 +3,8 @@
 from tfc.graph.operators.networks import (
     blocks,
     convolutions,
+    fused,
+    gradients,
     images,
     layers,
     pooling,
@@ -13,6 +15,8 @@ from tfc.graph.operators.networks import (
 __all__ = [
     "blocks",
     "convolutions",
+    "fused",
+    "gradients",
     "images",
     "layers",
     "pooling",

@@ -5,7 +5,7 @@ from typing import Any
 
 from tfc import nn
 from tfc import numpy as tnp
-from tfc.errors import ShapeError
+from tfc.errors import ShapeError, UnsupportedError
 from tfc.graph.operators.differentiation import pulled_back
 from tfc.graph.operators.inference import infer_by_tracing
 from tfc.graph.operators.partial_values import partial_shape
@@ -129,6 +129,33 @@ def conv2d(
     return _convolution(
         input, filter, 2, strides, padding, data_format, dilations, explicit_paddings
     )
+
+
+@operator("Conv")
+def convolution(
+    input: Any,
+    filter: Any,
+    *,
+    strides: Sequence[int],
+    padding: str,
+    explicit_paddings: Sequence[int] = (),
+    data_format: str = "CHANNELS_LAST",
+    dilations: Sequence[int] = (),
+    batch_dims: int = 1,
+    groups: int = 1,
+) -> Any:
+    """Convolutions of any rank; the filter is [window …, channels of a group, outputs]."""
+    rank = input.ndim - 2
+    if batch_dims != 1 or rank not in (1, 2, 3):
+        raise UnsupportedError(
+            f"Conv takes one dimension of the batch and 1 to 3 of space, got shape "
+            f"{tuple(input.shape)} with batch_dims={batch_dims}"
+        )
+    form = ("NCW", "NCHW", "NCDHW") if data_format == "CHANNELS_FIRST" else ("NWC", "NHWC", "NDHWC")
+    if filter.shape[-2] * groups != input.shape[1 if data_format == "CHANNELS_FIRST" else -1]:
+        raise ShapeError(f"the filter's shape {tuple(filter.shape)} does not fit {groups} groups")
+    how = rank, strides, padding, form[rank - 1], dilations, explicit_paddings
+    return _convolution(input, filter, *how)
 
 
 @operator("Conv3D", infer=_slid_by_filter("Conv3D", 3))

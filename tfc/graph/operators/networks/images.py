@@ -86,7 +86,7 @@ def _dims(inputs: Sequence[Any]) -> TensorShape:
     return images[:1].concatenate(size).concatenate(images[3:])
 
 
-def _enter(name: str, rows_of: Callable[..., np.ndarray]) -> None:
+def _enter(name: str, rows_of: Callable[..., np.ndarray]) -> Callable[..., Any]:
     @operator(name, known=(1,), infer=_resized)
     def row(
         images: Any, size: Any, align_corners: bool = False, half_pixel_centers: bool = False
@@ -101,8 +101,10 @@ def _enter(name: str, rows_of: Callable[..., np.ndarray]) -> None:
             made = tnp.einsum("mw,bhwc->bhmc", across.astype(np.float32), made)
         return made
 
+    return row
 
-_enter("ResizeBilinear", _linear)
+
+resize_bilinear = _enter("ResizeBilinear", _linear)
 _enter("ResizeBicubic", _cubic)
 _enter("ResizeArea", _area)
 

@@ -14,6 +14,9 @@ from tfc.graph.operators.registry import Attributes, Spec, known, operator
 from tfc.graph.types.dtypes import as_dtype, float32
 from tfc.graph.types.shapes import TensorShape
 
+SELU_ABOVE = 1.0507009873554805  # the slope of selu above 0, and how far below 0 it falls
+SELU_BELOW = 1.7580993408473769
+
 
 def attribute_number(value: float, like: Any) -> np.ndarray:
     """An attribute as a number of an array's dtype: files hold attributes in single precision."""
@@ -63,6 +66,7 @@ _gradient("Relu6Grad", lambda x: (x > 0) & (x < 6))
 _gradient("SoftplusGrad", tnp.sigmoid)
 _gradient("SoftsignGrad", lambda x: 1 / tnp.square(1 + tnp.abs(x)))
 _gradient("EluGrad", lambda y: tnp.where(y < 0, y + 1, tnp.ones_like(y)))
+_gradient("SeluGrad", lambda y: tnp.where(y < 0, y + SELU_BELOW, SELU_ABOVE + 0 * y))
 
 
 def _of_result(name: str, slope: Callable[[Any], Any]) -> None:
@@ -80,7 +84,7 @@ _of_result("RsqrtGrad", lambda y: np.asarray(-0.5, y.dtype) * tnp.conj(y * y * y
 _of_result("ReciprocalGrad", lambda y: -tnp.conj(y * y))
 
 
-def _channels(data_format: str, rank: int) -> list[int]:
+def beside_channels(data_format: str, rank: int) -> list[int]:
     """How a vector of channels lies beside an array: -1 where the channels are."""
     first = data_format.startswith("NC")
     return [-1 if n == (1 if first else rank - 1) else 1 for n in range(rank)]
@@ -89,7 +93,7 @@ def _channels(data_format: str, rank: int) -> list[int]:
 @operator("BiasAdd", infer=same)
 def bias_add(value: Any, bias: Any, data_format: str = "NHWC") -> Any:
     """A number added to each channel."""
-    return value + tnp.reshape(bias, _channels(data_format, value.ndim))
+    return value + tnp.reshape(bias, beside_channels(data_format, value.ndim))
 
 
 @operator("BiasAddV1", infer=same)
@@ -101,7 +105,7 @@ def bias_add_last(value: Any, bias: Any) -> Any:
 @operator("BiasAddGrad")
 def bias_add_gradient(out_backprop: Any, data_format: str = "NHWC") -> Any:
     """The sum over all but the channels."""
-    shape = _channels(data_format, out_backprop.ndim)
+    shape = beside_channels(data_format, out_backprop.ndim)
     axes = tuple(n for n, size in enumerate(shape) if size == 1)
     return tnp.sum(out_backprop, axis=axes, dtype=out_backprop.dtype)
 
@@ -118,15 +122,20 @@ def local_response_normalization(
 ) -> Any:
     """Each element over a power of what the squares in the channels around it sum up to."""
     dtype = input.dtype
-    squares = input * input
-    widths = [(0, 0)] * (input.ndim - 1) + [(depth_radius, depth_radius)]
-    padded = tnp.pad(squares, widths)
-    channels = input.shape[-1]
-    total = padded[..., :channels]
-    for n in range(1, 2 * depth_radius + 1):
-        total = total + padded[..., n : n + channels]
-    scale = np.asarray(bias, dtype) + np.asarray(alpha, dtype) * total
+    scale = np.asarray(bias, dtype) + np.asarray(alpha, dtype) * sum_around(
+        input * input, depth_radius
+    )
     return input * tnp.power(scale, np.asarray(-beta, dtype))
+
+
+def sum_around(x: Any, radius: int) -> Any:
+    """Of each element the sum of those so near to it in the last dimension."""
+    padded = tnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(radius, radius)])
+    channels = x.shape[-1]
+    total = padded[..., :channels]
+    for n in range(1, 2 * radius + 1):
+        total = total + padded[..., n : n + channels]
+    return total
 
 
 def _normalized(inputs: Sequence[Any], attributes: Attributes, results: int) -> list[Spec]:
@@ -155,7 +164,7 @@ def _fused(name: str, types: str, more: int) -> None:
         is_training: bool = True,
         exponential_avg_factor: float = 1.0,
     ) -> Any:
-        shape = _channels(data_format, x.ndim)
+        shape = beside_channels(data_format, x.ndim)
         wide = tnp.astype(x, scale.dtype)
         small = attribute_number(epsilon, scale)
         if not is_training:

@@ -71,7 +71,9 @@ def _given(
     return {"ksize": ksize, "strides": strides, "padding": padding, **more}
 
 
-def _max_gradient(forward: Callable[..., Any]) -> Callable[..., Any]:
+def max_gradient(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """The gradient of a pooling by what it is given."""
+
     def row(
         orig_input: Any,
         orig_output: Any,
@@ -90,8 +92,8 @@ def _max_gradient(forward: Callable[..., Any]) -> Callable[..., Any]:
     return row
 
 
-operator("MaxPoolGrad", infer=same)(_max_gradient(max_pool))
-operator("MaxPool3DGrad", infer=same)(_max_gradient(max_pool_3d))
+operator("MaxPoolGrad", infer=same)(max_gradient(max_pool))
+operator("MaxPool3DGrad", infer=same)(max_gradient(max_pool_3d))
 
 
 def _mean_gradient(forward: Callable[..., Any]) -> Callable[..., Any]:

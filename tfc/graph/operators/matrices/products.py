@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tfc import numpy as tnp
 from tfc.errors import ShapeError
 from tfc.graph.operators.registry import Attributes, Spec, operator
 from tfc.graph.types import shapes
+from tfc.graph.types.dtypes import as_dtype
 from tfc.graph.types.shapes import TensorShape
 
 
@@ -58,6 +61,20 @@ def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False)
 def batch_matmul(x: Any, y: Any, adj_x: bool = False, adj_y: bool = False) -> Any:
     """Products of the matrices in two arrays, each as it is or adjoint."""
     return tnp.matmul(_adjoint(x) if adj_x else x, _adjoint(y) if adj_y else y)
+
+
+@operator("BatchMatMulV3", types="Ta Tb")
+def batch_matmul_to(x: Any, y: Any, *, Tout: Any, adj_x: bool = False, adj_y: bool = False) -> Any:
+    """The same of factors of any dtypes, in which the sums are of one that is stated."""
+    wide = as_dtype(Tout).dtype
+    return batch_matmul(tnp.astype(x, wide), tnp.astype(y, wide), adj_x, adj_y)
+
+
+@operator("SparseMatMul", types="Ta Tb")
+def matmul_of_zeros(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False) -> Any:
+    """The product of two matrices of many zeros, in single precision."""
+    single = np.dtype(np.float32)
+    return matmul(tnp.astype(a, single), tnp.astype(b, single), transpose_a, transpose_b)
 
 
 def _adjoint(x: Any) -> Any:

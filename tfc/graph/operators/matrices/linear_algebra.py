@@ -1,13 +1,13 @@
-"""Operators on matrices, or on each matrix of a batch: factorizations, solutions, diagonals."""
+"""Operators on matrices, or on each matrix of a batch: factorizations, solutions."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tfc import linalg
 from tfc import numpy as tnp
-from tfc.graph.operators.registry import known, operator
+from tfc.errors import UnsupportedError
+from tfc.graph.operators.registry import operator
 
 
 def adjoint(x: Any) -> Any:
@@ -87,59 +87,30 @@ def exponential(input: Any) -> Any:
     return linalg.expm(input)
 
 
-@operator("MatrixBandPart", types="T Tindex", known=(1, 2))
-def band_part(input: Any, num_lower: Any, num_upper: Any) -> Any:
-    """The elements near the diagonal, zeros elsewhere; a negative number keeps all on its side."""
-    low, high = (int(known(n, "how wide a band is")) for n in (num_lower, num_upper))
-    below = _below(*input.shape[-2:])
-    keeps = below >= below  # all
-    if low >= 0:
-        keeps = keeps & (below <= np.int32(low))
-    if high >= 0:
-        keeps = keeps & (below >= np.int32(-high))
-    return tnp.where(keeps, input, np.zeros((), input.dtype))
+@operator("TridiagonalMatMul")
+def tridiagonal_product(superdiag: Any, maindiag: Any, subdiag: Any, rhs: Any) -> Any:
+    """Products of matrices that have three diagonals, each as long as a column, with others."""
+    zeros = [(0, 0)] * (rhs.ndim - 2)
+    above = tnp.pad(rhs[..., 1:, :], [*zeros, (0, 1), (0, 0)])
+    below = tnp.pad(rhs[..., :-1, :], [*zeros, (1, 0), (0, 0)])
+    over, main, under = (tnp.swapaxes(x, -1, -2) for x in (superdiag, maindiag, subdiag))
+    return over * above + main * rhs + under * below
 
 
-def _below(rows: int, columns: int) -> Any:
-    """How far below the diagonal each place of a matrix is."""
-    down, across = tnp.arange(rows, dtype=np.int32), tnp.arange(columns, dtype=np.int32)
-    return tnp.expand_dims(down, 1) - across
-
-
-@operator("MatrixDiag", "BatchMatrixDiag")
-def matrix_of_diagonal(diagonal: Any) -> Any:
-    """Matrices of these diagonals, zeros elsewhere."""
-    size = diagonal.shape[-1]
-    zero = np.zeros((), diagonal.dtype)
-    return tnp.where(_below(size, size) == 0, tnp.expand_dims(diagonal, -1), zero)
-
-
-@operator("MatrixDiagPart", "BatchMatrixDiagPart")
-def diagonal_of_matrix(input: Any) -> Any:
-    """The diagonals of matrices."""
-    return tnp.diagonal(input, axis1=-2, axis2=-1)
-
-
-@operator("MatrixSetDiag", "BatchMatrixSetDiag")
-def set_diagonal(input: Any, diagonal: Any) -> Any:
-    """The matrices with other diagonals."""
-    rows, columns = input.shape[-2:]
-    on = _below(rows, columns) == 0
-    spread = tnp.expand_dims(diagonal, -1 if rows <= columns else -2)
-    return tnp.where(on, tnp.broadcast_to(spread, input.shape), input)
-
-
-@operator("Diag")
-def diagonal_tensor(diagonal: Any) -> Any:
-    """An array of twice the rank, with these elements where both halves of the place agree."""
-    dims: Sequence[int] = diagonal.shape
-    flat = tnp.reshape(diagonal, (-1,))
-    return tnp.reshape(matrix_of_diagonal(flat), (*dims, *dims))
-
-
-@operator("DiagPart")
-def diagonal_part(input: Any) -> Any:
-    """The elements where both halves of the place agree."""
-    dims = input.shape[: input.ndim // 2]
-    count = int(np.prod(dims))
-    return tnp.reshape(tnp.diagonal(tnp.reshape(input, (count, count))), dims)
+@operator("TridiagonalSolve")
+def tridiagonal_solve(
+    diagonals: Any, rhs: Any, partial_pivoting: bool = True, perturb_singular: bool = False
+) -> Any:
+    """X with matrix @ X = rhs, of matrices whose three diagonals are rows, the upper one first."""
+    if perturb_singular:
+        raise UnsupportedError(
+            "TridiagonalSolve of singular matrices (perturb_singular) is not offered"
+        )
+    size = diagonals.shape[-1]
+    down, across = np.arange(size)[:, None], np.arange(size)[None, :]
+    matrix = tnp.zeros((), diagonals.dtype)
+    for place, shift in enumerate((1, 0, -1)):
+        # Of each row its own elements: the last above the diagonal and the first below are padding.
+        column = tnp.expand_dims(diagonals[..., place, :], -1)
+        matrix = tnp.where(across - down == shift, column, matrix)
+    return linalg.solve(matrix, rhs)
