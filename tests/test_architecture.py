@@ -175,8 +175,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "graph",
         "graph.types",
         "graph.files",
-        "graph.operators",
-        "graph.running",
+        "importers",
+        "importers.tensorflow",
     ),
     "aot": (*TRACING, "aot.configured", "console", "graph.files", "importers", "importers.*"),
     "tools.pictures": HLO,  # it draws programs, and nothing that a compiler finds out

@@ -56,6 +56,8 @@ def test_the_example_of_the_specification(cpp: Cpp):
     }
     """
     cpp.run([program], [made.object], *SANITIZED)
+    for target in ("myfunc", "parts", "count"):
+        assert f'extern "C" void {target}(void* out, void** in);\n' in made.header.read_text()
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from tfc.aot.description import description, metadata_object
 from tfc.aot.export import Features, generate
 from tfc.aot.graphs import fetch_nodes, is_graph, read_graph
 from tfc.aot.interface import Interface
+from tfc.aot.libraries import archive, shared_object
 from tfc.aot.load import load
 from tfc.aot.signature import CppClass
 from tfc.backends.target import Target
@@ -72,6 +73,10 @@ _OUTPUTS = (
           default="out.h", show_default=True),
     click.option("--out_object", "--out_function_object", metavar="FILE",
                  help="Where to write the object file.", default="out_model.o", show_default=True),
+    _text("--out_archive", "FILE.a", "Where to write a static library of the object file."),
+    _text("--out_shared_object", "FILE.so", "Where to write a shared library of it; for this kind "
+          "of machine alone, by its C compiler."),
+    _text("--soname", "NAME", "What programs linked with the shared library ask for by name."),
     _text(
         "--out_metadata_object", "FILE",
         "Where to write an object file with the program's description (see --out_json) as the "
@@ -191,12 +196,17 @@ def _write(
     outputs: dict[str, str | None],
 ) -> None:
     """Make the files that are asked for."""
+    soname = outputs.pop("soname")
+    if soname and not outputs["out_shared_object"]:
+        raise TfcError("--soname is the name of a shared library: give --out_shared_object, too")
     header, code, signature = generate(source, cpp_class, target, entry_point, features=features)
     said = description(signature, target, code)
     module = source.module if isinstance(source, Interface) else source
     made: dict[str, Callable[[], bytes]] = {
         "out_header": header.encode,
         "out_object": lambda: code,
+        "out_archive": lambda: archive([("model.o", code)], [signature.entry_point]),
+        "out_shared_object": lambda: shared_object(code, soname, target),
         "out_metadata_object": lambda: metadata_object(signature.entry_point, said, target),
         "out_json": said.encode,
         "out_session_module": lambda: str(module).encode(),

@@ -103,10 +103,10 @@ def _parsed(path: str) -> Any:
             return text_format.Parse(content.decode(), made)
         made.MergeFromString(content)
         return made
-    except text_format.ParseError as error:
-        raise TfcError(f"{path} is no tf2xla.Config as text: {error}") from error
     except UnicodeDecodeError as error:
         raise TfcError(f"{path} is not text in UTF-8, as its name says: {error}") from error
+    except (text_format.ParseError, ValueError) as error:
+        raise TfcError(f"{path} is no tf2xla.Config as text: {error}") from error
     except DecodeError as error:
         raise TfcError(
             f"{path} is no binary tf2xla.Config; one as text has a name that ends with .pbtxt"

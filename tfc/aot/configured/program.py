@@ -2,8 +2,10 @@
 
     f32[2,3] x, f32[] counter ─► f32[2,3] y, f32[] counter      {1}: (1, {}, may-alias)
 
-A variable that may change is a result as well, which lies in the memory of its parameter. What
-random operators draw depends on one more variable, which counts the runs.
+The importers' reader takes the part between feeds and fetches out of the GraphDef, so that what is
+not needed may be anything, and their Walk traces it. A variable that may change is a result as
+well, which lies in the memory of its parameter. What random operators draw depends on one more
+variable, which counts the runs.
 """
 
 import re
@@ -15,29 +17,25 @@ from typing import Any
 import numpy as np
 
 from tfc.aot.configured.config import Configuration, Feed, Fetch, TensorName, Variable
-from tfc.aot.configured.pruning import (
-    HANDLES,
-    PLACEHOLDERS,
-    REFERENCES,
-    pruned,
-    require_node,
-    without_references,
-)
+from tfc.aot.configured.references import HANDLES, REFERENCES, without_references
 from tfc.aot.interface import Interface, State
-from tfc.errors import TfcError
+from tfc.errors import TfcError, did_you_mean
 from tfc.frontend.program import Abstract, trace_function
 from tfc.frontend.promotion import as_tensor
-from tfc.frontend.tensor import Tensor as Traced
-from tfc.graph.evaluation import evaluate, order
+from tfc.frontend.tensor import Tensor
 from tfc.graph.files.freezing import extract_sub_graph
 from tfc.graph.files.importing import import_graph_def
+from tfc.graph.files.tensors import shape_from_proto
 from tfc.graph.graph import Graph
-from tfc.graph.operation import Operation, Tensor
-from tfc.graph.running.effects import Effects
 from tfc.graph.types.dtypes import DType, as_dtype
 from tfc.graph.types.shapes import TensorShape
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import Shape, element_type_of
+from tfc.importers.tensorflow import model as models
+from tfc.importers.tensorflow import reader as readers
+from tfc.importers.tensorflow.context import Context
+from tfc.importers.values import traced
+from tfc.importers.walk import Walk
 
 RUNS = "runs"  # the variable that counts runs, where random numbers are drawn
 
@@ -51,62 +49,76 @@ def configured_module(graph_def: Any, config: Configuration, file: str) -> Inter
     Raises:
         TfcError: graph and configuration do not go together, or an operation cannot be compiled.
     """
-    _check_nodes(graph_def, config, file)
-    fed = {
-        feed.id: (_placeholder(graph_def, number, feed), _dtype_of(graph_def, feed, config, file))
-        for number, feed in enumerate(config.feeds)
-    }
-    made = pruned(graph_def, config, fed, file)
-    with Graph().as_default() as graph:
-        import_graph_def(made, name="")
-    feeds = {id: graph.get_operation_by_name(name).outputs[0] for id, (name, _) in fed.items()}
-    fetches = [feeds.get(x.id) or _output(graph, x.id, config) for x in config.fetches]
-    held = [_held(graph.get_operation_by_name(v.node), v, config) for v in config.variables]
-    tracing = _Tracing(config, list(feeds.values()), fetches, held)
-    return tracing.interface(_word(Path(file).stem))
-
-
-def _output(graph: Graph, id: TensorName, config: Configuration) -> Tensor:
-    """The tensor that is fetched.
-
-    Raises:
-        TfcError: the node has no such output.
-    """
-    outputs = graph.get_operation_by_name(id.node).outputs
-    if id.index >= len(outputs):
-        raise TfcError(
-            f"a fetch of {config.source} is {id}, but '{id.node}' has {len(outputs)} output"
-            f"{'s' * (len(outputs) != 1)}"
-        )
-    return outputs[id.index]
-
-
-def _check_nodes(graph_def: Any, config: Configuration, file: str) -> None:
-    """Check that what a configuration names is there.
-
-    Raises:
-        TfcError: a node is not, or no variable where it should be one.
-    """
-    fed = {feed.id for feed in config.feeds}
+    graph_def = without_references(graph_def)
     for fetch in config.fetches:
-        if fetch.id not in fed:
-            require_node(graph_def, fetch.id.node, f"a fetch of {config.source}", file)
-    for variable in config.variables:
-        node = require_node(graph_def, variable.node, f"a variable of {config.source}", file)
-        if node.op not in HANDLES | REFERENCES:
+        _node(graph_def, fetch.id.node, f"a fetch of {config.source}", file)
+    dtypes = [_dtype_of(graph_def, feed, config, file) for feed in config.feeds]
+    held = [_held(graph_def, variable, config, file) for variable in config.variables]
+    reader = readers.Reader(file, graph_def)
+    feeds = [
+        readers.Feed(_named(feed.id), feed.name, dtype.dtype, feed.dims)
+        for feed, dtype in zip(config.feeds, dtypes)
+    ]
+    fetches = [readers.Fetch(_named(fetch.id), fetch.name) for fetch in config.fetches]
+    _check_complete(reader, feeds, fetches, config)
+    content = reader.content(feeds, fetches)
+    _check_variables(content, config)
+    shapes = [Shape(element_type_of(dtype.dtype), feed.dims)
+              for feed, dtype in zip(config.feeds, dtypes)]  # fmt: skip
+    return _Tracing(config, content, shapes, held).interface(_word(Path(file).stem))
+
+
+def _named(id: TensorName) -> str:
+    """A tensor as the importers name it."""
+    return f"{id.node}:{id.index}" if id.index else id.node
+
+
+def _node(graph_def: Any, name: str, what: str, file: str) -> Any:
+    """The node of a name.
+
+    Raises:
+        TfcError: there is none.
+    """
+    for node in graph_def.node:
+        if node.name == name:
+            return node
+    close = did_you_mean(name, [node.name for node in graph_def.node])
+    raise TfcError(f"{what} names the node '{name}', which is not in {file}{close}")
+
+
+def _check_complete(
+    reader: Any, feeds: Sequence[Any], fetches: Sequence[Any], config: Configuration
+) -> None:
+    """Check that every placeholder is fed.
+
+    Raises:
+        TfcError: one that is needed is not.
+    """
+    fed = {feed.tensor for feed in feeds}
+    for found in reader.placeholders([fetch.tensor for fetch in fetches], sorted(fed)):
+        if found.tensor not in fed:
             raise TfcError(
-                f"{config.source} has the variable '{variable.node}', which is no variable in "
-                f"{file} but a {node.op}"
+                f"the fetches of {config.source} need the placeholder '{found.tensor}' of "
+                f"{reader.file}: state it as a feed"
             )
 
 
-def _placeholder(graph_def: Any, number: int, feed: Feed) -> str:
-    """A name that is free in the graph for what stands for a feed."""
-    taken = {node.name for node in graph_def.node}
-    name = f"{feed.id.node}_feed_{number}"
-    while name in taken:
-        name += "_"
-    return name
+def _check_variables(content: Any, config: Configuration) -> None:
+    """Check that every variable is stated.
+
+    Raises:
+        TfcError: one that is needed is not.
+    """
+    known = {variable.node for variable in config.variables}
+    for node in content.graph.nodes:
+        if node.op in HANDLES and node.name not in known:
+            raise TfcError(
+                f"the fetches of {config.source} need the variable '{node.name}' of "
+                f"{content.file}: state it as a variable, feed its value, or freeze the graph"
+            )
+
+
+# --- What is fed and held
 
 
 def _dtype_of(graph_def: Any, feed: Feed, config: Configuration, file: str) -> DType:
@@ -116,12 +128,7 @@ def _dtype_of(graph_def: Any, feed: Feed, config: Configuration, file: str) -> D
         TfcError: the node is not there, has no such output, or is of another dtype than stated.
     """
     what = f"a feed of {config.source}"
-    names = {x.split(":")[0].lstrip("^") for node in graph_def.node for x in node.input}
-    if feed.dtype is not None and feed.id.node in names:
-        nodes = [node for node in graph_def.node if node.name == feed.id.node]
-        if not nodes:
-            return feed.dtype
-    node = require_node(graph_def, feed.id.node, what, file)
+    node = _node(graph_def, feed.id.node, what, file)
     found = _graphs_dtype(graph_def, node, feed.id)
     if found is None and feed.dtype is None:
         raise TfcError(
@@ -146,20 +153,20 @@ def _graphs_dtype(graph_def: Any, node: Any, id: TensorName) -> DType | None:
     Raises:
         TfcError: the node has no such output.
     """
-    if node.op in PLACEHOLDERS:
-        if id.index:
-            raise TfcError(f"{id} is fed, but '{id.node}' has one output")
-        return as_dtype(node.attr["dtype"].type)
     try:
-        part = extract_sub_graph(graph_def, [id.node])
-        with Graph().as_default() as graph:
-            import_graph_def(without_references(part), name="")
-    except (TfcError, KeyError):
+        if node.op in ("Placeholder", "PlaceholderV2"):
+            outputs = [as_dtype(node.attr["dtype"].type)]
+        else:
+            part = extract_sub_graph(graph_def, [id.node])
+            with Graph().as_default() as graph:
+                import_graph_def(part, name="")
+            outputs = [x.dtype for x in graph.get_operation_by_name(id.node).outputs]
+    except (TfcError, LookupError, TypeError, ValueError):
         return None
-    outputs = graph.get_operation_by_name(id.node).outputs
     if id.index >= len(outputs):
-        raise TfcError(f"{id} is fed, but '{id.node}' has {len(outputs)} outputs")
-    return outputs[id.index].dtype
+        count = f"{len(outputs)} output{'s' * (len(outputs) != 1)}"
+        raise TfcError(f"{id} is fed, but '{id.node}' has {count}")
+    return outputs[id.index]
 
 
 @dataclass(frozen=True)
@@ -171,14 +178,21 @@ class _Held:
     shape: Shape
 
 
-def _held(op: Operation, stated: Variable, config: Configuration) -> _Held:
+def _held(graph_def: Any, stated: Variable, config: Configuration, file: str) -> _Held:
     """What a variable holds, by the graph and the configuration.
 
     Raises:
         TfcError: they contradict each other, or the shape is not known.
     """
+    node = _node(graph_def, stated.node, f"a variable of {config.source}", file)
     where = f"the variable '{stated.node}' of {config.source}"
-    dtype, shape = as_dtype(op.attributes["dtype"]), TensorShape(op.attributes.get("shape"))
+    if node.op not in HANDLES | REFERENCES:
+        raise TfcError(f"{where} is no variable in {file} but a {node.op}")
+    with readers.file_errors(file):
+        dtype = as_dtype(node.attr["dtype"].type)
+        shape = shape_from_proto(node.attr["shape"].shape)
+    if "shape" not in node.attr:
+        shape = TensorShape(None)
     if stated.dtype not in (None, dtype):
         raise TfcError(f"{where} is stated as {stated.dtype.name}, but holds {dtype.name}")
     dims = stated.dims
@@ -190,22 +204,24 @@ def _held(op: Operation, stated: Variable, config: Configuration) -> _Held:
         raise TfcError(f"{where} is stated to be {list(dims)}, but has the shape {shape}")
     if dtype.numpy is None:
         raise TfcError(f"{where} is of type {dtype.name}, of which there are no arrays")
-    name = op.attributes.get("shared_name") or op.name
+    name = node.attr["shared_name"].s.decode(errors="replace") or node.name
     return _Held(stated, name, Shape(element_type_of(dtype.dtype), dims))
 
 
+# --- Tracing
+
+
 class _Tracing:
-    """The tracing of what is configured."""
+    """The tracing of what is configured.
+
+    content: the part of the graph between feeds and fetches.
+    shapes: those of the feeds.
+    """
 
     def __init__(
-        self,
-        config: Configuration,
-        feeds: Sequence[Tensor],
-        fetches: Sequence[Tensor],
-        held: Sequence[_Held],
+        self, config: Configuration, content: Any, shapes: Sequence[Shape], held: Sequence[_Held]
     ):
-        self.config, self.feeds, self.fetches, self.held = config, feeds, fetches, held
-        self.operations = order([x.op for x in fetches], set(feeds))
+        self.config, self.content, self.shapes, self.held = config, content, shapes, held
         self.draws = False
 
     def interface(self, name: str) -> Interface:
@@ -214,17 +230,15 @@ class _Tracing:
         Raises:
             TfcError: an operation cannot be compiled, or a result is not as it is stated.
         """
-        shapes = [Shape(element_type_of(x.dtype.dtype), x.shape.known()) for x in self.feeds]
-        shapes += [h.shape for h in self.held]
         names = [_word(f.name or f.id.node) for f in self.config.feeds]
         names += [_word(h.stated.name) for h in self.held]
         runs = Shape(element_type_of(np.dtype(np.uint32)), ())
-        arguments = [Abstract(shape) for shape in (*shapes, runs)]
-        traced = trace_function(name, self._call, arguments, [*names, RUNS])
+        shapes = [*self.shapes, *(h.shape for h in self.held), runs]
+        made = trace_function(name, self._call, list(map(Abstract, shapes)), [*names, RUNS])
         if not self.draws:
-            traced.trace.parameters.pop()
+            made.trace.parameters.pop()
         states = self._states()
-        computation = traced.computation()
+        computation = made.computation()
         alias = [f"{{{s.result}}}: ({s.argument}, {{}}, may-alias)"
                  for s in states if s.result is not None]  # fmt: skip
         attributes = (("input_output_alias", f"{{ {', '.join(alias)} }}"),) if alias else ()
@@ -237,44 +251,45 @@ class _Tracing:
 
     def _states(self) -> tuple[State, ...]:
         """The variables, behind the feeds and, those that may change, behind the fetches."""
-        found, result = [], len(self.fetches)
-        for number, held in enumerate(self.held, len(self.feeds)):
+        found, result = [], len(self.config.fetches)
+        for number, held in enumerate(self.held, len(self.shapes)):
             found.append(State(held.stated.name, number, None if held.stated.readonly else result))
             result += not held.stated.readonly
         if self.draws:
-            number = len(self.feeds) + len(self.held)
+            number = len(self.shapes) + len(self.held)
             found.append(State(RUNS, number, result, is_own=True))
         return tuple(found)
 
-    def _call(self, *tensors: Traced) -> list[Traced]:
-        """Compute the operations on Tensors of the trace; what is known stays an array."""
-        values: dict[Tensor, Any] = dict(zip(self.feeds, tensors))
-        given = dict(zip([h.name for h in self.held], tensors[len(self.feeds) :]))
-        effects = Effects(given, tensors[-1])
-        evaluate(self.operations, values, effects)
-        self.draws = effects.draws
-        results = [as_tensor(values[x]) for x in self.fetches]
+    def _call(self, *tensors: Tensor) -> list[Tensor]:
+        """Compute the graph on Tensors of the trace."""
+        content, count = self.content, len(self.shapes)
+        given = dict(zip([h.name for h in self.held], tensors[count:]))
+        walk = Walk(models.TENSORFLOW, content.file, content.parameters, content.functions)
+        walk.state = context = Context(given, content.facts, count=tensors[-1])
+        found = walk.main(content.graph, tensors[:count])
+        self.draws = context.draws
+        results = [as_tensor(traced(value)) for value in found]
         for fetch, result in zip(self.config.fetches, results):
             self._check_stated(fetch, result)
-        results += [as_tensor(x) for x in self._changed(effects, given)]
+        results += [as_tensor(traced(x)) for x in self._changed(context.written, given)]
         return [*results, tensors[-1] + np.uint32(1)] if self.draws else results
 
-    def _changed(self, effects: Effects, given: Mapping[str, Any]) -> Iterator[Any]:
+    def _changed(self, written: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[Any]:
         """What the variables that may change become.
 
         Raises:
             TfcError: one that is stated as read only is written.
         """
         for held in self.held:
-            if held.stated.readonly and held.name in effects.written:
+            if held.stated.readonly and held.name in written:
                 raise TfcError(
                     f"{self.config.source} states the variable '{held.stated.node}' as readonly, "
                     "but the graph writes it: leave readonly out"
                 )
             if not held.stated.readonly:
-                yield effects.written.get(held.name, given[held.name])
+                yield written.get(held.name, given[held.name])
 
-    def _check_stated(self, fetch: Fetch, result: Traced) -> None:
+    def _check_stated(self, fetch: Fetch, result: Tensor) -> None:
         """Check a result against what the configuration says of it, if it does.
 
         Raises:

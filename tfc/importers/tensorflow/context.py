@@ -14,6 +14,7 @@ from tfc.importers.tensorflow.reader import FunctionReference
 from tfc.importers.values import Value, traced
 from tfc.importers.walk import Call, Scope, Walk
 
+_ALWAYS = np.uint32(0)  # the number of every run
 _PASSING = ("Identity", "Snapshot", "StopGradient", "PreventGradient")
 
 
@@ -39,7 +40,8 @@ class Body:
 class Context(Effects):
     """Variables and random keys of one walk.
 
-    Random numbers are the same in each call of a model, as it is a pure function.
+    Random numbers are the same in each call of a model, as it is a pure function, unless `count`
+    tells the calls apart.
 
     call: the node at hand.
     values: what variables hold, Held where that is known.
@@ -51,8 +53,9 @@ class Context(Effects):
         facts: Mapping[str, Facts],
         path: tuple[str, ...] = (),
         iterations: tuple[Any, ...] = (),
+        count: Any = _ALWAYS,
     ):
-        super().__init__(values, np.uint32(0), path, iterations)
+        super().__init__(values, count, path, iterations)
         self.facts, self.at = facts, None
 
     at: Call | None
@@ -99,7 +102,7 @@ class Context(Effects):
         more = () if iteration is None else (iteration,)
         named = {handle.name: value for handle, value in values.items()}
         path = self._inner_path()
-        made = Context(named, self.facts, path, (*self._iterations, *more))
+        made = Context(named, self.facts, path, (*self._iterations, *more), self._count)
         made.operation, made.at, made._drawn = self.operation, self.at, self._drawn
         return made
 
