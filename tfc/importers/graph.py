@@ -138,6 +138,15 @@ def all_nodes(graphs: Sequence[Graph]) -> Iterator[Node]:
             pending += node.subgraphs()
 
 
+def all_needed_nodes(graphs: Sequence[Graph]) -> Iterator[Node]:
+    """The nodes that the outputs of graphs depend on, and those of the graphs within them."""
+    pending = list(graphs)
+    while pending:
+        for node in pending.pop().needed:
+            yield node
+            pending += node.subgraphs()
+
+
 def operators(graphs: Sequence[Graph]) -> Counter[Key]:
     """How often each operator is used."""
     return Counter((node.domain, node.op) for node in all_nodes(graphs))

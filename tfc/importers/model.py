@@ -59,7 +59,7 @@ class Model:
         self.outputs = graph.outputs
         self.__name__ = identifier(graph.name or "model")
         # Weights that are constants are laid out for the kernels when the model is compiled.
-        closed, general = self._named(self._closed, []), self._named(self.function, ["parameters"])
+        closed, general = self._named(self._closed, []), self._named(self._walked, ["parameters"])
         self._compiled = jit(closed, backend=backend, options=options)
         self._general = jit(general, backend=backend, options=options)
 
@@ -81,7 +81,7 @@ class Model:
 
     def _closed(self, *inputs: Any) -> Any:
         """The model with the file's own parameters."""
-        return self.function({}, *inputs)
+        return self._walked({}, *inputs)
 
     def function(self, parameters: Mapping[str, Any], *inputs: Any) -> Any:
         """The model as a pure function of its parameters and inputs, which may be differentiated.
@@ -97,8 +97,11 @@ class Model:
             ShapeError: the inputs do not fit.
             UnsupportedError: the model has something that has no counterpart.
         """
-        if not open_traces.traces:
-            return self._general(parameters, *inputs)
+        walked = self._walked if open_traces.traces else self._general
+        return walked(parameters, *inputs)
+
+    def _walked(self, parameters: Mapping[str, Any], *inputs: Any) -> Any:
+        """The model in the current trace."""
         if unknown := set(parameters) - set(self.parameters):
             raise TfcError(f"{self.file} has no parameter '{min(unknown)}'")
         found = dict(zip([p.name for p in self.inputs], inputs))

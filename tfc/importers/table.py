@@ -22,6 +22,7 @@ class Row:
     needs: the inputs, by the names of the parameters, that must be known while importing.
     is_pure: whether the same inputs give the same outputs, so that known ones are evaluated.
     least: how many inputs there must be.
+    decides: whether what it gives of parameters alone is what they are in the file, for good.
     """
 
     function: Callable[..., Any]
@@ -33,6 +34,7 @@ class Row:
     least: int
     takes_any: bool
     attributes: frozenset[str]
+    decides: bool = False
 
     def needs_value(self, number: int) -> bool:
         """Whether an input must be known while importing."""
@@ -88,6 +90,11 @@ class Table:
     def rows(self) -> Iterator[tuple[Key, list[Row]]]:
         """All operators with their rows, in order."""
         return iter(sorted(self._rows.items()))
+
+    def detail(self, node: Node) -> str:
+        """Of an operator that other versions have a row of: the version that has none."""
+        has_rows = (node.domain, node.op) in self._rows
+        return f", version {node.version}" if has_rows else ""
 
     def attributes(self, row: Row, node: Node) -> dict[str, Any]:
         """A node's attributes as the row takes them.
@@ -152,13 +159,7 @@ def unknown_operators(
     if not found:
         return None
     parts = [
-        f"{label} ({len(uses)} ×, at {uses[0].name!r}{_version(uses[0], table)})"
+        f"{label} ({len(uses)} ×, at {uses[0].name!r}{table.detail(uses[0])})"
         for label, uses in sorted(found.items())
     ]
     return UnsupportedError(f"{file} has operators that are not supported: {', '.join(parts)}")
-
-
-def _version(node: Node, table: Table) -> str:
-    """Of an operator that other versions have a row of: the version that has none."""
-    rows = dict(table.rows()).get((node.domain, node.op))
-    return f", version {node.version}" if rows else ""

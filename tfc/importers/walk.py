@@ -219,7 +219,7 @@ class Walk:
         found = None
         if sum(map(size, inputs)) <= most:
             found = _evaluated(lambda: _applied(row, inputs, options, known), most)
-        if found is not None and not held:
+        if found is not None and (row.decides or not held):
             return found
         results = _outputs(_applied(row, inputs, options, traced))
         if found is None:

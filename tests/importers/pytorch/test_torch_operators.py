@@ -15,7 +15,7 @@ import torch
 from torch_samples import Outcome, core_operators, outcomes, outcomes_of, sample_sets
 
 from tfc.importers.torch.operators import ATEN
-from tfc.importers.torch.walk import decompositions, name_of
+from tfc.importers.torch.reader import decompositions, name_of
 
 PAGE = Path(__file__).parents[3] / "docs" / "pytorch.md"
 HEAD = """# PyTorch, operator by operator

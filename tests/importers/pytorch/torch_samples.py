@@ -16,7 +16,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import tfc
 from tfc.errors import TfcError, UnsupportedError
 from tfc.importers.torch.exchange import array_of, numpy_dtype, tensor_of
-from tfc.importers.torch.walk import Walk, check_operators, decompositions, name_of
+from tfc.importers.torch.reader import decompositions, name_of, read_graph
+from tfc.importers.torch.table import TABLE
+from tfc.importers.values import traced
+from tfc.importers.walk import Walk
 
 DTYPES = (torch.float32, torch.int64, torch.bool, torch.float16, torch.bfloat16)
 _TOLERANCES = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
@@ -130,8 +133,11 @@ def outcome(
     except Exception as error:  # whatever it is that torch cannot trace
         return Outcome("untraced", f"{type(error).__name__}: {error}", called)
     try:
-        check_operators([module], "it")
-        run = tfc.jit(lambda *arrays: tuple(Walk().run(module, arrays)), backend="interpreter")
+        graph = read_graph(module, "it", {})
+        run = tfc.jit(
+            lambda *arrays: tuple(map(traced, Walk(TABLE, "it", {}, {}).main(graph, arrays))),
+            backend="interpreter",
+        )
         found = run(*map(array_of, tensors))
     except UnsupportedError as error:
         kind = "refused" if "depends on values" in str(error) else "failed"

@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tfc import random
+from tfc.importers.graph import all_needed_nodes, all_nodes
+from tfc.importers.table import unknown_operators
 from tfc.importers.torch.exchange import array_of, tensor_of
-from tfc.importers.torch.walk import Walk, check_operators, decompositions
+from tfc.importers.torch.reader import decompositions, read_graph
+from tfc.importers.torch.table import TABLE
+from tfc.importers.values import traced
+from tfc.importers.walk import Walk
 from tfc.jitted import jit
 
 torch: Any = import_module("torch")
@@ -21,14 +25,12 @@ class GraphFunction:
     """A graph of torch as a function of its tensors, compiled for each choice of its numbers."""
 
     def __init__(self, module: Any):
-        check_operators([module], "the program")
-        self.module = module
-        self.is_random = any(
-            torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
-            for node in module.graph.nodes
-        )
+        self.graph = read_graph(module, "the program", {}, has_seed=True)
+        nodes = list(all_needed_nodes([self.graph]))
+        if error := unknown_operators(nodes, TABLE, {}, "the program"):
+            raise error
+        self.is_random = any("draw" in node.attributes for node in all_nodes([self.graph]))
         self._functions: dict[tuple[Any, ...], Callable[..., Any]] = {}
-        self._places: list[int] = []  # of the outputs that are arrays
 
     def __call__(self, *args: Any) -> list[Any]:
         """The outputs for tensors and whole numbers."""
@@ -40,31 +42,28 @@ class GraphFunction:
         return self._functions[numbers](seed, *arrays)
 
     def _function(self, numbers: tuple[Any, ...]) -> Callable[..., Any]:
-        others: dict[int, Any] = {}
+        others: dict[int, Any] = {}  # the outputs that are numbers or None, by their places
 
         def program(seed: Any, *arrays: Any) -> Any:
             given = iter(arrays)
-            inputs = [next(given) if number is None else number for number in numbers]
-            walk = Walk(random.key(seed) if self.is_random else None)
-            results = list(walk.run(self.module, inputs))
+            inputs = [next(given) if n is None else np.asarray(n) for n in numbers]
+            results = Walk(TABLE, "the program", {}, {}).main(self.graph, [seed, *inputs])
+            kinds = [port.dtype for port in self.graph.outputs]
             others.clear()
-            others.update((n, r) for n, r in enumerate(results) if r is None or _is_number(r))
-            return tuple(r for n, r in enumerate(results) if n not in others)
+            others.update((n, r if r is None else r.item())
+                          for n, (r, kind) in enumerate(zip(results, kinds))
+                          if r is None or kind is None)  # fmt: skip
+            return tuple(traced(r) for n, r in enumerate(results) if n not in others)
 
         compiled = jit(program)
 
         def call(seed: Any, *arrays: Any) -> list[Any]:
-            found = iter(compiled(seed, *arrays))
-            count = len(others)
-            tensors = [tensor_of(array) for array in found]
+            tensors = [tensor_of(array) for array in compiled(seed, *arrays)]
             rest = iter(tensors)
-            return [others[n] if n in others else next(rest) for n in range(count + len(tensors))]
+            count = len(others) + len(tensors)
+            return [others[n] if n in others else next(rest) for n in range(count)]
 
         return call
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (bool, int, float))
 
 
 def _compile(module: Any, example_inputs: Sequence[Any]) -> Any:

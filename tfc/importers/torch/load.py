@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from tfc.errors import UnsupportedError
+from tfc.importers.model import Shapes
 from tfc.options import Options
 from tfc.tracebacks import api_boundary
 
@@ -26,7 +27,7 @@ def _room(name: str) -> Any:
 @api_boundary
 def from_torch(
     source: Any, example_args: Any = None, example_kwargs: Any = None, dynamic_shapes: Any = None,
-    backend: str = "cpu", options: Options | None = None,
+    shapes: Shapes | None = None, backend: str = "cpu", options: Options | None = None,
 ) -> Any:  # fmt: skip
     """The function that a PyTorch module is.
 
@@ -35,6 +36,7 @@ def from_torch(
         example_args, example_kwargs: arguments that a module is exported with: a tuple, a dict.
         dynamic_shapes: which sizes may differ from the example's, as torch.export takes it; calls
             are compiled once for each size.
+        shapes: sizes that are open, by the names of inputs or of sizes, as for `tfc.from_onnx`.
         backend, options: where and how calls are compiled, as for `tfc.jit`.
 
     Raises:
@@ -43,7 +45,7 @@ def from_torch(
         TfcError: the file cannot be read.
     """
     return _room("model").read(
-        source, example_args, example_kwargs, dynamic_shapes, backend, options
+        source, example_args, example_kwargs, dynamic_shapes, shapes, backend, options
     )
 
 

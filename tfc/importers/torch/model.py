@@ -1,7 +1,7 @@
 """Exported programs of torch as functions with named parameters."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,12 @@ import numpy as np
 from tfc.errors import ShapeError, TfcError, UnsupportedError
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import open_traces
-from tfc.importers.torch.exchange import array_of, numpy_dtype, tensor_of
-from tfc.importers.torch.walk import Walk, check_operators, decompositions
-from tfc.jitted import jit
+from tfc.importers.graph import all_needed_nodes
+from tfc.importers.model import Model, Shapes
+from tfc.importers.table import unknown_operators
+from tfc.importers.torch.exchange import array_of, tensor_of
+from tfc.importers.torch.reader import decompositions, read_graph
+from tfc.importers.torch.table import TABLE
 from tfc.options import Options
 from tfc.tracebacks import api_boundary
 
@@ -22,16 +25,23 @@ pytree: Any = import_module("torch.utils._pytree")
 
 
 def read(
-    source: Any, args: Any, kwargs: Any, dynamic_shapes: Any, backend: str, options: Options | None
-) -> "TorchModel":
+    source: Any, args: Any, kwargs: Any, dynamic_shapes: Any, shapes: Shapes | None, backend: str,
+    options: Options | None,
+) -> "TorchModel":  # fmt: skip
     """The function of a module, of an exported program, or of a file with one."""
+    file = type(source).__name__
     if isinstance(source, (str, os.PathLike)):
-        source = _loaded(Path(source))
+        file, source = str(source), _loaded(Path(source))
+    if isinstance(source, torch.jit.ScriptModule):
+        raise UnsupportedError(
+            f"{file} is a TorchScript module: export the module that it was made of by "
+            "torch.export.export(module, args), and save that by torch.export.save"
+        )
     if isinstance(source, torch.nn.Module):
         source = _exported(source, args, kwargs, dynamic_shapes)
     if not isinstance(source, torch.export.ExportedProgram):
         raise TfcError(f"from_torch takes a module or an ExportedProgram, got {type(source)}")
-    return TorchModel(source, backend, options)
+    return TorchModel(file, source, shapes, backend, options)
 
 
 def _loaded(path: Path) -> Any:
@@ -40,7 +50,10 @@ def _loaded(path: Path) -> Any:
     try:
         return torch.export.load(path)
     except Exception as error:
-        raise TfcError(f"{path} is no exported program of torch: {_sentence(error)}") from error
+        raise TfcError(
+            f"{path} is no exported program of torch, which torch.export.save writes: "
+            f"{_sentence(error)}"
+        ) from error
 
 
 def _exported(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> Any:
@@ -63,43 +76,48 @@ def _torch_value(value: Any) -> Any:
     return tensor_of(value) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
-class TorchModel:
+class TorchModel(Model):
     """A PyTorch module as a function: of arrays, or of torch's tensors, which then gives tensors.
 
-    It takes what the module takes and is compiled for each choice of shapes and numbers. Buffers
-    that the module writes to are replaced in `parameters` when it is called outside of traces.
+    It takes what the module takes and is compiled for each choice of shapes. Buffers that the
+    module writes to are further inputs and outputs of its program, after its own, and are replaced
+    in `parameters` when it is called outside of traces.
 
     parameters: its weights, buffers and constants as arrays, under state_dict's names.
-    inputs, outputs: the names of the arrays that it takes and gives.
+    written: the names of the buffers that it writes to.
     """
 
-    def __init__(self, program: Any, backend: str = "cpu", options: Options | None = None):
+    def __init__(
+        self, file: str, program: Any, shapes: Shapes | None = None, backend: str = "cpu",
+        options: Options | None = None,
+    ):  # fmt: skip
         program = program.run_decompositions(decompositions())
         signature = program.graph_signature
         if signature.user_inputs_to_mutate:
             names = ", ".join(signature.user_inputs_to_mutate.values())
             raise UnsupportedError(f"the module writes to its arguments ({names}): copy them first")
-        self.module = program.graph_module
-        self.__name__ = "model"
-        check_operators([self.module], "the module")
         held = {**program.state_dict, **program.constants}
-        self._specs = signature.input_specs
-        self.parameters: dict[str, Any] = {
-            s.target: array_of(held[s.target])
-            for s in self._specs
-            if s.target in held and isinstance(held[s.target], torch.Tensor)
-        }
-        self._written = [
-            s.target for s in signature.output_specs if s.kind.name == "BUFFER_MUTATION"
-        ]
-        self._results = [n for n, s in enumerate(signature.output_specs)
-                         if s.kind.name == "USER_OUTPUT"]  # fmt: skip
-        self.inputs = tuple(s.arg.name for s in self._specs if s.kind.name == "USER_INPUT")
-        self.outputs = tuple(signature.output_specs[n].arg.name for n in self._results)
-        self._in_spec, self._out_spec = program.call_spec.in_spec, program.call_spec.out_spec
-        self._metas = {node.name: node.meta.get("val") for node in self.module.graph.nodes
-                       if node.op == "placeholder"}  # fmt: skip
-        self._jit = jit(self._flat, static_argnums=(0,), backend=backend, options=options)
+        written = signature.buffers_to_mutate
+        self.written = tuple(written.values())
+        parameters: dict[str, np.ndarray] = {}
+        weights: dict[str, tuple[str, np.ndarray]] = {}
+        states: dict[str, str] = {}
+        for spec in signature.input_specs:
+            if isinstance(held.get(spec.target), torch.Tensor):
+                parameters[spec.target] = array_of(held[spec.target])
+                if spec.target in self.written:
+                    states[spec.target] = spec.arg.name
+                else:
+                    weights[spec.arg.name] = spec.target, parameters[spec.target]
+        self._leaves_of = _UserValues(program)
+        graph = read_graph(program.graph_module, file, weights)
+        graph = _ordered(graph, self._leaves_of.inputs, [states[n] for n in self.written])
+        if error := unknown_operators(list(all_needed_nodes([graph])), TABLE, {}, file):
+            raise error
+        super().__init__(
+            file, graph, TABLE, parameters, shapes=shapes, backend=backend, options=options
+        )
+        self.__name__ = "model"
 
     @api_boundary
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -108,15 +126,13 @@ class TorchModel:
         Raises:
             ShapeError: the arguments are nested otherwise than the example's, or do not fit.
         """
-        leaves = self._leaves(args, named)
         if open_traces.traces:
-            return self._nested(self._outputs(self.parameters, leaves)[0])
-        numbers, arrays = _apart(leaves)
-        outputs, state = self._jit(numbers, self.parameters, arrays)
+            return self.step(self.parameters, *args, **named)[0]
+        leaves, is_torch = self._arrays(args, named)
+        found = self._compiled(*leaves, *[self.parameters[name] for name in self.written])
+        result, state = self._parted(found, is_torch)
         self.parameters.update(state)
-        if any(isinstance(leaf, torch.Tensor) for leaf in leaves):
-            outputs = [tensor_of(o) if isinstance(o, np.ndarray) else o for o in outputs]
-        return self._nested(outputs)
+        return result
 
     def function(self, parameters: Mapping[str, Any], *args: Any, **named: Any) -> Any:
         """The module as a pure function of its parameters, which may be differentiated.
@@ -128,88 +144,94 @@ class TorchModel:
 
     def step(self, parameters: Mapping[str, Any], *args: Any, **named: Any) -> Any:
         """As `function`, with the buffers that the module writes to: (result, {name: array})."""
-        if unknown := set(parameters) - set(self.parameters):
-            raise TfcError(f"the module has no parameter '{min(unknown)}'")
-        leaves = self._leaves(args, named)
-        held = {**self.parameters, **parameters}
-        if open_traces.traces:
-            outputs, state = self._outputs(held, leaves)
-        else:
-            outputs, state = self._jit(*_apart(leaves)[:1], held, _apart(leaves)[1])
-        return self._nested(outputs), state
+        leaves, is_torch = self._arrays(args, named)
+        given = {name: value for name, value in parameters.items() if name not in self.written}
+        states = [parameters.get(name, self.parameters[name]) for name in self.written]
+        return self._parted(super().function(given, *leaves, *states), is_torch)
 
     def lower(self, *args: Any, **named: Any) -> Any:
-        """The module for given arguments, lowered as by `tfc.jit(…).lower`."""
-        numbers, arrays = _apart(self._leaves(args, named))
-        return self._jit.lower(numbers, self.parameters, arrays)
+        """The module for given arguments, lowered as by `tfc.jit(…).lower`.
 
-    def _flat(self, numbers: Any, parameters: Any, arrays: Any) -> Any:
-        given = iter(arrays)
-        leaves = [next(given) if number is _ARRAY else number for number in numbers]
-        outputs, state = self._outputs(parameters, leaves)
-        return list(outputs), state
+        The parameters are constants of it, but for buffers that the module writes to.
+        """
+        if not args and not named:
+            return super().lower()
+        return super().lower(*self._arrays(args, named)[0],
+                             *[self.parameters[name] for name in self.written])  # fmt: skip
 
-    def _outputs(self, parameters: Mapping[str, Any], leaves: list[Any]) -> Any:
-        user = iter(leaves)
-        inputs = []
-        for spec in self._specs:
-            if spec.kind.name == "USER_INPUT":
-                inputs.append(next(user))
-            else:
-                inputs.append(parameters.get(spec.target))
-        results = Walk().run(self.module, inputs)
-        state = dict(zip(self._written, results))
-        return [results[n] for n in self._results], state
+    def _arrays(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Any], bool]:
+        """The arrays among the arguments, checked, and whether some are torch's tensors."""
+        leaves = self._leaves_of.flat(args, named)
+        is_torch = any(isinstance(leaf, torch.Tensor) for leaf in leaves)
+        arrays = [array_of(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+        count = len(arrays)
+        return self._given([*arrays, *[self.parameters[n] for n in self.written]], {})[:count], (
+            is_torch
+        )
 
-    def _leaves(self, args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
-        """The arguments in the order of `inputs`, checked.
+    def _parted(self, found: Any, is_torch: bool) -> tuple[Any, dict[str, Any]]:
+        """The result in torch's nesting, and the new buffers."""
+        outputs = list(found) if isinstance(found, tuple) else [found]
+        count = len(outputs) - len(self.written)
+        results = outputs[:count]
+        if is_torch:
+            results = [tensor_of(o) if isinstance(o, np.ndarray) else o for o in results]
+        return self._leaves_of.nested(results), dict(zip(self.written, outputs[count:]))
+
+
+class _UserValues:
+    """How a program's arrays lie in what its users give and get.
+
+    inputs: the names of the values that are no constants.
+    """
+
+    def __init__(self, program: Any):
+        signature = program.graph_signature
+        own = [s.arg for s in signature.input_specs if s.kind.name == "USER_INPUT"]
+        self._constants = [getattr(arg, "value", _OPEN) for arg in own]
+        self.inputs = [arg.name for arg, c in zip(own, self._constants) if c is _OPEN]
+        outputs = [s.arg for s in signature.output_specs if s.kind.name == "USER_OUTPUT"]
+        self._results = [type(arg).__name__ for arg in outputs]
+        self._in_spec, self._out_spec = program.call_spec.in_spec, program.call_spec.out_spec
+
+    def flat(self, args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+        """The arguments that are no constants, in order.
 
         Raises:
-            ShapeError: they are nested otherwise, or an array has another dtype or rank.
+            ShapeError: they are nested otherwise, or a constant is another.
         """
         leaves, found = pytree.tree_flatten((args, named))
         if found != self._in_spec:
             raise ShapeError(
                 "the arguments must be nested as those that the module was exported with"
             )
-        for name, leaf in zip(self.inputs, leaves):
-            meta = self._metas.get(name)
-            if not isinstance(meta, torch.Tensor) or _fits(leaf, meta):
-                continue
-            raise ShapeError(f"the argument {name} must be {_shown(meta)}, got {_shown(leaf)}")
-        return leaves
+        for constant, leaf in zip(self._constants, leaves):
+            if constant is not _OPEN and (type(leaf) is not type(constant) or leaf != constant):
+                raise ShapeError(f"the module was exported for the argument {constant}, got {leaf}")
+        return [leaf for constant, leaf in zip(self._constants, leaves) if constant is _OPEN]
 
-    def _nested(self, outputs: Any) -> Any:
-        return pytree.tree_unflatten(list(outputs), self._out_spec)
-
-
-_ARRAY = "array"
+    def nested(self, results: Sequence[Any]) -> Any:
+        """Results in the nesting of what the module returns; its numbers are Python's."""
+        found = [_number(r) if kind.startswith("Sym") or kind == "ConstantArgument" else r
+                 for r, kind in zip(results, self._results)]  # fmt: skip
+        return pytree.tree_unflatten(found, self._out_spec)
 
 
-def _apart(leaves: list[Any]) -> tuple[tuple[Any, ...], list[Any]]:
-    """Numbers and the like, which are compiled for, and arrays."""
-    kinds = (torch.Tensor, np.ndarray, np.generic, Tensor)
-    numbers = tuple(_ARRAY if isinstance(leaf, kinds) else leaf for leaf in leaves)
-    arrays = [array_of(leaf) if isinstance(leaf, torch.Tensor) else leaf
-              for leaf in leaves if isinstance(leaf, kinds)]  # fmt: skip
-    return numbers, arrays
+_OPEN = object()
 
 
-def _fits(leaf: Any, meta: Any) -> bool:
-    if getattr(leaf, "shape", None) is None:
-        return False
-    is_tensor = isinstance(leaf, torch.Tensor)
-    dtype = numpy_dtype(leaf.dtype) if is_tensor else leaf.dtype
-    return (
-        dtype == numpy_dtype(meta.dtype)
-        and len(leaf.shape) == meta.ndim
-        and all(not isinstance(m, int) or m == n for m, n in zip(meta.shape, leaf.shape))
-    )
+def _number(value: Any) -> Any:
+    return value if value is None or isinstance(value, Tensor) else value.item()
 
 
-def _shown(leaf: Any) -> str:
-    if getattr(leaf, "shape", None) is None:
-        return type(leaf).__name__
-    is_tensor = isinstance(leaf, torch.Tensor)
-    dtype = numpy_dtype(leaf.dtype) if is_tensor else leaf.dtype
-    return f"{dtype}[{','.join(map(str, leaf.shape))}]"
+def _ordered(graph: Any, inputs: Sequence[str], states: Sequence[str]) -> Any:
+    """A graph that takes the users' inputs and the buffers that it writes to, and gives likewise.
+
+    torch gives the buffers first.
+    """
+    ports = {port.name: port for port in graph.inputs}
+    outputs = (*graph.outputs[len(states) :], *graph.outputs[: len(states)])
+    return type(graph)(
+        graph.name, tuple(ports[name] for name in [*inputs, *states]), outputs, graph.nodes,
+        graph.constants, graph.weights,
+    )  # fmt: skip

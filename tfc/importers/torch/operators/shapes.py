@@ -199,3 +199,9 @@ def resize(x: Any, size: Sequence[int], **_: Any) -> Any:
     count = int(np.prod(tuple(size)))
     flat = tnp.reshape(x, (-1,))[:count]
     return tnp.reshape(tnp.pad(flat, (0, count - flat.size)), tuple(size))
+
+
+@aten("_local_scalar_dense.default", "item.default")
+def item(x: Any) -> Any:
+    """The only element."""
+    return tnp.reshape(x, ())
