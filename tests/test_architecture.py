@@ -165,6 +165,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "importers.tensorflow": (*TRACING, *LIBRARIES, "importers", "protos", "graph.*"),
     "importers.torch.operators": (*TRACING, *LIBRARIES, "importers", "importers.torch"),
     "importers.torch": (*TRACING, *LIBRARIES, "importers", "importers.torch.operators"),
+    "quantization": TRACING,
     "testing": (*TRACING, "testing.*"),
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),

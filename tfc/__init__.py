@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from tfc.importers.torch.load import compile_torch, from_torch
     from tfc.jitted import JitFunction, jit
     from tfc.options import Options
+    from tfc.quantization.quantize import Quantized, quantize
     from tfc.runtime.functions import register_custom_call
     from tfc.runtime.threads import get_threads, set_threads
     from tfc.tools.profiling import Profile, profile
@@ -104,6 +105,7 @@ __all__ = [
     "Lowered",
     "Options",
     "Profile",
+    "Quantized",
     "Session",
     "ShapeDtypeStruct",
     "Tensor",
@@ -163,6 +165,7 @@ __all__ = [
     "profile",
     "pure_callback",
     "py_func",
+    "quantize",
     "random",
     "register_custom_call",
     "remat",
@@ -194,6 +197,7 @@ _PLACES = {
     "Lowered": "tfc.compiled",
     "Options": "tfc.options",
     "Profile": "tfc.tools.profiling",
+    "Quantized": "tfc.quantization.quantize",
     "Session": "tfc.graph",
     "ShapeDtypeStruct": "tfc.frontend.abstract",
     "Tensor": "tfc.frontend.tensor",
@@ -241,6 +245,7 @@ _PLACES = {
     "profile": "tfc.tools.profiling",
     "pure_callback": "tfc.frontend.callbacks.host",
     "py_func": "tfc.frontend.callbacks.py_func",
+    "quantize": "tfc.quantization.quantize",
     "register_custom_call": "tfc.runtime.functions",
     "remat": "tfc.frontend.differentiation.custom.checkpoint",
     "reset_default_graph": "tfc.graph",

@@ -54,6 +54,17 @@ def tiled_type(product: Instruction) -> ElementType | None:
     return first if tiled and all(t == first for t in rest) else None
 
 
+def is_narrow_factor(x: Instruction, users: Sequence[Instruction]) -> bool:
+    """True for a conversion of integers of up to 16 bits that products multiply.
+
+    They are to find it right before them: kernels multiply several narrow integers at once.
+    """
+    if x.opcode != "convert" or not x.array_shape.element_type.is_integer:
+        return False
+    narrow = x.operands[0].array_shape.element_type
+    return narrow.is_integer and narrow.bits <= 16 and any(u.opcode in PRODUCTS for u in users)
+
+
 def canonical_labels(spatial: int) -> ConvolutionDimensionNumbers:
     """b01f_01io->b01f, for that many spatial dimensions."""
     places = tuple(range(spatial))

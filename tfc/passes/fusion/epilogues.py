@@ -37,6 +37,7 @@ from tfc.passes.analysis.products import (
     PRODUCTS,
     dot_groups,
     has_one_stride_a_direction,
+    is_narrow_factor,
     tiled_type,
 )
 from tfc.passes.fusion.engine import FusionPass, Kernel, Kernels, too_much
@@ -151,6 +152,8 @@ class _Plan(Kernels):
             return too_much(self.limit, "epilogue")
         if candidate in self.taken:
             return "it is part of another product's epilogue"
+        if is_narrow_factor(candidate, self.computation.users[candidate]):
+            return "the product that takes it reads narrow integers"
         inside = next(o for o in candidate.operands if o in region.outside)
         if candidate.opcode == "transpose":
             # Other paths to the root would have their elements at other places.

@@ -6,7 +6,8 @@
 
 The values are the evaluator's. A result must be small (`max_elements`) or no larger than what it is
 made from, and the work to make it bounded; iota and broadcast stay, since they are smaller as they
-are, and so do calls, fusions and control flow.
+are, and so do calls, fusions and control flow. A conversion of narrow integers stays before a
+product, which multiplies several of them at once and reads fewer bytes.
 
 Does nothing when no such instruction has only constant operands.
 """
@@ -16,11 +17,12 @@ from math import prod
 from typing import ClassVar
 
 from tfc.hlo.evaluation.evaluator import evaluate_computation
-from tfc.hlo.ir import Attributes, Instruction, Module, map_computations, rebuild
+from tfc.hlo.ir import Attributes, Computation, Instruction, Module, map_computations, rebuild
 from tfc.hlo.literal import Literal
 from tfc.hlo.op import op_named
 from tfc.hlo.ops.convolution import product_count
 from tfc.hlo.shape import Shape
+from tfc.passes.analysis.products import is_narrow_factor
 
 _MOST_WORK = 1 << 22  # multiplications of a dot or convolution, applications of a reducer
 _FOLDABLE = frozenset({"dot", "convolution", "reduce"})
@@ -39,7 +41,16 @@ class Fold:
 
     def __call__(self, module: Module) -> Module:
         """The module with constants for what depends on constants only."""
-        return map_computations(module, lambda c: rebuild(c, self._fold))
+        return map_computations(module, self._folded)
+
+    def _folded(self, computation: Computation) -> Computation:
+        users, each = computation.users, iter(computation.instructions)
+
+        def fold(instruction: Instruction) -> Instruction:
+            kept = is_narrow_factor(instruction, users[next(each)])
+            return instruction if kept else self._fold(instruction)
+
+        return rebuild(computation, fold)
 
     def _fold(self, instruction: Instruction) -> Instruction:
         if not self._can_fold(instruction):
