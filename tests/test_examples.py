@@ -42,3 +42,11 @@ def test_a_transformer_learns_to_write(capsys: pytest.CaptureFixture[str]):
     shown = printed("train_transformer", capsys, "--steps", "150")
     assert "the loss on unseen text is below 2.3" in shown
     assert len(shown.split("---\n")[1].rstrip("\n")) > 250
+
+
+def test_an_imported_model_is_tuned_and_runs_in_a_cpp_program(capsys: pytest.CaptureFixture[str]):
+    shown = printed("fine_tune", capsys, "--steps", "60")
+    before, after = (float(n) for n in re.findall(r": (\S+) of unseen digits right", shown))
+    assert before < 0.6
+    assert after > 0.93
+    assert "C++ and Python agree on 397 of 397 images" in shown or "no C++ compiler" in shown

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         reset_default_graph,
     )
     from tfc.imported import ImportedFunction, from_stablehlo
+    from tfc.importers.jax.load import from_jax
     from tfc.importers.onnx.load import from_onnx
     from tfc.importers.tensorflow.load import from_graphdef, from_savedmodel
     from tfc.importers.torch.load import compile_torch, from_torch
@@ -135,6 +136,7 @@ __all__ = [
     "fft",
     "fori_loop",
     "from_graphdef",
+    "from_jax",
     "from_onnx",
     "from_savedmodel",
     "from_stablehlo",
@@ -221,6 +223,7 @@ _PLACES = {
     "eval_shape": "tfc.frontend.abstract",
     "fori_loop": "tfc.frontend.control.loops",
     "from_graphdef": "tfc.importers.tensorflow.load",
+    "from_jax": "tfc.importers.jax.load",
     "from_onnx": "tfc.importers.onnx.load",
     "from_savedmodel": "tfc.importers.tensorflow.load",
     "from_stablehlo": "tfc.imported",

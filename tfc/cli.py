@@ -27,9 +27,8 @@ from tfc.console import (
     build_folders,
     duration,
     reading_options,
+    report,
     run_command,
-    show,
-    timed,
     write_text,
 )
 from tfc.errors import UnsupportedError
@@ -122,17 +121,17 @@ def run(
     reading: Reading,
     calls: int | None,
 ) -> None:
-    """Run FILE of any kind that tfc reads ("-" is the standard input), and print its results."""
+    """Run FILE of any kind that tfc reads ("-" is the standard input), and print its results.
+
+    Of results with many elements the range and the mean are printed, and how long it all took.
+    """
     module = read_module(file, reading)
     arguments = arguments_for(module, texts, seed)
     start = time.perf_counter()
     executable = compile_module(module, backend)
     compiled = time.perf_counter() - start
-    results = executable(*arguments)
-    for number, (array, shape) in enumerate(zip(results, executable.result_shapes)):
-        click.echo(show(number, array, shape))
-    if calls:
-        click.echo(f"compiled in {compiled * 1e3:.1f} ms; {timed(executable, arguments, calls)}")
+    for line in report(executable, arguments, compiled, calls):
+        click.echo(line)
 
 
 # --- profile ------------------------------------------------------------------------------------

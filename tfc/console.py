@@ -31,6 +31,8 @@ from tfc.hlo.text.literal_text import parse_literal
 from tfc.tracebacks import full_tracebacks
 
 INTERRUPTED = 130  # the exit code after Ctrl-C, as shells have it
+# Elements of a result: from how many on it is summed up, or not shown whole; those shown then.
+_FEW, _MANY, _FIRST = 16, 1000, 8
 _SHOW_CURSOR = "\x1b[?25h"  # which progress on a terminal hides
 
 
@@ -363,7 +365,27 @@ def _load(path: str, shape: Shape) -> np.ndarray:
     return array.view(dtype) if array.dtype == np.dtype(f"V{dtype.itemsize}") else array
 
 
-def timed(run: Callable[..., Any], arguments: Sequence[np.ndarray], calls: int) -> str:
+def report(
+    executable: Any, arguments: Sequence[np.ndarray], compiled: float, calls: int | None
+) -> Iterator[str]:
+    """What a run gives, as lines: each result, then how long compiling and running took.
+
+    Args:
+        compiled: the seconds that compiling took.
+        calls: how often to time the program, which else is run once.
+    """
+    start = time.perf_counter()
+    results = executable(*arguments)
+    ran = f"ran in {(time.perf_counter() - start) * 1e3:.3f} ms"
+    for number, (array, shape) in enumerate(zip(results, executable.result_shapes)):
+        yield show(number, array, shape)
+    yield (
+        f"compiled in {compiled * 1e3:.1f} ms; "
+        f"{_timed(executable, arguments, calls) if calls else ran}"
+    )
+
+
+def _timed(run: Callable[..., Any], arguments: Sequence[np.ndarray], calls: int) -> str:
     """How long calls take, as a sentence."""
     seconds = []
     for _ in range(calls):
@@ -375,6 +397,28 @@ def timed(run: Callable[..., Any], arguments: Sequence[np.ndarray], calls: int) 
 
 
 def show(number: int, array: np.ndarray, shape: Shape) -> str:
-    """A result as text: its number, its shape, and its elements as NumPy shows them."""
-    elements = np.array2string(array, separator=" ")
-    return f"result {number}: {shape.without_layout()}\n{elements}"
+    """A result as text: its number, its shape, and its elements as NumPy shows them.
+
+    Of many elements, their range and mean come first; of very many, only the first ones follow.
+    """
+    title = f"result {number}: {shape.without_layout()}"
+    if array.size > _FEW:
+        title += f"\n{_summary(array)}"
+    if array.size > _MANY:
+        first = np.array2string(array.reshape(-1)[:_FIRST], separator=" ")
+        return f"{title}\nfirst: {first[:-1]} ...]"
+    return f"{title}\n{np.array2string(array, separator=' ')}"
+
+
+def _summary(array: np.ndarray) -> str:
+    """The range and the mean of the elements, of complex ones their magnitudes'."""
+    is_complex = array.dtype.kind == "c"
+    numbers = np.abs(array) if is_complex else array.astype(np.float64)
+    known = numbers[~np.isnan(numbers)]
+    missing = f", {array.size - known.size} NaN" if known.size < array.size else ""
+    if not known.size:
+        return f"all {array.size} are NaN"
+    with np.errstate(all="ignore"):
+        mean = known.mean()
+    what = "magnitudes: " if is_complex else ""
+    return f"{what}min {known.min():g}, max {known.max():g}, mean {mean:g}{missing}"

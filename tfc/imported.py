@@ -97,13 +97,21 @@ class Convention:
         Raises:
             ShapeError: the arguments have another structure.
         """
+        found = self.leaves_of(args, named)
+        given = [(np.int32(p), "the platform") for p in self.platform]
+        return given + [(found[n], self.paths[n]) for n in self.kept]
+
+    def leaves_of(self, args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+        """The leaves of the arguments, those that the program does not use included.
+
+        Raises:
+            ShapeError: the arguments have another structure.
+        """
         try:
-            found = self.in_tree.flatten_up_to((args, named))
+            return self.in_tree.flatten_up_to((args, named))
         except (ValueError, TypeError, KeyError) as error:
             reason = str(error).partition("\n")[0]
             raise ShapeError(f"the arguments must be as when exporting: {reason}") from None
-        given = [(np.int32(p), "the platform") for p in self.platform]
-        return given + [(found[n], self.paths[n]) for n in self.kept]
 
 
 class ImportedFunction:
@@ -289,11 +297,12 @@ def from_stablehlo(
 
 @api_boundary
 @paused_collection()
-def read_stablehlo(source: Any, name: str = "") -> Module:
+def read_stablehlo(source: Any, name: str = "", shapes: Sequence[Shape] | None = None) -> Module:
     """The module of a StableHLO program, taken as `from_stablehlo` takes it.
 
     Args:
         name: what to call the source in errors.
+        shapes: those of the entry's arguments, for a program that leaves sizes open.
 
     Raises:
         TfcError: it cannot be read, is malformed, or has no counterpart in HLO.
@@ -303,4 +312,4 @@ def read_stablehlo(source: Any, name: str = "") -> Module:
     parser: Any = import_module("tfc.stablehlo.parser_process")
     parser.PARSER.start()
     reader: Any = import_module("tfc.stablehlo.read")
-    return reader.read(source, name)
+    return reader.read(source, name, shapes)

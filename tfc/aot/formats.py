@@ -90,6 +90,11 @@ def _savedmodel(source: Source, _: str, reading: Reading) -> Program:
     )
 
 
+def _jax(source: Source, name: str, reading: Reading) -> Program:
+    loader: Any = import_module("tfc.importers.jax.load")
+    return loader.from_jax(source, shapes=reading.shapes)
+
+
 def _stablehlo(source: Source, name: str, _: Reading) -> Program:
     return read_stablehlo(content_of(source), name)
 
@@ -118,6 +123,8 @@ _GRAPHDEF = re.compile(
     rb"[!-~]+\x12[\x01-\x7f][A-Z_]|(?:\s|#[^\n]*)*node\s*:?\s*\{\s*(?:name|op)\s*:"
 )
 _TENSORFLOW = ("shapes", "fixed", "outputs", "signature", "tags")
+# A table of offsets, with the program's bytecode behind it.
+_JAX = re.compile(rb"(?!ML\xefR)[^\0].{3,60000}?ML\xefR", re.DOTALL)
 
 FORMATS: tuple[Format, ...] = (
     Format("GraphDef", (".pb", ".pbtxt"), _graphdef, begins=_GRAPHDEF, takes=_TENSORFLOW),
@@ -130,6 +137,7 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format("ONNX", (".onnx",), _onnx, begins=_ONNX, takes=("shapes", "fixed")),
     Format("StableHLO", (".mlir", ".mlirbc", ".stablehlo"), _stablehlo, begins=_STABLEHLO),
+    Format("jax.export", (".jax",), _jax, begins=_JAX, takes=("shapes",)),
     Format("HLO text", (".hlo",), _hlo, begins=re.compile(b""), takes=("fill_constants",)),
 )
 

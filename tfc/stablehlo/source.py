@@ -15,8 +15,10 @@ from tfc.backends.mlir.package import PROVIDER
 from tfc.backends.mlir.provider import ir
 from tfc.errors import InternalError, ParseError, TfcError, UnsupportedError
 from tfc.hlo.lexer import BYTE_ORDER_MARK
+from tfc.hlo.shape import Shape
 from tfc.stablehlo import parser, shardy
 from tfc.stablehlo.parser_process import PARSER, Reply
+from tfc.stablehlo.types import mlir_type
 
 BYTECODE = b"ML\xefR"
 MAX_NESTING = 200
@@ -28,13 +30,14 @@ _UNKNOWN = re.compile(r"(?:custom op|unregistered operation) '(\w+\.[^']*)' (?:i
 Source = str | bytes | os.PathLike[str] | Any
 
 
-def read_module(source: Source, name: str = "") -> Any:
+def read_module(source: Source, name: str = "", shapes: Sequence[Shape] | None = None) -> Any:
     """The MLIR module of a program.
 
     Args:
         source: text; bytes of bytecode, of a portable artifact or of text; the path of a file; or
             what jax.export.export returns. A string without a brace is a path.
         name: what to call the source in errors.
+        shapes: those of the entry's arguments, for a program that leaves sizes open.
 
     Raises:
         TfcError: it is of no such form, is malformed, or cannot be read; ParseError with the place
@@ -45,12 +48,12 @@ def read_module(source: Source, name: str = "") -> Any:
     serialized = getattr(exported, "mlir_module_serialized", None)
     if isinstance(serialized, (bytes, bytearray)):
         if b"\0sdy\0" in serialized:  # whose bytecode only JAX reads
-            return _read_text(exported.mlir_module(), name or "<exported function>")
-        return _read_bytecode(bytes(serialized), name or "the exported function")
+            return _read_text(exported.mlir_module(), name or "<exported function>", shapes)
+        return _read_bytecode(bytes(serialized), name or "the exported function", shapes)
     if isinstance(source, os.PathLike) or (isinstance(source, str) and "{" not in source):
-        return read_module(_read_file(Path(source)), name or str(source))
+        return read_module(_read_file(Path(source)), name or str(source), shapes)
     if isinstance(source, str):
-        return _read_text(source, name or "<stablehlo>")
+        return _read_text(source, name or "<stablehlo>", shapes)
     if not isinstance(source, (bytes, bytearray)):
         raise TfcError(
             "StableHLO is taken as text, bytes, a path or a jax.export.Exported, "
@@ -58,12 +61,12 @@ def read_module(source: Source, name: str = "") -> Any:
         )
     content = bytes(source)
     if content.startswith(BYTECODE):
-        return _read_bytecode(content, name or "the bytecode")
+        return _read_bytecode(content, name or "the bytecode", shapes)
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         raise TfcError(f"{name or 'the program'} is neither MLIR bytecode nor text") from None
-    return _read_text(text, name or "<stablehlo>")
+    return _read_text(text, name or "<stablehlo>", shapes)
 
 
 def _read_file(path: Path) -> bytes:
@@ -90,7 +93,7 @@ def new_context() -> Any:
 _CONTEXT = provider.ReusedContext(new_context, parser.MOST_KEPT)
 
 
-def _read_text(text: str, name: str) -> Any:
+def _read_text(text: str, name: str, shapes: Sequence[Shape] | None) -> Any:
     text = text.removeprefix(BYTE_ORDER_MARK)
     try:
         text.encode("utf-8")
@@ -98,14 +101,14 @@ def _read_text(text: str, name: str) -> Any:
         raise TfcError(f"{name} is no text: {text[error.start]!a} is half a character") from None
     _check(text, name)
     text = shardy.generic(text, name)
-    reply = PARSER.parse("text", text.encode("utf-8"))
+    reply = PARSER.parse("text", text.encode("utf-8"), _refinement(shapes))
     if reply.refused:
         raise _parse_error(reply.refused, text, name)
     return _module(reply)
 
 
-def _read_bytecode(content: bytes, name: str) -> Any:
-    reply = PARSER.parse("bytecode", content)
+def _read_bytecode(content: bytes, name: str, shapes: Sequence[Shape] | None) -> Any:
+    reply = PARSER.parse("bytecode", content, _refinement(shapes))
     if reply.refused:
         newest = provider.stablehlo().get_current_version()
         reason = reply.refused[0][1]
@@ -116,6 +119,14 @@ def _read_bytecode(content: bytes, name: str) -> Any:
             )
         raise UnsupportedError(f"{name} is no StableHLO that version {newest} reads: {reason}")
     return _module(reply)
+
+
+def _refinement(shapes: Sequence[Shape] | None) -> str:
+    """The passes that give a program's arguments these shapes, and so all values theirs."""
+    if shapes is None:
+        return ""
+    types = ",".join(mlir_type(shape) for shape in shapes)
+    return f"builtin.module(stablehlo-refine-arguments{{types={types}}},stablehlo-refine-shapes)"
 
 
 def _module(reply: Reply) -> Any:

@@ -77,7 +77,7 @@ def _factor_panel(panel: Tensor, first: Tensor, count: Any) -> tuple[Tensor, Ten
         current = first + number
         head = along(along(panel, -1, number, 1), -2, current, 1)
         tail = where(is_("GT", rows, current), along(panel, -1, number, 1), 0)
-        vector, tau, diagonal = _reflection(head, tail)
+        vector, tau, diagonal = reflection(head, tail)
         vector = where(is_("EQ", rows, current), 1, vector)
         products = summed(conj(vector) * panel, -2, keep=True)
         reflected = panel - vector * (conj(tau) * products)
@@ -92,7 +92,51 @@ def _factor_panel(panel: Tensor, first: Tensor, count: Any) -> tuple[Tensor, Ten
     return fori_loop(constant(0, S64), count, step, (panel, taus))
 
 
-def _reflection(head: Tensor, tail: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def factor_with_pivots(a: Tensor, order: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """(packed, order, taus) of a[:, order]: each step takes the longest of the columns left.
+
+    Args:
+        order: numbers that are exchanged as the columns are.
+    """
+    rank, rows_count, width = a.ndim, *a.shape[-2:]
+    steps = min(rows_count, width)
+    taus = full(0, (*a.shape[:-2], width), a.array_shape.element_type)
+    if not a.size:
+        return a, order, along(taus, -1, 0, steps)
+    rows, columns = numbers(rows_count, rank, rank - 2), numbers(width, rank, rank - 1)
+
+    def step(number: Tensor, state: Any) -> Any:
+        a, order, taus = state
+        lengths = summed(where(is_("GE", rows, number), squared(a), 0), -2, keep=True)
+        lengths = where(is_("GE", columns, number), lengths, -1)
+        longest = largest(lengths, [-1], keep=True)
+        place = largest(where(is_("EQ", lengths, longest), width - columns, 0), [-1], keep=True)
+        a = _exchanged(a, columns, number, width - place)
+        order = _exchanged(order, columns, number, width - place)
+        line = along(a, -1, number, 1)
+        tail = where(is_("GT", rows, number), line, 0)
+        vector, tau, diagonal = reflection(along(line, -2, number, 1), tail)
+        kept = where(is_("EQ", rows, number), like(diagonal, a), vector)
+        vector = where(is_("EQ", rows, number), 1, vector)
+        reflected = a - vector * (conj(tau) * summed(conj(vector) * a, -2, keep=True))
+        here = both(is_("EQ", columns, number), is_("GE", rows, number))
+        a = where(is_("GT", columns, number), reflected, where(here, kept, a))
+        is_tau = is_("EQ", numbers(width, rank - 1, rank - 2), number)
+        return a, order, where(is_tau, reshape(tau, (*tau.shape[:-2], 1)), taus)
+
+    start = (a, reshape(order, (*order.shape[:-1], 1, width)), taus)
+    packed, order, taus = fori_loop(constant(0, S64), steps, step, start)
+    return packed, reshape(order, (*order.shape[:-2], width)), along(taus, -1, 0, steps)
+
+
+def _exchanged(a: Tensor, columns: Tensor, one: Tensor, other: Tensor) -> Tensor:
+    """Column `one` of all matrices and column `other`, each matrix its own, exchanged."""
+    is_other = is_("EQ", columns, other)
+    left, right = along(a, -1, one, 1), summed(where(is_other, a, 0), -1, keep=True)
+    return where(is_("EQ", columns, one), right, where(is_other, left, a))
+
+
+def reflection(head: Tensor, tail: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """(v below its 1, tau, what the head becomes), all scaled so that no square overflows."""
     scale = largest(absolute(tail), [-2], keep=True)
     scale = operation("maximum", scale, absolute(head))

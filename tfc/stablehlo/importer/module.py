@@ -9,7 +9,7 @@ from tfc.errors import TfcError, UnsupportedError
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Module, has_side_effect, postorder
 from tfc.hlo.shape import TupleShape
-from tfc.stablehlo.importer import composites, forms, shardings
+from tfc.stablehlo.importer import composites, forms, library_calls, shardings
 from tfc.stablehlo.importer.location import metadata_of
 from tfc.stablehlo.operations import ROWS
 from tfc.stablehlo.operations.operation import Operation, Reader, integer_of
@@ -24,6 +24,7 @@ DEVICES = {"replica_count": "mhlo.num_replicas", "num_partitions": "mhlo.num_par
 READERS: dict[str, Reader] = {
     **{name: row.read for row in ROWS for name in (row.name, *row.also)},
     **forms.READERS,
+    **library_calls.READERS,
     **composites.READERS,
     **shardings.READERS,
 }

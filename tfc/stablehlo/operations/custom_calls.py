@@ -1,19 +1,19 @@
-"""Custom calls: annotations vanish, some are operations of HLO, libraries' are refused."""
+"""Custom calls: annotations vanish, some are operations of HLO."""
 
 from collections.abc import Sequence
 
 from tfc.backends.mlir.provider import ir
-from tfc.errors import UnsupportedError
+from tfc.errors import ShapeError, UnsupportedError
+from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
 from tfc.hlo.lexer import quote
 from tfc.hlo.ops.outside.custom_call import ANNOTATIONS
+from tfc.hlo.shape import TupleShape
 from tfc.stablehlo.operations.emission import Emission, i32
-from tfc.stablehlo.operations.operation import Operation, flag_of, integer_in
+from tfc.stablehlo.operations.operation import Operation, flag_of, integer_in, text_of
 from tfc.stablehlo.operations.row import Field, Values, row
+from tfc.stablehlo.operations.values import elements
 
-# How routines of LAPACK, BLAS and their like are named, and others that only JAX's runtime has.
-LIBRARIES = ("lapack_", "blas_", "cusolver_", "cublas_", "cu_", "hip", "xla_python_", "xla_ffi_",
-             "Qr", "Eigh", "ProductOfElementary", "LuDecomposition")  # fmt: skip
 API_VERSIONS = {
     1: "API_VERSION_ORIGINAL",
     2: "API_VERSION_STATUS_RETURNING",
@@ -82,11 +82,6 @@ def _make(
         return same(operation)
     if target in KNOWN_CALLS:
         return KNOWN_CALLS[target](operation)
-    if target.startswith(LIBRARIES):
-        raise UnsupportedError(
-            f"{target} is a routine of a library that comes with JAX, which tfc has no code for: "
-            "compute it outside of the program, and pass what it gives as an argument"
-        )
     call = operation.make(opcode, **attributes)
     if operation.has("backend_config"):
         return call.with_(annotations=(("backend_config", _backend_config(operation)),))
@@ -106,7 +101,39 @@ def _top_k(operation: Operation) -> Instruction:
     return operation.make("topk", k=count, largest=largest)
 
 
+def _approximate_top_k(operation: Operation) -> list[Instruction]:
+    """The largest elements, or the smallest, in the order of the program's own comparator."""
+    given = operation.attribute("mhlo.backend_config")
+    dimension, count = (integer_in(given, name) for name in ("reduction_dim", "top_k"))
+    compared = operation.scope.function(text_of(operation.attribute("called_computations")[0]))
+    keys, places = operation.operands[:2]
+    shape = TupleShape((keys.shape, places.shape))
+    ordered = operation.make("sort", [keys, places], shape, dimensions=(dimension,), is_stable=True,
+                             to_apply=compared)  # fmt: skip
+    limits = [count if d == dimension else n for d, n in enumerate(keys.array_shape.dims)]
+    bounds = tuple((0, limit, 1) for limit in limits)
+    return [builder.instruction("slice", [e], slice=bounds) for e in elements(ordered, 2)]
+
+
+def _shape_assertion(operation: Operation) -> list[Instruction]:
+    """Nothing, where what JAX asks of sizes holds.
+
+    Raises:
+        ShapeError: it does not hold, in JAX's words.
+        UnsupportedError: the sizes are not known when compiling.
+    """
+    if not bool(operation.constant(0)):
+        sizes = [int(operation.constant(n)) for n in range(1, len(operation.operands))]
+        message = operation.text("error_message")
+        for number, size in enumerate(sizes):
+            message = message.replace(f"{{{number}}}", str(size))
+        raise ShapeError(message)
+    return []
+
+
 KNOWN_CALLS = {
+    "shape_assertion": _shape_assertion,
+    "ApproxTopK": _approximate_top_k,
     "mhlo.erf": lambda operation: operation.make("erf"),
     "mhlo.tan": lambda operation: operation.make("tan"),
     "mhlo.topk": _top_k,
