@@ -99,14 +99,24 @@ class Model:
         """
         if not open_traces.traces:
             return self._general(parameters, *inputs)
+        outputs = self.walked(parameters, inputs)[1]
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def walked(
+        self, parameters: Mapping[str, Any], inputs: Sequence[Any]
+    ) -> tuple[Walk, list[Any]]:
+        """The model in the current trace: the walk that it took, and the outputs.
+
+        Raises:
+            TfcError: it has no parameter of a name.
+        """
         if unknown := set(parameters) - set(self.parameters):
             raise TfcError(f"{self.file} has no parameter '{min(unknown)}'")
         found = dict(zip([p.name for p in self.inputs], inputs))
         values = [self._fixed[p.name] if p.name in self._fixed else _value(found[p.name])
                   for p in self.graph.inputs]  # fmt: skip
         walk = Walk(self.table, self.file, {**self.parameters, **parameters}, self.functions)
-        outputs = [traced(value) for value in self.results(walk, values)]
-        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+        return walk, [traced(value) for value in self.results(walk, values)]
 
     def results(self, walk: Walk, values: Sequence[Any]) -> Sequence[Any]:
         """The outputs of a walk for the graph's inputs."""

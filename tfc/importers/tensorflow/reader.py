@@ -78,13 +78,17 @@ class VariableArgument:
 
 @dataclass(frozen=True)
 class Content:
-    """What is read: the graph with its values' own names, functions, constants by name."""
+    """What is read: the graph with its values' own names, functions, constants by name.
+
+    facts: what running each function does. changed: the variables that the graph changes.
+    """
 
     file: str
     graph: Graph
     functions: Mapping[Key, Function]
     parameters: Mapping[str, np.ndarray]
     facts: Mapping[str, Facts]
+    changed: frozenset[str]
 
 
 class Reader:
@@ -199,7 +203,10 @@ class Reader:
         outputs = tuple(Port(self.nodes.value(x.tensor), x.dtype, x.dims) for x in fetches)
         graph = self._graph("graph", self.nodes, inputs, outputs, ())
         functions = {("", name): function for name, function in self.functions.items()}
-        return Content(self.file, graph, functions, self.parameters, self.facts)
+        handles = {n.outputs[0]: n.attributes.get("shared_name") or n.name
+                   for n in graph.nodes if n.op == "VarHandleOp"}  # fmt: skip
+        changed = frozenset(self._effects(graph, handles)[1])
+        return Content(self.file, graph, functions, self.parameters, self.facts, changed)
 
     def _ordered(
         self, nodes: Nodes, wanted: Iterable[str], fed: Iterable[tuple[str, int]]
@@ -328,9 +335,20 @@ class Reader:
 
     def _found_facts(self, graph: Graph) -> Facts:
         """What running a graph does."""
-        effects: set[str] = set()
-        written: set[int] = set()
         origins = {port.name: n for n, port in enumerate(graph.inputs)}
+        effects, written = self._effects(graph, origins)
+        effect = "write" if "write" in effects else "read" if "read" in effects else ""
+        return Facts(effect, False, frozenset(written))
+
+    def _effects(self, graph: Graph, handles: Mapping[str, Any]) -> tuple[set[str], set[Any]]:
+        """The effects of a graph's nodes, and which of the handles they write.
+
+        Args:
+            handles: what stands for each value that is one.
+        """
+        effects: set[str] = set()
+        written: set[Any] = set()
+        origins = dict(handles)
         for node in graph.needed:
             if node.op == "Identity" and node.inputs[0] in origins:
                 origins[node.outputs[0]] = origins[node.inputs[0]]
@@ -346,8 +364,7 @@ class Reader:
                 written |= {origins[x] for x in node.inputs[:1] if x in origins}
             elif not called and node.op in OPERATORS:
                 effects.add(OPERATORS[node.op].effect)
-        effect = "write" if "write" in effects else "read" if "read" in effects else ""
-        return Facts(effect, False, frozenset(written))
+        return effects, written
 
     # --- attributes
 
