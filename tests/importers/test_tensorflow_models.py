@@ -64,7 +64,7 @@ def test_variables_that_a_call_changes_are_changed_for_the_next(tmp_path):
         np.testing.assert_array_equal(named["y"], outputs["y"])
     # A pure function, and what is traced, change nothing.
     assert model.function({"calls": np.float32(7)}, inputs["x"])[0] == 8
-    assert tfc.jit(lambda x: model(x))(inputs["x"])[0] == 4
+    assert tfc.jit(model)(inputs["x"])[0] == 4
     assert model.parameters["calls"] == 3
 
 
