@@ -55,6 +55,19 @@ def test_signatures_are_chosen_by_name_and_their_loops_and_branches_run(tmp_path
         tfc.from_savedmodel(path, "train")
 
 
+def test_variables_that_a_call_changes_are_changed_for_the_next(tmp_path):
+    path, inputs, outputs = unpacked("stateful", tmp_path)
+    model = tfc.from_savedmodel(path)
+    for count in (1, 2, 3):
+        named = dict(zip([p.name for p in model.outputs], model(inputs["x"])))
+        assert named["calls"] == model.parameters["calls"] == count
+        np.testing.assert_array_equal(named["y"], outputs["y"])
+    # A pure function, and what is traced, change nothing.
+    assert model.function({"calls": np.float32(7)}, inputs["x"])[0] == 8
+    assert tfc.jit(model)(inputs["x"])[0] == 4
+    assert model.parameters["calls"] == 3
+
+
 def test_parameters_are_the_variables_by_their_names(tmp_path):
     path, inputs, _ = unpacked("partitioned", tmp_path)
     model = tfc.from_savedmodel(path)

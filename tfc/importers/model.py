@@ -97,19 +97,29 @@ class Model:
             ShapeError: the inputs do not fit.
             UnsupportedError: the model has something that has no counterpart.
         """
-        walked = self._walked if open_traces.traces else self._general
-        return walked(parameters, *inputs)
+        called = self._walked if open_traces.traces else self._general
+        return called(parameters, *inputs)
 
     def _walked(self, parameters: Mapping[str, Any], *inputs: Any) -> Any:
         """The model in the current trace."""
+        outputs = self.walked(parameters, inputs)[1]
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def walked(
+        self, parameters: Mapping[str, Any], inputs: Sequence[Any]
+    ) -> tuple[Walk, list[Any]]:
+        """The walk through the model in the current trace, and the outputs.
+
+        Raises:
+            TfcError: it has no parameter of a name.
+        """
         if unknown := set(parameters) - set(self.parameters):
             raise TfcError(f"{self.file} has no parameter '{min(unknown)}'")
         found = dict(zip([p.name for p in self.inputs], inputs))
         values = [self._fixed[p.name] if p.name in self._fixed else _value(found[p.name])
                   for p in self.graph.inputs]  # fmt: skip
         walk = Walk(self.table, self.file, {**self.parameters, **parameters}, self.functions)
-        outputs = [traced(value) for value in self.results(walk, values)]
-        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+        return walk, [traced(value) for value in self.results(walk, values)]
 
     def results(self, walk: Walk, values: Sequence[Any]) -> Sequence[Any]:
         """The outputs of a walk for the graph's inputs."""

@@ -5,8 +5,7 @@ from functools import cache
 import numpy as np
 
 _POLYNOMIAL = 0x82F63B78  # Castagnoli's, its bits reversed
-_LANES = 4096
-_SMALL = 1 << 14
+_SMALL = 1 << 12
 _MASK = 0xA282EAD8
 
 
@@ -24,17 +23,21 @@ def crc32c(content: bytes) -> int:
     data = np.frombuffer(content, np.uint8)
     if data.size < _SMALL:
         return _plain(data, 0xFFFFFFFF) ^ 0xFFFFFFFF
-    length = data.size // _LANES
-    lanes = data[: length * _LANES].reshape(_LANES, length).T.copy()
+    power = data.size.bit_length() // 2 - 1
+    count = data.size >> power
+    lanes = data[: count << power].reshape(count, 1 << power).T.copy()
     table = _table()
-    state = np.zeros(_LANES, np.uint32)
+    state = np.zeros(count, np.uint32)
     state[0] = 0xFFFFFFFF
     for row in lanes:
         state = table[(state ^ row) & 0xFF] ^ (state >> np.uint32(8))
-    found, moved = 0, _moved(length)
-    for lane in state.tolist():
-        found = _applied(moved, found) ^ lane
-    return _plain(data[length * _LANES :], found) ^ 0xFFFFFFFF
+    # Two neighbours at a time become one remainder, of pieces that are twice as long; a remainder
+    # of 0 before them all changes nothing.
+    while state.size > 1:
+        state = np.concatenate([np.zeros(state.size % 2, np.uint32), state])
+        state = _moved(_moves(power), state[0::2]) ^ state[1::2]
+        power += 1
+    return _plain(data[lanes.size :], int(state[0])) ^ 0xFFFFFFFF
 
 
 def _plain(data: np.ndarray, state: int) -> int:
@@ -44,26 +47,20 @@ def _plain(data: np.ndarray, state: int) -> int:
     return state
 
 
-def _moved(length: int) -> list[int]:
-    """What `length` zero bytes do to a remainder: linear, so each bit's image says it."""
-    table = _table().tolist()
-    step = [table[(1 << bit) & 0xFF] ^ ((1 << bit) >> 8) for bit in range(32)]
-    found = [1 << bit for bit in range(32)]
-    while length:
-        if length & 1:
-            found = [_applied(step, image) for image in found]
-        step = [_applied(step, image) for image in step]
-        length >>= 1
-    return found
+@cache
+def _moves(power: int) -> np.ndarray:
+    """What 2**power zero bytes do to a remainder, by its bytes: the map is linear."""
+    if power:
+        half = _moves(power - 1)
+        return _moved(half, half)
+    made = np.arange(256, dtype=np.uint32) << np.arange(0, 32, 8, dtype=np.uint32)[:, None]
+    return _table()[made & np.uint32(0xFF)] ^ (made >> np.uint32(8))
 
 
-def _applied(images: list[int], state: int) -> int:
-    found = 0
-    for image in images:
-        if state & 1:
-            found ^= image
-        state >>= 1
-    return found
+def _moved(moves: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Remainders after zero bytes."""
+    parts = (moves[n][states >> np.uint32(8 * n) & np.uint32(0xFF)] for n in range(4))
+    return np.bitwise_xor.reduce(list(parts))
 
 
 def masked(content: bytes) -> int:

@@ -46,6 +46,52 @@ RESULTS: dict[str, tuple[str, ...]] = {
     ),
     "Qr": ("q", "r"), "Svd": ("s", "u", "v"), "SelfAdjointEigV2": ("e", "v"),
     "LogMatrixDeterminant": ("sign", "log_abs_determinant"), "Unique": ("y", "idx"),
+    **dict.fromkeys(("UniqueWithCounts", "UniqueWithCountsV2"), ("y", "idx", "count")),
+    "UniqueV2": ("y", "idx"), "ListDiff": ("out", "idx"), "BroadcastGradientArgs": ("r0", "r1"),
+    **dict.fromkeys((
+        "LogUniformCandidateSampler", "UniformCandidateSampler", "AllCandidateSampler",
+        "LearnedUnigramCandidateSampler", "FixedUnigramCandidateSampler",
+    ), ("sampled_candidates", "true_expected_count", "sampled_expected_count")),
+    **dict.fromkeys(("LSTMBlockCell", "BlockLSTM", "BlockLSTMV2"),
+                    ("i", "cs", "f", "o", "ci", "co", "h")),
+    "GRUBlockCell": ("r", "u", "c", "h"),
+    "NonMaxSuppressionV4": ("selected_indices", "valid_outputs"),
+    "NonMaxSuppressionV5": ("selected_indices", "selected_scores", "valid_outputs"),
+    "CombinedNonMaxSuppression": (
+        "nmsed_boxes", "nmsed_scores", "nmsed_classes", "valid_detections",
+    ),
+    **dict.fromkeys((
+        "FakeQuantWithMinMaxVarsGradient", "FakeQuantWithMinMaxVarsPerChannelGradient",
+    ), ("backprops_wrt_input", "backprop_wrt_min", "backprop_wrt_max")),
+    **dict.fromkeys((
+        "QuantizeV2", "Requantize", "QuantizeDownAndShrinkRange", "QuantizedConcatV2",
+        "QuantizedReshape",
+    ), ("output", "output_min", "output_max")),
+    **dict.fromkeys(("QuantizedConv2D", "QuantizedMaxPool", "QuantizedAvgPool"),
+                    ("output", "min_output", "max_output")),
+    "QuantizedMatMul": ("out", "min_out", "max_out"),
+    "QuantizedBiasAdd": ("output", "min_out", "max_out"),
+    "QuantizedRelu": ("activations", "min_activations", "max_activations"),
+    **dict.fromkeys(("QuantizedAdd", "QuantizedMul"), ("z", "min_z", "max_z")),
+    "RequantizationRange": ("output_min", "output_max"),
+    **dict.fromkeys(("TensorListConcat", "TensorListConcatV2"), ("tensor", "lengths")),
+    "TensorListPopBack": ("output_handle", "tensor"), "TensorArrayV3": ("handle", "flow"),
+    "TensorArrayConcatV3": ("value", "lengths"), "MaxPoolWithArgmax": ("output", "argmax"),
+    "Merge": ("output", "value_index"), "Switch": ("output_false", "output_true"),
+    "Lu": ("lu", "p"), "Eig": ("e", "v"), "ApproxTopK": ("values", "indices"),
+    **dict.fromkeys(("CTCLoss", "CTCLossV2"), ("loss", "gradient")),
+    "StatelessRandomGetKeyCounter": ("key", "counter"),
+    "StatelessRandomGetKeyCounterAlg": ("key", "counter", "alg"),
+    **dict.fromkeys(("FusedBatchNormGrad", "FusedBatchNormGradV2"), (
+        "x_backprop", "scale_backprop", "offset_backprop", "reserve_space_3", "reserve_space_4",
+    )),
+    "FusedBatchNormGradV3": (
+        "x_backprop", "scale_backprop", "offset_backprop", "reserve_space_4", "reserve_space_5",
+    ),
+    **dict.fromkeys(("CudnnRNNV2", "CudnnRNNV3"), (
+        "output", "output_h", "output_c", "reserve_space", "host_reserved",
+    )),
+    "CudnnRNN": ("output", "output_h", "output_c", "reserve_space"),
     "Unstage": ("values",), "MatrixDiagPart": ("diagonal",), "DiagPart": ("diagonal",),
 }
 # fmt: on

@@ -30,7 +30,7 @@ class Body:
         self.inputs = [port.name for port in self.graph.inputs]
         origins = {name: name for name in self.inputs}
         for node in self.graph.nodes:
-            if node.op in _PASSING and node.inputs[0] in origins:
+            if node.op in _PASSING and origins.keys() & node.inputs[:1]:
                 origins[node.outputs[0]] = origins[node.inputs[0]]
         self.outputs = [origins.get(p.name, p.name) for p in self.graph.outputs]
         self.version = 0

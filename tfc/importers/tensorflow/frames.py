@@ -9,7 +9,7 @@
 Frames within a frame become While first, so that they are nodes of its body like any other.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,15 +50,6 @@ class Rewritten:
         taken = [] if node is None else [source_of(x) for x in node.input]
         return [(n, place) for n, place in taken if place >= 0]
 
-    def origin(self, name: str) -> str:
-        """Where a value comes from, behind Identity."""
-        for _ in range(len(self.nodes)):
-            node = self.nodes.get(name)
-            if node is None or node.op != "Identity" or not node.input:
-                break
-            name = source_of(node.input[0])[0]
-        return name
-
 
 @dataclass
 class Frame:
@@ -77,9 +68,14 @@ class Frame:
 def rewrite_frames(made: Rewritten) -> None:
     """Put While in place of all frames, innermost ones first."""
     frames = _frames(made)
+    frame_of = {m.name: frame.name for frame in frames.values() for m in frame.merges.values()}
     exits: dict[str, list[Any]] = {}
     for name in [n for n, node in made.nodes.items() if node.op in EXIT]:
-        exits.setdefault(_frame_of_exit(made, frames, name), []).append(made.nodes[name])
+        # An Exit is of the frame of its Switch's Merge.
+        switch = made.inputs(name)[:1]
+        merge = made.inputs(switch[0][0])[:1] if switch else []
+        frame = frame_of.get(merge[0][0], "") if merge else ""
+        exits.setdefault(frame, []).append(made.nodes[name])
     left = dict(frames)
     while left:
         ready = [f for f in left.values() if not _inner(made, f, exits, left)]
@@ -141,16 +137,6 @@ def _frames(made: Rewritten) -> dict[str, Frame]:
     return found
 
 
-def _frame_of_exit(made: Rewritten, frames: Mapping[str, Frame], name: str) -> str:
-    """The frame that an Exit ends: that of its Switch's Merge."""
-    for switch, _ in made.inputs(name):
-        for merge, _ in made.inputs(switch)[:1]:
-            for frame in frames.values():
-                if any(m.name == merge for m in frame.merges.values()):
-                    return frame.name
-    return ""
-
-
 def _inner(
     made: Rewritten, frame: Frame, exits: Mapping[str, list[Any]], left: Mapping[str, Frame]
 ) -> bool:
@@ -161,17 +147,15 @@ def _inner(
     return bool(ends & between(made, [*starts, frame.condition], stops))
 
 
-def between(made: Rewritten, starts: Iterable[str], stops: Iterable[str]) -> set[str]:
-    """The nodes that values are computed by, up to those that they come from."""
+def between(made: Rewritten, starts: Iterable[str], stops: Container[str]) -> set[str]:
+    """The nodes that values are computed by, up to those that they come from, and these too."""
     found: set[str] = set()
-    ends = set(stops)
     pending = list(starts)
     while pending:
         name = pending.pop()
-        if name in found or name in ends or name not in made.nodes:
-            continue
-        found.add(name)
-        pending += [n for n, _ in made.inputs(name)]
+        if name not in found and name in made.nodes:
+            found.add(name)
+            pending += [] if name in stops else [n for n, _ in made.inputs(name)]
     return found
 
 
@@ -192,6 +176,8 @@ def _replace(made: Rewritten, frame: Frame, exits: Sequence[Any]) -> None:
     test = made.nodes.get(frame.condition)
     if test is None or test.op != "LoopCond" or not test.input:
         raise UnsupportedError(f"the loop '{frame.name}' has no condition")
+    if not all(made.inputs(node.name) for node in frame.enters):
+        raise UnsupportedError(f"nothing comes into the loop '{frame.name}'")
     arguments = {f"{node.name}:argument": node for node in (*varying, *invariant)}
     names = [x.replace(":", "_") for x in arguments]
     merges = [frame.merges[node.name] for node in varying]
@@ -213,7 +199,9 @@ def _replace(made: Rewritten, frame: Frame, exits: Sequence[Any]) -> None:
     made.nodes[loop.name] = loop
     places = {merge.name: n for n, merge in enumerate(merges)}
     for node in exits:
-        place = places[switches[made.inputs(node.name)[0][0]]]
+        place = places.get(switches.get(made.inputs(node.name)[0][0], ""))
+        if place is None:
+            raise UnsupportedError(f"'{node.name}' ends no loop")
         node.op = "Identity"
         del node.input[:]
         node.input.append(f"{loop.name}:{place}")

@@ -7,7 +7,7 @@ comes out names each value once: `node` for the first result, `node:1` for the s
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tfc.errors import ModelFileError
+from tfc.errors import ModelFileError, UnsupportedError
 from tfc.graph.files.exporting import RESULTS
 from tfc.graph.operators.registry import OPERATORS
 
@@ -30,6 +30,7 @@ class Nodes:
     def __init__(self, file: str, nodes: Iterable[Any], arguments: Sequence[str] = ()):
         self.file, self.arguments = file, frozenset(arguments)
         self.by_name: dict[str, Any] = {}
+        self._results: dict[str, str] = {}
         for node in nodes:
             if not node.name or node.name in self.by_name or node.name in self.arguments:
                 raise ModelFileError(f"{file} has two nodes of the name '{node.name[:200]}'")
@@ -52,11 +53,25 @@ class Nodes:
         if len(rest) > 2 or not rest[-1].isdigit() or len(rest[-1]) > 6:
             raise ModelFileError(f"{self.file}: '{reference[:200]}' is no name of a tensor")
         names = RESULTS.get(node.op, ())
+        if len(rest) == 2 and len(names) < 2:
+            self._check_only_result(node.op, rest[0])
         if len(rest) == 1 or len(names) < 2:
             return name, int(rest[-1])
         if rest[0] not in names:
             raise ModelFileError(f"{self.file}: {node.op} has no result '{rest[0][:200]}'")
         return name, names.index(rest[0]) + int(rest[1])
+
+    def _check_only_result(self, op: str, result: str) -> None:
+        """Check that an operator whose results have no known names has one name of them.
+
+        Raises:
+            UnsupportedError: it has several.
+        """
+        if self._results.setdefault(op, result) != result:
+            raise UnsupportedError(
+                f"{self.file}: the order of the results of {op} is not known, which are called "
+                f"'{self._results[op][:200]}' and '{result[:200]}'"
+            )
 
     def value(self, reference: str) -> str:
         """A reference as the one name of its value."""

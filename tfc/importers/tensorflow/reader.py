@@ -27,6 +27,7 @@ from tfc.importers.tensorflow.switches import rewritten
 _STRING = 7  # the number of the type of texts
 _LEGACY = 24  # graphs made for versions before it state no shape as that of a scalar
 _MOST_DEPTH = 48  # functions within functions
+_MOST_REPEATED = 1 << 26  # bytes of constants of one repeated value each that take memory
 _PLACEHOLDERS = ("Placeholder", "PlaceholderV2")
 
 
@@ -78,13 +79,17 @@ class VariableArgument:
 
 @dataclass(frozen=True)
 class Content:
-    """What is read: the graph with its values' own names, functions, constants by name."""
+    """What is read: the graph with its values' own names, functions, constants by name.
+
+    facts: what running each function does. changed: the variables that the graph changes.
+    """
 
     file: str
     graph: Graph
     functions: Mapping[Key, Function]
     parameters: Mapping[str, np.ndarray]
     facts: Mapping[str, Facts]
+    changed: frozenset[str]
 
 
 class Reader:
@@ -103,6 +108,7 @@ class Reader:
         self.functions: dict[str, Function] = {}
         self.facts: dict[str, Facts] = {}
         self._open: list[str] = []
+        self._repeated = 0
 
     def limit(self, fetched: Sequence[str]) -> None:
         """Leave out what fetched values do not need, and put If and While for what TensorFlow 1
@@ -199,7 +205,10 @@ class Reader:
         outputs = tuple(Port(self.nodes.value(x.tensor), x.dtype, x.dims) for x in fetches)
         graph = self._graph("graph", self.nodes, inputs, outputs, ())
         functions = {("", name): function for name, function in self.functions.items()}
-        return Content(self.file, graph, functions, self.parameters, self.facts)
+        handles = {n.outputs[0]: n.attributes.get("shared_name") or n.name
+                   for n in graph.nodes if n.op == "VarHandleOp"}  # fmt: skip
+        changed = frozenset(self._effects(graph, handles)[1])
+        return Content(self.file, graph, functions, self.parameters, self.facts, changed)
 
     def _ordered(
         self, nodes: Nodes, wanted: Iterable[str], fed: Iterable[tuple[str, int]]
@@ -251,14 +260,10 @@ class Reader:
         weights: dict[str, str] = {}
         made = []
         for node in ordered:
-            if node.op == "Const":
-                self._constant(name, node, constants, weights)
-            else:
+            if node.op != "Const" or not self._constant(name, node, constants, weights):
                 made.append(self._node(nodes, node, counts[node.name], set(fed)))
-        also = frozenset(
-            m.outputs[0] for m, node in zip(made, (n for n in ordered if n.op != "Const"))
-            if self._writes(node)
-        )  # fmt: skip
+        writers = {node.name for node in ordered if self._writes(node)}
+        also = frozenset(node.outputs[0] for node in made if node.name in writers)
         return Graph(name, inputs, outputs, tuple(made), constants, weights, also)
 
     def _node(self, nodes: Nodes, node: Any, count: int, fed: set[tuple[str, int]]) -> Node:
@@ -279,13 +284,19 @@ class Reader:
 
     def _constant(
         self, graph: str, node: Any, constants: dict[str, np.ndarray], weights: dict[str, str]
-    ) -> None:
+    ) -> bool:
+        """Enter a constant; not one whose value is repeated to be far larger than the file."""
         array = self._tensor(node.attr["value"].tensor, node.name)
+        if array.size > 1 and not any(array.strides):
+            self._repeated += array.nbytes
+            if self._repeated > _MOST_REPEATED:
+                return False
         constants[node.name] = array
         if array.ndim and (array.dtype.kind == "f" or array.dtype.name == "bfloat16"):
             name = node.name if graph == "graph" else f"{graph}/{node.name}"
             self.parameters[name] = array
             weights[node.name] = name
+        return True
 
     # --- functions
 
@@ -328,11 +339,22 @@ class Reader:
 
     def _found_facts(self, graph: Graph) -> Facts:
         """What running a graph does."""
-        effects: set[str] = set()
-        written: set[int] = set()
         origins = {port.name: n for n, port in enumerate(graph.inputs)}
+        effects, written = self._effects(graph, origins)
+        effect = "write" if "write" in effects else "read" if "read" in effects else ""
+        return Facts(effect, False, frozenset(written))
+
+    def _effects(self, graph: Graph, handles: Mapping[str, Any]) -> tuple[set[str], set[Any]]:
+        """The effects of a graph's nodes, and which of the handles they write.
+
+        Args:
+            handles: what stands for each value that is one.
+        """
+        effects: set[str] = set()
+        written: set[Any] = set()
+        origins = dict(handles)
         for node in graph.needed:
-            if node.op == "Identity" and node.inputs[0] in origins:
+            if node.op == "Identity" and origins.keys() & node.inputs[:1]:
                 origins[node.outputs[0]] = origins[node.inputs[0]]
             called = functions_of(node, self.library)
             for name in called:
@@ -346,8 +368,7 @@ class Reader:
                 written |= {origins[x] for x in node.inputs[:1] if x in origins}
             elif not called and node.op in OPERATORS:
                 effects.add(OPERATORS[node.op].effect)
-        effect = "write" if "write" in effects else "read" if "read" in effects else ""
-        return Facts(effect, False, frozenset(written))
+        return effects, written
 
     # --- attributes
 

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import numpy as np
+
+import tfc.numpy as tnp
 from tfc.errors import UnsupportedError
 from tfc.graph.types.handles import Handle
 from tfc.importers.tensorflow.context import context_at
@@ -21,6 +24,12 @@ def unchecked(tensor: Any) -> Any:
 def unprinted(input: Any, *data: Any) -> Any:
     """The first input: what only shows values is left out of models."""
     return input
+
+
+@operator("Const", is_pure=False)
+def repeated(*, value: np.ndarray) -> Any:
+    """A constant that is large and of one value throughout; others are constants of the graph."""
+    return tnp.broadcast_to(tnp.asarray(value.reshape(-1)[:1][0]), value.shape)
 
 
 @operator("PartitionedCall", is_pure=False)

@@ -75,9 +75,13 @@ def _rewrite_body(made: Rewritten, function: Any) -> None:
 
 def _rewrite_merges(made: Rewritten, wanted: Sequence[str]) -> None:
     """Put If in place of all Merges that some nodes need."""
-    left = [name for name in between(made, wanted, ()) if made.nodes[name].op in MERGE]
+    merges = {name for name in between(made, wanted, ()) if made.nodes[name].op in MERGE}
+    left = [name for name in made.nodes if name in merges]
+    before = {name: between(made, [n for n, _ in made.inputs(name)], merges) & merges
+              for name in left}  # fmt: skip
     while left:
-        ready = [name for name in left if not _ancestors(made, name) & set(left)]
+        waiting = set(left)
+        ready = [name for name in left if not before[name] & waiting]
         groups: dict[Value, list[Choice]] = {}
         for name in ready or left:
             left.remove(name)
@@ -99,10 +103,6 @@ def _rewrite_merges(made: Rewritten, wanted: Sequence[str]) -> None:
 def _refuse(made: Rewritten, name: str, reason: str) -> None:
     made.refused[name] = reason
     del made.nodes[name].input[:]
-
-
-def _ancestors(made: Rewritten, name: str) -> set[str]:
-    return between(made, [n for n, _ in made.inputs(name)], ())
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def _predicate(made: Rewritten, switch: str) -> Value:
     value = made.inputs(switch)[1]
     for _ in range(len(made.nodes)):
         node = made.nodes.get(value[0])
-        if node is None or node.op != "Identity" or not node.input:
+        if node is None or node.op != "Identity" or not made.inputs(value[0]):
             break
         value = made.inputs(value[0])[0]
     return value
