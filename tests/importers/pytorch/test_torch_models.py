@@ -151,7 +151,9 @@ def test_what_cannot_be_imported_is_said_in_one_sentence():
     x = torch.ones(3)
     with pytest.raises(UnsupportedError, match=r"torch\.export refuses Values"):
         tfc.from_torch(Values(), (x,))
-    with pytest.raises(UnsupportedError, match=r"unique.*\(1 ×, at .*, the size .* on values\).*nonzero"):
+    with pytest.raises(
+        UnsupportedError, match=r"unique.*\(1 ×, at .*, the size .* on values\).*nonzero"
+    ):
         tfc.from_torch(Places(), (x,))
     f = tfc.from_torch(nn.Linear(3, 2), (x,))
     with pytest.raises(ShapeError, match=r"input: float32\[3\] got float32\[4\]"):
