@@ -21,6 +21,7 @@ from tfc.graph.operators import (
     shaping,
     slicing,
     state,
+    stateless_random,
     training,
 )
 
@@ -41,5 +42,6 @@ __all__ = [
     "shaping",
     "slicing",
     "state",
+    "stateless_random",
     "training",
 ]

@@ -144,8 +144,10 @@ def _gathered(name: str) -> Any:
         dtype, shape = _element(inputs, attributes)[0]
         if not shape.is_fully_defined() or not inputs[1].shape.is_fully_defined():
             return [(dtype, TensorShape(None))]
-        values = ShapeDtypeStruct([n or 0 for n in shape.as_list()], dtype.dtype)
-        places = ShapeDtypeStruct(inputs[1].shape.as_list(), inputs[1].dtype.dtype)
+        values = ShapeDtypeStruct(tuple(n or 0 for n in shape.as_list()), dtype.dtype)
+        places = ShapeDtypeStruct(
+            tuple(n or 0 for n in inputs[1].shape.as_list()), inputs[1].dtype.dtype
+        )
         made = eval_shape(lambda x, n: _GATHERS[name](x, n, attributes), values, places)
         return [(dtype, TensorShape(made.shape))]
 
