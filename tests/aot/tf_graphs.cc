@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "control_flow_of_an_older_graph.h"
 #include "tfadd.h"
 #include "tfadd_with_ckpt.h"
 #include "tfassert_eq.h"
@@ -84,6 +85,18 @@ static const char* Cond() {
   EXPECT(cond.Run() && cond.result0() == 10);
   cond.arg0() = false;
   EXPECT(cond.Run() && cond.result0() == 20);
+  return nullptr;
+}
+
+static const char* Frames() {
+  FramesComp frames;
+  frames.arg0() = true;
+  frames.arg_x() = 10;
+  frames.arg_y() = 20;
+  EXPECT(frames.Run() && frames.result0() == 10 && frames.result1() == 70);
+  frames.arg0() = false;
+  frames.arg3() = 99;  // is needed by nothing
+  EXPECT(frames.Run() && frames.result0() == 20 && frames.result1() == 70);
   return nullptr;
 }
 
@@ -321,6 +334,7 @@ int main() {
       {"tfadd_with_ckpt", AddWithCheckpoint},
       {"tfassert_eq", AssertEq},
       {"tfcond", Cond},
+      {"control_flow_of_an_older_graph", Frames},
       {"tffunction", Function},
       {"tfgather", Gather},
       {"tfmatmul", MatMul},

@@ -60,12 +60,16 @@ def configured_module(graph_def: Any, config: Configuration, file: str) -> Inter
         for feed, dtype in zip(config.feeds, dtypes)
     ]
     fetches = [readers.Fetch(_named(fetch.id), fetch.name) for fetch in config.fetches]
+    reader.limit([fetch.tensor for fetch in fetches])
+    # An argument that nothing needs is an argument all the same.
+    used = [n for n, feed in enumerate(config.feeds) if feed.id.node in reader.nodes.by_name]
+    feeds = [feeds[n] for n in used]
     _check_complete(reader, feeds, fetches, config)
     content = reader.content(feeds, fetches)
     _check_variables(content, config)
     shapes = [Shape(element_type_of(dtype.dtype), feed.dims)
               for feed, dtype in zip(config.feeds, dtypes)]  # fmt: skip
-    return _Tracing(config, content, shapes, held).interface(_word(Path(file).stem))
+    return _Tracing(config, content, shapes, used, held).interface(_word(Path(file).stem))
 
 
 def _named(id: TensorName) -> str:
@@ -215,13 +219,19 @@ class _Tracing:
     """The tracing of what is configured.
 
     content: the part of the graph between feeds and fetches.
-    shapes: those of the feeds.
+    shapes: those of the feeds; used: the numbers of those that the content takes.
     """
 
     def __init__(
-        self, config: Configuration, content: Any, shapes: Sequence[Shape], held: Sequence[_Held]
+        self,
+        config: Configuration,
+        content: Any,
+        shapes: Sequence[Shape],
+        used: Sequence[int],
+        held: Sequence[_Held],
     ):
-        self.config, self.content, self.shapes, self.held = config, content, shapes, held
+        self.config, self.content, self.shapes = config, content, shapes
+        self.used, self.held = used, held
         self.draws = False
 
     def interface(self, name: str) -> Interface:
@@ -266,7 +276,7 @@ class _Tracing:
         given = dict(zip([h.name for h in self.held], tensors[count:]))
         walk = Walk(models.TENSORFLOW, content.file, content.parameters, content.functions)
         walk.state = context = Context(given, content.facts, count=tensors[-1])
-        found = walk.main(content.graph, tensors[:count])
+        found = walk.main(content.graph, [tensors[n] for n in self.used])
         self.draws = context.draws
         results = [as_tensor(traced(value)) for value in found]
         for fetch, result in zip(self.config.fetches, results):
