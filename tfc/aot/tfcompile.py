@@ -114,6 +114,8 @@ _OUTPUTS = (
             "result by its name."),
     _switch("--gen_program_shape", "Let the class tell the program's shape."),
     _switch("--xla_hlo_profile", "Let the class count the time that each kernel takes."),
+    click.option("-O", "optimize", type=click.Choice(["speed", "size"]), default="speed",
+                 show_default=True, help="What the code is to be good at."),
     click.option("--threads", type=int, default=1, metavar="N", show_default=True,
                  help="Share large kernels among at most so many threads, of a pool that the "
                  "program gives to set_thread_pool()."),
@@ -158,6 +160,7 @@ def tfcompile(
     gen_name_to_index: bool,
     gen_program_shape: bool,
     xla_hlo_profile: bool,
+    optimize: str,
     threads: int,
     **outputs: str | None,
 ) -> None:
@@ -174,7 +177,9 @@ def tfcompile(
     graph, name = _required("--graph", graph), _required("--cpp_class", cpp_class)
     chosen = CppClass.parse(name)
     target = _target(target_triple, target_cpu, target_features)
-    features = Features(gen_name_to_index, gen_program_shape, threads, xla_hlo_profile)
+    features = Features(
+        gen_name_to_index, gen_program_shape, threads, xla_hlo_profile, optimize == "size"
+    )
     flags = SavedModelFlags(tag_set, signature_def_key, variables_to_feed, tuple(shape))
     source = _source(graph, config, arg, flags)
     _write(source, chosen, target, entry_point, features, outputs)
