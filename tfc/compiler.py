@@ -99,6 +99,7 @@ def compile_object(
     options: Options | None = None,
     threads: int = 1,
     is_timed: bool = False,
+    is_small: bool = False,
 ) -> ObjectCode:
     """Compile a module ahead of time into an object file for a CPU.
 
@@ -107,6 +108,7 @@ def compile_object(
         target: the machine to make code for; `Target.portable` when left out.
         threads: how many threads, which the caller of the code brings, may share large kernels.
         is_timed: whether the caller of the code brings a clock, to time its kernels.
+        is_small: whether few bytes of code are worth more than speed.
 
     Raises:
         VerificationError: the module breaks an invariant.
@@ -116,7 +118,7 @@ def compile_object(
     chosen = options or Options.from_environment()
     compiler = get_backend("cpu").compiler
     machine = target or Target.portable()
-    return compiler.compile_object(module, name, machine, chosen, threads, is_timed)
+    return compiler.compile_object(module, name, machine, chosen, threads, is_timed, is_small)
 
 
 def _require_module(module: Any) -> None:

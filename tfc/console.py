@@ -273,7 +273,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         outputs: str, signature: str | None, tags: tuple[str, ...], **named: Any,
     ) -> Any:  # fmt: skip
         given = Reading(
-            fill_constants, dict(map(_sizes, sizes)), dict(_value(text) for text in fixed),
+            fill_constants, dict(map(sizes_given, sizes)), dict(_value(text) for text in fixed),
             tuple(name for name in outputs.split(",") if name), signature, tags,
         )  # fmt: skip
         return command(*args, reading=given, **named)
@@ -281,7 +281,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return reading
 
 
-def _sizes(text: str) -> tuple[str, Any]:
+def sizes_given(text: str) -> tuple[str, Any]:
     """An input's name with its sizes, or a size's with its number.
 
     Raises:

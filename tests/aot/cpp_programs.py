@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import tfc.aot
 from tfc.aot import AotResult
@@ -33,7 +34,7 @@ class Cpp:
     def __init__(self, folder: Path, command: str):
         self.folder, self.command = folder, command
 
-    def aot(self, text: str, cpp_class: str, **named: str) -> AotResult:
+    def aot(self, text: str, cpp_class: str, **named: Any) -> AotResult:
         """Header and object of a module in HLO text."""
         return tfc.aot.compile(parse(text), cpp_class=cpp_class, out_dir=self.folder, **named)
 

@@ -178,20 +178,3 @@ def test_the_header_is_clean_for_c_and_cpp(cpp, more):
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-
-
-def test_profiles_are_of_the_last_run(cpp):
-    made = tfc.aot.compile(parse(PRODUCT), cpp_class="Timed", out_dir=cpp.folder, profile=True)
-    program = """
-    #include "timed.h"
-    int main() {
-      Timed timed;
-      CHECK(timed.num_profile_counters() >= 2 && timed.profile_counters()[0] == 0);
-      CHECK(timed.Run());
-      for (std::size_t i = 0; i < timed.num_profile_counters(); ++i) {
-        CHECK(timed.profile_counters()[i] > 0 && timed.profile_counters()[i] < 10000000000);
-      }
-      return failures;
-    }
-    """
-    cpp.run([program], [made.object])

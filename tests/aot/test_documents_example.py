@@ -75,6 +75,7 @@ def test_what_the_readme_says_builds_and_prints_success(folder: Path):
     assert expected[0] == "Success"
 
 
+@pytest.mark.slow
 def test_the_documents_program_runs_as_it_stands(folder: Path):
     """With Eigen's pool, whose header it includes, and the paths that it names."""
     compiled("--graph", f"{NAME}.pb", "--config", f"{NAME}.config.pbtxt", "--threads", "2")

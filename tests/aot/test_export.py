@@ -302,10 +302,11 @@ def test_output_depends_on_nothing_but_the_input(tmp_path, matmul_text):
     assert first.object.read_bytes() == second.object.read_bytes()
 
 
-def test_softmax_example(cpp):
+@pytest.mark.parametrize("small", [False, True])
+def test_softmax_example(cpp, small):
     """A model with reductions, against NumPy."""
     text = Path(__file__).resolve().parents[2] / "examples" / "softmax.hlo"
-    made = cpp.aot(text.read_text(encoding="utf-8"), "Softmax")
+    made = cpp.aot(text.read_text(encoding="utf-8"), "Softmax", small=small)
     program = """
     #include <cmath>
     #include "softmax.h"

@@ -141,6 +141,16 @@ def test_errors_are_one_sentence(folder, arguments, message):
     assert not [p for p in folder.iterdir() if p.suffix in (".h", ".o") or p.name[0] == "."]
 
 
+def test_code_for_size_is_smaller(folder):
+    program = "ENTRY e {\n x = f32[100] parameter(0)\n s = f32[100] sine(x)\n ROOT y = tanh(s)\n}"
+    (folder / "sine.hlo").write_text(program)
+    sizes = {}
+    for goal in ("speed", "size"):
+        assert run("--graph", "sine.hlo", "-O", goal).output == ""
+        sizes[goal] = (folder / "out_model.o").stat().st_size
+    assert sizes["size"] < 0.9 * sizes["speed"]
+
+
 def test_bad_classes(folder):
     for name, message in (("foo::class", "a C++ keyword"), ("foo:bar", "identifiers")):
         made = CliRunner().invoke(tfcompile, ["--graph", "matmul.hlo", "--cpp_class", name])

@@ -85,6 +85,48 @@ def _function() -> Any:
     return made
 
 
+def _frames() -> Any:
+    """A branch and a loop as TensorFlow 1 wrote them: p ? x : y, and y + 5 x."""
+    made = message("GraphDef")
+
+    def add(name: str, op: str, *inputs: str, type: int = 3, **attributes: Any) -> None:
+        node = made.node.add(name=name, op=op, input=inputs)
+        node.attr["dtype" if op in ("Placeholder", "Const") else "T"].type = type
+        if op == "Enter":
+            node.attr["frame_name"].s = b"loop"
+            node.attr["is_constant"].b = attributes.get("is_constant", False)
+        if op == "Const":
+            array = np.array(attributes["value"], np.int32)
+            node.attr["value"].tensor.CopyFrom(tensor_to_proto(array))
+
+    add("p", "Placeholder", type=10)
+    add("x", "Placeholder")
+    add("y", "Placeholder")
+    add("unused", "Placeholder")
+    add("x_if", "Switch", "x", "p")
+    add("y_if", "Switch", "y", "p")
+    add("merged", "Merge", "y_if", "x_if:1")
+    add("chosen", "Identity", "merged")
+    add("zero", "Const", value=0)
+    add("number", "Enter", "zero")
+    add("start", "Enter", "y")
+    add("step", "Enter", "x", is_constant=True)
+    add("i", "Merge", "number", "next_i")
+    add("sum", "Merge", "start", "next_sum")
+    add("five", "Const", "^i", value=5)
+    add("goes_on", "Less", "i", "five")
+    made.node.add(name="condition", op="LoopCond", input=["goes_on"])
+    add("i_in", "Switch", "i", "condition")
+    add("sum_in", "Switch", "sum", "condition")
+    add("one", "Const", "^i_in", value=1)
+    add("i_more", "Add", "i_in:1", "one")
+    add("sum_more", "Add", "sum_in:1", "step")
+    add("next_i", "NextIteration", "i_more")
+    add("next_sum", "NextIteration", "sum_more")
+    add("total", "Exit", "sum_in")
+    return made
+
+
 def _gather() -> None:
     params = tf.placeholder(tf.float32, name="params")
     tf.gather(params, tf.placeholder(tf.int32, name="indices"), name="gather_output")
@@ -202,6 +244,12 @@ GRAPHS = {
     ),
     "tfcond": TestGraph(
         _cond, feed("p_hold") + feed("x_hold") + feed("y_hold") + fetch("result"), "CondComp"
+    ),
+    "control_flow_of_an_older_graph": TestGraph(
+        _frames,
+        feed("p") + feed("x", name="x") + feed("y", name="y") + feed("unused")
+        + fetch("chosen") + fetch("total"),
+        "FramesComp",
     ),
     "tffunction": TestGraph(
         _function, feed("x_const") + feed("y_const") + fetch("func_call"), "FunctionComp"

@@ -1,7 +1,7 @@
 """Ahead-of-time compilation: an object file that needs no runtime, and a C++ header to call it."""
 
 from tfc.aot.export import AotResult, compile
-from tfc.aot.graphs import read_graph
+from tfc.aot.graphs import read_graph, read_saved_model
 from tfc.aot.interface import Interface
 from tfc.aot.signature import CppClass, Signature
 from tfc.aot.source import ArgumentSpec
@@ -14,4 +14,5 @@ __all__ = [
     "Signature",
     "compile",
     "read_graph",
+    "read_saved_model",
 ]

@@ -68,8 +68,7 @@ static inline void ${prefix}_free(${prefix}_object* self) {
 }
 
 static inline bool ${prefix}_is_usable(const void* data, size_t size) {
-  size_t alignment = $minimum_alignment;
-  while (alignment > size && alignment > 1) alignment /= 2;
+  const size_t alignment = size >= $minimum_alignment ? $minimum_alignment : size >= 16 ? 16 : 1;
   return size == 0 || (data != NULL && (uintptr_t)data % alignment == 0);
 }
 

@@ -51,6 +51,7 @@ def compile(
     options: Options | None = None,
     threads: int = 1,
     profile: bool = False,
+    small: bool = False,
     describe: bool = False,
 ) -> AotResult:
     """Compile a function or module into `name`.o and `name`.h (TL-3).
@@ -72,6 +73,7 @@ def compile(
         options: how to compile; taken from the environment when left out.
         threads: the most that share the work of a Run(), of a pool that the C++ program brings.
         profile: whether the class counts the time that each kernel takes.
+        small: whether few bytes of code are worth more than speed.
         describe: whether to write `name`.json too: signature, sizes, target and digest.
 
     Raises:
@@ -88,7 +90,7 @@ def compile(
         raise TfcError("the arguments of a configured graph are its feeds: give no others")
     found = source if isinstance(source, Interface) else module_of(source, args)
     machine = Target.parse(target) if isinstance(target, str) else target or Target.portable()
-    features = Features(threads=threads, is_timed=profile)
+    features = Features(threads=threads, is_timed=profile, is_small=small)
     header, code, signature = generate(found, chosen, machine, entry_point, options, features)
     paths = folder / f"{stem}.h", folder / f"{stem}.o"
     files = [(paths[0], header.encode()), (paths[1], code)]
@@ -105,12 +107,14 @@ class Features:
     names, shape: whether it can be asked for indices by name, and for the program's shape.
     threads: the most that may share the work of a run, of a pool that its user gives it.
     is_timed: whether it counts how long each kernel takes.
+    is_small: whether few bytes of code are worth more than speed.
     """
 
     names: bool = True
     shape: bool = True
     threads: int = 1
     is_timed: bool = False
+    is_small: bool = False
 
 
 def generate(
@@ -142,7 +146,13 @@ def generate(
     header_text(signature)  # refuses what a header cannot say before the long work is done
     module = source.module if isinstance(source, Interface) else source
     made = compile_object(
-        module, signature.entry_point, target, options, chosen.threads, chosen.is_timed
+        module,
+        signature.entry_point,
+        target,
+        options,
+        chosen.threads,
+        chosen.is_timed,
+        chosen.is_small,
     )
     sized = replace(
         signature,

@@ -3,6 +3,7 @@
 tfc.aot.compile(tfc.aot.read_graph("matmul.pb", "matmul.config.pbtxt"), cpp_class="MatMul")
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +14,38 @@ from tfc.tracebacks import api_boundary
 
 if TYPE_CHECKING:
     from tfc.aot.configured import config as configs
-    from tfc.aot.configured import program
+    from tfc.aot.configured import program, saved
     from tfc.graph.files import messages
 else:
     configs = later("tfc.aot.configured.config")
     program = later("tfc.aot.configured.program")
+    saved = later("tfc.aot.configured.saved")
     messages = later("tfc.graph.files.messages")
 
 SUFFIXES = (".pb", ".pbtxt")
+
+
+@api_boundary
+def read_saved_model(
+    directory: str,
+    tags: str | None = None,
+    signature: str | None = None,
+    variables_to_feed: str = "",
+    shapes: Mapping[str, Sequence[int]] | None = None,
+) -> Interface:
+    """A signature of a SavedModel as a class has it, by the names of saved_model_cli.
+
+    Args:
+        tags: with commas between them; `serve` when left out.
+        signature: `serving_default`, or the only one, when left out.
+        variables_to_feed: the nodes of variables that are state of the class, with commas between
+            them, or `all`; others are constants, and changes of them are lost.
+        shapes: sizes of inputs whose sizes are open in the file.
+
+    Raises:
+        TfcError: there is no such model, signature or variable, or it cannot be compiled.
+    """
+    return saved.saved_module(directory, tags, signature, variables_to_feed, shapes)
 
 
 @api_boundary
@@ -45,6 +70,11 @@ def read_graph(graph: str, config: str) -> Interface:
 def fetch_nodes(config: str) -> str:
     """The nodes that a configuration fetches, as `--dump_fetch_nodes` prints them."""
     return ",".join(fetch.id.node for fetch in configs.read_configuration(config).fetches)
+
+
+def is_saved_model(path: str) -> bool:
+    """Whether a folder holds a SavedModel."""
+    return any((Path(path) / f"saved_model{suffix}").is_file() for suffix in SUFFIXES)
 
 
 def is_graph(path: str) -> bool:

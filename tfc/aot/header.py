@@ -119,7 +119,7 @@ $services
   // Arg methods for managing input buffers. Buffers are in row-major order. There is a set of
   // methods for each positional argument, and a second one for it by name. A buffer given by
   // set_argN_data() stays the caller's; it must not overlap the results. It begins at a multiple
-  // of kMinAlignment bytes, or if it is smaller, of the greatest power of two within its size.
+  // of kMinAlignment bytes, of 16 if it has fewer bytes, and anywhere if it has fewer than 16.
   void** args() { return args_; }
   const void* const* args() const { return args_; }
   void* arg_data(std::size_t index) { return args_[index]; }
@@ -142,10 +142,7 @@ $result_methods$variables
   static constexpr std::size_t kBlockBytes = $block_bytes;
 $index_of$private_services
   static bool IsUsable(const void* data, std::size_t size) {
-    std::size_t alignment = kMinAlignment;
-    while (alignment > size && alignment > 1) {
-      alignment /= 2;
-    }
+    const std::size_t alignment = size >= kMinAlignment ? kMinAlignment : size >= 16 ? 16 : 1;
     const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(data);
     return size == 0 || (data != nullptr && address % alignment == 0);
   }
@@ -330,8 +327,8 @@ def _placed(array: str, offsets: Iterable[tuple[int, int]], indent: int) -> str:
 
 def _check_args(signature: Signature) -> str:
     messages = [
-        f'"argument {n} ({a.name}) needs a buffer at a multiple of '
-        f'{_alignment(a.shape.byte_size)} bytes: call {_setter(signature, n)}()",'
+        f'"argument {n} ({a.name}) needs a buffer{_where(a.shape.byte_size)}: '
+        f'call {_setter(signature, n)}()",'
         for n, a in enumerate(signature.arguments)
     ]
     return _CHECK_ARGS.substitute(messages="\n        ".join(messages)) if messages else ""
@@ -344,12 +341,11 @@ def _setter(signature: Signature, number: int) -> str:
     )
 
 
-def _alignment(size: int) -> int:
-    """The bytes that the address of a buffer must be a multiple of (API-3)."""
-    found = MINIMUM_ALIGNMENT
-    while found > max(size, 1):
-        found //= 2
-    return found
+def _where(size: int) -> str:
+    """What the address of a buffer must be a multiple of (API-3), in words."""
+    if size < 16:
+        return ""
+    return f" at a multiple of {MINIMUM_ALIGNMENT if size >= MINIMUM_ALIGNMENT else 16} bytes"
 
 
 def _includes(signature: Signature) -> list[str]:

@@ -8,6 +8,7 @@ The flags are those of TensorFlow's tfcompile.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,19 @@ import click
 
 from tfc.aot.description import description, metadata_object
 from tfc.aot.export import Features, generate
-from tfc.aot.graphs import fetch_nodes, is_graph, read_graph
+from tfc.aot.graphs import (
+    fetch_nodes,
+    is_graph,
+    is_saved_model,
+    read_graph,
+    read_saved_model,
+)
 from tfc.aot.interface import Interface
 from tfc.aot.libraries import archive, shared_object
 from tfc.aot.load import load
 from tfc.aot.signature import CppClass
 from tfc.backends.target import Target
-from tfc.console import Command, run_command
+from tfc.console import Command, run_command, sizes_given
 from tfc.errors import TfcError
 from tfc.files import write_files
 from tfc.hlo.ir import Module
@@ -45,9 +52,10 @@ def _switch(name: str, help: str) -> Decorator:
 
 _INPUTS = (
     _text(
-        "--graph", "FILE.pb|FILE.pbtxt|FILE.hlo|MODULE:FUNCTION",
-        "What to compile: a GraphDef, for which --config says what of it, HLO text, StableHLO, "
-        "ONNX, or a Python function; modules are also looked for in the current folder.",
+        "--graph", "FILE.pb|FILE.pbtxt|FOLDER|FILE.hlo|MODULE:FUNCTION",
+        "What to compile: a GraphDef, for which --config says what of it, the folder of a "
+        "SavedModel, HLO text, StableHLO, ONNX, or a Python function; modules are also looked for "
+        "in the current folder.",
     ),
     _text(
         "--config", "FILE.pb|FILE.pbtxt",
@@ -59,6 +67,15 @@ _INPUTS = (
         "Element type and shape of a Python function's next argument, such as 'f32[2,3]'.",
         multiple=True,
     ),
+    _text("--tag_set", "TAG,…", "Which graph of a SavedModel; serve when left out."),
+    _text("--signature_def_key", "NAME",
+          "Which signature of a SavedModel; serving_default when left out. Its inputs are called "
+          "feed_NAME and its outputs fetch_NAME."),
+    _text("--variables_to_feed", "NODE,…|all",
+          "Which variables of a SavedModel the class keeps as state, called param_NODE; others are "
+          "constants.", default=""),
+    _text("--shape", "NAME=1,224,224,3",
+          "The sizes of a SavedModel's input that are open in the file.", multiple=True),
     _switch(
         "--dump_fetch_nodes",
         "Print the nodes that --config fetches, with commas between them, and do nothing else.",
@@ -97,6 +114,8 @@ _OUTPUTS = (
             "result by its name."),
     _switch("--gen_program_shape", "Let the class tell the program's shape."),
     _switch("--xla_hlo_profile", "Let the class count the time that each kernel takes."),
+    click.option("-O", "optimize", type=click.Choice(["speed", "size"]), default="speed",
+                 show_default=True, help="What the code is to be good at."),
     click.option("--threads", type=int, default=1, metavar="N", show_default=True,
                  help="Share large kernels among at most so many threads, of a pool that the "
                  "program gives to set_thread_pool()."),
@@ -128,6 +147,10 @@ def tfcompile(
     graph: str | None,
     config: str | None,
     arg: Sequence[str],
+    tag_set: str | None,
+    signature_def_key: str | None,
+    variables_to_feed: str,
+    shape: Sequence[str],
     dump_fetch_nodes: bool,
     cpp_class: str | None,
     entry_point: str | None,
@@ -137,6 +160,7 @@ def tfcompile(
     gen_name_to_index: bool,
     gen_program_shape: bool,
     xla_hlo_profile: bool,
+    optimize: str,
     threads: int,
     **outputs: str | None,
 ) -> None:
@@ -153,8 +177,12 @@ def tfcompile(
     graph, name = _required("--graph", graph), _required("--cpp_class", cpp_class)
     chosen = CppClass.parse(name)
     target = _target(target_triple, target_cpu, target_features)
-    features = Features(gen_name_to_index, gen_program_shape, threads, xla_hlo_profile)
-    _write(_source(graph, config, arg), chosen, target, entry_point, features, outputs)
+    features = Features(
+        gen_name_to_index, gen_program_shape, threads, xla_hlo_profile, optimize == "size"
+    )
+    flags = SavedModelFlags(tag_set, signature_def_key, variables_to_feed, tuple(shape))
+    source = _source(graph, config, arg, flags)
+    _write(source, chosen, target, entry_point, features, outputs)
 
 
 def main() -> None:
@@ -168,18 +196,48 @@ def _required(option: str, value: str | None) -> str:
     return value
 
 
-def _source(graph: str, config: str | None, args: Sequence[str]) -> Module | Interface:
+@dataclass(frozen=True)
+class SavedModelFlags:
+    """Flags of saved_model_cli: what to compile of a SavedModel."""
+
+    tag_set: str | None
+    signature_def_key: str | None
+    variables_to_feed: str
+    shape: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return any((self.tag_set, self.signature_def_key, self.variables_to_feed, self.shape))
+
+    def read(self, folder: str) -> Interface:
+        """The signature that they mean."""
+        sizes = dict(map(sizes_given, self.shape))
+        shapes = {name: (n,) if isinstance(n, int) else tuple(n) for name, n in sizes.items()}
+        return read_saved_model(
+            folder, self.tag_set, self.signature_def_key, self.variables_to_feed, shapes
+        )
+
+
+def _source(
+    graph: str, config: str | None, args: Sequence[str], flags: SavedModelFlags
+) -> Module | Interface:
     """What to compile.
 
     Raises:
         TfcError: the flags do not go together.
     """
+    if args and (config is not None or is_saved_model(graph)):
+        raise TfcError("--arg is for Python functions: what is fed has its shape already")
+    if is_saved_model(graph) and config is None:
+        return flags.read(graph)
+    if flags:
+        raise TfcError(
+            "--tag_set, --signature_def_key, --variables_to_feed and --shape are for the folder of "
+            f"a SavedModel, got {graph}"
+        )
     if is_graph(graph) and config is None:
         raise TfcError(f"{graph} is a GraphDef by its name: give --config, which says what of it")
     if config is None:
         return load(graph, args)
-    if args:
-        raise TfcError("--arg is for Python functions: the feeds of --config have their shapes")
     if not is_graph(graph):
         raise TfcError(
             f"--config is for a GraphDef in a file that ends with .pb or .pbtxt, got {graph}"

@@ -333,12 +333,14 @@ class Compiler(ABC):
         options: Options,
         threads: int = 1,
         is_timed: bool = False,
+        is_small: bool = False,
     ) -> ObjectCode:
         """Compile to an object file whose entry point is the C function `name`.
 
         Args:
             threads: how many may share the work of a kernel; the caller brings them.
             is_timed: whether the caller brings a clock.
+            is_small: whether few bytes of code are worth more than speed.
 
         Raises:
             UnsupportedError: the backend makes no object files, or not for this module or target.

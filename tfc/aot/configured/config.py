@@ -61,13 +61,16 @@ class Fetch:
 
 @dataclass(frozen=True)
 class Variable:
-    """State: a variable of the graph by its node; dims and dtype None where the graph says them."""
+    """State: a variable of the graph by its node; dims and dtype None where the graph says them.
+
+    readonly: whether it is no result; None for what does not change.
+    """
 
     node: str
     name: str
     dims: tuple[int, ...] | None = None
     dtype: DType | None = None
-    readonly: bool = False
+    readonly: bool | None = False
 
 
 @dataclass(frozen=True)

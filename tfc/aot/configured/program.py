@@ -9,7 +9,7 @@ variable, which counts the runs.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from tfc.aot.configured.config import Configuration, Feed, Fetch, TensorName, Va
 from tfc.aot.configured.references import HANDLES, REFERENCES, without_references
 from tfc.aot.interface import Interface, State
 from tfc.errors import TfcError, did_you_mean
+from tfc.frontend import operations as ops
 from tfc.frontend.program import Abstract, trace_function
 from tfc.frontend.promotion import as_tensor
 from tfc.frontend.tensor import Tensor
@@ -34,10 +35,19 @@ from tfc.hlo.shape import Shape, element_type_of
 from tfc.importers.tensorflow import model as models
 from tfc.importers.tensorflow import reader as readers
 from tfc.importers.tensorflow.context import Context
-from tfc.importers.values import traced
+from tfc.importers.values import Held, traced
 from tfc.importers.walk import Walk
 
 RUNS = "runs"  # the variable that counts runs, where random numbers are drawn
+
+
+@dataclass(frozen=True)
+class HeldVariable:
+    """A variable as it is traced: its name among the effects, and what it holds."""
+
+    stated: Variable
+    name: str
+    shape: Shape
 
 
 def configured_module(graph_def: Any, config: Configuration, file: str) -> Interface:
@@ -53,19 +63,47 @@ def configured_module(graph_def: Any, config: Configuration, file: str) -> Inter
     for fetch in config.fetches:
         _node(graph_def, fetch.id.node, f"a fetch of {config.source}", file)
     dtypes = [_dtype_of(graph_def, feed, config, file) for feed in config.feeds]
-    held = [_held(graph_def, variable, config, file) for variable in config.variables]
+    held = [held_by(graph_def, variable, config, file) for variable in config.variables]
     reader = readers.Reader(file, graph_def)
+    return module_between(reader, config, dtypes, held, word(Path(file).stem))
+
+
+def module_between(
+    reader: readers.Reader,
+    config: Configuration,
+    dtypes: Sequence[DType],
+    held: Sequence[HeldVariable],
+    name: str,
+    values: Callable[[readers.Content], Mapping[str, np.ndarray]] = lambda _: {},
+) -> Interface:
+    """The module of what lies between feeds and fetches.
+
+    Args:
+        dtypes: those of the feeds.
+        held: the variables of the configuration, in its order.
+        name: the module's.
+        values: tells what others hold that the part needs, by what their handles name.
+
+    Raises:
+        TfcError: a placeholder or variable is needed that is not stated, or an operation cannot be
+            compiled.
+    """
     feeds = [
         readers.Feed(_named(feed.id), feed.name, dtype.dtype, feed.dims)
         for feed, dtype in zip(config.feeds, dtypes)
     ]
     fetches = [readers.Fetch(_named(fetch.id), fetch.name) for fetch in config.fetches]
+    reader.limit([fetch.tensor for fetch in fetches])
+    # An argument that nothing needs is an argument all the same.
+    used = [n for n, feed in enumerate(config.feeds) if feed.id.node in reader.nodes.by_name]
+    feeds = [feeds[n] for n in used]
     _check_complete(reader, feeds, fetches, config)
     content = reader.content(feeds, fetches)
-    _check_variables(content, config)
+    known = values(content)
+    _check_variables(content, config, known)
     shapes = [Shape(element_type_of(dtype.dtype), feed.dims)
               for feed, dtype in zip(config.feeds, dtypes)]  # fmt: skip
-    return _Tracing(config, content, shapes, held).interface(_word(Path(file).stem))
+    return _Tracing(config, content, shapes, used, held, known).interface(name)
 
 
 def _named(id: TensorName) -> str:
@@ -103,15 +141,16 @@ def _check_complete(
             )
 
 
-def _check_variables(content: Any, config: Configuration) -> None:
-    """Check that every variable is stated.
+def _check_variables(content: Any, config: Configuration, values: Mapping[str, Any]) -> None:
+    """Check that every variable is stated, or its value known.
 
     Raises:
         TfcError: one that is needed is not.
     """
     known = {variable.node for variable in config.variables}
     for node in content.graph.nodes:
-        if node.op in HANDLES and node.name not in known:
+        is_known = (node.attributes.get("shared_name") or node.name) in values
+        if node.op in HANDLES and node.name not in known and not is_known:
             raise TfcError(
                 f"the fetches of {config.source} need the variable '{node.name}' of "
                 f"{content.file}: state it as a variable, feed its value, or freeze the graph"
@@ -169,16 +208,7 @@ def _graphs_dtype(graph_def: Any, node: Any, id: TensorName) -> DType | None:
     return outputs[id.index]
 
 
-@dataclass(frozen=True)
-class _Held:
-    """A variable as it is traced: its name among the effects, and what it holds."""
-
-    stated: Variable
-    name: str
-    shape: Shape
-
-
-def _held(graph_def: Any, stated: Variable, config: Configuration, file: str) -> _Held:
+def held_by(graph_def: Any, stated: Variable, config: Configuration, file: str) -> HeldVariable:
     """What a variable holds, by the graph and the configuration.
 
     Raises:
@@ -205,7 +235,7 @@ def _held(graph_def: Any, stated: Variable, config: Configuration, file: str) ->
     if dtype.numpy is None:
         raise TfcError(f"{where} is of type {dtype.name}, of which there are no arrays")
     name = node.attr["shared_name"].s.decode(errors="replace") or node.name
-    return _Held(stated, name, Shape(element_type_of(dtype.dtype), dims))
+    return HeldVariable(stated, name, Shape(element_type_of(dtype.dtype), dims))
 
 
 # --- Tracing
@@ -215,14 +245,23 @@ class _Tracing:
     """The tracing of what is configured.
 
     content: the part of the graph between feeds and fetches.
-    shapes: those of the feeds.
+    shapes: those of the feeds; used: the numbers of those that the content takes.
+    values: what variables hold that are constants of the program.
     """
 
     def __init__(
-        self, config: Configuration, content: Any, shapes: Sequence[Shape], held: Sequence[_Held]
+        self,
+        config: Configuration,
+        content: Any,
+        shapes: Sequence[Shape],
+        used: Sequence[int],
+        held: Sequence[HeldVariable],
+        values: Mapping[str, np.ndarray],
     ):
-        self.config, self.content, self.shapes, self.held = config, content, shapes, held
+        self.config, self.content, self.shapes = config, content, shapes
+        self.used, self.held, self.values = used, held, values
         self.draws = False
+        self.written: frozenset[str] = frozenset()
 
     def interface(self, name: str) -> Interface:
         """The module, and what its class has of it.
@@ -230,8 +269,8 @@ class _Tracing:
         Raises:
             TfcError: an operation cannot be compiled, or a result is not as it is stated.
         """
-        names = [_word(f.name or f.id.node) for f in self.config.feeds]
-        names += [_word(h.stated.name) for h in self.held]
+        names = [word(f.name or f.id.node) for f in self.config.feeds]
+        names += [word(h.stated.name) for h in self.held]
         runs = Shape(element_type_of(np.dtype(np.uint32)), ())
         shapes = [*self.shapes, *(h.shape for h in self.held), runs]
         made = trace_function(name, self._call, list(map(Abstract, shapes)), [*names, RUNS])
@@ -253,8 +292,9 @@ class _Tracing:
         """The variables, behind the feeds and, those that may change, behind the fetches."""
         found, result = [], len(self.config.fetches)
         for number, held in enumerate(self.held, len(self.shapes)):
-            found.append(State(held.stated.name, number, None if held.stated.readonly else result))
-            result += not held.stated.readonly
+            is_read = self._is_read_only(held)
+            found.append(State(held.stated.name, number, None if is_read else result))
+            result += not is_read
         if self.draws:
             number = len(self.shapes) + len(self.held)
             found.append(State(RUNS, number, result, is_own=True))
@@ -263,11 +303,13 @@ class _Tracing:
     def _call(self, *tensors: Tensor) -> list[Tensor]:
         """Compute the graph on Tensors of the trace."""
         content, count = self.content, len(self.shapes)
-        given = dict(zip([h.name for h in self.held], tensors[count:]))
+        given: dict[str, Any] = dict(zip([h.name for h in self.held], tensors[count:]))
+        constants = {k: Held(x, ops.constant(x)) for k, x in self.values.items() if k not in given}
         walk = Walk(models.TENSORFLOW, content.file, content.parameters, content.functions)
-        walk.state = context = Context(given, content.facts, count=tensors[-1])
-        found = walk.main(content.graph, tensors[:count])
-        self.draws = context.draws
+        context = Context({**constants, **given}, content.facts, count=tensors[-1])
+        walk.state = context
+        found = walk.main(content.graph, [tensors[n] for n in self.used])
+        self.draws, self.written = context.draws, frozenset(context.written)
         results = [as_tensor(traced(value)) for value in found]
         for fetch, result in zip(self.config.fetches, results):
             self._check_stated(fetch, result)
@@ -286,8 +328,12 @@ class _Tracing:
                     f"{self.config.source} states the variable '{held.stated.node}' as readonly, "
                     "but the graph writes it: leave readonly out"
                 )
-            if not held.stated.readonly:
+            if not self._is_read_only(held):
                 yield written.get(held.name, given[held.name])
+
+    def _is_read_only(self, held: HeldVariable) -> bool:
+        stated = held.stated.readonly
+        return held.name not in self.written if stated is None else stated
 
     def _check_stated(self, fetch: Fetch, result: Tensor) -> None:
         """Check a result against what the configuration says of it, if it does.
@@ -303,5 +349,6 @@ class _Tracing:
             )
 
 
-def _word(name: str) -> str:
+def word(name: str) -> str:
+    """A name as programs can have it."""
     return re.sub(r"\W", "_", name, flags=re.ASCII)

@@ -56,6 +56,7 @@ class Compilation:
 
     cores: how many threads share large kernels.
     is_served: whether an object's caller gives it threads or a clock.
+    is_small: whether few bytes of an object's code are worth more than speed.
     cache: where code for this process is kept for later ones.
     """
 
@@ -67,6 +68,7 @@ class Compilation:
     cores: int = 1
     cache: CodeCache | None = None
     is_served: bool = False
+    is_small: bool = False
 
     def emit(self, take: Callable[[Any], None] | None = None) -> Program:
         """The MLIR program, made anew at each call; see `emit_program`."""
@@ -100,7 +102,7 @@ class Compilation:
         )  # fmt: skip
         if is_checked:
             text += checked_entry(self.name, entry, self.target)
-        return compile_ir(text, self.target)
+        return compile_ir(text, self.target, is_small=self.is_small)
 
     def machine_code(self) -> MachineCode:
         """The code for this process: made, or that of an earlier compilation."""
@@ -197,6 +199,7 @@ class CpuCompiler(Compiler):
         options: Options,
         threads: int = 1,
         is_timed: bool = False,
+        is_small: bool = False,
     ) -> ObjectCode:
         """Compile to an object file whose entry point is called `name`.
 
@@ -204,7 +207,7 @@ class CpuCompiler(Compiler):
             UnsupportedError: some op has no CPU code, or the target is no CPU.
         """
         prepared = self.prepare(module, name, target, options, "object", threads)
-        compilation = replace(prepared, is_served=threads > 1 or is_timed)
+        compilation = replace(prepared, is_served=threads > 1 or is_timed, is_small=is_small)
         constants = compilation.constant_pool().tobytes()
         program = compilation.emit()
         code = compilation.to_llvm(program, constants).object_code

@@ -239,18 +239,21 @@ class CompiledModule:
         return load_objects([self.object_code], self.target, symbols)
 
 
-def compile_ir(text: str, target: Target, optimise: bool = True) -> CompiledModule:
+def compile_ir(
+    text: str, target: Target, optimise: bool = True, is_small: bool = False
+) -> CompiledModule:
     """Optimise LLVM IR for a target.
 
     Args:
         optimise: False makes plain code in a fraction of the time.
+        is_small: whether few bytes of code are worth more than speed.
 
     Raises:
         InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
     """
     effort = Effort.FULL if optimise else Effort.NONE
     machine = new_machine(target, codegen_level(effort))
-    return CompiledModule(_optimized(text, target, effort, machine), machine, target)
+    return CompiledModule(_optimized(text, target, effort, machine, is_small), machine, target)
 
 
 Code = TypeVar("Code", bytes, str)
@@ -306,8 +309,10 @@ class CodeMaker(Generic[Code]):
             return self._emit(machine, module)
 
 
-def _optimized(text: str, target: Target, effort: Effort, machine: Any) -> llvmlite.ModuleRef:
-    module = _parse(_with_attributes(expand_multiply_adds(text, target), target))
+def _optimized(
+    text: str, target: Target, effort: Effort, machine: Any, is_small: bool = False
+) -> llvmlite.ModuleRef:
+    module = _parse(_with_attributes(expand_multiply_adds(text, target), target, is_small))
     module.triple, module.data_layout = target.triple, str(machine.target_data)
     if effort is not Effort.NONE:
         passes, builder = pass_manager(effort, machine, target.is_gpu)
@@ -391,7 +396,7 @@ def _parse(text: str) -> llvmlite.ModuleRef:
     return module
 
 
-def _with_attributes(text: str, target: Target) -> str:
+def _with_attributes(text: str, target: Target, is_small: bool) -> str:
     """The text with the target's attributes on every function that it defines without its own.
 
     They make the text complete in itself, and `prefer-vector-width` has no other place: LLVM uses
@@ -405,7 +410,8 @@ def _with_attributes(text: str, target: Target) -> str:
         "no-jump-tables": "true",
         "prefer-vector-width": str(target.vector_bits or ""),
     }
-    words = " ".join(f'"{name}"="{value}"' for name, value in attributes.items() if value)
+    sized = "optsize minsize " * is_small
+    words = sized + " ".join(f'"{name}"="{value}"' for name, value in attributes.items() if value)
     # Expressions that begin with a letter of their own find lines ten times as fast as with ^.
     text = f"\n{text}"
     groups = re.findall(r"\nattributes #(\d+)", text)
