@@ -1,5 +1,9 @@
 """Modules of PyTorch imported, and trained by torch.compile, against torch's own results."""
 
+import io
+import os
+import zipfile
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -8,7 +12,9 @@ from torch import nn
 
 import tfc
 import tfc.numpy as tnp
-from tfc.errors import ShapeError, TfcError, UnsupportedError
+from tfc.aot.formats import read_module, read_program
+from tfc.console import Reading
+from tfc.errors import ModelFileError, ShapeError, UnsupportedError
 from tfc.importers.torch.exchange import array_of, tensor_of
 
 pytestmark = pytest.mark.eager
@@ -129,8 +135,50 @@ def test_files_of_exported_programs_are_read(tmp_path):
     torch.export.save(torch.export.export(model, (x,)), tmp_path / "model.pt2")
     near(tfc.from_torch(tmp_path / "model.pt2")(x), model(x))
     (tmp_path / "broken.pt2").write_bytes(b"no archive")
-    with pytest.raises(TfcError, match="is no exported program"):
+    with pytest.raises(ModelFileError, match="is no exported program"):
         tfc.from_torch(tmp_path / "broken.pt2")
+    torch.save(model, tmp_path / "pickled.pt")
+    with pytest.raises(UnsupportedError, match="load its state_dict"):
+        tfc.from_torch(tmp_path / "pickled.pt")
+    torch.jit.trace(model, (x,)).save(tmp_path / "script.pt")
+    with pytest.raises(UnsupportedError, match="TorchScript"):
+        tfc.from_torch(tmp_path / "script.pt")
+
+
+class Hostile:
+    """What runs a function of its maker's choice when it is unpickled."""
+
+    def __reduce__(self):
+        return os.mkdir, (self.folder,)
+
+
+def test_files_that_run_code_when_they_are_read_are_refused(tmp_path):
+    good, bad = tmp_path / "model.pt2", tmp_path / "bad.pt2"
+    torch.export.save(torch.export.export(nn.Linear(3, 2), (torch.ones(1, 3),)), good)
+    Hostile.folder = str(tmp_path / "made")
+    buffer = io.BytesIO()
+    torch.save(Hostile(), buffer)
+    with zipfile.ZipFile(good) as old, zipfile.ZipFile(bad, "w") as new:
+        for name in old.namelist():
+            is_sample = name.endswith("sample_inputs/model.pt")
+            new.writestr(name, buffer.getvalue() if is_sample else old.read(name))
+    with pytest.raises(UnsupportedError, match="run code when they are read"):
+        tfc.from_torch(bad)
+    assert not (tmp_path / "made").exists()
+
+
+def test_commands_take_files_of_exported_programs(tmp_path):
+    size = torch.export.Dim("n")
+    model, x = nn.Sequential(nn.Linear(3, 2), nn.ReLU()), torch.ones(4, 3)
+    program = torch.export.export(model, (x,), dynamic_shapes=({0: size},))
+    path = str(tmp_path / "model.pt2")
+    torch.export.save(program, path)
+    module = read_module(path, Reading(shapes={"input": (4, 3)}))
+    near(torch.from_numpy(tfc.compile(module)(x.numpy())[0]), model(x))
+    model = read_program(path)
+    assert model.operators()["aten.addmm.default"] == 1
+    with pytest.raises(ShapeError, match="open sizes"):
+        read_module(path)
 
 
 class Values(nn.Module):

@@ -32,7 +32,8 @@ def from_torch(
     """The function that a PyTorch module is.
 
     Args:
-        source: a torch.nn.Module, what torch.export.export returns, or the path of a .pt2 file.
+        source: a torch.nn.Module, what torch.export.export returns, or the path of a .pt2 file,
+            or its bytes.
         example_args, example_kwargs: arguments that a module is exported with: a tuple, a dict.
         dynamic_shapes: which sizes may differ from the example's, as torch.export takes it; calls
             are compiled once for each size.
@@ -42,6 +43,7 @@ def from_torch(
     Raises:
         UnsupportedError: torch is not installed or cannot export the module, or the module has
             operators without a counterpart, which are all named.
+        ModelFileError: the file is no exported program.
         TfcError: the file cannot be read.
     """
     return _room("model").read(

@@ -1,9 +1,9 @@
 """Exported programs of torch as functions with named parameters."""
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from tfc.frontend.trace import open_traces
 from tfc.importers.graph import all_needed_nodes
 from tfc.importers.model import Model, Shapes
 from tfc.importers.table import unknown_operators
+from tfc.importers.torch.archive import load
 from tfc.importers.torch.exchange import array_of, tensor_of
 from tfc.importers.torch.reader import decompositions, read_graph
 from tfc.importers.torch.table import TABLE
@@ -29,9 +30,19 @@ def read(
     options: Options | None,
 ) -> "TorchModel":  # fmt: skip
     """The function of a module, of an exported program, or of a file with one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # torch's about its own code
+        file, program = _program(source, args, kwargs, dynamic_shapes)
+        program = program.run_decompositions(decompositions())
+    return TorchModel(file, program, shapes, backend, options)
+
+
+def _program(source: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> tuple[str, Any]:
+    """What to call a source, and its exported program."""
     file = type(source).__name__
-    if isinstance(source, (str, os.PathLike)):
-        file, source = str(source), _loaded(Path(source))
+    if isinstance(source, (str, bytes, os.PathLike)):
+        file = "the bytes" if isinstance(source, bytes) else os.fspath(source)
+        source = load(source if isinstance(source, bytes) else file, file)
     if isinstance(source, torch.jit.ScriptModule):
         raise UnsupportedError(
             f"{file} is a TorchScript module: export the module that it was made of by "
@@ -41,19 +52,7 @@ def read(
         source = _exported(source, args, kwargs, dynamic_shapes)
     if not isinstance(source, torch.export.ExportedProgram):
         raise TfcError(f"from_torch takes a module or an ExportedProgram, got {type(source)}")
-    return TorchModel(file, source, shapes, backend, options)
-
-
-def _loaded(path: Path) -> Any:
-    if not path.is_file():
-        raise TfcError(f"there is no file {path}")
-    try:
-        return torch.export.load(path)
-    except Exception as error:
-        raise TfcError(
-            f"{path} is no exported program of torch, which torch.export.save writes: "
-            f"{_sentence(error)}"
-        ) from error
+    return file, source
 
 
 def _exported(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> Any:
@@ -91,7 +90,6 @@ class TorchModel(Model):
         self, file: str, program: Any, shapes: Shapes | None = None, backend: str = "cpu",
         options: Options | None = None,
     ):  # fmt: skip
-        program = program.run_decompositions(decompositions())
         signature = program.graph_signature
         if signature.user_inputs_to_mutate:
             names = ", ".join(signature.user_inputs_to_mutate.values())

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 import tfc.numpy as tnp
 from tfc import nn
 from tfc.frontend.differentiation.gradient import vjp
@@ -90,3 +92,38 @@ def convolution_gradients(
     channel = g.ndim - (w.ndim - 2) - 1
     rest = tuple(d for d in range(g.ndim) if d != channel)
     return by_array, by_kernel, tnp.sum(g, axis=rest) if mask[2] else None
+
+
+def _attention(
+    query: Any, key: Any, value: Any, is_causal: bool, mask: Any, scale: float | None
+) -> tuple[Any, Any]:
+    """softmax(query keyᵀ · scale + mask) value, and the logarithms of the softmax's sums."""
+    scores = tnp.matmul(query, tnp.swapaxes(key, -1, -2))
+    scores = scores * cast(query.shape[-1] ** -0.5 if scale is None else scale, scores.dtype)
+    least = np.asarray(-np.inf, scores.dtype)
+    if is_causal:
+        scores = tnp.where(np.tri(*scores.shape[-2:], dtype=np.bool_), scores, least)
+    if mask is not None:
+        is_mask = np.dtype(mask.dtype) == np.bool_
+        scores = tnp.where(mask, scores, least) if is_mask else scores + cast(mask, scores.dtype)
+    sums = nn.logsumexp(scores, -1)
+    return tnp.matmul(nn.softmax(scores, -1), value), sums
+
+
+@aten("_scaled_dot_product_flash_attention_for_cpu.default")
+def attention(
+    query: Any, key: Any, value: Any, dropout_p: float = 0.0, is_causal: bool = False, *,
+    attn_mask: Any = None, scale: float | None = None,
+) -> Any:  # fmt: skip
+    """Scaled dot product attention, and the logarithms of its softmax's sums."""
+    return _attention(query, key, value, is_causal, attn_mask, scale)
+
+
+@aten("_scaled_dot_product_flash_attention_for_cpu_backward.default")
+def attention_gradients(
+    g: Any, query: Any, key: Any, value: Any, out: Any, sums: Any, dropout_p: float,
+    is_causal: bool, *, attn_mask: Any = None, scale: float | None = None,
+) -> Any:  # fmt: skip
+    """The gradients of attention by query, key and value."""
+    return vjp(lambda q, k, v: _attention(q, k, v, is_causal, attn_mask, scale)[0],
+               query, key, value)[1](g)  # fmt: skip
