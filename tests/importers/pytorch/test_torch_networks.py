@@ -68,7 +68,7 @@ def test_an_unrolled_network_of_a_thousand_nodes_is_imported():
 
 
 # Of a residual network there must be more than two numbers for each mean of a batch normalization:
-# two are ±1 behind it, whatever they were, and torch's own steps in float32 and float64 differ then.
+# two are ±1 behind it, whatever they were, and torch's own steps in float32 and float64 differ.
 TRAINED = {
     "resnet18": lambda: (torch.randn(4, 3, 64, 64),), "vit": NETWORKS["vit"][1],
     "unet": NETWORKS["unet"][1],
