@@ -5,6 +5,7 @@ import pytest
 
 import tfc
 import tfc.graph as tf
+import tfc.protos
 from tfc.errors import ModelFileError, ShapeError, UnsupportedError
 from tfc.importers.tensorflow.load import model_of
 from tfc.importers.tensorflow.reader import Fetch, Reader, VariableArgument
@@ -103,6 +104,28 @@ def test_variables_may_be_arguments_whose_last_values_are_results():
     y, after = model(x, total)
     np.testing.assert_array_equal(after, x + total)
     np.testing.assert_array_equal(y, 2 * (x + total))
+
+
+def test_rows_of_variables_are_read_by_their_numbers():
+    made = tfc.protos.message_classes("tensorflow")["tfc.tensorflow.GraphDef"]()
+    handle = made.node.add(name="table", op="VarHandleOp")
+    handle.attr["dtype"].type = 1
+    for name, shape in (("rows", (2,)), ("places", (3, 2))):
+        node = made.node.add(name=name, op="Placeholder")
+        node.attr["dtype"].type = 3
+        for size in shape:
+            node.attr["shape"].shape.dim.add(size=size)
+    made.node.add(name="y", op="ResourceGather", input=["table", "rows"])
+    made.node.add(name="z", op="ResourceGatherNd", input=["table", "places"])
+    reader = Reader("the graph", made)
+    state = VariableArgument("table", np.dtype(np.float32), (3, 4), readonly=True)
+    feeds = [reader.feed("rows"), reader.feed("places")]
+    model = model_of(reader, feeds, [Fetch("y"), Fetch("z")], [state])
+    assert [p.name for p in model.inputs] == ["rows", "places", "table"]
+    places = np.array([[0, 1], [2, 3], [1, 1]], np.int32)
+    y, z = model(np.array([2, 0], np.int32), places, W)
+    np.testing.assert_array_equal(y, W[[2, 0]])
+    np.testing.assert_array_equal(z, W[places[:, 0], places[:, 1]])
 
 
 def test_variables_without_a_value_are_named():

@@ -55,6 +55,14 @@ def test_signatures_are_chosen_by_name_and_their_loops_and_branches_run(tmp_path
         tfc.from_savedmodel(path, "train")
 
 
+@pytest.mark.parametrize("signature", ["growing", "changing"])
+def test_lists_grow_and_loops_whose_shapes_change_are_unrolled(tmp_path, signature):
+    path, inputs, outputs = unpacked("lists", tmp_path)
+    model = tfc.from_savedmodel(path, signature)
+    assert_gives(model, inputs, outputs)
+    assert len(model.outputs) == {"growing": 3, "changing": 8}[signature]
+
+
 def test_variables_that_a_call_changes_are_changed_for_the_next(tmp_path):
     path, inputs, outputs = unpacked("stateful", tmp_path)
     model = tfc.from_savedmodel(path)

@@ -171,6 +171,69 @@ def counter():
     saved("stateful", save, {"x": x, "n": np.int32(2)}, outputs)
 
 
+class Lists(tf.Module):
+    """Lists that grow, and loops whose shapes do."""
+
+    @tf.function(input_signature=[tf.TensorSpec([4, 3], name="x")])
+    def growing(self, x):
+        """An array of dynamic size, rows in front of others, powers of rows."""
+        held = tf.TensorArray(tf.float32, size=0, dynamic_size=True, element_shape=[3])
+        rows = x[:1]
+        for i in tf.range(4):
+            tf.autograph.experimental.set_loop_options(
+                shape_invariants=[(rows, tf.TensorShape([None, 3]))]
+            )
+            held = held.write(i, x[0] * tf.cast(i, tf.float32))
+            rows = tf.concat([x[i : i + 1], rows], 0)
+        mapped = tf.map_fn(lambda row: tf.reduce_sum(row) * row, x)
+        return {"held": held.stack(), "rows": rows, "mapped": mapped}
+
+    @tf.function(input_signature=[tf.TensorSpec([4, 3], name="x")])
+    def changing(self, x):
+        """What the operators on lists give."""
+        ops, three, floats = tf.raw_ops, tf.constant([3]), tf.float32
+        made = ops.EmptyTensorList(element_shape=three, max_num_elements=-1, element_dtype=floats)
+        for number in range(3):
+            made = ops.TensorListPushBack(input_handle=made, tensor=x[number])
+        made, last = ops.TensorListPopBack(
+            input_handle=made, element_shape=three, element_dtype=floats
+        )
+        longer = ops.TensorListResize(input_handle=made, size=4)
+        longer = ops.TensorListSetItem(input_handle=longer, index=3, item=last)
+        spread = ops.TensorListScatterV2(
+            tensor=x, indices=[2, 0, 1, 3], element_shape=three, num_elements=-1
+        )
+        both = ops.TensorListConcatLists(input_a=spread, input_b=made, element_dtype=floats)
+        parts = ops.TensorListSplit(
+            tensor=x, element_shape=[2, 3], lengths=tf.constant([2, 2], tf.int64)
+        )
+        joined, lengths = ops.TensorListConcatV2(
+            input_handle=parts, element_shape=[2, 3], leading_dims=tf.zeros([0], tf.int64),
+            element_dtype=floats,
+        )  # fmt: skip
+        return {
+            "last": last, "length": ops.TensorListLength(input_handle=longer), "joined": joined,
+            "longer": ops.TensorListStack(
+                input_handle=longer, element_shape=three, element_dtype=floats
+            ),
+            "both": ops.TensorListStack(
+                input_handle=both, element_shape=three, element_dtype=floats
+            ),
+            "some": ops.TensorListGather(
+                input_handle=both, indices=[5, 0], element_shape=three, element_dtype=floats
+            ),
+            "lengths": lengths,
+            "dims": ops.TensorListElementShape(input_handle=both, shape_type=tf.int32),
+        }  # fmt: skip
+
+
+def lists():
+    module, x = Lists(), normal(4, 3)
+    names = {"growing": module.growing, "changing": module.changing}
+    saved("lists", lambda d: tf.saved_model.save(module, d, signatures=names), {"x": x},
+          {**module.growing(x), **module.changing(x)})  # fmt: skip
+
+
 def partitioned():
     with tf.Graph().as_default() as graph:
         x = tf1.placeholder(tf.float32, [None, 4], name="x")
@@ -261,7 +324,7 @@ def loops():
 
 
 def main():
-    first = [dense, recurrent, frozen_recurrent, encoder, counter]
+    first = [dense, recurrent, frozen_recurrent, encoder, counter, lists]
     cases = {case.__name__: case for case in [*first, partitioned, branches, loops]}
     wanted = sys.argv[1:] or list(cases)
     for name in wanted:

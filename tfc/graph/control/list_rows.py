@@ -18,7 +18,7 @@ from tfc.frontend.numpy.indexing.dynamic import (
 from tfc.frontend.promotion import as_tensor
 from tfc.frontend.tensor import evaluable
 from tfc.graph.operators.registry import Attributes, Operator, Spec, operator
-from tfc.graph.types.dtypes import as_dtype, int32, variant
+from tfc.graph.types.dtypes import as_dtype, int32, int64, variant
 from tfc.graph.types.shapes import TensorShape
 
 
@@ -60,7 +60,7 @@ def _element(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
     return [(as_dtype(attributes["element_dtype"]), TensorShape(None))]
 
 
-@operator("TensorListReserve", "EmptyTensorList", types="", known=(0, 1), infer=_list)
+@operator("TensorListReserve", types="", known=(0, 1), infer=_list)
 def reserve(
     element_shape: Any, num_elements: Any, *, element_dtype: Any, _known: KnownShape | None = None
 ) -> Any:
@@ -71,6 +71,59 @@ def reserve(
         shape = shape.merge_with([None if n < 0 else int(n) for n in stated])
     made = Unset(int(num_elements), as_dtype(element_dtype).dtype)
     return made.filled(shape.known()) if shape.is_fully_defined() else made
+
+
+@operator("EmptyTensorList", types="", known=(0,), infer=_list)
+def empty(element_shape: Any, max_num_elements: Any, *, element_dtype: Any) -> Any:
+    """A list of no elements."""
+    return reserve(element_shape, 0, element_dtype=element_dtype)
+
+
+@operator("TensorListPushBack", types="", infer=_list)
+def push_back(handle: Any, tensor: Any) -> Any:
+    """The list with a further element."""
+    if isinstance(handle, Unset):
+        handle = handle.filled(tensor.shape)
+    return tnp.concatenate([handle, tnp.expand_dims(tensor, 0)])
+
+
+def _list_and_element(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
+    return [*_list(inputs, attributes), *_element(inputs, attributes)]
+
+
+@operator("TensorListPopBack", types="", infer=_list_and_element)
+def pop_back(handle: Any, element_shape: Any, *, element_dtype: Any) -> list[Any]:
+    """The list without its last element, and that."""
+    handle = _set(handle)
+    _check_place(int(handle.shape[0]) - 1, int(handle.shape[0]), "pop")
+    return [handle[:-1], handle[-1]]
+
+
+@operator("TensorListResize", types="", known=(1,), infer=_list)
+def resize(handle: Any, size: Any) -> Any:
+    """The list with its first elements, and zeros behind them if it becomes longer."""
+    count = int(np.ravel(size)[0])
+    if isinstance(handle, Unset):
+        return replace(handle, length=count)
+    more = np.zeros((max(0, count - int(handle.shape[0])), *handle.shape[1:]), handle.dtype)
+    return tnp.concatenate([handle[:count], more])
+
+
+@operator("TensorListConcatLists", types="", infer=_list)
+def concatenated_lists(input_a: Any, input_b: Any) -> Any:
+    """The elements of one list, then those of another."""
+    if isinstance(input_a, Unset) and isinstance(input_b, Unset):
+        return replace(input_a, length=input_a.length + input_b.length)
+    known_shape = (input_b if isinstance(input_a, Unset) else input_a).shape[1:]
+    parts = [x.filled(known_shape) if isinstance(x, Unset) else x for x in (input_a, input_b)]
+    return tnp.concatenate(parts)
+
+
+@operator("TensorListElementShape", types="", infer=lambda *_: [(int32, TensorShape([None]))])
+def element_shape(handle: Any, *, shape_type: Any = int32) -> Any:
+    """The sizes of an element; -1, a scalar, where no element has been set."""
+    dims = -1 if isinstance(handle, Unset) else [int(n) for n in handle.shape[1:]]
+    return np.asarray(dims, as_dtype(shape_type).dtype)
 
 
 @operator("TensorListFromTensor", types="", infer=_list)
@@ -117,6 +170,11 @@ def set_item(
             f"{tuple(item.shape)}"
         )
     if not isinstance(index, (np.ndarray, np.generic)):
+        if resize_if_index_out_of_bounds:
+            raise UnsupportedError(
+                "a list that grows is written to at a place that must be known when a program is "
+                "compiled, but depends on what it is run with"
+            )
         return dynamic_update_index_in_dim(handle, item, index, 0)
     place, length = int(index), int(handle.shape[0])
     if resize_if_index_out_of_bounds and place >= length:
@@ -170,16 +228,47 @@ def _scattered(handle: Any, indices: Any, tensor: Any) -> Any:
     return as_tensor(handle).at[indices].set(tensor)
 
 
-@operator("TensorListConcatV2", types="", infer=_element)
+@operator("TensorListScatterV2", types="", known=(1, 3), infer=_list)
+def scattered_list(tensor: Any, indices: Any, element_shape: Any, num_elements: Any) -> Any:
+    """A list that has a tensor's slices at some places, and zeros elsewhere."""
+    return _scattered_list(tensor, indices, int(np.ravel(num_elements)[0]))
+
+
+@operator("TensorListScatter", types="", known=(1,), infer=_list)
+def scattered_list_of_any_length(tensor: Any, indices: Any, element_shape: Any) -> Any:
+    """As the other, as long as the indices ask for."""
+    return _scattered_list(tensor, indices, -1)
+
+
+def _scattered_list(tensor: Any, indices: Any, stated: int) -> Any:
+    count = int(np.max(indices, initial=-1)) + 1 if stated < 0 else stated
+    return scatter(Unset(count, np.dtype(tensor.dtype)), tensor, np.asarray(indices))
+
+
+def _joined(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
+    return [*_element(inputs, attributes), (int64, TensorShape([None]))]
+
+
+@operator("TensorListConcatV2", types="", infer=_joined)
 def concatenated(
     handle: Any, element_shape: Any, leading_dims: Any, *, element_dtype: Any
 ) -> list[Any]:
     """The elements along their first dimension, and how long each is."""
+    return _concatenated(handle)
+
+
+@operator("TensorListConcat", types="", infer=_joined)
+def concatenated_first(handle: Any, *, element_dtype: Any, element_shape: Any = None) -> list[Any]:
+    """As the later version, which takes shapes as inputs."""
+    return _concatenated(handle)
+
+
+def _concatenated(handle: Any) -> list[Any]:
     handle = _set(handle)
     if handle.ndim < 2:
         raise ShapeError("concat needs elements of one dimension at least, got scalars")
     count, each, *rest = handle.shape
-    return [tnp.reshape(handle, (count * each, *rest))]
+    return [tnp.reshape(handle, (count * each, *rest)), np.full(count, each, np.int64)]
 
 
 @operator("TensorListSplit", types="", known=(2,), infer=_list)

@@ -10,7 +10,6 @@ import numpy as np
 
 import tfc.numpy as tnp
 from tfc.errors import ShapeError, UnsupportedError
-from tfc.frontend.tensor import Tensor
 from tfc.graph.control import list_rows
 from tfc.graph.types.dtypes import DType
 from tfc.graph.types.shapes import TensorShape
@@ -44,10 +43,6 @@ def make(
 @operator("TensorArrayWriteV3", is_pure=False)
 def write(handle: ArrayHandle, index: Any, value: Any, flow_in: Any) -> Any:
     """The array with another element at a place."""
-    if handle.grows and isinstance(index, Tensor):
-        raise UnsupportedError(
-            "a TensorArray of dynamic size is written to at a place that is computed"
-        )
     return list_rows.set_item(
         flow_in, index, value, resize_if_index_out_of_bounds=handle.grows
     )  # fmt: skip
@@ -95,9 +90,8 @@ def concatenated(
     handle: ArrayHandle, flow_in: Any, *, dtype: Any = None, element_shape_except0: Any = None
 ) -> tuple[Any, Any]:
     """The elements along their first dimension, and how long each is."""
-    (joined,) = list_rows.concatenated(flow_in, None, None, element_dtype=handle.dtype)
-    count, each = flow_in.shape[:2]
-    return joined, np.full(count, each, np.int64)
+    joined, lengths = list_rows.concatenated(flow_in, None, None, element_dtype=handle.dtype)
+    return joined, lengths
 
 
 @operator("TensorArraySplitV3", needs=("lengths",), is_pure=False)

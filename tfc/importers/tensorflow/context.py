@@ -10,7 +10,7 @@ from tfc.graph.control.facts import Facts
 from tfc.graph.running.effects import Effects
 from tfc.graph.types.handles import Handle
 from tfc.importers.graph import Function, Graph
-from tfc.importers.tensorflow.reader import FunctionReference
+from tfc.importers.tensorflow.meanings import FunctionReference
 from tfc.importers.values import Value, traced
 from tfc.importers.walk import Call, Scope, Walk
 

@@ -14,7 +14,7 @@ from tfc.graph.types.handles import Handle
 from tfc.graph.types.shapes import TensorShape
 from tfc.importers.graph import Port
 from tfc.importers.model import Model, Shapes
-from tfc.importers.tensorflow import arrays, rows
+from tfc.importers.tensorflow import arrays, loops, rows
 from tfc.importers.tensorflow.context import Context
 from tfc.importers.tensorflow.reader import Content, Feed, Fetch, VariableArgument
 from tfc.importers.tensorflow.table import TENSORFLOW
@@ -24,7 +24,7 @@ from tfc.jitted import jit
 from tfc.options import Options
 from tfc.tracebacks import api_boundary
 
-ROWS = (arrays, rows)  # importing them enters them in the table
+ROWS = (arrays, loops, rows)  # importing them enters them in the table
 
 
 class TensorFlowModel(Model):

@@ -4,39 +4,25 @@ Only what outputs need is read: nodes that they take values of, and those that c
 before. Constants of floats are the model's parameters.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from math import prod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tfc.errors import ModelFileError, ShapeError, UnsupportedError
-from tfc.graph import errors
+from tfc.errors import ModelFileError, UnsupportedError
 from tfc.graph.control.facts import Facts
-from tfc.graph.files.attributes import from_proto
-from tfc.graph.files.tensors import shape_from_proto, tensor_from_proto
 from tfc.graph.operators.registry import OPERATORS
-from tfc.graph.types.dtypes import as_dtype
-from tfc.importers.graph import AttributeReference, Function, Graph, Key, Node, Port
+from tfc.importers.graph import Function, Graph, Key, Node, Port
 from tfc.importers.tensorflow.frames import ENTER, SWITCH
+from tfc.importers.tensorflow.meanings import Meanings, functions_of
 from tfc.importers.tensorflow.nodes import CHECKS, Nodes, changes, computed, in_order, value_name
 from tfc.importers.tensorflow.switches import rewritten
 
-_STRING = 7  # the number of the type of texts
 _LEGACY = 24  # graphs made for versions before it state no shape as that of a scalar
 _MOST_DEPTH = 48  # functions within functions
 _MOST_REPEATED = 1 << 26  # bytes of constants of one repeated value each that take memory
 _PLACEHOLDERS = ("Placeholder", "PlaceholderV2")
-
-
-@dataclass(frozen=True)
-class FunctionReference:
-    """In an attribute: a function of the library, with attributes for its body."""
-
-    name: str
-    attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,12 +82,14 @@ class Reader:
     """Reads one GraphDef.
 
     file: what to call it in errors.
+    meanings: what attributes, types and shapes in it mean.
     """
 
     def __init__(self, file: str, graph_def: Any):
         self.file = file
         self.graph_def = graph_def
         self.library = {f.signature.name: f for f in graph_def.library.function}
+        self.meanings = Meanings(file, self.library)
         self.refused: dict[str, str] = {}
         self.nodes = self.all_nodes = Nodes(file, graph_def.node)
         self.parameters: dict[str, np.ndarray] = {}
@@ -138,11 +126,13 @@ class Reader:
         node_name, place = self.nodes.place(tensor)
         node = self.nodes.by_name[node_name]
         name = name or value_name(node_name, place)
-        dtype = self.dtype_of(node.attr["dtype"].type, name) if "dtype" in node.attr else None
+        dtype = (
+            self.meanings.dtype_of(node.attr["dtype"].type, name) if "dtype" in node.attr else None
+        )
         if not node.op.startswith("Placeholder"):
             return Feed(value_name(node_name, place), name, None, None)
         stated = node.attr["shape"].WhichOneof("value") if "shape" in node.attr else None
-        dims = self.shape(node.attr["shape"].shape, node.name) if stated == "shape" else None
+        dims = self.meanings.shape(node.attr["shape"].shape) if stated == "shape" else None
         if dims == () and self.graph_def.versions.producer < _LEGACY:
             dims = None
         return Feed(node_name, name, dtype, dims)
@@ -272,7 +262,7 @@ class Reader:
             for place in range(count)
         ]
         attributes = {
-            name: self._attribute(value, f"{self.file}, node '{node.name}', {name}")
+            name: self.meanings.attribute(value, f"{self.file}, node '{node.name}', {name}")
             for name, value in node.attr.items()
             if not name.startswith("_")
         }
@@ -286,7 +276,7 @@ class Reader:
         self, graph: str, node: Any, constants: dict[str, np.ndarray], weights: dict[str, str]
     ) -> bool:
         """Enter a constant; not one whose value is repeated to be far larger than the file."""
-        array = self._tensor(node.attr["value"].tensor, node.name)
+        array = self.meanings.tensor(node.attr["value"].tensor, node.name)
         if array.size > 1 and not any(array.strides):
             self._repeated += array.nbytes
             if self._repeated > _MOST_REPEATED:
@@ -332,7 +322,7 @@ class Reader:
         nodes = self._rewritten(nodes, [x for x in ends if x not in nodes.arguments])
         inputs = tuple(map(Port, arguments))
         graph = self._graph(name, nodes, inputs, tuple(map(Port, results)), controls)
-        defaults = {k: self._attribute(v, nodes.file) for k, v in made.attr.items()
+        defaults = {k: self.meanings.attribute(v, nodes.file) for k, v in made.attr.items()
                     if not k.startswith("_")}  # fmt: skip
         self.functions[name] = Function(graph, defaults)
         self.facts[name] = self._found_facts(graph)
@@ -369,83 +359,3 @@ class Reader:
             elif not called and node.op in OPERATORS:
                 effects.add(OPERATORS[node.op].effect)
         return effects, written
-
-    # --- attributes
-
-    def _attribute(self, made: Any, what: str) -> Any:
-        """What an attribute means: also functions, and what calls of a function state."""
-        kind = made.WhichOneof("value")
-        if kind == "placeholder":
-            return AttributeReference(made.placeholder)
-        if kind == "func":
-            return self._reference(made.func, what)
-        if kind == "list" and made.list.func:
-            return tuple(self._reference(x, what) for x in made.list.func)
-        if kind == "tensor":
-            return self._tensor(made.tensor, what)
-        with file_errors(self.file):
-            return from_proto(made, {}, what)
-
-    def _reference(self, made: Any, what: str) -> FunctionReference:
-        if made.name not in self.library:
-            raise ModelFileError(f"{what} names the function '{made.name}', which there is not")
-        held = {k: self._attribute(v, what) for k, v in made.attr.items()}
-        return FunctionReference(made.name, held)
-
-    def _tensor(self, made: Any, what: str) -> np.ndarray:
-        if made.dtype == _STRING:
-            return _texts(made, what)
-        with file_errors(self.file):
-            return tensor_from_proto(made, f"{self.file}, node '{what}'")
-
-    def shape(self, made: Any, what: str) -> tuple[int | None, ...] | None:
-        """The sizes that a message states, None for open ones; None if not even their number."""
-        with file_errors(self.file):
-            found = shape_from_proto(made).dims
-        return None if found is None else tuple(found)
-
-    def dtype_of(self, number: int, name: str) -> np.dtype:
-        """The dtype of an input or output, by TensorFlow's number.
-
-        Raises:
-            UnsupportedError: it is one that arrays do not have.
-        """
-        with file_errors(self.file):
-            found = as_dtype(number)
-        if found.numpy is None:
-            raise UnsupportedError(
-                f"{self.file}: '{name}' holds values of type {found.name}, which are no arrays: "
-                "state inputs= and outputs= between which the graph computes with numbers"
-            )
-        return found.numpy
-
-
-def functions_of(node: Node, library: Container[str] = ()) -> list[str]:
-    """The functions of the library that a node runs, by name."""
-    found = [node.op] if node.op in library else []
-    for value in node.attributes.values():
-        parts = value if isinstance(value, tuple) else (value,)
-        found += [x.name for x in parts if isinstance(x, FunctionReference)]
-    return found
-
-
-@contextmanager
-def file_errors(file: str) -> Iterator[None]:
-    """Let what graph mode says of a damaged file be what importers say."""
-    try:
-        yield
-    except (errors.OpError, ShapeError, TypeError, OverflowError) as error:
-        reason = str(error)
-        raise ModelFileError(reason if file in reason else f"{file}: {reason}") from None
-
-
-def _texts(made: Any, what: str) -> np.ndarray:
-    """An array of texts, as bytes."""
-    dims = tuple(dim.size for dim in made.tensor_shape.dim)
-    values = np.empty(len(made.string_val), object)
-    values[:] = list(made.string_val)
-    if values.size == 1 and not dims:
-        return values.reshape(())
-    if any(n < 0 for n in dims) or prod(dims) != values.size:
-        raise ModelFileError(f"{what} has {values.size} texts for the shape {list(dims)}")
-    return values.reshape(dims)

@@ -8,7 +8,7 @@ import tfc.numpy as tnp
 from tfc.errors import UnsupportedError
 from tfc.graph.types.handles import Handle
 from tfc.importers.tensorflow.context import context_at
-from tfc.importers.tensorflow.reader import FunctionReference
+from tfc.importers.tensorflow.meanings import FunctionReference
 from tfc.importers.tensorflow.table import operator
 from tfc.importers.walk import Call
 

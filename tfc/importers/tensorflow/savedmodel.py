@@ -17,8 +17,9 @@ import numpy as np
 
 from tfc.errors import ModelFileError, TfcError, UnsupportedError
 from tfc.graph.files.checkpoints import CheckpointReader
+from tfc.importers.tensorflow.meanings import file_errors
 from tfc.importers.tensorflow.nodes import Nodes
-from tfc.importers.tensorflow.reader import Content, Feed, Fetch, Reader, file_errors
+from tfc.importers.tensorflow.reader import Content, Feed, Fetch, Reader
 from tfc.importers.tensorflow.sources import message_of
 
 _FILES = ("saved_model.pb", "saved_model.pbtxt")
@@ -95,9 +96,8 @@ class SavedModel:
         file = self.reader.file
         if info.WhichOneof("encoding") != "name":
             raise UnsupportedError(f"{file}: '{key}' is a sparse tensor, which is not supported")
-        dtype = self.reader.dtype_of(info.dtype, key)
-        with file_errors(file):
-            dims = self.reader.shape(info.tensor_shape, key)
+        dtype = self.reader.meanings.dtype_of(info.dtype, key)
+        dims = self.reader.meanings.shape(info.tensor_shape)
         return self.reader.all_nodes.value(info.name), key, dtype, dims
 
     def variables(self, content: Content) -> dict[str, np.ndarray]:

@@ -10,7 +10,7 @@ from tfc.graph.operators.registry import OPERATORS, Operator
 from tfc.importers.graph import Node
 from tfc.importers.table import Row, Table
 from tfc.importers.tensorflow.context import context_at
-from tfc.importers.tensorflow.reader import FunctionReference
+from tfc.importers.tensorflow.meanings import FunctionReference
 from tfc.importers.walk import Call
 
 
@@ -35,9 +35,7 @@ def _row_of(operator: Operator) -> Row:
     """A row of graph mode as one of the importers'."""
 
     def function(*inputs: Any, node: Call, **attributes: Any) -> Any:
-        decide = operator.decide
-        decided = operator if decide is None else decide(operator, attributes)
-        if decided.on_host and any(isinstance(x, Tensor) for x in inputs):
+        if operator.on_host and any(isinstance(x, Tensor) for x in inputs):
             raise UnsupportedError(
                 "what it gives has a size that depends on data, or it runs Python: its inputs must "
                 "be known while importing"
