@@ -7,7 +7,8 @@ from tfc.hlo.attributes.convolution_dimensions import ConvolutionDimensionNumber
 from tfc.hlo.index_maps import Index, delinearize, linearize
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.ops.contraction import dot_dimensions, free_dimensions
-from tfc.hlo.shape import F32, F64, ElementType, Shape
+from tfc.hlo.ops.convolution import convolution_window, group_counts
+from tfc.hlo.shape import F32, F64, S8, S32, U8, U32, ElementType, Shape
 
 PRODUCTS = frozenset({"dot", "convolution"})
 
@@ -63,6 +64,28 @@ def is_narrow_factor(x: Instruction, users: Sequence[Instruction]) -> bool:
         return False
     narrow = x.operands[0].array_shape.element_type
     return narrow.is_integer and narrow.bits <= 16 and any(u.opcode in PRODUCTS for u in users)
+
+
+def is_byte_convolution(x: Instruction) -> bool:
+    """True for a canonical convolution of bytes whose features come in fours.
+
+    Kernels multiply four of them at once, and read them where they lie.
+    """
+    if x.opcode != "convolution" or not all(o.opcode == "convert" for o in x.operands):
+        return False
+    arrays = [o.operands[0].array_shape for o in x.operands]
+    features = x.operands[1].array_shape.dims[x["dim_labels"].rhs[1]]
+    _, batch_groups = group_counts(x.attributes)
+    return (
+        all(a.element_type in (S8, U8) and a.has_default_layout and a.size for a in arrays)
+        and all(i.array_shape.has_default_layout for i in (x, *x.operands))
+        and x.array_shape.element_type in (S32, U32)
+        and x["dim_labels"] == canonical_labels(x["dim_labels"].spatial)
+        and features % 4 == 0
+        and x["dim_labels"].spatial > 0
+        and batch_groups == 1
+        and not any(d.reversal for d in convolution_window(x.attributes).dimensions)
+    )
 
 
 def canonical_labels(spatial: int) -> ConvolutionDimensionNumbers:
