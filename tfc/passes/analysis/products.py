@@ -139,3 +139,24 @@ def has_one_stride_a_direction(x: Instruction) -> bool:
         return all(i.array_shape.has_default_layout for i in (x, *x.operands))
     strides = [tuple(group_stride(s, g) for g in groups) for s, groups in dot_groups(x)]
     return strides[2][2] in (0, 1) and all(None not in each for each in strides)
+
+
+def summed_dimensions(x: Instruction, number: int) -> tuple[int, ...]:
+    """The dimensions of an operand that sums go along: of what a kernel slides over, all."""
+    if x.opcode == "dot":
+        return dot_dimensions(x.attributes)[2 * number + 1]
+    labels, rank = x["dim_labels"], x.operands[number].array_shape.rank
+    return tuple(d for d in range(rank) if not number or d != labels.rhs[0])
+
+
+def channel_dimensions(x: Instruction, number: int) -> tuple[int, ...]:
+    """Where in the result the dimensions of an operand are that sums do not go along."""
+    if x.opcode == "convolution":
+        return (x["dim_labels"].out[1],)
+    lhs_batch, lhs_summed, rhs_batch, rhs_summed = dot_dimensions(x.attributes)
+    left = free_dimensions(x.operands[0].array_shape.rank, lhs_batch, lhs_summed)
+    batch, summed = ((lhs_batch, lhs_summed), (rhs_batch, rhs_summed))[number]
+    free = free_dimensions(x.operands[number].array_shape.rank, batch, summed)
+    first = len(batch) + (len(left) if number else 0)
+    places = {d: n for n, d in enumerate(batch)} | {d: first + n for n, d in enumerate(free)}
+    return tuple(places[d] for d in sorted(places))

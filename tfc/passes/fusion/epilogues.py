@@ -193,6 +193,8 @@ class _Plan(Kernels):
             return "a convolution reads each element of its operand many times"
         if not _is_matrix_product(product):
             return f"a dot of {operand.array_shape.element_type} reads elements for each product"
+        if self._is_read_narrow(operand):
+            return None
         if not is_elementwise(operand):
             return f"{operand.opcode} is not elementwise"
         if operand in self.after_reductions:
@@ -209,8 +211,8 @@ class _Plan(Kernels):
         """The members of a fusion: the region, and what it reads that is computed inside."""
         members = dict.fromkeys(region)
         product = next(iter(region))
-        # What a convolution reads, it finds in memory.
-        apart = product.operands if product.opcode == "convolution" else ()
+        # What is read narrow, kernels find in memory.
+        apart = [o for o in product.operands if self._is_read_narrow(o)]
         operands = (o for x in region if x is not product and x not in apart for o in x.operands)
         for source in self._sources(members, operands):
             if self._goes_inside(source, members):
