@@ -10,6 +10,7 @@ from tfc.passes.expand.devices import Devices
 from tfc.passes.expand.dots import Dots
 from tfc.passes.expand.expand import Expand
 from tfc.passes.expand.inline import Flatten, Inline
+from tfc.passes.expand.integer_products import IntegerProducts
 from tfc.passes.expand.split_operands import SplitOperands
 from tfc.passes.fusion.epilogues import EpilogueFusion
 from tfc.passes.fusion.fusion import Fusion
@@ -60,6 +61,7 @@ _MADE = (
     Inline,
     Expand,
     Devices,
+    IntegerProducts,
     Convolutions,
     Dots,
     SplitOperands,
@@ -100,6 +102,10 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("inline", "fusion", "a call hides producers from their consumers"),
     ("inline", "flatten", "inlining a call twice gives its loops two callers"),
     ("expand", "convolutions", "expansions may contain convolutions"),
+    ("expand", "integer-products", "expansions may contain products"),
+    ("inline", "integer-products", "a call hides what makes an operand"),
+    ("integer-products", "convolutions", "operands are found before they are moved"),
+    ("integer-products", "dots", "operands are found before they are moved"),
     ("convolutions", "dots", "some convolutions are dots"),
     ("expand", "dots", "expansions may contain dots"),
     ("expand", "devices", "an asynchronous collective becomes a plain one"),
@@ -190,6 +196,7 @@ def default_pipeline(
             Inline(),
             Expand(kinds.selections),
             Devices(),
+            *((IntegerProducts(),) if kinds.byte_products else ()),
             Convolutions(),
             Dots(),
             SplitOperands(),

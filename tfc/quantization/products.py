@@ -6,14 +6,12 @@ from math import prod
 
 import numpy as np
 
-from tfc.hlo.evaluation.evaluator import evaluate_computation
-from tfc.hlo.ir import Computation, Instruction, callees_first, has_side_effect
-from tfc.hlo.op import op_named
-from tfc.hlo.ops.contraction import dot_dimensions, free_dimensions
+from tfc.hlo.ir import Computation, Instruction, callees_first
 from tfc.hlo.ops.convolution import group_counts
+from tfc.passes.analysis.known_values import known_instructions, known_value
+from tfc.passes.analysis.products import PRODUCTS, summed_dimensions
 from tfc.quantization.affine import MOST
 
-PRODUCTS = frozenset({"dot", "convolution"})
 _LARGEST_SUM = (1 << 31) // (255 * MOST)  # products of two bytes that s32 holds
 
 
@@ -66,11 +64,11 @@ def find_products(entry: Computation, keep: Container[str] = ()) -> list[Product
     taken: set[str] = set()
     found: list[Product] = []
     for computation in (entry, *callees_first(entry)[:-1]):
-        constants = _constants(computation)
+        constants = known_instructions(computation)
         for instruction in computation.instructions:
             if instruction.opcode in PRODUCTS:
                 name = _name(instruction, len(found), taken)
-                lhs, rhs = (constant_value(o, constants) for o in instruction.operands)
+                lhs, rhs = (known_value(o, constants) for o in instruction.operands)
                 refusal = "it is to stay in float" if name in keep else None
                 refusal = refusal or _refusal(instruction, (lhs, rhs))
                 found.append(Product(name, instruction, (lhs, rhs), computation is entry, refusal))
@@ -84,30 +82,6 @@ def _name(instruction: Instruction, number: int, taken: set[str]) -> str:
         name = f"{name}_{number}"
     taken.add(name)
     return name
-
-
-def _constants(computation: Computation) -> set[Instruction]:
-    """The instructions that depend on constants alone."""
-    found: set[Instruction] = set()
-    for x in computation.instructions:
-        if x.opcode == "parameter" or x.called_computations or has_side_effect(x):
-            continue
-        if x.opcode.startswith("rng") or not all(o in found for o in x.operands):
-            continue
-        is_known = x.operands or x.opcode in ("constant", "iota")
-        if is_known and (op_named(x.opcode).elementwise or op_named(x.opcode).is_movement
-                         or x.opcode in ("constant", "iota")):  # fmt: skip
-            found.add(x)
-    return found
-
-
-def constant_value(x: Instruction, constants: Container[Instruction]) -> np.ndarray | None:
-    """The value of an instruction if it depends on constants alone."""
-    if x not in constants:
-        return None
-    if x.opcode == "constant":
-        return np.asarray(x["literal"].array)
-    return np.asarray(evaluate_computation(Computation.make("weight", [], x), ()))
 
 
 def _refusal(x: Instruction, weights: tuple[np.ndarray | None, np.ndarray | None]) -> str | None:
@@ -134,25 +108,3 @@ def depth(x: Instruction) -> int:
     """How many products each sum has."""
     shape = x.operands[1].array_shape
     return prod(shape.dims[d] for d in summed_dimensions(x, 1))
-
-
-def summed_dimensions(x: Instruction, number: int) -> tuple[int, ...]:
-    """The dimensions of an operand that sums go along; of a convolution's kernel only."""
-    if x.opcode == "dot":
-        return dot_dimensions(x.attributes)[2 * number + 1]
-    assert number == 1, "channels are told apart in the kernel"
-    return tuple(d for d in range(x.operands[1].array_shape.rank)
-                 if d != x["dim_labels"].rhs[0])  # fmt: skip
-
-
-def channel_dimensions(x: Instruction, number: int) -> tuple[int, ...]:
-    """Where in the result the dimensions of an operand are that sums do not go along."""
-    if x.opcode == "convolution":
-        return (x["dim_labels"].out[1],)
-    lhs_batch, lhs_summed, rhs_batch, rhs_summed = dot_dimensions(x.attributes)
-    left = free_dimensions(x.operands[0].array_shape.rank, lhs_batch, lhs_summed)
-    batch, summed = ((lhs_batch, lhs_summed), (rhs_batch, rhs_summed))[number]
-    free = free_dimensions(x.operands[number].array_shape.rank, batch, summed)
-    first = len(batch) + (len(left) if number else 0)
-    places = {d: n for n, d in enumerate(batch)} | {d: first + n for n, d in enumerate(free)}
-    return tuple(places[d] for d in sorted(places))

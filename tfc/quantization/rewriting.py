@@ -10,12 +10,11 @@ that both become part of the product's kernel.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from tfc.hlo import builder
-from tfc.hlo.attributes.window import Window
 from tfc.hlo.ir import (
     Attributes,
     Computation,
@@ -26,8 +25,10 @@ from tfc.hlo.ir import (
 )
 from tfc.hlo.ops.convolution import convolution_window
 from tfc.hlo.shape import F32, S32, Shape
+from tfc.passes.analysis.products import channel_dimensions, summed_dimensions
+from tfc.passes.expand.padded_bytes import pad_around
 from tfc.quantization.affine import Affine, symmetric_weights
-from tfc.quantization.products import Product, channel_dimensions, summed_dimensions
+from tfc.quantization.products import Product
 
 # A product over renewed operands -> what stands in its place.
 Form = Callable[[Instruction], Instruction]
@@ -115,7 +116,8 @@ def integer_product(
     first = operands[0]
     if x.opcode == "convolution" and isinstance(first, Affine) and first.zero_point:
         window = convolution_window(x.attributes)
-        given[0], attributes["window"] = _padded(x, given[0], window, first.zero_point)
+        zero = builder.constant(first.zero_point, first.element_type)
+        given[0], attributes["window"] = pad_around(given[0], x["dim_labels"], window, zero)
     total = Instruction(x.opcode, tuple(given), shape, Attributes(attributes), x.name, x.metadata)
     scale: Instruction | None = None
     for affine, other in zip(operands, operands[::-1]):
@@ -137,24 +139,3 @@ def integer_product(
 def _along(value: np.ndarray, dims: Sequence[int], places: Sequence[int]) -> Instruction:
     """A constant that is repeated over the other dimensions of a result."""
     return builder.broadcast(builder.constant(value), dims, places)
-
-
-def _padded(
-    x: Instruction, given: Instruction, window: Window, zero: int
-) -> tuple[Instruction, Window]:
-    """What a convolution slides over with its padding, and the window that finds none.
-
-    Dilation of the array puts padding between its elements.
-    """
-    rank = given.array_shape.rank
-    low, high, interior = [0] * rank, [0] * rank, [0] * rank
-    plain = []
-    for dimension, d in zip(x["dim_labels"].lhs[2:], window.dimensions):
-        low[dimension], high[dimension], interior[dimension] = d.low, d.high, d.base_dilation - 1
-        plain.append(replace(d, low=0, high=0, base_dilation=1))
-    window = Window(tuple(plain))
-    if not any((*low, *high, *interior)):
-        return given, window
-    value = builder.constant(zero, given.array_shape.element_type)
-    padding = tuple(zip(low, high, interior))
-    return builder.instruction("pad", [given, value], padding=padding), window

@@ -14,8 +14,9 @@ from tfc.errors import TfcError
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import F32
+from tfc.passes.analysis.products import summed_dimensions
 from tfc.quantization.affine import symmetric_weights
-from tfc.quantization.products import Product, summed_dimensions
+from tfc.quantization.products import Product
 
 Storage = Literal["int8", "f16"]
 

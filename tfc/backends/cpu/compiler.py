@@ -39,6 +39,7 @@ JIT_NAME = "tfc_entry"
 KERNEL_KINDS = KernelKinds(
     rows=True,
     epilogues=True,
+    byte_products=True,
     several_results=True,
     whole_loops=True,
     reducing_stores=True,

@@ -150,7 +150,7 @@ def _emit_code(
     target: Target, kernel: Kernel, buffers: Sequence[Buffer], scratch: Any, chunk: Chunk | None
 ) -> None:
     """The code of a kernel, at the insertion point."""
-    spec, convolution = matmul_of(kernel, target), convolution_of(kernel)
+    spec, convolution = matmul_of(kernel, target), convolution_of(kernel, target)
     if spec is not None:
         emit_dot_kernel(spec, target, kernel, buffers, scratch, chunk)
     elif convolution is not None:
@@ -265,7 +265,7 @@ def matmul_of(kernel: Kernel, target: Target) -> MatmulSpec | None:
 
 def chunk_count(kernel: Kernel, target: Target, cores: int, most: int) -> int:
     """In how many chunks, `most` at the most, cores share the work of a kernel."""
-    spec, convolution = matmul_of(kernel, target), convolution_of(kernel)
+    spec, convolution = matmul_of(kernel, target), convolution_of(kernel, target)
     if spec is not None:
         return product_chunks(spec, target, cores, most)
     if convolution is not None:
@@ -286,7 +286,7 @@ def workspace_shape(kernel: Kernel, target: Target, chunks: int = 1) -> Shape | 
     if spec is not None:
         size = split_product(spec, target, chunks).workspace_size(target)
         return Shape(spec.element_type, (size,))
-    convolution = convolution_of(kernel)
+    convolution = convolution_of(kernel, target)
     if convolution is not None:
         return Shape(convolution.out.element_type, (convolution.workspace_size(target),))
     if kernel.loop is not None:

@@ -7,7 +7,8 @@ from tfc.hlo.attributes.convolution_dimensions import ConvolutionDimensionNumber
 from tfc.hlo.index_maps import Index, delinearize, linearize
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.ops.contraction import dot_dimensions, free_dimensions
-from tfc.hlo.shape import F32, F64, ElementType, Shape
+from tfc.hlo.ops.convolution import convolution_window, group_counts
+from tfc.hlo.shape import F32, F64, S8, S32, U8, U32, ElementType, Shape
 
 PRODUCTS = frozenset({"dot", "convolution"})
 
@@ -65,6 +66,28 @@ def is_narrow_factor(x: Instruction, users: Sequence[Instruction]) -> bool:
     return narrow.is_integer and narrow.bits <= 16 and any(u.opcode in PRODUCTS for u in users)
 
 
+def is_byte_convolution(x: Instruction) -> bool:
+    """True for a canonical convolution of bytes whose features come in fours.
+
+    Kernels multiply four of them at once, and read them where they lie.
+    """
+    if x.opcode != "convolution" or not all(o.opcode == "convert" for o in x.operands):
+        return False
+    arrays = [o.operands[0].array_shape for o in x.operands]
+    features = x.operands[1].array_shape.dims[x["dim_labels"].rhs[1]]
+    _, batch_groups = group_counts(x.attributes)
+    return (
+        all(a.element_type in (S8, U8) and a.has_default_layout and a.size for a in arrays)
+        and all(i.array_shape.has_default_layout for i in (x, *x.operands))
+        and x.array_shape.element_type in (S32, U32)
+        and x["dim_labels"] == canonical_labels(x["dim_labels"].spatial)
+        and features % 4 == 0
+        and x["dim_labels"].spatial > 0
+        and batch_groups == 1
+        and not any(d.reversal for d in convolution_window(x.attributes).dimensions)
+    )
+
+
 def canonical_labels(spatial: int) -> ConvolutionDimensionNumbers:
     """b01f_01io->b01f, for that many spatial dimensions."""
     places = tuple(range(spatial))
@@ -116,3 +139,24 @@ def has_one_stride_a_direction(x: Instruction) -> bool:
         return all(i.array_shape.has_default_layout for i in (x, *x.operands))
     strides = [tuple(group_stride(s, g) for g in groups) for s, groups in dot_groups(x)]
     return strides[2][2] in (0, 1) and all(None not in each for each in strides)
+
+
+def summed_dimensions(x: Instruction, number: int) -> tuple[int, ...]:
+    """The dimensions of an operand that sums go along: of what a kernel slides over, all."""
+    if x.opcode == "dot":
+        return dot_dimensions(x.attributes)[2 * number + 1]
+    labels, rank = x["dim_labels"], x.operands[number].array_shape.rank
+    return tuple(d for d in range(rank) if not number or d != labels.rhs[0])
+
+
+def channel_dimensions(x: Instruction, number: int) -> tuple[int, ...]:
+    """Where in the result the dimensions of an operand are that sums do not go along."""
+    if x.opcode == "convolution":
+        return (x["dim_labels"].out[1],)
+    lhs_batch, lhs_summed, rhs_batch, rhs_summed = dot_dimensions(x.attributes)
+    left = free_dimensions(x.operands[0].array_shape.rank, lhs_batch, lhs_summed)
+    batch, summed = ((lhs_batch, lhs_summed), (rhs_batch, rhs_summed))[number]
+    free = free_dimensions(x.operands[number].array_shape.rank, batch, summed)
+    first = len(batch) + (len(left) if number else 0)
+    places = {d: n for n, d in enumerate(batch)} | {d: first + n for n, d in enumerate(free)}
+    return tuple(places[d] for d in sorted(places))

@@ -19,7 +19,7 @@ from tfc.hlo.builder import instruction, reshape
 from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
 from tfc.hlo.ops.convolution import convolution_window, group_counts
 from tfc.passes.analysis.products import canonical_labels
-from tfc.passes.expand.one_sum_type import in_one_type
+from tfc.passes.expand.one_sum_type import in_one_type, moved
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ def canonical(x: Instruction) -> Instruction:
     if over_inputs:
         made = reshape(made, made.array_shape.dims[1:])
     out = (labels.out[0], *labels.out[2:], labels.out[1])
-    moved = _transpose(made, tuple(out.index(d) for d in range(len(out))))
-    return moved.with_(shape=x.shape, annotations=x.annotations)
+    placed = _transpose(made, tuple(out.index(d) for d in range(len(out))))
+    return placed.with_(shape=x.shape, annotations=x.annotations)
 
 
 def _over_inputs(
@@ -94,7 +94,9 @@ def _over_inputs(
 def _transpose(x: Instruction, order: Sequence[int]) -> Instruction:
     if list(order) == list(range(len(order))):
         return x
-    return instruction("transpose", [x], dimensions=tuple(order), metadata=x.metadata)
+    return moved(
+        x, lambda x: instruction("transpose", [x], dimensions=tuple(order), metadata=x.metadata)
+    )
 
 
 def _batches_as_features(lhs: Instruction, groups: int) -> Instruction:
@@ -123,11 +125,13 @@ def _as_dot(
     features = lhs.array_shape.dims[-1]
     if kept != [(0, n, 1) for n in sizes]:
         bounds = ((0, batch, 1), *kept, (0, features, 1))
-        lhs = instruction("slice", [lhs], slice=bounds)
+        lhs = moved(lhs, lambda x: instruction("slice", [x], slice=bounds))
     counts = window.counts(sizes)
     parts = [groups] if groups > 1 else []
-    lhs = reshape(lhs, [*lhs.array_shape.dims[:-1], *parts, features // groups])
-    rhs = reshape(rhs, [*(kernel[n] for n in whole), inputs, *parts, outputs // groups])
+    split = [*lhs.array_shape.dims[:-1], *parts, features // groups]
+    lhs = moved(lhs, lambda x: reshape(x, split))
+    channels = [*(kernel[n] for n in whole), inputs, *parts, outputs // groups]
+    rhs = moved(rhs, lambda x: reshape(x, channels))
     group, last = lhs.array_shape.rank - 2, lhs.array_shape.rank - 1
     dot = instruction(
         "dot", [lhs, rhs], shape=x.shape, metadata=x.metadata,

@@ -11,13 +11,14 @@ moved. Operands of other types than sums are taken in are converted.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
-from tfc.hlo.builder import convert, instruction
+from tfc.hlo.builder import instruction
 from tfc.hlo.ir import Attributes, Instruction, Module, map_computations, rebuild
 from tfc.hlo.shape import Layout, Shape
 from tfc.passes.analysis.products import dot_groups, group_stride
-from tfc.passes.expand.one_sum_type import in_one_type
+from tfc.passes.expand.one_sum_type import in_one_type, moved
 
 
 def swapped(dot: Instruction) -> Instruction:
@@ -84,9 +85,8 @@ def _together(operand: Instruction, groups: Sequence[Sequence[int]]) -> Instruct
     if all(group_stride(operand.array_shape, g) is not None for g in groups):
         return operand
     order = tuple(d for group in groups for d in group)
-    if operand.opcode == "convert":
-        # Kernels of products read narrow elements through a conversion; nothing may lie between.
-        narrow = operand.operands[0]
-        moved = instruction("transpose", [narrow], dimensions=order, metadata=operand.metadata)
-        return convert(moved, operand.array_shape.element_type)
-    return instruction("transpose", [operand], dimensions=order, metadata=operand.metadata)
+    return moved(operand, partial(_transposed, order=order))
+
+
+def _transposed(operand: Instruction, order: Sequence[int]) -> Instruction:
+    return instruction("transpose", [operand], dimensions=tuple(order), metadata=operand.metadata)

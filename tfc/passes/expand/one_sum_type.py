@@ -6,6 +6,8 @@
 Kernels are made for few types, and conversions fuse with what makes the operands.
 """
 
+from collections.abc import Callable
+
 from tfc.hlo.builder import convert
 from tfc.hlo.ir import Instruction
 from tfc.hlo.ops.sum_types import kernel_sum_type
@@ -23,3 +25,14 @@ def in_one_type(instruction: Instruction) -> Instruction:
         return instruction
     summed = instruction.with_(operands=operands, shape=shape.with_element_type(wide))
     return convert(summed, shape.element_type)
+
+
+def moved(operand: Instruction, move: Callable[[Instruction], Instruction]) -> Instruction:
+    """What a movement makes of an operand; one that widens stays last: kernels read narrow ones."""
+    wide = operand.array_shape.element_type
+    if (
+        operand.opcode != "convert"
+        or operand.operands[0].array_shape.element_type.bits >= wide.bits
+    ):
+        return move(operand)
+    return convert(move(operand.operands[0]), wide)

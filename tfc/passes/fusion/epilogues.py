@@ -13,7 +13,8 @@ or is computed inside where it is wanted nowhere else.
 
 A prologue is what an operand of a dot is computed from, element by element. It goes inside where
 the backend's kernel makes a packed copy of the operand anyway (a matrix product), and it
-is wanted nowhere else.
+is wanted nowhere else. Conversions that widen the integers of products go inside of each: kernels
+read narrow ones, those of convolutions only bytes whose features come in fours.
 
 Refused, with the reason: a value with users outside of the kernel, an op that is not elementwise,
 and code that would grow beyond `max_instructions`.
@@ -37,6 +38,7 @@ from tfc.passes.analysis.products import (
     PRODUCTS,
     dot_groups,
     has_one_stride_a_direction,
+    is_byte_convolution,
     is_narrow_factor,
     tiled_type,
 )
@@ -113,7 +115,7 @@ class _Plan(Kernels):
         if len(members) == 1:
             return
         members = self._with_sources(members)
-        self.taken.update(m for m in members if not _is_free(m))
+        self.taken.update(m for m in members if not (_is_free(m) or self._is_read_narrow(m)))
         self.kernels.append(Kernel("kOutput", tuple(members), (root,)))
 
     def _users(self, instruction: Instruction) -> list[Instruction]:
@@ -152,7 +154,7 @@ class _Plan(Kernels):
             return too_much(self.limit, "epilogue")
         if candidate in self.taken:
             return "it is part of another product's epilogue"
-        if is_narrow_factor(candidate, self.computation.users[candidate]):
+        if self._is_read_narrow(candidate):
             return "the product that takes it reads narrow integers"
         inside = next(o for o in candidate.operands if o in region.outside)
         if candidate.opcode == "transpose":
@@ -175,7 +177,9 @@ class _Plan(Kernels):
         reason = self._reason_against_prologue(product, number)
         if reason is None and operand in self.taken:
             reason = "it is part of another product's epilogue"
-        elif reason is None and not self._only_here(operand, members):
+        elif reason is None and not (
+            self._is_read_narrow(operand) or self._only_here(operand, members)
+        ):
             reason = "it is used elsewhere too"
         if reason is not None:
             self.refuse(operand, reason, product)
@@ -183,10 +187,14 @@ class _Plan(Kernels):
 
     def _reason_against_prologue(self, product: Instruction, number: int) -> str | None:
         operand = product.operands[number]
+        if is_byte_convolution(product):
+            return None
         if product.opcode != "dot":
             return "a convolution reads each element of its operand many times"
         if not _is_matrix_product(product):
             return f"a dot of {operand.array_shape.element_type} reads elements for each product"
+        if self._is_read_narrow(operand):
+            return None
         if not is_elementwise(operand):
             return f"{operand.opcode} is not elementwise"
         if operand in self.after_reductions:
@@ -195,11 +203,17 @@ class _Plan(Kernels):
             return "it is expensive, and would be computed once for each block of columns"
         return None
 
+    def _is_read_narrow(self, x: Instruction) -> bool:
+        """True for a conversion that each product that takes it does for itself."""
+        return is_narrow_factor(x, self.computation.users[x])
+
     def _with_sources(self, region: Collection[Instruction]) -> dict[Instruction, None]:
         """The members of a fusion: the region, and what it reads that is computed inside."""
         members = dict.fromkeys(region)
         product = next(iter(region))
-        operands = (o for x in region if x is not product for o in x.operands)
+        # What is read narrow, kernels find in memory.
+        apart = [o for o in product.operands if self._is_read_narrow(o)]
+        operands = (o for x in region if x is not product and x not in apart for o in x.operands)
         for source in self._sources(members, operands):
             if self._goes_inside(source, members):
                 members[source] = None

@@ -18,9 +18,11 @@ from typing import Any
 
 from tfc.backends.cpu.convolutions.taps import Taps, interior, taps_of
 from tfc.backends.cpu.convolutions.work import ConvolutionWork, OutputBlock
+from tfc.backends.cpu.products.byte_packing import pack_bytes
 from tfc.backends.cpu.products.packing import Panels, in_place, pack
 from tfc.backends.cpu.products.schedule import tile_shape
 from tfc.backends.cpu.products.tiles import UNROLL, Result, Tiles, Walk
+from tfc.backends.cpu.products.words import Words
 from tfc.backends.mlir.vectors import (
     Position,
     add,
@@ -97,7 +99,10 @@ class _Direct:
 
     def _tile(self, members: int) -> tuple[int, int]:
         """The number of members and of vectors in a tile."""
-        return tile_shape(members, self.spec.columns, self.target, self.vectors.lanes)
+        return tile_shape(
+            members, self.spec.columns, self.target, self.vectors.lanes,
+            further_rows=int(self.spec.words is Words.OFFSET),
+        )  # fmt: skip
 
     def _pack(self, column: Position) -> list[_Columns]:
         """The group's part of the kernel, packed; what does not fill a panel has one of its own."""
@@ -109,7 +114,8 @@ class _Direct:
             if count:
                 width = width or count
                 source = in_place(self.rhs, add(column, first), 1, spec.rhs.dims[-1])
-                panels = pack(
+                copy = pack if spec.words is None else pack_bytes
+                panels = copy(
                     self.vectors, source, count, spec.depth, width, self.workspace,
                     first * spec.depth, stored_width=-(-width // lanes) * lanes,
                 )  # fmt: skip

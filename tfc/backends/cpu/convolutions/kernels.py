@@ -15,20 +15,38 @@ from tfc.backends.cpu.convolutions.work import ConvolutionWork, Finish, OutputBl
 from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.epilogues import Epilogue, is_apart
 from tfc.backends.cpu.products.functions import SharedPart
+from tfc.backends.cpu.products.words import words_of_bytes
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel
 from tfc.backends.mlir.vectors import Position, add, index_value, multiply, subtract
 from tfc.backends.target import Target
 from tfc.hlo.index_maps import variable
+from tfc.hlo.ir import Instruction
+from tfc.hlo.shape import Shape
+from tfc.passes.analysis.products import is_byte_convolution
 
 
-def convolution_of(kernel: Kernel) -> ConvolutionSpec | None:
+def convolution_of(kernel: Kernel, target: Target) -> ConvolutionSpec | None:
     """The tiled convolution that a kernel is, or None."""
     product = kernel.product
-    if product is None or any(o.opcode != "parameter" for o in product.operands):
+    spec = convolution_spec(product) if product is not None else None
+    if product is None or spec is None:
         return None
-    spec = convolution_spec(product)
-    return spec and replace(spec, apart=is_apart(kernel), alone=product is kernel.root)
+    if is_byte_convolution(product):
+        spec = _in_words(spec, product, target)
+    elif any(o.opcode != "parameter" for o in product.operands):
+        return None
+    return replace(spec, apart=is_apart(kernel), alone=product is kernel.root)
+
+
+def _in_words(spec: ConvolutionSpec, product: Instruction, target: Target) -> ConvolutionSpec:
+    """The convolution of words that each hold four bytes along the features of the array."""
+    types = [o.operands[0].array_shape.element_type for o in product.operands]
+    lhs, rhs = spec.lhs.dims, spec.rhs.dims
+    words = words_of_bytes(types[0], types[1], target)
+    sums = spec.out.element_type
+    return replace(spec, lhs=Shape(sums, (*lhs[:-1], lhs[-1] // 4)),
+                   rhs=Shape(sums, (*rhs[:-2], rhs[-2] // 4, rhs[-1])), words=words)  # fmt: skip
 
 
 def emit_convolution_kernel(
@@ -44,7 +62,7 @@ def emit_convolution_kernel(
     product = kernel.product
     assert product is not None
     memory = {p: b.memref for p, b in zip(kernel.computation.parameters, buffers)}
-    lhs, rhs = (memory[o] for o in product.operands)
+    lhs, rhs = (memory[o.operands[0] if spec.words else o] for o in product.operands)
     finish = None if product is kernel.root else _finish(spec, kernel, buffers, workspace)
     out = buffers[-1].memref
     work = ConvolutionWork(spec, target, lhs, rhs, out, workspace, finish, chunk)

@@ -6,6 +6,7 @@ from math import prod
 from typing import Literal
 
 from tfc.backends.cpu.products.schedule import even_parts, tile_shape
+from tfc.backends.cpu.products.words import Words
 from tfc.backends.target import Target
 from tfc.hlo.attributes.window import Window
 from tfc.hlo.ir import Instruction
@@ -56,6 +57,8 @@ class ConvolutionSpec:
 
     apart: sums are made in memory apart, and the result from them (an epilogue).
     alone: nothing follows them.
+    words: the operands are bytes in memory, of which lhs and rhs here count four neighbours along I
+        as one element.
     """
 
     lhs: Shape
@@ -65,6 +68,7 @@ class ConvolutionSpec:
     groups: int
     apart: bool = False
     alone: bool = True
+    words: Words | None = None
 
     @property
     def depthwise(self) -> bool:
@@ -131,6 +135,8 @@ class ConvolutionSpec:
 
     def algorithm(self, target: Target) -> Algorithm:
         """The code that computes it fastest."""
+        if self.words is not None:
+            return "direct"
         if self.is_depthwise_weight_gradient:
             return "depthwise weight gradient"
         if self.is_weight_gradient:

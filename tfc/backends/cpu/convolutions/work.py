@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.loops.nests import Chunk
+from tfc.backends.cpu.products.word_tiles import WordVectors
 from tfc.backends.mlir.vectors import Position, Vectors
 from tfc.backends.target import Target
 
@@ -60,7 +61,9 @@ class ConvolutionWork:
 
     @property
     def vectors(self) -> Vectors:
-        """Vectors of the element type."""
+        """Vectors of the element type, or of words."""
+        if self.spec.words is not None:
+            return WordVectors(self.spec.lhs.element_type, self.lanes, self.spec.words, lying=True)
         return Vectors(self.spec.lhs.element_type, self.lanes)
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 from tfc.backends.cpu.products.register_tile import RegisterTile
 from tfc.backends.cpu.products.words import Words
 from tfc.backends.mlir.provider import arith, ir, llvm, vector
-from tfc.backends.mlir.vectors import Position, Vectors
+from tfc.backends.mlir.vectors import Position, Vectors, index_value, multiply
 
 _INTRINSICS = {
     Words.UNSIGNED_SIGNED: "llvm.x86.avx512.vpdpbusd.{bits}",
@@ -17,19 +17,32 @@ _INTRINSICS = {
     Words.SIGNED: "llvm.aarch64.neon.sdot.v{lanes}i32.v{bytes}i8",
     Words.UNSIGNED: "llvm.aarch64.neon.udot.v{lanes}i32.v{bytes}i8",
 }
+# Whether bytes of the left and of the right operand are signed.
+_SIGNS = {
+    Words.EACH_UNSIGNED_SIGNED: (False, True),
+    Words.EACH_SIGNED_UNSIGNED: (True, False),
+    Words.EACH_SIGNED: (True, True),
+    Words.EACH_UNSIGNED: (False, False),
+}
 _OFFSET = 0x80808080 - (1 << 32)  # 128 in each byte
 
 
 @dataclass(frozen=True)
 class WordVectors(Vectors):
-    """Vectors of words; `multiply_add` adds up the products of each word's elements."""
+    """Vectors of words; `multiply_add` adds up the products of each word's elements.
+
+    lying: the left operand's memory is of bytes, and its words lie in it as they are.
+    """
 
     words: Words = Words.PAIRS
+    lying: bool = False
 
     def multiply_add(self, x: Any, y: Any, z: Any) -> Any:
         """x·y + z, with words of the left operand and of the right one."""
         if self.words is Words.PAIRS:
             return arith.addi(self._paired_products(x, y), z)
+        if self.words in _SIGNS:
+            return self._one_by_one(x, y, z)
         if self.words is Words.SIGNED_UNSIGNED:
             x, y = y, x
         in_bytes = ir.VectorType.get([4 * self.lanes], ir.IntegerType.get_signless(8))
@@ -38,6 +51,16 @@ class WordVectors(Vectors):
         )
         operands = [z, vector.bitcast(in_bytes, x), vector.bitcast(in_bytes, y)]
         return llvm.call_intrinsic(self.type, ir.StringAttr.get(name), operands, [], [])
+
+    def _one_by_one(self, x: Any, y: Any, z: Any) -> Any:
+        """The products of the bytes added up, on processors without an instruction for it."""
+        extend = [arith.shrsi if signed else arith.shrui for signed in _SIGNS[self.words]]
+        down = self.broadcast(word(24))
+        for place in range(4):
+            up = self.broadcast(word(24 - 8 * place))
+            left, right = (e(arith.shli(v, up), down) for e, v in zip(extend, (x, y)))
+            z = arith.addi(z, arith.muli(left, right))
+        return z
 
     def _paired_products(self, x: Any, y: Any) -> Any:
         """The sums of both products of each pair, in the form that LLVM has instructions for."""
@@ -55,7 +78,22 @@ class WordVectors(Vectors):
 
 
 @dataclass(frozen=True)
-class OffsetTile(RegisterTile):
+class WordTile(RegisterTile):
+    """A tile of products of words."""
+
+    def factors(self, memory: Any, rows: Iterable[Position]) -> Iterable[Any]:
+        """For each row, the word at a position in all lanes."""
+        if not (isinstance(self.vectors, WordVectors) and self.vectors.lying):
+            return super().broadcasts(memory, rows)
+        return (self.vectors.broadcast(_lying_word(memory, at)) for at in rows)
+
+    def broadcasts(self, memory: Any, rows: Iterable[Position]) -> Iterable[Any]:
+        """The factors of the rows."""
+        return self.factors(memory, rows)
+
+
+@dataclass(frozen=True)
+class OffsetTile(WordTile):
     """A tile whose left operand's bytes are 128 larger than they should be."""
 
     def zeros(self) -> list[Any]:
@@ -65,7 +103,10 @@ class OffsetTile(RegisterTile):
     def broadcasts(self, memory: Any, rows: Iterable[Position]) -> Iterable[Any]:
         """The factors of the rows, and 128s for the row below them."""
         offset = self.vectors.broadcast(word(_OFFSET))
-        return chain(super().broadcasts(memory, rows), (offset,))
+        factors = self.factors(memory, rows)
+        if isinstance(self.vectors, WordVectors) and self.vectors.lying:
+            factors = (arith.xori(factor, offset) for factor in factors)
+        return chain(factors, (offset,))
 
     def finished(self, sums: Sequence[Any]) -> Sequence[Any]:
         """The sums as they should be."""
@@ -74,10 +115,19 @@ class OffsetTile(RegisterTile):
         return [arith.subi(s, added[k % count]) for k, s in enumerate(sums[:-count])]
 
 
+def _lying_word(memory: Any, at: Position) -> Any:
+    """The word at a position, counted in words, of memory of bytes, which need not be aligned."""
+    byte, of_bits = ir.IntegerType.get_signless(8), ir.IntegerType.get_signless(32)
+    loaded = vector.load(ir.VectorType.get([4], byte), memory, [index_value(multiply(at, 4))])
+    made = vector.bitcast(ir.VectorType.get([1], of_bits), loaded)
+    return vector.extract(made, [], [0])
+
+
 def tile_of(vectors: Vectors, height: int, width: int) -> RegisterTile:
     """The tile that makes sums of products by the vectors given."""
-    is_offset = isinstance(vectors, WordVectors) and vectors.words is Words.OFFSET
-    return (OffsetTile if is_offset else RegisterTile)(vectors, height, width)
+    if not isinstance(vectors, WordVectors):
+        return RegisterTile(vectors, height, width)
+    return (OffsetTile if vectors.words is Words.OFFSET else WordTile)(vectors, height, width)
 
 
 def packed(words: Words, elements: Sequence[Any], *, left: bool) -> Any:

@@ -29,6 +29,10 @@ class Words(Enum):
     OFFSET = "four s8 each, on the left 128 larger"
     SIGNED = "four s8 each"
     UNSIGNED = "four u8 each"
+    EACH_UNSIGNED_SIGNED = "four u8 and four s8, multiplied one by one"
+    EACH_SIGNED_UNSIGNED = "four s8 and four u8, multiplied one by one"
+    EACH_SIGNED = "four s8 each, multiplied one by one"
+    EACH_UNSIGNED = "four u8 each, multiplied one by one"
 
     @property
     def count(self) -> int:
@@ -45,11 +49,28 @@ def words_of(lhs: Instruction, rhs: Instruction, to: ElementType, target: Target
     if to not in (S32, U32) or lhs.opcode != "convert" or rhs.opcode != "convert":
         return None
     left, right = (o.operands[0].array_shape.element_type for o in (lhs, rhs))
+    words = _of_bytes(left, right, target)
+    return words or (Words.PAIRS if left in _SHORTS and right in _SHORTS else None)
+
+
+def words_of_bytes(lhs: ElementType, rhs: ElementType, target: Target) -> Words:
+    """What the bytes of two operands, s8 or u8, are where they lie as words in memory."""
+    return _of_bytes(lhs, rhs, target) or _ONE_BY_ONE[lhs, rhs]
+
+
+def _of_bytes(left: ElementType, right: ElementType, target: Target) -> Words | None:
     for words, lefts, rights in _OF_BYTES.get(target.byte_products, ()):
         if left in lefts and right in rights:
             return words
-    return Words.PAIRS if left in _SHORTS and right in _SHORTS else None
+    return None
 
+
+_ONE_BY_ONE = {
+    (U8, S8): Words.EACH_UNSIGNED_SIGNED,
+    (S8, U8): Words.EACH_SIGNED_UNSIGNED,
+    (S8, S8): Words.EACH_SIGNED,
+    (U8, U8): Words.EACH_UNSIGNED,
+}
 
 _OF_BYTES = {
     "x86": (
