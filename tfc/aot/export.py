@@ -14,6 +14,7 @@ from tfc.aot.header import header_text
 from tfc.aot.interface import Interface
 from tfc.aot.signature import CppClass, Signature, signature_of
 from tfc.aot.source import module_of
+from tfc.aot.state import with_state
 from tfc.backends.target import Target
 from tfc.compiler import compile_object
 from tfc.errors import TfcError, UnsupportedError
@@ -52,6 +53,7 @@ def compile(
     threads: int = 1,
     profile: bool = False,
     small: bool = False,
+    state: int = 0,
     describe: bool = False,
 ) -> AotResult:
     """Compile a function or module into `name`.o and `name`.h (TL-3).
@@ -74,6 +76,8 @@ def compile(
         threads: the most that share the work of a Run(), of a pool that the C++ program brings.
         profile: whether the class counts the time that each kernel takes.
         small: whether few bytes of code are worth more than speed.
+        state: how many of the first arguments are state, which the class keeps: variables, of which
+            the function gives the next values as the first results. They are zero at first.
         describe: whether to write `name`.json too: signature, sizes, target and digest.
 
     Raises:
@@ -88,7 +92,10 @@ def compile(
     folder = Path(out_dir)
     if isinstance(source, Interface) and args:
         raise TfcError("the arguments of a configured graph are its feeds: give no others")
-    found = source if isinstance(source, Interface) else module_of(source, args)
+    if state:
+        found = with_state(source, args, state)
+    else:
+        found = source if isinstance(source, Interface) else module_of(source, args)
     machine = Target.parse(target) if isinstance(target, str) else target or Target.portable()
     features = Features(threads=threads, is_timed=profile, is_small=small)
     header, code, signature = generate(found, chosen, machine, entry_point, options, features)
