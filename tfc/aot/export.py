@@ -5,6 +5,7 @@ function or module ─module_of─► Module ─compile_object─► ObjectCode 
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -90,12 +91,7 @@ def compile(
     if Path(stem).name != stem:
         raise TfcError(f"the name of the files must not have a folder in it, got '{stem}'")
     folder = Path(out_dir)
-    if isinstance(source, Interface) and args:
-        raise TfcError("the arguments of a configured graph are its feeds: give no others")
-    if state:
-        found = with_state(source, args, state)
-    else:
-        found = source if isinstance(source, Interface) else module_of(source, args)
+    found = _interface(source, args, state)
     machine = Target.parse(target) if isinstance(target, str) else target or Target.portable()
     features = Features(threads=threads, is_timed=profile, is_small=small)
     header, code, signature = generate(found, chosen, machine, entry_point, options, features)
@@ -105,6 +101,19 @@ def compile(
         files.append((folder / f"{stem}.json", description(signature, machine, code).encode()))
     write_files(*files)
     return AotResult(*paths, signature, machine, len(code))
+
+
+def _interface(source: Any, args: Sequence[Any], state: int) -> Module | Interface:
+    """What a source is for arguments, of which the first may be state.
+
+    Raises:
+        TfcError: they do not go together.
+    """
+    if isinstance(source, Interface) and (args or state):
+        raise TfcError("the arguments of a configured graph are its feeds: give no others")
+    if state:
+        return with_state(source, args, state)
+    return source if isinstance(source, Interface) else module_of(source, args)
 
 
 @dataclass(frozen=True)
