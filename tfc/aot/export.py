@@ -5,6 +5,7 @@ function or module ─module_of─► Module ─compile_object─► ObjectCode 
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from tfc.aot.header import header_text
 from tfc.aot.interface import Interface
 from tfc.aot.signature import CppClass, Signature, signature_of
 from tfc.aot.source import module_of
+from tfc.aot.state import with_state
 from tfc.backends.target import Target
 from tfc.compiler import compile_object
 from tfc.errors import TfcError, UnsupportedError
@@ -52,6 +54,7 @@ def compile(
     threads: int = 1,
     profile: bool = False,
     small: bool = False,
+    state: int = 0,
     describe: bool = False,
 ) -> AotResult:
     """Compile a function or module into `name`.o and `name`.h (TL-3).
@@ -74,6 +77,8 @@ def compile(
         threads: the most that share the work of a Run(), of a pool that the C++ program brings.
         profile: whether the class counts the time that each kernel takes.
         small: whether few bytes of code are worth more than speed.
+        state: how many of the first arguments are state, which the class keeps: variables, of which
+            the function gives the next values as the first results. They are zero at first.
         describe: whether to write `name`.json too: signature, sizes, target and digest.
 
     Raises:
@@ -86,9 +91,7 @@ def compile(
     if Path(stem).name != stem:
         raise TfcError(f"the name of the files must not have a folder in it, got '{stem}'")
     folder = Path(out_dir)
-    if isinstance(source, Interface) and args:
-        raise TfcError("the arguments of a configured graph are its feeds: give no others")
-    found = source if isinstance(source, Interface) else module_of(source, args)
+    found = _interface(source, args, state)
     machine = Target.parse(target) if isinstance(target, str) else target or Target.portable()
     features = Features(threads=threads, is_timed=profile, is_small=small)
     header, code, signature = generate(found, chosen, machine, entry_point, options, features)
@@ -98,6 +101,19 @@ def compile(
         files.append((folder / f"{stem}.json", description(signature, machine, code).encode()))
     write_files(*files)
     return AotResult(*paths, signature, machine, len(code))
+
+
+def _interface(source: Any, args: Sequence[Any], state: int) -> Module | Interface:
+    """What a source is for arguments, of which the first may be state.
+
+    Raises:
+        TfcError: they do not go together.
+    """
+    if isinstance(source, Interface) and (args or state):
+        raise TfcError("the arguments of a configured graph are its feeds: give no others")
+    if state:
+        return with_state(source, args, state)
+    return source if isinstance(source, Interface) else module_of(source, args)
 
 
 @dataclass(frozen=True)

@@ -62,10 +62,21 @@ def module_of(source: Any, args: Sequence[Any]) -> Module:
         return with_row_major_entry(source)
     if not callable(source):
         raise TfcError(f"expected a function or a module to compile, got {type(source).__name__}")
-    parameters = _bound_names(source, args)
+    parameters = bound_names(source, args)
     if isinstance(source, Lowerable):
         return with_row_major_entry(source.lower(*examples).hlo)
     return _traced(source, examples, parameters)
+
+
+def traced_module(
+    function: Callable[..., Any], args: Sequence[Any], names: Sequence[str]
+) -> Module:
+    """The module of a plain function for these arguments, whose parameters have these names.
+
+    Raises:
+        TraceError: the function uses a Tensor in a way that a graph cannot express.
+    """
+    return _traced(function, [tree.map_leaves(_example, arg) for arg in args], names)
 
 
 def described_arguments(function: Any) -> tuple[Any, ...]:
@@ -140,7 +151,7 @@ def _abstract(name: str, leaf: Any) -> Abstract:
     return Abstract(Shape(element_type_of(array.dtype), array.shape), is_weak(leaf))
 
 
-def _bound_names(function: Callable[..., Any], args: Sequence[Any]) -> list[str]:
+def bound_names(function: Callable[..., Any], args: Sequence[Any]) -> list[str]:
     """The name of the parameter that takes each argument.
 
     Raises:
