@@ -162,13 +162,15 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "importers.onnx.operators.layers": (*OPERATORS, "importers.onnx.operators"),
     "importers.onnx.operators.domains": (*OPERATORS, "importers.onnx.operators.*"),
     "importers.onnx": (*OPERATORS, "protos", "importers.onnx.operators"),
+    "importers.keras.operators": (*TRACING, *LIBRARIES, "importers", "importers.keras"),
+    "importers.keras": (*TRACING, *LIBRARIES, "importers", "importers.keras.operators"),
     "importers.torch.operators": (*TRACING, *LIBRARIES, "importers", "importers.torch"),
     "importers.torch": (*TRACING, *LIBRARIES, "importers", "importers.torch.operators"),
     "testing": (*TRACING, "testing.*"),
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),
     "console": HLO,  # what the command lines share
-    "aot": (*TRACING, "console", "importers", "importers.onnx"),
+    "aot": (*TRACING, "console", "importers", "importers.keras", "importers.onnx"),
     "tools.pictures": HLO,  # it draws programs, and nothing that a compiler finds out
     "tools.profiling": (*TRACING, "tools.profiling"),
     "tools.explore": (*COMPILER, "tools.*"),

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         reset_default_graph,
     )
     from tfc.imported import ImportedFunction, from_stablehlo
+    from tfc.importers.keras.load import from_keras
     from tfc.importers.onnx.load import from_onnx
     from tfc.importers.torch.load import compile_torch, from_torch
     from tfc.jitted import JitFunction, jit
@@ -131,6 +132,7 @@ __all__ = [
     "eval_shape",
     "fft",
     "fori_loop",
+    "from_keras",
     "from_onnx",
     "from_stablehlo",
     "from_torch",
@@ -213,6 +215,7 @@ _PLACES = {
     "dynamic_update_slice_in_dim": "tfc.frontend.numpy.indexing.dynamic",
     "eval_shape": "tfc.frontend.abstract",
     "fori_loop": "tfc.frontend.control.loops",
+    "from_keras": "tfc.importers.keras.load",
     "from_onnx": "tfc.importers.onnx.load",
     "from_stablehlo": "tfc.imported",
     "get_default_graph": "tfc.graph",

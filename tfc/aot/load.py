@@ -17,11 +17,12 @@ from tfc.errors import TfcError
 from tfc.hlo.ir import Module
 from tfc.hlo.text.parser import parse
 from tfc.imported import read_stablehlo
+from tfc.importers.keras.load import from_keras
 from tfc.importers.model import Model
 from tfc.importers.onnx.load import from_onnx
 
 ACCEPTED = (
-    "a file of HLO text, StableHLO or ONNX, or a Python function as module:function or "
+    "a file of HLO text, StableHLO, ONNX or Keras, or a Python function as module:function or "
     "file.py:function"
 )
 STABLEHLO_SUFFIXES = (".mlir", ".mlirbc", ".stablehlo")
@@ -30,6 +31,9 @@ _STABLEHLO = re.compile(
     rb"ML\xefR|(?:\s|//[^\n]*|#[^\n]*)*"
     rb'"?(?:builtin\.)?(?:module\s*["@{(]|module attributes|func\.func)'
 )
+_KERAS = (b"\x89HDF\r\n\x1a\n", b"PK\x03\x04")  # HDF5, and a zip file
+_KERAS_SUFFIXES = (".keras", ".h5", ".hdf5")
+_MODELS = (".onnx", *_KERAS_SUFFIXES)
 # A message whose first fields are a small version of the format and one that follows it in a model.
 _ONNX = re.compile(rb"\x08[\x01-\x20][\x12\x1a\x22\x28\x32\x3a\x42]")
 _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
@@ -42,17 +46,17 @@ _AS_IT_IS = Reading()
 def read_module(path: str, reading: Reading = _AS_IT_IS) -> Module:
     """The module in a file of HLO text, StableHLO or a model, or in the standard input ("-").
 
-    StableHLO and ONNX are told by the file's name or by its content.
+    StableHLO, ONNX and Keras are told by the file's name or by its content.
 
     Raises:
         TfcError: the file is no text; ParseError if it is no HLO.
         OSError: the file cannot be read.
     """
-    if Path(path).suffix == ".onnx":
+    if Path(path).suffix in _MODELS:
         return _model(path, reading).hlo
     name, content = _content(path)
-    if _ONNX.match(content):
-        return _model(content if path == "-" else path, reading).hlo
+    if _is_model(content):
+        return _model(content if path == "-" else path, reading, content).hlo
     if Path(path).suffix in STABLEHLO_SUFFIXES or _STABLEHLO.match(content):
         return read_stablehlo(content, name)
     try:
@@ -70,12 +74,14 @@ def read_model(path: str, reading: Reading = _AS_IT_IS) -> Model:
         TfcError: it is of no known kind, or damaged.
         OSError: the file cannot be read.
     """
-    if Path(path).suffix == ".onnx":
+    if Path(path).suffix in _MODELS:
         return _model(path, reading)
     name, content = _content(path)
-    if not _ONNX.match(content):
-        raise TfcError(f"{name} is no model of a framework that is known: give an ONNX file")
-    return _model(content if path == "-" else path, reading)
+    if not _is_model(content):
+        raise TfcError(
+            f"{name} is no model of a framework that is known: give an ONNX or Keras file"
+        )
+    return _model(content if path == "-" else path, reading, content)
 
 
 def _content(path: str) -> tuple[str, bytes]:
@@ -87,7 +93,15 @@ def _content(path: str) -> tuple[str, bytes]:
     return "<stdin>", sys.stdin.buffer.read().removeprefix(BOM_UTF8)
 
 
-def _model(source: str | bytes, reading: Reading) -> Model:
+def _is_model(content: bytes) -> bool:
+    return content.startswith(_KERAS) or _ONNX.match(content) is not None
+
+
+def _model(source: str | bytes, reading: Reading, content: bytes = b"") -> Model:
+    """The model in a file or in bytes, which its name tells the kind of, or its content."""
+    named = isinstance(source, str) and Path(source).suffix in _KERAS_SUFFIXES
+    if named or content.startswith(_KERAS):
+        return from_keras(source, reading.shapes, reading.fixed)
     return from_onnx(source, reading.shapes, reading.fixed)
 
 
@@ -95,9 +109,9 @@ def load(graph: str, args: Sequence[Any] = (), reading: Reading = _AS_IT_IS) -> 
     """The module that a text names, its arrays row-major.
 
     Args:
-        graph: a file of HLO text, StableHLO or ONNX, "-" for the standard input, or a function as
-            module:function or file.py:function; Python modules are also looked for in the current
-            folder.
+        graph: a file of HLO text, StableHLO, ONNX or Keras, "-" for the standard input, or a
+            function as module:function or file.py:function; Python modules are also looked for in
+            the current folder.
         args: the function's arguments, as `module_of` takes them. If there are none, and the
             defaults of its parameters are descriptions of arrays, it is those.
         reading: how to read a file, as far as it is open.
