@@ -177,6 +177,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "importers.onnx.operators.domains": (*OPERATORS, "importers.onnx.operators.*"),
     "importers.onnx": (*OPERATORS, "protos", "importers.onnx.operators"),
     "importers.tensorflow": (*TRACING, *LIBRARIES, "importers", "protos", "graph.*"),
+    "importers.keras.operators": (*TRACING, *LIBRARIES, "importers", "importers.keras"),
+    "importers.keras": (*TRACING, *LIBRARIES, "importers", "importers.keras.operators"),
     "importers.torch.operators": (*TRACING, *LIBRARIES, "importers", "importers.torch"),
     "importers.torch": (*TRACING, *LIBRARIES, "importers", "importers.torch.operators"),
     "quantization": TRACING,

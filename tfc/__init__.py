@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     )
     from tfc.imported import ImportedFunction, from_stablehlo
     from tfc.importers.jax.load import from_jax
+    from tfc.importers.keras.load import from_keras
     from tfc.importers.onnx.load import from_onnx
     from tfc.importers.tensorflow.load import from_graphdef, from_savedmodel
     from tfc.importers.torch.load import compile_torch, from_torch
@@ -137,6 +138,7 @@ __all__ = [
     "fori_loop",
     "from_graphdef",
     "from_jax",
+    "from_keras",
     "from_onnx",
     "from_savedmodel",
     "from_stablehlo",
@@ -224,6 +226,7 @@ _PLACES = {
     "fori_loop": "tfc.frontend.control.loops",
     "from_graphdef": "tfc.importers.tensorflow.load",
     "from_jax": "tfc.importers.jax.load",
+    "from_keras": "tfc.importers.keras.load",
     "from_onnx": "tfc.importers.onnx.load",
     "from_savedmodel": "tfc.importers.tensorflow.load",
     "from_stablehlo": "tfc.imported",

@@ -308,7 +308,7 @@ def _value(text: str) -> tuple[str, Any]:
     try:
         if name:
             return name, literal_eval(given)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         pass
     raise click.BadParameter(f"--fix takes NAME=VALUE, a number, a list or a .npy file, got {text}")
 

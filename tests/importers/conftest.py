@@ -2,5 +2,5 @@
 
 from importlib.util import find_spec
 
-_FRAMEWORKS = {"torch": "pytorch", "tensorflow": "tensorflow_operators"}
+_FRAMEWORKS = {"torch": "pytorch", "tensorflow": "tensorflow_operators", "keras": "with_keras"}
 collect_ignore = [folder for name, folder in _FRAMEWORKS.items() if not find_spec(name)]

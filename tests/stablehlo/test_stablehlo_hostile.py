@@ -16,6 +16,7 @@ import tfc
 from tfc.backends.mlir.package import PROVIDER
 from tfc.errors import TfcError, UnsupportedError
 from tfc.imported import read_stablehlo
+from tfc.runtime import service
 from tfc.stablehlo import parser_process
 from tfc.stablehlo.parser_process import PARSER, Parser
 
@@ -218,7 +219,7 @@ def test_an_interrupted_request_leaves_no_reply_behind(monkeypatch: pytest.Monke
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(parser_process.json, "loads", interrupt)
+        patched.setattr(service.json, "loads", interrupt)
         with pytest.raises(KeyboardInterrupt):
             read_stablehlo(IDENTITY.replace("3xf32", "5xf32"))
     assert read_stablehlo(IDENTITY).entry.root.array_shape.dims == (3,)

@@ -100,6 +100,11 @@ def _torch(source: Source, _: str, reading: Reading) -> Program:
     return loader.from_torch(source, shapes=reading.shapes)
 
 
+def _keras(source: Source, _: str, reading: Reading) -> Program:
+    loader: Any = import_module("tfc.importers.keras.load")
+    return loader.from_keras(source, reading.shapes, reading.fixed)
+
+
 def _stablehlo(source: Source, name: str, _: Reading) -> Program:
     return read_stablehlo(content_of(source), name)
 
@@ -118,6 +123,8 @@ def _hlo(source: Source, name: str, reading: Reading) -> Program:
 _ONNX = re.compile(rb"\x08[\x01-\x20][\x12\x1a\x22\x28\x32\x3a\x42]")
 # A zip file with the weights of an exported program, as torch.export.save writes it.
 _ARCHIVE = re.compile(rb"PK\x03\x04.{26}[^/]*/data/weights/", re.DOTALL)
+# HDF5, and a zip file that is none of those above.
+_KERAS = re.compile(rb"\x89HDF\r\n\x1a\n|PK\x03\x04")
 # Bytecode, or text of which the first thing that is no comment or alias is a module or a function.
 _STABLEHLO = re.compile(
     rb"ML\xefR|(?:\s|//[^\n]*|#[^\n]*)*"
@@ -144,6 +151,7 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format("ONNX", (".onnx",), _onnx, begins=_ONNX, takes=("shapes", "fixed")),
     Format("PyTorch", (".pt2", ".pt", ".pth"), _torch, begins=_ARCHIVE, takes=("shapes",)),
+    Format("Keras", (".keras", ".h5", ".hdf5"), _keras, begins=_KERAS, takes=("shapes", "fixed")),
     Format("StableHLO", (".mlir", ".mlirbc", ".stablehlo"), _stablehlo, begins=_STABLEHLO),
     Format("jax.export", (".jax",), _jax, begins=_JAX, takes=("shapes",)),
     Format("HLO text", (".hlo",), _hlo, begins=re.compile(b""), takes=("fill_constants",)),
