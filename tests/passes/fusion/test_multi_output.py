@@ -176,3 +176,16 @@ def test_many_kernels_are_merged_in_little_time() -> None:
     verify(result)
     assert all(len(i["calls"].instructions) <= 257 + 96
                for i in result.entry.instructions if i.opcode == "fusion")  # fmt: skip
+
+
+def test_a_kernel_that_reads_one_element_of_a_reduction_comes_after_it() -> None:
+    """The element is spread by way of a scalar; both go over x at the same places."""
+    count, refusals = merged(
+        "x = f32[64,64] parameter(0); zero = f32[] constant(0);"
+        "total = f32[64] reduce(x, zero), dimensions={1}, to_apply=add;"
+        "one = f32[1] slice(total), slice={[1:2]}; scalar = f32[] reshape(one);"
+        "spread = f32[64,64] broadcast(scalar), dimensions={}; y = f32[64,64] add(x, spread);"
+        "ROOT t = (f32[64], f32[64,64]) tuple(total, y)"
+    )
+    assert count == 2
+    assert "it reads other elements than those that are just made" in refusals

@@ -136,7 +136,8 @@ class _Plan(Merging):
         """Why two clusters over one space are not merged; None if they may be."""
         for maker, reader in ((one, other), (other, one)):
             for made in maker.made.keys() & reader.reads.keys():
-                if not reader.reads[made] <= {maker.made[made]}:
+                # What is read by way of a scalar, at one place for all, is in no such set.
+                if reader.reads[made] != {maker.made[made]}:
                     return "it reads other elements than those that are just made"
         arrays = one.arrays + other.arrays - len(one.reads.keys() & other.reads.keys())
         reason = self.too_large(one.code + other.code, arrays)

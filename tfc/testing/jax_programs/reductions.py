@@ -253,3 +253,23 @@ def _linear(w: Writer, name: str) -> None:
     b = w.call("jnp.nan_to_num", w.call("jnp.sin", b))
     b = w.call("lax.convert_element_type", b, Name(f"jnp.{w.type_of(a).dtype}"))
     w.call(name, a, b, lower=w.chance(0.5))
+
+
+@calls("""jnp.linalg.inv jnp.linalg.det jnp.linalg.solve jnp.linalg.cholesky jnp.linalg.eigvalsh
+    jnp.linalg.svdvals jnp.linalg.pinv jax.scipy.linalg.expm""")
+def _factored(w: Writer, name: str) -> None:
+    """Of matrices that are far from singular, stacked or not."""
+    size, dtype = w.pick((2, 3)), w.dtype(FLOAT)
+    if dtype not in ("float32", "float64"):
+        raise RefusedByJax
+    a = w.value(FLOAT, dims=(*w.dims(0, 1), size, size))
+    a = w.call("jnp.nan_to_num", w.call("jnp.sin", a))
+    if name.endswith(("cholesky", "eigvalsh")):
+        a = w.call("jnp.matmul", a, w.call("jnp.matrix_transpose", a))
+    eye = w.call("jnp.eye", size, dtype=Name(f"jnp.{w.type_of(a).dtype}"))
+    a = w.call("jnp.add", a, w.call("jnp.multiply", eye, 4.0))
+    if not name.endswith("solve"):
+        w.call(name, a)
+        return
+    b = w.call("jnp.nan_to_num", w.call("jnp.sin", w.value(FLOAT, dims=(size, 2))))
+    w.call(name, a, w.call("lax.convert_element_type", b, Name(f"jnp.{w.type_of(a).dtype}")))
