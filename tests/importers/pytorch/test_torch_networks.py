@@ -67,8 +67,8 @@ def test_an_unrolled_network_of_a_thousand_nodes_is_imported():
     assert_near(f(x), model(x))
 
 
-# Of a residual network there must be more than two numbers for each mean of a batch normalization:
-# two are ±1 behind it, whatever they were, and torch's own steps in float32 and float64 differ.
+# A batch normalization must have more than two numbers for each mean: two are ±1 behind it whatever
+# they were, and steps of torch in float32 are then far from its own in float64.
 TRAINED = {
     "resnet18": lambda: (torch.randn(4, 3, 64, 64),), "vit": NETWORKS["vit"][1],
     "unet": NETWORKS["unet"][1],

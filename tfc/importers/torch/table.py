@@ -64,7 +64,7 @@ def aten(*names: str) -> Callable[[Function], Function]:
 
 
 # Operators that make numbers of arrays: Python's, by which programs may be shaped.
-_DECIDING = ("_local_scalar_dense.default",)
+_DECIDING = ("_local_scalar_dense.default", "item.default")
 
 
 class AtenTable(Table):

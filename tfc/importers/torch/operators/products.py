@@ -97,7 +97,13 @@ def convolution_gradients(
 def _attention(
     query: Any, key: Any, value: Any, is_causal: bool, mask: Any, scale: float | None
 ) -> tuple[Any, Any]:
-    """softmax(query keyᵀ · scale + mask) value, and the logarithms of the softmax's sums."""
+    """softmax(query keyᵀ · scale + mask) value, and the logarithms of the softmax's sums.
+
+    Several heads of the query may share one of key and value.
+    """
+    if query.ndim > 2 and query.shape[-3] != key.shape[-3]:
+        shared = query.shape[-3] // key.shape[-3]
+        key, value = (tnp.repeat(part, shared, -3) for part in (key, value))
     scores = tnp.matmul(query, tnp.swapaxes(key, -1, -2))
     scores = scores * cast(query.shape[-1] ** -0.5 if scale is None else scale, scores.dtype)
     least = np.asarray(-np.inf, scores.dtype)
