@@ -51,7 +51,7 @@ class Fold:
             "constant",
             (),
             instruction.shape,
-            Attributes(literal=Literal(value)),
+            Attributes(literal=Literal.of_own(value)),
             "constant",
             instruction.metadata,
         )
