@@ -148,10 +148,45 @@ def test_values_that_shapes_depend_on_can_be_fixed():
     nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"])]
     made = model_of(nodes, {"x": X, "shape": (np.int64, (2,))}, ["y"])
     with pytest.raises(UnsupportedError, match="must be known while importing"):
-        tfc.from_onnx(made)(X, np.array([3, 2]))
+        tfc.from_onnx(made).lower(X, np.array([3, 2]))
     model = tfc.from_onnx(made, fixed={"shape": [3, 2]})
     assert [p.name for p in model.inputs] == ["x"]
     np.testing.assert_array_equal(model(X), X.reshape(3, 2))
+
+
+def test_calls_compile_for_the_values_that_decide_shapes():
+    nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"])]
+    model = tfc.from_onnx(model_of(nodes, {"x": X, "shape": (np.int64, (2,))}, ["y"]))
+    for shape in ([3, 2], [1, 6], [3, 2]):
+        np.testing.assert_array_equal(model(X, np.array(shape)), X.reshape(shape))
+    with pytest.raises(UnsupportedError, match="must be known while importing"):
+        tfc.jit(model)(X, np.array([3, 2]))
+    many = tfc.from_onnx(model_of(nodes, {"x": X, "shape": (np.int64, (17,))}, ["y"]))
+    with pytest.raises(UnsupportedError, match="must be known while importing"):
+        many(X, np.ones(17, np.int64))
+
+
+def test_a_branch_that_cannot_run_for_the_sizes_is_left_out_when_another_is_taken():
+    def branch(name, columns):
+        """x as rows of a fixed length, which only some sizes of x have."""
+        output = helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+        node = helper.make_node("Reshape", ["x", f"to {columns}"], [name])
+        return helper.make_graph([node], name, [], [output])
+
+    nodes = [
+        helper.make_node("Equal", ["rate", "16000"], ["is wide"]),
+        helper.make_node(
+            "If", ["is wide"], ["y"], then_branch=branch("a", 4), else_branch=branch("b", 3)
+        ),
+    ]
+    constants = {"16000": np.array(16000), "to 4": np.array([-1, 4]), "to 3": np.array([-1, 3])}
+    ports = {"x": (np.float32, ("n",)), "rate": (np.int64, ())}
+    model = tfc.from_onnx(model_of(nodes, ports, ["y"], constants))
+    x = np.arange(9, dtype=np.float32)
+    np.testing.assert_array_equal(model(x, 8000), x.reshape(3, 3))
+    np.testing.assert_array_equal(model(x[:8], 16000), x[:8].reshape(2, 4))
+    with pytest.raises(TfcError, match="reshape"):
+        model(x, 16000)
 
 
 def test_a_function_of_the_file_is_called_with_its_attributes():

@@ -57,6 +57,7 @@ ROWS: list[Row] = [
     ("EmbedLayerNormalization", MS, 1, {"epsilon": 1e-5},
      [np.array([[1, 2, 0], [3, 3, 1]], np.int32), np.array([[0, 0, 1], [1, 0, 0]], np.int32),
       floats(5, 8), floats(4, 8), floats(2, 8), floats(8), floats(8)], 2),
+    ("STFT", "", 17, {}, [floats(2, 20), np.array(5), floats(8)], 1),
     ("FusedMatMul", MS, 1, {"alpha": 0.5, "transA": 1}, [floats(2, 4, 3), floats(2, 4, 5)], 1),
     ("FusedMatMul", MS, 1, {"transB": 1}, [floats(2, 3, 4), floats(2, 5, 4)], 1),
     ("FusedConv", MS, 1, {"activation": "Relu", "pads": [1, 1, 1, 1]},

@@ -108,10 +108,9 @@ class HostTransferManager:
 
     def to_device(self, array: np.ndarray, shape: Shape) -> np.ndarray:
         """A contiguous, aligned array whose memory is laid out as `shape` says."""
-        if shape.has_default_layout:
-            made = np.ascontiguousarray(array)
-            return made if made.flags.aligned else made.copy()
-        return to_memory(array, shape)
+        is_plain = shape.has_default_layout
+        made = np.ascontiguousarray(array) if is_plain else to_memory(array, shape)
+        return made if made.flags.aligned else made.copy()
 
     def from_device(self, buffer: np.ndarray, shape: Shape) -> np.ndarray:
         """The array that lies in `buffer`, which is flat unless the layout is row-major."""

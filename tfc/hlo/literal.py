@@ -7,6 +7,8 @@ import numpy as np
 
 from tfc.hlo.shape import Shape, element_type_of
 
+_MOST_HASHED = 1 << 12  # elements
+
 
 class Literal:
     """An immutable array with value semantics.
@@ -19,15 +21,33 @@ class Literal:
     """
 
     def __init__(self, value: object):
-        array = np.array(value, order="C")  # a copy: later writes to the source must not show
+        if not (isinstance(value, np.ndarray) and _lies_in_bytes(value)):
+            value = np.array(value, order="C")  # a copy: later writes to it must not show
+        self._hold(value)
+
+    @classmethod
+    def of_own(cls, array: np.ndarray) -> "Literal":
+        """The literal that holds an array itself, which nobody writes to any more."""
+        literal = cls.__new__(cls)
+        literal._hold(np.asarray(array, order="C"))
+        return literal
+
+    def _hold(self, array: np.ndarray) -> None:
         array.setflags(write=False)
         self.array = array
         self.shape = Shape(element_type_of(array.dtype), array.shape)
 
     @cached_property
     def _key(self) -> tuple[object, ...]:
-        # Bytes are hashed once: constants can be hundreds of megabytes.
-        return (self.array.dtype, self.array.shape, hash(self.array.tobytes()))
+        # Constants can be hundreds of megabytes: of large ones some elements are enough.
+        flat = self.array.reshape(-1)
+        some = flat[:: -(-flat.size // _MOST_HASHED)] if flat.size else flat
+        return (self.array.dtype, self.array.shape, hash(some.tobytes()))
+
+    @property
+    def bytes(self) -> np.ndarray:
+        """The elements in order, as a vector of bytes."""
+        return self.array.reshape(-1).view(np.uint8)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Literal, (self.array,)
@@ -41,7 +61,7 @@ class Literal:
         return (
             isinstance(other, Literal)
             and self._key == other._key
-            and self.array.tobytes() == other.array.tobytes()
+            and np.array_equal(self.bytes, other.bytes)
         )
 
     def __repr__(self) -> str:
@@ -50,4 +70,15 @@ class Literal:
     def is_splat(self) -> bool:
         """True if there is an element and all have the same bits."""
         raw = self.array.reshape(-1)
-        return raw.size > 0 and raw.tobytes() == raw[:1].tobytes() * raw.size
+        if raw.size == 0 or raw[:1].tobytes() != raw[-1:].tobytes():
+            return False
+        elements = self.bytes.reshape(raw.size, -1)
+        return bool((elements == elements[0]).all())
+
+
+def _lies_in_bytes(array: np.ndarray) -> bool:
+    """Whether nobody can write to an array's elements, which lie in order: they are of `bytes`."""
+    base = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return type(base) is bytes and array.flags.c_contiguous and array.flags.aligned

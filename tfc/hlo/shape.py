@@ -438,8 +438,10 @@ def multi_index(shape: Shape, position: int) -> tuple[int, ...]:
 
 def to_memory(array: np.ndarray, shape: Shape) -> np.ndarray:
     """The elements of an array in the order in which `shape` lays them out, in 1-D (LY-6)."""
-    fill = np.full(shape.memory_dims, shape.layout.padding_value, shape.element_type.dtype)
-    fill[tuple(slice(d) for d in shape.dims)] = array
+    fill = array
+    if shape.memory_dims != shape.dims:
+        fill = np.full(shape.memory_dims, shape.layout.padding_value, shape.element_type.dtype)
+        fill[tuple(slice(d) for d in shape.dims)] = array
     return np.ascontiguousarray(fill.transpose(shape.layout.minor_to_major[::-1])).reshape(-1)
 
 

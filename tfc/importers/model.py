@@ -18,13 +18,15 @@ from tfc.frontend.trace import open_traces
 from tfc.hlo.ir import Module
 from tfc.importers.graph import Function, Graph, Key, Node, Port, all_nodes
 from tfc.importers.table import Table
-from tfc.importers.values import traced
+from tfc.importers.values import UnknownValueError, traced
 from tfc.importers.walk import Walk
 from tfc.jitted import jit
 from tfc.options import Options
 from tfc.tracebacks import api_boundary
 
 Shapes = Mapping[str, Sequence[int] | int]
+_MOST_DECIDING = 16  # elements of an input whose value may decide what is computed
+_MOST_DECIDED = 16  # values of such inputs for which programs are kept
 
 
 class Model:
@@ -33,6 +35,9 @@ class Model:
     It is called with its inputs by position, with one dictionary of them, or by their names, and is
     compiled once for all inputs of the same shapes. In a function that is being traced it becomes a
     part of that.
+
+    Where the value of an input must be known while importing, such as a sample rate by which an If
+    chooses, calls compile for each value of the small inputs of integers and truth values anew.
 
     inputs, outputs: what it takes and gives, with names, dtypes and sizes.
     parameters: its weights by name, as arrays.
@@ -54,6 +59,10 @@ class Model:
         self.file, self.table, self.functions = file, table, dict(functions or {})
         self.parameters: dict[str, np.ndarray] = dict(parameters)
         self._fixed = _fixed_values(file, graph, fixed or {})
+        self._backend, self._options = backend, options
+        # Which inputs decide what is computed, once a call has shown it; models for their values.
+        self._deciding: tuple[int, ...] = ()
+        self._decided: dict[Any, Model] = {}
         self.graph = replace(graph, inputs=_stated(file, graph.inputs, shapes or {}))
         self.inputs = tuple(p for p in self.graph.inputs if p.name not in self._fixed)
         self.outputs = graph.outputs
@@ -77,7 +86,30 @@ class Model:
         given = self._given(inputs, named)
         if open_traces.traces:
             return self.function(self.parameters, *given)
-        return self._compiled(*given)
+        if self._deciding:
+            return self._for_values(given)
+        try:
+            return self._compiled(*given)
+        except UnknownValueError:
+            self._deciding = tuple(i for i, value in enumerate(given) if _may_decide(value))
+            if not self._deciding:
+                raise
+            return self._for_values(given)
+
+    def _for_values(self, given: Sequence[Any]) -> Any:
+        """The result of the model that has the deciding inputs fixed to the values given."""
+        values = {self.inputs[i].name: given[i] for i in self._deciding}
+        key = tuple((v.shape, v.tobytes()) for v in values.values())
+        model = self._decided.get(key)
+        if model is None:
+            model = Model(
+                self.file, self.graph, self.table, self.parameters, self.functions,
+                fixed={**self._fixed, **values}, backend=self._backend, options=self._options,
+            )  # fmt: skip
+            if len(self._decided) == _MOST_DECIDED:
+                self._decided.pop(next(iter(self._decided)))
+            self._decided[key] = model
+        return model(*(v for i, v in enumerate(given) if i not in self._deciding))
 
     def _closed(self, *inputs: Any) -> Any:
         """The model with the file's own parameters."""
@@ -232,6 +264,12 @@ def _value(given: Any) -> Any:
     if given is None:
         return None
     return [_value(v) for v in given] if isinstance(given, (list, tuple)) else as_tensor(given)
+
+
+def _may_decide(value: Any) -> bool:
+    """Whether an input is such a number, or a vector of a few, as models choose by."""
+    is_array = isinstance(value, np.ndarray) and value.dtype.kind in "biu"
+    return is_array and value.ndim < 2 and value.size <= _MOST_DECIDING
 
 
 def _checked(port: Port, value: Any) -> Any:

@@ -21,6 +21,10 @@ class Held:
     traced: Any
 
 
+class UnknownValueError(UnsupportedError):
+    """A value that must be known while importing depends on the model's inputs."""
+
+
 # A Tensor, an array, Held, a list of values (a sequence), None for what is left out, or what an
 # importer's own rows make of each other's results.
 Value: TypeAlias = Any
@@ -30,12 +34,12 @@ def known(value: Value) -> Any:
     """The array that a value is known to be, also in lists; None for what is left out.
 
     Raises:
-        UnsupportedError: it is not known before the model runs.
+        UnknownValueError: it is not known before the model runs.
     """
     if isinstance(value, Held):
         return value.known
     if isinstance(value, Tensor):
-        raise UnsupportedError("its value is not known before the model runs")
+        raise UnknownValueError("its value is not known before the model runs")
     return [known(v) for v in value] if isinstance(value, list) else value
 
 

@@ -31,7 +31,16 @@ from tfc.importers.graph import (
     all_nodes,
 )
 from tfc.importers.table import Row, Table, unknown_operators
-from tfc.importers.values import Held, Value, holds, is_known, known, size, traced
+from tfc.importers.values import (
+    Held,
+    UnknownValueError,
+    Value,
+    holds,
+    is_known,
+    known,
+    size,
+    traced,
+)
 
 _MOST_KNOWN = 1 << 20  # elements of a value that is evaluated while importing
 _MOST_HELD = 1 << 10  # of one that is computed from parameters, too: scales, bounds
@@ -253,7 +262,7 @@ def _applied(
             args.append(known(value))
         else:
             name = row.inputs[min(number, len(row.inputs) - 1)]
-            raise UnsupportedError(
+            raise UnknownValueError(
                 f"the value of its input '{name}' must be known while importing, but depends on "
                 "the model's inputs: fix those that decide it, such as by fixed={'name': value}"
             )

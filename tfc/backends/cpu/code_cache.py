@@ -103,7 +103,7 @@ def code_key(module: Module, *others: object) -> str:
     for computation in module.computations:
         for instruction in computation.instructions:
             if instruction.opcode == "constant":
-                digest.update(instruction["literal"].array.tobytes())
+                digest.update(instruction["literal"].bytes)
     digest.update(repr((*others, _versions())).encode())
     return digest.hexdigest()
 

@@ -141,13 +141,10 @@ class Compilation:
         arguments = sum(1 for p in entry.parameters for _ in leaves(p.shape))
         return arguments, sum(1 for _ in leaves(entry.root.shape))
 
-    def constant_pool(self) -> np.ndarray:
-        """The bytes of the constants, where the buffer plan puts them."""
-        pool = np.zeros(self.assignment.constant_size, np.uint8)
+    def write_constants(self, pool: np.ndarray) -> None:
+        """Write the bytes of the constants to where the buffer plan puts them."""
         for offset, literal in self.assignment.constants:
-            data = literal.array.reshape(-1).view(np.uint8)
-            pool[offset : offset + data.size] = data
-        return pool
+            pool[offset : offset + literal.bytes.size] = literal.bytes
 
 
 class CpuCompiler(Compiler):
@@ -209,7 +206,10 @@ class CpuCompiler(Compiler):
         """
         prepared = self.prepare(module, name, target, options, "object", threads)
         compilation = replace(prepared, is_served=threads > 1 or is_timed, is_small=is_small)
-        constants = compilation.constant_pool().tobytes()
+        pool = np.zeros(compilation.assignment.constant_size, np.uint8)
+        compilation.write_constants(pool)
+        constants = pool.tobytes()
+        del pool
         program = compilation.emit()
         code = compilation.to_llvm(program, constants).object_code
         plan = compilation.assignment

@@ -106,8 +106,8 @@ class Compilation(Protocol):
         """Its machine code for this process."""
         ...
 
-    def constant_pool(self) -> np.ndarray:
-        """The bytes of its constants."""
+    def write_constants(self, pool: np.ndarray) -> None:
+        """Write the bytes of its constants to where they are read."""
         ...
 
 
@@ -125,7 +125,7 @@ class CpuExecutable(Executable):
         self._program = self._code.address(f"{name}.program")
         plan = compilation.assignment
         self._constants = aligned_bytes(plan.constant_size)
-        self._constants[:] = compilation.constant_pool()
+        compilation.write_constants(self._constants)
         self._context = Context(address(self._constants), parallel_for() if made.shared else None)
         self._arena_size = plan.arena_size
         # Arenas of finished calls, kept for the next: list.append and pop are atomic.

@@ -11,6 +11,7 @@ import numpy as np
 from tfc.errors import ModelFileError, TfcError
 from tfc.importers.graph import AttributeReference, Function, Graph, Key, Node, Port
 from tfc.importers.onnx.tensors import Tensors, dtype_of
+from tfc.importers.onnx.weights import Source, Weights, opened
 from tfc.protos import parse_message
 
 NEWEST = 28  # the last version of ai.onnx whose operators were looked through
@@ -42,22 +43,24 @@ def read(source: Any) -> Content:
         ModelFileError: it is damaged or inconsistent.
         TfcError: the file cannot be read.
     """
-    folder, file = None, "the ONNX model"
     if isinstance(source, (bytes, bytearray, memoryview)):
-        content = bytes(source)
-    elif hasattr(source, "SerializeToString"):
-        content = source.SerializeToString()
-    else:
-        file, folder = os.fspath(source), Path(source).parent
-        try:
-            content = Path(source).read_bytes()
-        except OSError as error:
-            raise TfcError(f"cannot read {file}: {error.strerror}") from error
-    size = len(content)
-    message = parse_message("onnx", "Model", content, file)
-    del content
+        return _read(Source(bytes(source)), "the ONNX model", None)
+    if hasattr(source, "SerializeToString"):
+        return _read(Source(source.SerializeToString()), "the ONNX model", None)
+    file = os.fspath(source)
     try:
-        return _Reader(file, Tensors(file, folder, size)).content(message)
+        with opened(source) as content:
+            return _read(content, file, Path(source).parent)
+    except OSError as error:
+        raise TfcError(f"cannot read {error.filename or file}: {error.strerror}") from error
+
+
+def _read(source: Source, file: str, folder: Path | None) -> Content:
+    weights = Weights(source)
+    message = parse_message("onnx", "Model", weights.skeleton(), file)
+    tensors = Tensors(file, folder, source.size, weights)
+    try:
+        return _Reader(file, tensors).content(message)
     except UnicodeDecodeError as error:
         raise ModelFileError(f"{file} is damaged: a name in it is no UTF-8") from error
 

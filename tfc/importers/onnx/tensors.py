@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from tfc.errors import ModelFileError, UnsupportedError
+from tfc.importers.onnx.weights import Weights, opened
 
 _EXTERNAL = 1
 _STRING = 8
@@ -49,10 +50,13 @@ class Tensors:
     """Reads the tensors of one file.
 
     folder: where files with external data lie; None for a model that is no file.
+    size: how many bytes it has.
+    weights: what is beside the messages.
     """
 
-    def __init__(self, file: str, folder: Path | None, size: int):
+    def __init__(self, file: str, folder: Path | None, size: int, weights: Weights):
         self.file, self.folder, self.size = file, folder, size
+        self._weights = weights
 
     def read(self, tensor: Any) -> np.ndarray:
         """The array of a Tensor message.
@@ -76,9 +80,10 @@ class Tensors:
         if tensor.data_location == _EXTERNAL:
             return self._external(tensor, count * dtype.itemsize).view(dtype).reshape(dims)
         if tensor.HasField("raw_data"):
-            raw = tensor.raw_data
+            raw = self._weights.resolved(tensor.raw_data)
             self._require(tensor, len(raw), count * dtype.itemsize)
-            return np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype).reshape(dims)
+            stored = np.frombuffer(raw, dtype.newbyteorder("<"))
+            return stored.astype(dtype, copy=False).reshape(dims)
         return self._listed(tensor, dtype, count).reshape(dims)
 
     def sparse(self, tensor: Any) -> np.ndarray:
@@ -127,8 +132,9 @@ class Tensors:
         if tensor.data_location == _EXTERNAL:
             return self._external(tensor, length)
         if tensor.HasField("raw_data"):
-            self._require(tensor, len(tensor.raw_data), length)
-            return np.frombuffer(tensor.raw_data, np.uint8)
+            raw = self._weights.resolved(tensor.raw_data)
+            self._require(tensor, len(raw), length)
+            return np.frombuffer(raw, np.uint8)
         self._require(tensor, len(tensor.int32_data), length)
         return np.fromiter(tensor.int32_data, np.int32, length).astype(np.uint8)
 
@@ -153,7 +159,8 @@ class Tensors:
             raise ModelFileError(f"{self._named(tensor)}: {error}") from None
         if offset < 0 or offset + length > os.path.getsize(path):
             raise ModelFileError(f"{self._named(tensor)} lies beyond the end of {path}")
-        return np.fromfile(path, np.uint8, length, offset=offset)
+        with opened(path) as source:
+            return np.frombuffer(source.read(offset, length), np.uint8)
 
 
 def _unpacked(packed: np.ndarray, bits: int, count: int, dtype: np.dtype) -> np.ndarray:

@@ -200,7 +200,7 @@ def _place_constants(
             continue
         shape, literal = instruction.array_shape, instruction["literal"]
         if not shape.has_default_layout:
-            literal = Literal(to_memory(literal.array, shape))
+            literal = Literal.of_own(to_memory(literal.array, shape))
         if literal not in offsets:
             offsets[literal] = end
             end += aligned(shape.byte_size)

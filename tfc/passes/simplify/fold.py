@@ -62,7 +62,7 @@ class Fold:
             "constant",
             (),
             instruction.shape,
-            Attributes(literal=Literal(value)),
+            Attributes(literal=Literal.of_own(value)),
             "constant",
             instruction.metadata,
         )

@@ -19,7 +19,7 @@ from tfc.frontend.promotion import as_tensor
 from tfc.frontend.tensor import Tensor
 from tfc.importers.graph import Graph
 from tfc.importers.onnx.table import operator
-from tfc.importers.values import traced
+from tfc.importers.values import UnknownValueError, traced
 from tfc.importers.walk import Call
 
 _FEW = 4  # iterations that are unrolled in any case
@@ -39,10 +39,11 @@ def if_(condition: Any, *, then_branch: Graph, else_branch: Graph, node: Call) -
     chosen = tnp.reshape(condition, ())
     try:
         return tuple(conditional(chosen, branch(then_branch), branch(else_branch)))
-    except (ShapeError, TraceError) as error:
-        raise UnsupportedError(
-            "the branches give results of other shapes, so the condition must be known while "
-            f"importing; fix the input that decides it ({error})"
+    except (ShapeError, TraceError, ModelFileError) as error:
+        raise UnknownValueError(
+            "the branches give results of other shapes, or one of them cannot be computed for "
+            "these inputs, so the condition must be known while importing; fix the input that "
+            f"decides it ({error})"
         ) from error
 
 
@@ -79,7 +80,7 @@ def loop(count: Any = None, condition: Any = None, *state: Any, body: Graph, nod
             except _ConditionVaries:
                 raise error from None
     if stacked:
-        raise UnsupportedError(
+        raise UnknownValueError(
             "the number of a loop's iterations decides the sizes of its outputs, so it must be "
             "known while importing"
         )
@@ -141,7 +142,7 @@ def _while(
 ) -> tuple[Any, ...]:
     """The iterations while a condition on data holds."""
     if any(isinstance(v, list) or v is None for v in state):
-        raise UnsupportedError(
+        raise UnknownValueError(
             "a loop over sequences is unrolled, so the number of its iterations must be known "
             "while importing"
         )

@@ -64,6 +64,8 @@ def stft(
     signal: Any, frame_step: Any, window: Any = None, frame_length: Any = None, *, onesided: int = 1
 ) -> Any:
     """The Fourier transforms of windows that step along a signal [batch, time, parts]."""
+    if signal.ndim == 2:
+        signal = signal[..., None]  # ONNX Runtime takes real numbers without parts, too
     step = int(np.asarray(frame_step).reshape(()))
     if frame_length is not None:
         size = int(np.asarray(frame_length).reshape(()))
