@@ -6,7 +6,7 @@ import pytest
 import tfc
 import tfc.graph as tf
 import tfc.protos
-from tfc.errors import ModelFileError, ShapeError, UnsupportedError
+from tfc.errors import KindError, ModelFileError, ShapeError, TfcError, UnsupportedError
 from tfc.importers.tensorflow.load import model_of
 from tfc.importers.tensorflow.reader import Fetch, Reader, VariableArgument
 
@@ -83,6 +83,16 @@ def test_names_that_are_not_there_and_inputs_that_are_missing_are_named():
         tfc.from_graphdef(dense(), "z")
     with pytest.raises(ShapeError, match="placeholders x"):
         tfc.from_graphdef(dense(), "flat", inputs="w")
+
+
+def test_sources_of_other_kinds_are_refused(tmp_path):
+    for load in (tfc.from_graphdef, tfc.from_savedmodel):
+        with pytest.raises(KindError, match="got int"):
+            load(3)
+    with pytest.raises(TfcError, match="is a folder"):
+        tfc.from_graphdef(tmp_path)
+    with pytest.raises(ModelFileError, match="no GraphDef"):
+        tfc.from_graphdef(b"")
 
 
 def counting():

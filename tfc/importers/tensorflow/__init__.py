@@ -7,7 +7,8 @@ where shapes that may be unknown are inferred node by node: the importers' Walk 
 arrays, where a call's shapes make values known, and with Tensors for the rest.
 
 - `sources.py` finds the message in a file, bytes or a text; `nodes.py` says which nodes are needed
-  and in which order; `reader.py` makes the importers' Graph of them, and Functions of the library.
+  and in which order; `reader.py` makes the importers' Graph of them, and Functions of the library;
+  `meanings.py` knows what attributes, types and shapes mean.
   What only checks, shows or feeds (Assert, NoOp, tf.data) is not needed by values, and left out;
   what changes variables is kept (`Graph.also`) where an output waits for it.
 - `frames.py` and `switches.py` put While and If, with functions, in place of TensorFlow 1's control

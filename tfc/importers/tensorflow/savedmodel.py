@@ -7,7 +7,6 @@ Which array of the checkpoint a variable holds is what the graph says that resto
 RestoreV2, which names arrays, to the assignments, also through functions of the library.
 """
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +19,7 @@ from tfc.graph.files.checkpoints import CheckpointReader
 from tfc.importers.tensorflow.meanings import file_errors
 from tfc.importers.tensorflow.nodes import Nodes
 from tfc.importers.tensorflow.reader import Content, Feed, Fetch, Reader
-from tfc.importers.tensorflow.sources import message_of
+from tfc.importers.tensorflow.sources import checked_path, message_of
 
 _FILES = ("saved_model.pb", "saved_model.pbtxt")
 # The version of the format, and after it a graph with its description.
@@ -58,9 +57,9 @@ class SavedModel:
     """
 
     def __init__(self, directory: Any, tags: Sequence[str] | str | None):
-        path = _file_of(directory)
+        path = _file_of(checked_path(directory))
         if path is None:
-            raise TfcError(f"{os.fspath(directory)} is no SavedModel: it has no {_FILES[0]}")
+            raise TfcError(f"{directory} is no SavedModel: it has no {_FILES[0]}")
         try:
             content = path.read_bytes()
         except OSError as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 from google.protobuf import text_format
 
-from tfc.errors import ModelFileError, TfcError
+from tfc.errors import KindError, ModelFileError, TfcError
 from tfc.protos import message_classes, parse_message
 
 _TEXT = frozenset(range(0x20, 0x7F)) | {0x09, 0x0A, 0x0D}
@@ -22,6 +22,7 @@ def graph_def(source: Any) -> tuple[str, Any]:
 
     Raises:
         ModelFileError: it is damaged, or no GraphDef.
+        KindError: it is none of these.
         TfcError: the file cannot be read.
     """
     if hasattr(source, "as_graph_def"):
@@ -33,7 +34,9 @@ def graph_def(source: Any) -> tuple[str, Any]:
         source = source.SerializeToString()
     if isinstance(source, (bytes, bytearray, memoryview)):
         return "the graph", _parsed(bytes(source), "the graph")
-    file = os.fspath(source)
+    file = checked_path(source)
+    if Path(file).is_dir():
+        raise TfcError(f"{file} is a folder: a SavedModel is read by tfc.from_savedmodel")
     try:
         content = Path(source).read_bytes()
     except OSError as error:
@@ -41,10 +44,23 @@ def graph_def(source: Any) -> tuple[str, Any]:
     return file, _parsed(content, file)
 
 
+def checked_path(source: Any) -> str:
+    """A path as text.
+
+    Raises:
+        KindError: it is none.
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        raise KindError(f"a path, bytes or a message is asked for, got {type(source).__name__}")
+    return str(os.fspath(source))
+
+
 def _parsed(content: bytes, file: str) -> Any:
     made = message_of("GraphDef", content, file)
     if not made.node:
-        raise ModelFileError(f"{file} is no GraphDef, or one without nodes")
+        raise ModelFileError(
+            f"{file} is no GraphDef, or one without nodes (from_savedmodel reads SavedModels)"
+        )
     return made
 
 
