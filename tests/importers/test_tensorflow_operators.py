@@ -34,7 +34,7 @@ segments are constants or computed of shapes.
 |---|---|---|---|---|
 """
 SHORT = {"float": "f", "bfloat": "bf", "complex": "c", "uint": "u", "int": "s"}
-MOST_QUICK = 3  # samples of an operator
+MOST_QUICK = 2  # samples of an operator
 
 
 def by_operator() -> dict[str, list[Case]]:
