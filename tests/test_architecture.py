@@ -147,6 +147,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "graph.operators.matrices",
         *LIBRARIES,
     ),
+    "graph.operators.xla": (*TRACING, "graph.types", "graph.operators", *LIBRARIES),
     "graph": (*TRACING, "graph.*", *LIBRARIES),
     "graph.running": (*TRACING, "graph", "graph.types", "graph.operators", *LIBRARIES),
     "graph.differentiation": (*TRACING, "graph", "graph.types", "graph.operators"),

@@ -22,7 +22,9 @@ INF = np.inf
 # Functions of floats and the bounds of what they are given.
 OF_FLOATS = {
     "Acos": (-1, 1), "Acosh": (1, 1e4), "Asin": (-1, 1), "Asinh": (-1e4, 1e4),
-    "Atan": (-INF, INF), "Atanh": (-1, 1), "BesselI0e": (-30, 30), "BesselI1e": (-30, 30),
+    "Atan": (-INF, INF), "Atanh": (-1, 1), "BesselI0": (-30, 30), "BesselI1": (-30, 30),
+    "Dawsn": (-30, 30), "Expint": (0.01, 30), "Spence": (0, 30), "BesselI0e": (-30, 30),
+    "BesselI1e": (-30, 30),
     "Ceil": (-INF, INF), "Cos": (-1e4, 1e4), "Cosh": (-30, 30), "Digamma": (0.25, 1e4),
     "Erf": (-30, 30), "Erfc": (-30, 30), "Erfinv": (-1, 1), "Exp": (-INF, INF),
     "Expm1": (-INF, INF), "Floor": (-INF, INF), "IsFinite": (-INF, INF), "IsInf": (-INF, INF),

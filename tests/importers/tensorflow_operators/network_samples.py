@@ -7,6 +7,7 @@ from operator_samples import (
     COMPLEX,
     DTYPES,
     FLOATS,
+    Known,
     Sample,
     edges,
     first_of,
@@ -261,6 +262,15 @@ def images() -> Iterator[Sample]:
         yield of("AdjustHue", image, np.float32(-0.25))
         yield of("AdjustSaturation", image, np.float32(0.5))
         yield of("AdjustSaturation", image, np.float32(2.5))
+    kernels = ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic",
+               "mitchellcubic")  # fmt: skip
+    for kind in kernels:
+        for size in ([3, 9], [10, 2]):
+            scale = Known(np.float32([size[0] / 6, size[1] / 5]))
+            for smooth in (True, False):
+                shift = Known(np.float32([0, 0] if smooth else [0.5, -1]))
+                yield of("ScaleAndTranslate", some((1, 6, 5, 2), "f"), known(size), scale, shift,
+                         kernel_type=kind, antialias=smooth)  # fmt: skip
     boxes = np.float32([[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 2, 1, 3], [0, 2.05, 1, 3]])
     scores = np.float32([0.5, 0.75, 0.25, 0.5])
     yield of("NonMaxSuppressionV4", boxes, scores, known(4), np.float32(0.5), np.float32(0.3),
@@ -283,6 +293,7 @@ def matrices() -> Iterator[Sample]:
             for lower in (False, True):
                 yield of("MatrixTriangularSolve", x, right, lower=lower, adjoint=flip)
         yield of("MatrixDeterminant", x)
+        yield of("Lu", x)
         yield of("LogMatrixDeterminant", x)
         yield of("Cholesky", whole)
         yield first_of(of("SelfAdjointEigV2", whole, compute_v=False))

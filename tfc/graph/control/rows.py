@@ -49,7 +49,7 @@ def is_known(value: Any) -> bool:
     return isinstance(value, (np.ndarray, np.generic))
 
 
-@operator("If", "StatelessIf", types="", infer=_of_branches, decide=decided)
+@operator("If", "StatelessIf", "XlaIf", types="", infer=_of_branches, decide=decided)
 def branch(
     pred: Any,
     *arguments: Any,
@@ -141,7 +141,7 @@ def _like_state(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
     return [(x.dtype, x.shape) for x in attributes["body"].inputs]
 
 
-@operator("While", "StatelessWhile", types="", infer=_like_state, decide=decided)
+@operator("While", "StatelessWhile", "XlaWhile", types="", infer=_like_state, decide=decided)
 def loop(*state: Any, cond: Subgraph, body: Subgraph, context: Context) -> list[Any]:
     """The state after a body has been repeated while a condition holds."""
     is_host = facts(cond).on_host or facts(body).on_host

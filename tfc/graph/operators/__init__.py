@@ -23,6 +23,7 @@ from tfc.graph.operators import (
     state,
     stateless_random,
     training,
+    xla,
 )
 
 __all__ = [
@@ -44,4 +45,5 @@ __all__ = [
     "state",
     "stateless_random",
     "training",
+    "xla",
 ]

@@ -44,6 +44,6 @@ def identity(x: Any) -> Any:
     return x
 
 
-@operator("NoOp", infer=lambda *_: [], effect="read")
+@operator("NoOp", "ControlTrigger", infer=lambda *_: [], effect="read")
 def no_operation() -> None:
     """Nothing; what it runs after is what it is for."""

@@ -94,7 +94,7 @@ def unchanged(input: Any) -> Any:
     return input
 
 
-@operator("IdentityN", types="", infer=_all_same)
+@operator("IdentityN", "_ArrayToList", "_ListToArray", types="", infer=_all_same)
 def identities(*values: Any) -> list[Any]:
     """The values themselves."""
     return list(values)

@@ -12,6 +12,8 @@ _DYNAMIC = "dimensions have fixed sizes: pad the data and mask it"
 REFUSED |= {
     "UniqueV2": f"{_BY_VALUES}: compute the distinct elements before",
     "NonMaxSuppressionV3": f"{_BY_VALUES}: use NonMaxSuppressionV4 with pad_to_max_output_size",
+    "AssignVariableXlaConcatND": _DEVICES,
+    "ReadVariableXlaSplitND": _DEVICES,
     "CollectiveAssignGroupV2": _DEVICES,
     "CollectiveReduceV2": _DEVICES,
     "XlaAllReduce": _DEVICES,

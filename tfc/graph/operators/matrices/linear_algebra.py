@@ -8,6 +8,7 @@ from tfc import linalg
 from tfc import numpy as tnp
 from tfc.errors import UnsupportedError
 from tfc.graph.operators.registry import operator
+from tfc.graph.types.dtypes import as_dtype
 
 
 def adjoint(x: Any) -> Any:
@@ -61,6 +62,15 @@ def triangular_solve(matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = 
 def qr(input: Any, full_matrices: bool = False) -> Any:
     """(orthogonal, upper triangular) factors."""
     return tuple(linalg.qr(input, mode="complete" if full_matrices else "reduced"))
+
+
+@operator("Lu")
+def lu(input: Any, output_idx_type: Any = np.int32) -> Any:
+    """(both triangles in one matrix, whose order of rows the product has) of matrices."""
+    packed, _ = linalg.lu_factor(input)
+    moved, _, _ = linalg.lu(input)
+    order = tnp.argmax(tnp.abs(moved), axis=-2)
+    return packed, tnp.astype(order, as_dtype(output_idx_type).dtype)
 
 
 @operator("SelfAdjointEigV2")

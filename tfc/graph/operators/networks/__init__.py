@@ -9,6 +9,7 @@ from tfc.graph.operators.networks import (
     layers,
     pooling,
     quantization,
+    resampling,
     sampling,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "layers",
     "pooling",
     "quantization",
+    "resampling",
     "sampling",
 ]
