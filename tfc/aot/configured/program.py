@@ -35,6 +35,7 @@ from tfc.hlo.shape import Shape, element_type_of
 from tfc.importers.tensorflow import model as models
 from tfc.importers.tensorflow import reader as readers
 from tfc.importers.tensorflow.context import Context
+from tfc.importers.tensorflow.meanings import file_errors
 from tfc.importers.values import Held, traced
 from tfc.importers.walk import Walk
 
@@ -218,7 +219,7 @@ def held_by(graph_def: Any, stated: Variable, config: Configuration, file: str) 
     where = f"the variable '{stated.node}' of {config.source}"
     if node.op not in HANDLES | REFERENCES:
         raise TfcError(f"{where} is no variable in {file} but a {node.op}")
-    with readers.file_errors(file):
+    with file_errors(file):
         dtype = as_dtype(node.attr["dtype"].type)
         shape = shape_from_proto(node.attr["shape"].shape)
     if "shape" not in node.attr:
