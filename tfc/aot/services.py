@@ -154,7 +154,8 @@ _PRIVATE_TIMES = Template("""
   // Takes off what timing itself takes, which entry 0 tells.
   void CountTimes(const Times* totals) {
     const std::int64_t empty = totals[0].count > 0 ? totals[0].time / totals[0].count : 0;
-    for (std::size_t i = 0; i < $count; ++i) {
+    const std::size_t count = num_profile_counters();
+    for (std::size_t i = 0; i < count; ++i) {
       const std::int64_t time = totals[i + 1].time - totals[i + 1].count * empty;
       counters_[i] = time > 0 ? time : 0;
     }
