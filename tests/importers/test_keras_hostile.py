@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 
 import h5py
@@ -58,7 +59,7 @@ def mutated(config: object, generator: np.random.Generator) -> object:
                 if isinstance(at, dict) and generator.random() < 0.2:
                     del at[key]
                 else:
-                    at[key] = WORDS[int(generator.integers(len(WORDS)))]
+                    at[key] = deepcopy(WORDS[int(generator.integers(len(WORDS)))])
                 break
             at = inner
     return made
