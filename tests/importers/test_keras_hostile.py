@@ -185,7 +185,8 @@ def test_a_model_within_itself_and_layers_that_wait_for_each_other_are_refused()
                 "inbound_nodes": [[[other, 0, 0, {}]]]}
                for name, other in (("a", "b"), ("b", "a"))]  # fmt: skip
     circle = {"class_name": "Model", "config": {
-        "name": "m", "layers": entries, "input_layers": [], "output_layers": [["a", 0, 0]]}}  # fmt: skip
+        "name": "m", "layers": entries, "input_layers": [],
+        "output_layers": [["a", 0, 0]]}}  # fmt: skip
     with pytest.raises(ModelFileError, match="which nothing computes before it"):
         tfc.from_keras(old_file(circle, {}))
 
