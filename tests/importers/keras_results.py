@@ -1,4 +1,7 @@
-"""Models that Keras saved, beside what it computes: name.keras, name.h5, name.npz."""
+"""Models that Keras saved, beside what it computes: name.keras, name.h5, name.npz.
+
+`with_keras/cases.py` and, for those of Keras 2, `with_keras/old_cases.py` make them.
+"""
 
 from pathlib import Path
 

@@ -30,7 +30,7 @@ def test_run_takes_sizes_and_values(file: Path):
     assert result.exit_code == 0, result.output
     assert "f32[1,2]\n[[2. 3.]]" in result.output
     fixed = run("run", file, "--fix", "dense_0_input=[[0, 1, 0]]")
-    assert fixed.output.split("compiled")[0] == result.output.split("compiled")[0]
+    assert "f32[1,2]\n[[2. 3.]]" in fixed.output
     braces = run("run", file, "--fix", "dense_0_input={{0, 1, 0}}")
     assert braces.exit_code == 2
     assert "--fix takes NAME=" in braces.output

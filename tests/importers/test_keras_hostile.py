@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 
 import h5py
@@ -58,7 +59,7 @@ def mutated(config: object, generator: np.random.Generator) -> object:
                 if isinstance(at, dict) and generator.random() < 0.2:
                     del at[key]
                 else:
-                    at[key] = WORDS[int(generator.integers(len(WORDS)))]
+                    at[key] = deepcopy(WORDS[int(generator.integers(len(WORDS)))])
                 break
             at = inner
     return made
@@ -184,7 +185,8 @@ def test_a_model_within_itself_and_layers_that_wait_for_each_other_are_refused()
                 "inbound_nodes": [[[other, 0, 0, {}]]]}
                for name, other in (("a", "b"), ("b", "a"))]  # fmt: skip
     circle = {"class_name": "Model", "config": {
-        "name": "m", "layers": entries, "input_layers": [], "output_layers": [["a", 0, 0]]}}  # fmt: skip
+        "name": "m", "layers": entries, "input_layers": [],
+        "output_layers": [["a", 0, 0]]}}  # fmt: skip
     with pytest.raises(ModelFileError, match="which nothing computes before it"):
         tfc.from_keras(old_file(circle, {}))
 

@@ -13,24 +13,25 @@ from tfc.importers.keras.table import KINDS
 PAGE = Path(__file__).parent.parent.parent / "docs" / "keras.md"
 HEAD = """# Keras, layer by layer
 
-A test writes the tables of this page. `tfc.from_keras` reads `.keras` files, and `.h5` files of Keras
-1, 2 and 3 with architecture and weights, with neither Keras nor TensorFlow installed. It needs h5py:
-`pip install 'tfc[keras]'`.
+A test writes the tables of this page. `tfc.from_keras` reads `.keras` files, and `.h5` files of
+Keras 1, 2 and 3 with architecture and weights, with neither Keras nor TensorFlow installed. It
+needs h5py: `pip install 'tfc[keras]'`.
 
 - Sequential and Functional models, with shared layers, models within models, several inputs and
-  outputs, masks, and operations of `keras.ops` or TensorFlow between layers. What is code that is no
-  part of the file (a subclass of Model, a layer or function of your own, a Lambda) is refused by name.
-- A model computes what it does when it predicts: dropout does nothing, batch normalization takes the
-  moving statistics. Stateful recurrent layers begin each call with zeros.
+  outputs, masks, and operations of `keras.ops` or TensorFlow between layers. What is code that is
+  no part of the file (a subclass of Model, a layer or function of your own, a Lambda) is refused by
+  name.
+- A model computes what it does when it predicts: dropout does nothing, batch normalization takes
+  the moving statistics. Stateful recurrent layers begin each call with zeros.
 - Files of Keras 2 mean what they did there: hard_sigmoid has a slope of 1/5, a GRU without
-  `reset_after` resets before its product, masks of a sum are all of them.
-- Parameters are named after layers and weights, `conv1/kernel`, those within models and wrappers
+  `reset_after` resets before its product, the mask of a sum shows what all masks show.
+- Parameters are named after layers and weights: `conv1/kernel`; those within models and wrappers
   `encoder/dense/kernel`, `bidirectional/forward_layer/cell/kernel`. Inputs have the names of their
   layers; the open size of a batch is `batch`.
 - Dtype policies are followed; those of quantized layers are refused.
 
-A file whose config is fine and whose weights are not (another number, no values) is refused, too. HDF5
-is read in a process of its own, so that no file can end or stall the program.
+A file whose weights are not those of its config is refused, too. HDF5 is read in a process of its
+own, so that no file can end or stall the program.
 
 ## Layers
 
@@ -42,7 +43,8 @@ OTHER = {
     "Hashing": "text", "IntegerLookup": "", "JaxLayer": "code of another framework",
     "Lambda": "code", "MaxNumBoundingBoxes": "", "MelSpectrogram": "", "Pipeline": "",
     "RandomCrop": "", "ReversibleEmbedding": "", "STFTSpectrogram": "", "Solarization": "",
-    "StringLookup": "text", "TFSMLayer": "a SavedModel beside the file", "TextVectorization": "text",
+    "StringLookup": "text", "TFSMLayer": "a SavedModel beside the file",
+    "TextVectorization": "text",
     "TorchModuleWrapper": "code of another framework", "Wrapper": "only classes made of it",
 }  # fmt: skip
 INTERNAL = ("Output", "ConvLSTMCell", "GroupedQueryAttention", "Functional", "Model", "Network",

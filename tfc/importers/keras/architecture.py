@@ -195,7 +195,7 @@ def _domain(entry: Mapping[str, Any], class_name: str, is_old: bool) -> tuple[st
     if class_name in ("TFOpLambda", "SlicingOpLambda", "ClassMethod") and isinstance(
         config, Mapping
     ):
-        return "tf", str(config.get("function", "")).removeprefix("tf.")
+        return "tf", str(config.get("function", "")).removeprefix("tf.").removeprefix("compat.v1.")
     if (isinstance(module, str) and module.partition(".")[0] not in _OUR_MODULES) or (
         module is None and isinstance(registered, str) and ">" in registered
     ):

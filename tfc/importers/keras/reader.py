@@ -57,8 +57,13 @@ def read(source: Any) -> Content:
             return _from_zip(content, file)
         if content.startswith(MAGIC):
             return _from_hdf5(read_hdf5(content, file), file)
+    except TfcError:
+        raise
     except RecursionError as error:
         raise ModelFileError(f"{file} nests its config too deep") from error
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ModelFileError(f"{file} has a config that is not as Keras's: {reason}") from error
     raise ModelFileError(f"{file} is no Keras model: neither a .keras file nor an HDF5 file")
 
 

@@ -111,7 +111,8 @@ def relu_layer(
     use: Use, x: Any, *, max_value: Any = None, negative_slope: float = 0.0, threshold: float = 0.0
 ) -> Any:
     """relu, with its options."""
-    return relu(x, negative_slope or 0.0, max_value, threshold or 0.0)
+    most = None if max_value is None else _number(max_value)
+    return relu(x, _number(negative_slope or 0.0), most, _number(threshold or 0.0))
 
 
 @layer("LeakyReLU", mask="passes")
