@@ -86,6 +86,7 @@ def test_sizes_that_belong_together_must_agree():
         _ = f.hlo
     stated = tfc.from_jax(jnp.matmul, *shapes, shapes={"a": 2, "b": 3})
     assert [p.array_shape.dims for p in stated.hlo.entry.parameters] == [(2, 3), (3, 5)]
+    assert str(stated.outputs[0]) == "result 0: float32[2,5]"
     with pytest.raises(ShapeError, match="no open size 'c'; its open sizes: a, b"):
         tfc.from_jax(jnp.matmul, *shapes, shapes={"c": 2})
 
