@@ -64,7 +64,7 @@ def test_gradients_are_those_of_jax():
 
 def test_a_program_is_compiled_for_each_size():
     f = tfc.from_jax(opened(stacked), backend="interpreter")
-    for rows in (1, 4, 7):
+    for rows in (1, 4):
         x = np.linspace(-1, 1, 3 * rows, dtype=np.float32).reshape(rows, 3)
         for got, expected in zip(f(x), stacked(x)):
             np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
@@ -86,6 +86,7 @@ def test_sizes_that_belong_together_must_agree():
         _ = f.hlo
     stated = tfc.from_jax(jnp.matmul, *shapes, shapes={"a": 2, "b": 3})
     assert [p.array_shape.dims for p in stated.hlo.entry.parameters] == [(2, 3), (3, 5)]
+    assert str(stated.outputs[0]) == "result 0: float32[2,5]"
     with pytest.raises(ShapeError, match="no open size 'c'; its open sizes: a, b"):
         tfc.from_jax(jnp.matmul, *shapes, shapes={"c": 2})
 
@@ -114,6 +115,11 @@ def test_files_are_read_without_jax(file: Path, monkeypatch: pytest.MonkeyPatch)
             f(wrong, X)
     with pytest.raises(UnsupportedError, match="need jax, which is not installed"):
         tfc.from_jax(predict, PARAMS, X)
+
+
+def test_files_given_to_another_function_are_told(file: Path):
+    with pytest.raises(TfcError, match=r"what jax\.export serialized is for tfc\.from_jax"):
+        tfc.from_stablehlo(file.read_bytes())
 
 
 def test_programs_for_several_platforms_are_read(tmp_path: Path):

@@ -191,11 +191,17 @@ def test_compiled_linear_algebra_is_that_of_jax():
 @pytest.mark.slow
 def test_gradients_of_factorizations_are_those_of_jax():
     (a,) = matrices("positive", np.float32, np.random.default_rng(3))
-    for function in (lambda a: jnp.log(la.eigvalsh(a)).sum(), lambda a: la.slogdet(a)[1]):
+    functions: tuple[Function, ...] = (
+        lambda a: jnp.log(la.eigvalsh(a)).sum(), lambda a: la.slogdet(a)[1],
+        lambda a: la.qr(a)[1].sum(), lambda a: la.cholesky(a).sum(), lambda a: la.svdvals(a).sum(),
+    )  # fmt: skip
+    for function in functions:
         f = tfc.from_jax(function, a)
         np.testing.assert_allclose(
             tfc.grad(lambda a, f=f: tnp.sum(f(a)))(a), jax.grad(function)(a), rtol=1e-3, atol=1e-4
         )
+        many = np.stack([a, 2 * a])
+        np.testing.assert_allclose(tfc.vmap(f)(many), jax.vmap(function)(many), rtol=1e-4)
 
 
 def test_approximate_searches_are_exact():

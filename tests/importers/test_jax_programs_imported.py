@@ -85,9 +85,12 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+SLOW = ("special functions", "convolution", "indexing")
+
+
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=pytest.mark.slow) if n == "special functions" else n for n in PROGRAMS],
+    [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in PROGRAMS],
 )
 def test_programs_give_what_jax_computes(name: str):
     function, given = PROGRAMS[name]
@@ -117,6 +120,7 @@ def test_random_bits_are_those_of_jax(kind: str):
         np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.slow
 def test_imported_functions_are_transformed():
     f = tfc.from_jax(lambda x: jnp.sum(jax.nn.softmax(x) ** 2), X[0])
     stacked = tfc.vmap(tfc.grad(f))(X)

@@ -149,6 +149,17 @@ def test_other_operations_are_refused_by_name(lines: str, message: str):
         tfc.from_stablehlo(program(lines)).compile()
 
 
+def test_all_operations_without_a_counterpart_are_listed():
+    lines = """%a = "mhlo.add"(%x, %x) : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+    %b = "mhlo.add"(%x, %a) : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+    %c = stablehlo.custom_call @lapack_spotrf_ffi(%b) : (tensor<3x4xf32>) -> tensor<3x4xf32>
+    %r = stablehlo.custom_call @lapack_swobble_ffi(%c) : (tensor<3x4xf32>) -> tensor<3x4xf32>"""
+    with pytest.raises(UnsupportedError, match=r"mhlo.add has no counterpart") as caught:
+        tfc.from_stablehlo(program(lines))
+    listed = "operations without a counterpart: lapack_swobble_ffi (1), mhlo.add (2)"
+    assert listed in caught.value.__notes__
+
+
 def test_attributes_of_other_dialects_are_dropped():
     text = program(
         NEGATE.replace(" :", " {foo.bar = #foo.baz<1 -> [2]>} :"), "", "{mhlo.sharding = #foo<1>}"

@@ -20,7 +20,9 @@ NumPy arrays for them. What a node emits has its name and its operator as HLO me
 without a row are reported at once, with counts, names and the file.
 
 `Model` (model.py) is what users get: a callable with named inputs, outputs and parameters, whose
-`function(params, *inputs)` can be traced and differentiated. `inspection.py` describes a graph.
+`function(params, *inputs)` can be traced and differentiated. Whatever importers give, also those
+that have no graph, has what `ImportedModel` (interface.py) says, which is all that the command line
+asks for; `inspection.py` describes it.
 
 May import the frontend, `jit`, `numpy`, `nn`, `random`, `fft` and `protos`; only the command lines
 import it.

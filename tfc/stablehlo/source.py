@@ -65,7 +65,10 @@ def read_module(source: Source, name: str = "", shapes: Sequence[Shape] | None =
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
-        raise TfcError(f"{name or 'the program'} is neither MLIR bytecode nor text") from None
+        advice = ": what jax.export serialized is for tfc.from_jax" if BYTECODE in content else ""
+        raise TfcError(
+            f"{name or 'the program'} is neither MLIR bytecode nor text{advice}"
+        ) from None
     return _read_text(text, name or "<stablehlo>", shapes)
 
 

@@ -162,7 +162,12 @@ class JaxFunction:
             if name not in self.symbols or not isinstance(size, int):
                 known = ", ".join(sorted(self.symbols)) or "none"
                 raise ShapeError(f"{self.file} has no open size '{name}'; its open sizes: {known}")
-        self._stated = [tuple(size_of(s, shapes) for s in sizes) for sizes in self._sizes]
+        self._shapes = dict(shapes)
+        self._stated = [self._known(sizes) for sizes in self._sizes]
+
+    def _known(self, sizes: tuple[int | str, ...]) -> tuple[int | str, ...]:
+        """Sizes, as far as those of their symbols are given."""
+        return tuple(size_of(s, self._shapes) for s in sizes)
 
     @property
     def inputs(self) -> tuple[Port, ...]:
@@ -178,7 +183,7 @@ class JaxFunction:
     def outputs(self) -> tuple[Port, ...]:
         """The arrays that it gives."""
         return tuple(
-            Port(f"result {n}", dtype_of(aval), _sizes(aval))
+            Port(f"result {n}", dtype_of(aval), self._known(_sizes(aval)))
             for n, aval in enumerate(self._exported.out_avals)
         )
 

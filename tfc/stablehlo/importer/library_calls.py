@@ -1,12 +1,12 @@
 """Custom calls of routines that come with JAX: computed by tfc's own operations, or refused."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfc.hlo.ir import Instruction
 from tfc.runtime.later import later
 from tfc.stablehlo.operations.custom_calls import CUSTOM_CALL
-from tfc.stablehlo.operations.operation import Operation, Reader
+from tfc.stablehlo.operations.operation import Operation, Reader, text_of
 
 if TYPE_CHECKING:
     from tfc.stablehlo.libraries import calls
@@ -24,6 +24,14 @@ def _custom_call(operation: Operation) -> Instruction | Sequence[Instruction]:
     if target.startswith(LIBRARIES):
         return calls.called(operation, target)
     return CUSTOM_CALL.read(operation)
+
+
+def refused_target(mlir: Any) -> str:
+    """The target of a custom call of a library's routine that has no function; else ""."""
+    if mlir.name != "stablehlo.custom_call" or "call_target_name" not in mlir.attributes:
+        return ""
+    target = text_of(mlir.attributes["call_target_name"])
+    return target if target.startswith(LIBRARIES) and not calls.is_known(target) else ""
 
 
 READERS: dict[str, Reader] = {"stablehlo.custom_call": _custom_call}

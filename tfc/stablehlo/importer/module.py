@@ -1,6 +1,7 @@
 """Importing modules, functions and regions; what becomes of an operation is in the rows."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,11 +39,36 @@ def import_module(module: Any) -> Module:
     Raises:
         UnsupportedError: some operation or type has no counterpart in HLO.
     """
-    functions = Functions(module)
     name = module.operation.attributes
-    entry = functions.computation(functions.entry)
+    try:
+        functions = Functions(module)
+        entry = functions.computation(functions.entry)
+    except UnsupportedError as error:
+        missing = without_counterpart(module)
+        if len(missing) > 1:
+            listed = ", ".join(f"{label} ({n})" for label, n in sorted(missing.items()))
+            error.add_note(f"operations without a counterpart: {listed}")
+        raise
     title = name["sym_name"].value if "sym_name" in name else "stablehlo"
     return Module(title, entry, functions.header())
+
+
+def without_counterpart(module: Any) -> Counter[str]:
+    """How often each operation occurs, also a custom call by its target, that nothing reads."""
+    found: Counter[str] = Counter()
+    regions = [*module.operation.regions]
+    while regions:
+        for operation in (o.operation for block in regions.pop().blocks for o in block.operations):
+            regions += operation.regions
+            is_read = operation.name in (*RETURNS, "func.func", "sdy.mesh") or _reader(operation)
+            target = library_calls.refused_target(operation)
+            if target or not is_read:
+                found[target or operation.name] += 1
+    return found
+
+
+def _reader(mlir: Any) -> Reader | None:
+    return READERS.get(mlir.name) or READERS.get(mlir.name.partition(".")[0] + ".*")
 
 
 class Functions:
@@ -189,7 +215,7 @@ class ImportedBody:
 
     def add(self, mlir: Any) -> None:
         """Import one operation."""
-        read = READERS.get(mlir.name) or READERS.get(mlir.name.partition(".")[0] + ".*")
+        read = _reader(mlir)
         if read is None:
             known = mlir.name.startswith(("stablehlo.", "chlo."))
             advice = "" if known else ": lower the program to StableHLO before"

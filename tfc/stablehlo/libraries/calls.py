@@ -26,6 +26,11 @@ def _routine(target: str) -> Routine | None:
     return LAPACK.get(found[1]) if found else OTHERS.get(target)
 
 
+def is_known(target: str) -> bool:
+    """Whether a custom call is of a routine that has a function here."""
+    return _routine(target) is not None
+
+
 def targets() -> list[str]:
     """The names of all routines that have a function here."""
     return [*(f"lapack_{letter}{name}_ffi" for name in LAPACK for letter in "sdcz"), *OTHERS]
