@@ -16,6 +16,7 @@ from tfc.importers.model import Model, Shapes
 from tfc.importers.table import unknown_operators
 from tfc.importers.torch.archive import load
 from tfc.importers.torch.exchange import array_of, tensor_of
+from tfc.importers.torch.plain import is_plain
 from tfc.importers.torch.reader import decompositions, read_graph
 from tfc.importers.torch.table import TABLE
 from tfc.options import Options
@@ -33,7 +34,8 @@ def read(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # torch's about its own code
         file, program = _program(source, args, kwargs, dynamic_shapes)
-        program = program.run_decompositions(decompositions())
+        if not is_plain(program.graph_module):
+            program = program.run_decompositions(decompositions())
     return TorchModel(file, program, shapes, backend, options)
 
 
