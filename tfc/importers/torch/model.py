@@ -193,6 +193,12 @@ class _UserValues:
         outputs = [s.arg for s in signature.output_specs if s.kind.name == "USER_OUTPUT"]
         self._results = [type(arg).__name__ for arg in outputs]
         self._in_spec, self._out_spec = program.call_spec.in_spec, program.call_spec.out_spec
+        # Looking at nested structures takes longer than a small program, so these are told first.
+        count = len(own)
+        self._takes_arrays = (
+            pytree.tree_structure(((0,) * count, {})) == self._in_spec and len(self.inputs) == count
+        )
+        self._gives_array = pytree.tree_structure(0) == self._out_spec
 
     def flat(self, args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
         """The arguments that are no constants, in order.
@@ -200,6 +206,9 @@ class _UserValues:
         Raises:
             ShapeError: they are nested otherwise, or a constant is another.
         """
+        is_flat = self._takes_arrays and not named and len(args) == len(self.inputs)
+        if is_flat and all(isinstance(arg, _ARRAYS) for arg in args):
+            return list(args)
         leaves, found = pytree.tree_flatten((args, named))
         if found != self._in_spec:
             raise ShapeError(
@@ -214,10 +223,11 @@ class _UserValues:
         """Results in the nesting of what the module returns; its numbers are Python's."""
         found = [_number(r) if kind.startswith("Sym") or kind == "ConstantArgument" else r
                  for r, kind in zip(results, self._results)]  # fmt: skip
-        return pytree.tree_unflatten(found, self._out_spec)
+        return found[0] if self._gives_array else pytree.tree_unflatten(found, self._out_spec)
 
 
 _OPEN = object()
+_ARRAYS = (torch.Tensor, np.ndarray, Tensor)
 
 
 def _number(value: Any) -> Any:
