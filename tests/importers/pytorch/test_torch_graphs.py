@@ -199,3 +199,59 @@ def test_sizes_that_are_computed_of_an_open_batch_are_those_of_each_call():
         x = torch.rand(size, 6, 2)
         for mine, theirs in zip(f(x), model(x)):
             near(mine, theirs)
+
+
+class Written(nn.Module):
+    """A module that writes in place: where nothing else sees it, and where something does."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.way = way
+
+    def forward(self, x):
+        y = x * 2
+        if self.way == "alone":
+            return torch.relu_(y).add_(x)
+        if self.way == "seen before":
+            z = y + 1
+            y.relu_()
+            return z * y
+        if self.way == "seen after":
+            torch.relu_(y)
+            return y + x
+        z = y[1:]
+        torch.relu_(y)
+        return z
+
+
+@pytest.mark.parametrize("way", ["alone", "seen before", "seen after", "view"])
+def test_writes_in_place_are_seen_by_all_that_share_the_memory(way):
+    torch.manual_seed(0)
+    agrees(Written(way).eval(), torch.randn(4, 3))
+
+
+LAYERS = {
+    "linear": (nn.Linear(3, 4), (5, 3)), "conv1d": (nn.Conv1d(4, 6, 3, 2, 1, 2, 2), (2, 4, 9)),
+    "conv2d": (nn.Conv2d(2, 4, 3, (2, 1), (1, 0)), (2, 2, 7, 8)),
+    "conv3d": (nn.Conv3d(1, 2, 2), (1, 1, 3, 4, 3)),
+    "transposed": (nn.ConvTranspose2d(2, 3, 3, 2, 1, 1), (1, 2, 4, 4)),
+    "layer_norm": (nn.LayerNorm((3, 4)), (2, 3, 4)), "group_norm": (nn.GroupNorm(2, 4), (2, 4, 3)),
+    "batch_norm": (nn.BatchNorm1d(3), (4, 3)), "gelu": (nn.GELU(), (9,)),
+    "tanh_gelu": (nn.GELU("tanh"), (9,)), "silu": (nn.SiLU(), (9,)), "elu": (nn.ELU(0.7), (9,)),
+    "leaky_relu": (nn.LeakyReLU(0.2), (9,)), "hardtanh": (nn.Hardtanh(-0.3, 0.6), (9,)),
+    "hardswish": (nn.Hardswish(), (9,)), "hardsigmoid": (nn.Hardsigmoid(), (9,)),
+    "relu6": (nn.ReLU6(), (9,)), "mish": (nn.Mish(), (9,)), "softmax": (nn.Softmax(0), (3, 4)),
+    "log_softmax": (nn.LogSoftmax(-1), (3, 4)), "max_pool": (nn.MaxPool2d(3, 2, 1), (1, 2, 7, 7)),
+    "adaptive": (nn.AdaptiveAvgPool2d((2, 3)), (1, 2, 5, 7)),
+    "flatten": (nn.Flatten(1, 2), (2, 3, 4, 5)), "unflatten": (nn.Unflatten(1, (2, -1)), (3, 6)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_are_read_as_torch_exports_them(name):
+    torch.manual_seed(0)
+    layer, sizes = LAYERS[name]
+    layer, x = layer.eval(), torch.randn(sizes)
+    f = tfc.from_torch(layer, (x,), backend="interpreter")
+    assert len(f.operators()) == 1
+    near(f(x), layer(x))

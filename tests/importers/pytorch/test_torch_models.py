@@ -176,7 +176,7 @@ def test_commands_take_files_of_exported_programs(tmp_path):
     module = read_module(path, Reading(shapes={"input": (4, 3)}))
     near(torch.from_numpy(tfc.compile(module)(x.numpy())[0]), model(x))
     model = read_program(path)
-    assert model.operators()["aten.addmm.default"] == 1
+    assert model.operators()["aten.linear.default"] == 1
     with pytest.raises(ShapeError, match="open sizes"):
         read_module(path)
 
@@ -219,3 +219,20 @@ def test_arrays_cross_without_copies():
         assert back.dtype == tensor.dtype
         assert back.data_ptr() == tensor.data_ptr()
     assert array_of(torch.ones(1, dtype=torch.bfloat16)).dtype == ml_dtypes.bfloat16
+
+
+def test_tensors_of_any_strides_are_taken():
+    model = nn.Linear(3, 2)
+    f = tfc.from_torch(model, (torch.ones(4, 3),))
+    grid = torch.arange(24.0).reshape(6, 4)
+    for x in (grid.T[:, ::2], grid[:4, :3], torch.ones(3).expand(4, 3), grid[:3, :4].T):
+        near(f(x), model(x))
+    near(f(grid[:4, :3].clone().requires_grad_()), model(grid[:4, :3]))
+    backwards = np.arange(12, dtype=np.float32).reshape(4, 3)[::-1, ::-1]
+    wanted = model(torch.from_numpy(backwards.copy())).detach().numpy()
+    np.testing.assert_allclose(f(backwards), wanted, 1e-5)
+    rotated = torch.ones(3, dtype=torch.complex64) * 1j
+    np.testing.assert_array_equal(array_of(rotated.conj()), [-1j] * 3)
+    np.testing.assert_array_equal(array_of(rotated.conj().imag), [-1] * 3)
+    with pytest.raises(UnsupportedError, match="layout"):
+        f(torch.eye(4, 3).to_sparse())

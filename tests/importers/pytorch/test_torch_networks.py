@@ -61,7 +61,7 @@ def test_a_language_model_goes_on_from_its_keys_and_values():
 @pytest.mark.slow
 def test_an_unrolled_network_of_a_thousand_nodes_is_imported():
     torch.manual_seed(0)
-    model, x = Unrolled(), torch.randn(2, 50, 3)
+    model, x = Unrolled(), torch.randn(2, 250, 3)
     f = tfc.from_torch(model, (x,))
     assert sum(f.operators().values()) >= 1_000
     assert_near(f(x), model(x))

@@ -43,11 +43,10 @@ def array_of(tensor: Any) -> np.ndarray:
     if tensor.layout != torch.strided or tensor.is_quantized:
         raise UnsupportedError(f"a tensor of the layout {tensor.layout} has no counterpart")
     dtype = numpy_dtype(tensor.dtype)
-    plain = tensor.detach().cpu().resolve_conj().resolve_neg()
     if dtype.kind != "V":
-        return plain.numpy()
+        return tensor.numpy(force=True)
     carrier, _ = _CARRIERS[dtype.itemsize]
-    return plain.view(carrier).numpy().view(dtype)
+    return tensor.detach().cpu().view(carrier).numpy().view(dtype)
 
 
 def tensor_of(array: Any) -> Any:

@@ -16,6 +16,7 @@ from tfc.importers.model import Model, Shapes
 from tfc.importers.table import unknown_operators
 from tfc.importers.torch.archive import load
 from tfc.importers.torch.exchange import array_of, tensor_of
+from tfc.importers.torch.plain import is_plain
 from tfc.importers.torch.reader import decompositions, read_graph
 from tfc.importers.torch.table import TABLE
 from tfc.options import Options
@@ -33,7 +34,8 @@ def read(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # torch's about its own code
         file, program = _program(source, args, kwargs, dynamic_shapes)
-        program = program.run_decompositions(decompositions())
+        if not is_plain(program.graph_module):
+            program = program.run_decompositions(decompositions())
     return TorchModel(file, program, shapes, backend, options)
 
 
@@ -191,6 +193,12 @@ class _UserValues:
         outputs = [s.arg for s in signature.output_specs if s.kind.name == "USER_OUTPUT"]
         self._results = [type(arg).__name__ for arg in outputs]
         self._in_spec, self._out_spec = program.call_spec.in_spec, program.call_spec.out_spec
+        # Looking at nested structures takes longer than a small program, so these are told first.
+        count = len(own)
+        self._takes_arrays = (
+            pytree.tree_structure(((0,) * count, {})) == self._in_spec and len(self.inputs) == count
+        )
+        self._gives_array = pytree.tree_structure(0) == self._out_spec
 
     def flat(self, args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
         """The arguments that are no constants, in order.
@@ -198,6 +206,9 @@ class _UserValues:
         Raises:
             ShapeError: they are nested otherwise, or a constant is another.
         """
+        is_flat = self._takes_arrays and not named and len(args) == len(self.inputs)
+        if is_flat and all(isinstance(arg, _ARRAYS) for arg in args):
+            return list(args)
         leaves, found = pytree.tree_flatten((args, named))
         if found != self._in_spec:
             raise ShapeError(
@@ -212,10 +223,11 @@ class _UserValues:
         """Results in the nesting of what the module returns; its numbers are Python's."""
         found = [_number(r) if kind.startswith("Sym") or kind == "ConstantArgument" else r
                  for r, kind in zip(results, self._results)]  # fmt: skip
-        return pytree.tree_unflatten(found, self._out_spec)
+        return found[0] if self._gives_array else pytree.tree_unflatten(found, self._out_spec)
 
 
 _OPEN = object()
+_ARRAYS = (torch.Tensor, np.ndarray, Tensor)
 
 
 def _number(value: Any) -> Any:

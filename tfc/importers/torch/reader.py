@@ -32,6 +32,11 @@ def name_of(target: Any) -> str:
     return str(target).removeprefix("aten.")
 
 
+def functional(name: str) -> str:
+    """The name of the operator that gives what one gives that writes to its argument."""
+    return name.replace("_.", ".")
+
+
 def read_graph(
     module: Any, name: str, weights: Mapping[str, tuple[str, np.ndarray]], has_seed: bool = False
 ) -> Graph:
@@ -127,9 +132,9 @@ class _Reader:
 
 
 def _operator(target: Any) -> tuple[str, str]:
-    """An operator's domain and name; "python" for functions of numbers."""
+    """An operator's domain and name, those of `relu` for `relu_`; "python" for those of numbers."""
     if hasattr(target, "_schema"):
-        domain, _, op = str(target).partition(".")
+        domain, _, op = functional(str(target)).partition(".")
         return domain, op
     module = getattr(target, "__module__", None) or ""
     if target is operator.getitem:

@@ -67,6 +67,20 @@ def aten(*names: str) -> Callable[[Function], Function]:
 _DECIDING = ("_local_scalar_dense.default", "item.default")
 
 
+# Rows of what torch takes apart wherever it rewrites a program, and leaves in exported ones.
+COMPOSITE: dict[str, Callable[..., Any]] = {}
+
+
+def composite(*names: str) -> Callable[[Function], Function]:
+    """Enter a function as the row of operators that torch defines by others."""
+
+    def enter(function: Function) -> Function:
+        COMPOSITE.update(dict.fromkeys(names, function))
+        return function
+
+    return enter
+
+
 class AtenTable(Table):
     """The rows as the common Walk asks for them: their arguments are put together of a template."""
 
@@ -75,7 +89,8 @@ class AtenTable(Table):
         if node.domain == "python":
             function = node.attributes.get("function", _itself)
         else:
-            function = ATEN.get(node.op if node.domain == "aten" else node.label)
+            name = node.op if node.domain == "aten" else node.label
+            function = ATEN.get(name) or COMPOSITE.get(name)
         if function is None:
             return None
         return _row(function, "draw" not in node.attributes, node.op in _DECIDING)
@@ -166,6 +181,12 @@ def cast(x: Any, dtype: Any) -> Any:
     if np.dtype(x.dtype).kind == "c" and np.dtype(dtype).kind not in "cb":
         x = tnp.real(x)
     return tnp.astype(x, dtype)
+
+
+def wide(x: Any) -> Any:
+    """An array in a type to compute whole layers in: floats of two bytes in four."""
+    is_narrow = np.dtype(x.dtype).kind in "fV" and np.dtype(x.dtype).itemsize < 4
+    return cast(x, np.float32) if is_narrow else x
 
 
 def axis_of(dim: int, rank: int) -> int:

@@ -1,6 +1,7 @@
 """ATen's operators as rows of the table, by family. May import what importers may."""
 
 from tfc.importers.torch.operators import (
+    composites,
     control,
     creation,
     distances,
@@ -17,6 +18,6 @@ from tfc.importers.torch.operators import (
 from tfc.importers.torch.table import ATEN
 
 __all__ = [
-    "ATEN", "control", "creation", "distances", "elementwise", "indexing", "ordering", "pooling",
-    "primitives", "products", "reductions", "shapes", "transforms",
+    "ATEN", "composites", "control", "creation", "distances", "elementwise", "indexing", "ordering",
+    "pooling", "primitives", "products", "reductions", "shapes", "transforms",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 import tfc.numpy as tnp
 from tfc.errors import UnsupportedError
 from tfc.importers.torch.operators.distances import norms
-from tfc.importers.torch.table import aten, axis_of, cast
+from tfc.importers.torch.table import aten, axis_of, cast, wide
 
 
 def _key(indices: Sequence[Any]) -> tuple[Any, ...]:
@@ -190,7 +190,7 @@ def embedding_bag(
     bags = tnp.sum(cast(begins[None, :] <= np.arange(places.size)[:, None], np.int64), axis=1) - 1
     is_in = places != (padding_idx if padding_idx >= 0 else -1)
     rows = tnp.take(weight, places, 0)
-    rows = _summable(rows if scales is None else rows * scales[:, None])
+    rows = wide(rows if scales is None else rows * scales[:, None])
     counts = tnp.at(tnp.zeros(begins.shape, np.int64))[bags].add(cast(is_in, np.int64))
     start = tnp.zeros((begins.size, weight.shape[1]), rows.dtype)
     if _BAGS[mode] == "max":
@@ -204,18 +204,13 @@ def embedding_bag(
     return found, bags, counts, tnp.zeros(begins.shape, np.int64)
 
 
-def _summable(x: Any) -> Any:
-    """The array in a type to add up in."""
-    return cast(x, np.float32) if np.dtype(x.dtype).itemsize < 4 else x
-
-
 @aten("embedding_renorm.default")
 def embedding_renorm(weight: Any, places: Any, max_norm: float, norm_type: float) -> Any:
     """A table whose rows at places are scaled down to a norm, if theirs is larger."""
-    wide = _summable(weight)
-    sizes = norms(wide, norm_type)[:, None]
+    rows = wide(weight)
+    sizes = norms(rows, norm_type)[:, None]
     is_used = tnp.at(tnp.zeros((weight.shape[0], 1), np.bool_))[tnp.reshape(places, (-1,))].set(
         True
     )
-    scaled = wide * (max_norm / (sizes + 1e-7))
+    scaled = rows * (max_norm / (sizes + 1e-7))
     return tnp.where(is_used & (sizes > max_norm), cast(scaled, weight.dtype), weight)
