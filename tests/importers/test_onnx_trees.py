@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 from onnx_models import model_of, runtime_results
 
 import tfc
@@ -84,3 +84,22 @@ def test_labels_that_are_text_are_refused():
     attributes = {**forest("class", [0, 1]), "classlabels_strings": ["a", "b"]}
     with pytest.raises(UnsupportedError, match="text"):
         compare("TreeEnsembleClassifier", attributes, 2)
+
+
+def test_scores_that_would_be_dictionaries_are_columns_in_the_order_of_the_labels():
+    nodes = [
+        helper.make_node("TreeEnsembleClassifier", ["x"], ["label", "scores"], domain=ML,
+                         **forest("class", [0, 1, 2]), classlabels_int64s=[3, 5, 9],
+                         post_transform="SOFTMAX"),
+        helper.make_node("ZipMap", ["scores"], ["y"], domain=ML, classlabels_int64s=[3, 5, 9]),
+    ]  # fmt: skip
+    made = model_of(nodes, {"x": X}, ["label", "y"], domains={ML: 3})
+    maps = helper.make_sequence_type_proto(
+        helper.make_map_type_proto(TensorProto.INT64, helper.make_tensor_type_proto(1, None))
+    )
+    made.graph.output[1].CopyFrom(helper.make_value_info("y", maps))
+    label, scores = tfc.from_onnx(made)(X)
+    wanted_label, wanted = runtime_results(made, {"x": X})
+    np.testing.assert_array_equal(label, wanted_label)
+    rows = [[row[k] for k in (3, 5, 9)] for row in wanted]
+    np.testing.assert_allclose(scores, rows, rtol=1e-4)

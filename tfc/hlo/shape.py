@@ -438,11 +438,9 @@ def multi_index(shape: Shape, position: int) -> tuple[int, ...]:
 
 def to_memory(array: np.ndarray, shape: Shape) -> np.ndarray:
     """The elements of an array in the order in which `shape` lays them out, in 1-D (LY-6)."""
-    fill = array
-    if shape.memory_dims != shape.dims:
-        fill = np.full(shape.memory_dims, shape.layout.padding_value, shape.element_type.dtype)
-        fill[tuple(slice(d) for d in shape.dims)] = array
-    return np.ascontiguousarray(fill.transpose(shape.layout.minor_to_major[::-1])).reshape(-1)
+    if around := [(0, n - d) for n, d in zip(shape.layout.padded_dimensions, shape.dims)]:
+        array = np.pad(array, around, constant_values=shape.layout.padding_value)
+    return np.ascontiguousarray(array.transpose(shape.layout.minor_to_major[::-1])).reshape(-1)
 
 
 def from_memory(memory: np.ndarray, shape: Shape) -> np.ndarray:

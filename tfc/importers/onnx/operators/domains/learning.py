@@ -208,3 +208,11 @@ def svm_regressor(
     if one_class:
         made = tnp.where(made > 0, np.float32(1), np.float32(-1))
     return transformed(made, post_transform)
+
+
+@operator("ZipMap", domain=ML)
+def scores_by_label(
+    x: Any, *, classlabels_int64s: Any = None, classlabels_strings: Any = None
+) -> Any:
+    """Scores of classes, one column each in the order of the labels: dictionaries are no arrays."""
+    return x
