@@ -289,7 +289,8 @@ def _scaled(x: Instruction, total: Instruction, factors: Sequence[Factor]) -> In
     if known[0] is not None and known[1] is not None and 1 in (known[0].size, known[1].size):
         number, spread = (second, right) if known[0].size == 1 else (first, left)
         single = known[0 if known[0].size == 1 else 1]
-        assert spread.value is not None and single is not None, "both are known"
+        assert spread.value is not None, "it is known"
+        assert single is not None, "it is known"
         scale = replace(spread, array=builder.constant(spread.value * single.reshape(())))
         return builder.binary("multiply", made, _placed(x, number, scale))
     for number, spread in scales:
