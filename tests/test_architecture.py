@@ -196,7 +196,15 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "importers",
         "importers.tensorflow",
     ),
-    "aot": (*TRACING, "aot.configured", "console", "graph.files", "importers", "importers.*"),
+    "aot": (
+        *TRACING,
+        "aot.configured",
+        "console",
+        "graph.files",
+        "importers",
+        "importers.*",
+        "quantization",
+    ),
     "tools.pictures": HLO,  # it draws programs, and nothing that a compiler finds out
     "tools.profiling": (*TRACING, "tools.profiling"),
     "tools.explore": (*COMPILER, "tools.*"),

@@ -95,6 +95,26 @@ def test_convolutions_are_of_bytes(zero: str, features: int, kinds: str, scaled:
     assert product_types(after) == kinds.split()
 
 
+def test_dimensions_of_size_one_are_no_obstacle():
+    m = parse("""HloModule m
+    ENTRY main {
+      x = u8[1,4,5,5] parameter(0)
+      wide = s32[1,4,5,5] convert(x)
+      f = f32[1,4,5,5] convert(wide)
+      s = f32[] constant(0.5)
+      ss = f32[1,4,5,5] broadcast(s), dimensions={}
+      a = f32[1,4,5,5] multiply(f, ss)
+      w = s8[3,4,1,1] parameter(1)
+      i = s32[3,4,1,1] convert(w)
+      g = f32[3,4,1,1] convert(i)
+      t = f32[3,1,1] constant({{{1}},{{2}},{{3}}})
+      tt = f32[3,4,1,1] broadcast(t), dimensions={0,2,3}
+      b = f32[3,4,1,1] multiply(g, tt)
+      ROOT c = f32[1,3,5,5] convolution(a, b), window={size=1x1}, dim_labels=bf01_oi01->bf01
+    }""")
+    assert product_types(check(m, scaled=True)) == ["u8", "s8"]
+
+
 def test_operands_are_found_behind_a_transpose():
     m = parse(f"""HloModule m
     ENTRY main {{{dequantized("a", "u8", "[5,12]", "3@", "0.5@")}

@@ -8,7 +8,7 @@ The flags are those of TensorFlow's tfcompile.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ from tfc.console import Command, run_command, sizes_given
 from tfc.errors import TfcError
 from tfc.files import write_files
 from tfc.hlo.ir import Module
+from tfc.quantization.modules import store_weights
+from tfc.quantization.weights import Storage
 
 # The header of tfc::ThreadPool.
 THREAD_POOL = Path(__file__).parent / "thread_pool.h"
@@ -116,6 +118,8 @@ _OUTPUTS = (
     _switch("--xla_hlo_profile", "Let the class count the time that each kernel takes."),
     click.option("-O", "optimize", type=click.Choice(["speed", "size"]), default="speed",
                  show_default=True, help="What the code is to be good at."),
+    click.option("--quantize_weights", type=click.Choice(["int8", "f16"]),
+                 help="Store weights of products in so few bits, and say what that changes."),
     click.option("--threads", type=int, default=1, metavar="N", show_default=True,
                  help="Share large kernels among at most so many threads, of a pool that the "
                  "program gives to set_thread_pool()."),
@@ -161,6 +165,7 @@ def tfcompile(
     gen_program_shape: bool,
     xla_hlo_profile: bool,
     optimize: str,
+    quantize_weights: Storage | None,
     threads: int,
     **outputs: str | None,
 ) -> None:
@@ -182,6 +187,8 @@ def tfcompile(
     )
     flags = SavedModelFlags(tag_set, signature_def_key, variables_to_feed, tuple(shape))
     source = _source(graph, config, arg, flags)
+    if quantize_weights is not None:
+        source = _with_stored_weights(source, quantize_weights)
     _write(source, chosen, target, entry_point, features, outputs)
 
 
@@ -243,6 +250,14 @@ def _source(
             f"--config is for a GraphDef in a file that ends with .pb or .pbtxt, got {graph}"
         )
     return read_graph(graph, config)
+
+
+def _with_stored_weights(source: Module | Interface, storage: Storage) -> Module | Interface:
+    """What to compile with weights in few bits; prints what that changes."""
+    module = source.module if isinstance(source, Interface) else source
+    made, report = store_weights(module, storage)
+    click.echo(report)
+    return replace(source, module=made) if isinstance(source, Interface) else made
 
 
 def _write(

@@ -78,6 +78,11 @@ class Spread:
         """Whether all elements are known to be 0."""
         return self.value is not None and not self.value.any()
 
+    @property
+    def is_number(self) -> bool:
+        """Whether it is one known number."""
+        return self.value is not None and not self.dimensions
+
     def transposed(self, order: Sequence[int]) -> "Spread":
         """As it is for the array with its dimensions in another order."""
         return replace(self, dimensions=tuple(list(order).index(d) for d in self.dimensions))
@@ -117,10 +122,12 @@ class _Forms:
             if x.array_shape.rank:
                 return None
             return Spread(x, (), known_value(x, self.known))
-        inner = x.operands[0]
-        if inner.array_shape.rank > 1:
-            return None
-        return Spread(inner, x["dimensions"], known_value(inner, self.known))
+        inner, value = x.operands[0], known_value(x.operands[0], self.known)
+        wide = [d for d, n in enumerate(inner.array_shape.dims) if n != 1]
+        sizes = [inner.array_shape.dims[d] for d in wide]
+        value = None if value is None else value.reshape(sizes)
+        places = tuple(x["dimensions"][d] for d in wide)
+        return Spread(builder.reshape(inner, sizes), places, value)
 
     def factor(self, x: Instruction) -> Factor | None:
         """An operand of a product in terms of integers."""
@@ -197,6 +204,8 @@ class _Forms:
         value = known_value(factor.integers, self.known)
         less = factor.zero if number == 0 else None
         count = prod(factor.integers.array_shape.dims[d] for d in summed)
+        if value is not None and zero.is_number and less is None:
+            return self._known_shift(x, other, value, zero)
         if value is not None:
             sums = builder.constant(value.astype(np.int32).sum(axis=summed, dtype=np.int32))
         else:
@@ -208,6 +217,15 @@ class _Forms:
             each = builder.binary("multiply", less.array, builder.constant(count, S32))
             made = builder.binary("subtract", made, _placed(x, other, replace(less, array=each)))
         return builder.binary("multiply", made, _placed(x, number, zero))
+
+    def _known_shift(
+        self, x: Instruction, other: int, value: np.ndarray, zero: Spread
+    ) -> Instruction:
+        """A zero point that is a number, times sums of constants."""
+        assert zero.value is not None, "it is known"
+        sums = value.astype(np.int64).sum(axis=summed_dimensions(x, other)) * int(zero.value)
+        wrapped = builder.constant(sums.astype(np.int32))
+        return builder.broadcast(wrapped, x.array_shape.dims, channel_dimensions(x, other))
 
     def _convolution(self, x: Instruction, lhs: Factor, rhs: Factor) -> Instruction | None:
         groups, batch_groups = group_counts(x.attributes)
@@ -231,12 +249,7 @@ class _Forms:
             given, weights = with_features_in_fours(given, weights, x["dim_labels"], zero)
         total = _product(x, [given, weights], x.attributes.with_(window=window))
         if lhs.zero is not None:
-            assert kernel is not None, "checked above"
-            sums = kernel.astype(np.int32).sum(axis=summed_dimensions(x, 1), dtype=np.int32)
-            made = builder.broadcast(
-                builder.constant(sums), x.array_shape.dims, channel_dimensions(x, 1)
-            )
-            shift = builder.binary("multiply", made, _placed(x, 0, lhs.zero))
+            shift = self._times_sums(x, 0, lhs.zero, 1, rhs)
             total = builder.binary("subtract", total, shift)
         return _scaled(x, total, (lhs, rhs))
 
@@ -275,9 +288,10 @@ def _scaled(x: Instruction, total: Instruction, factors: Sequence[Factor]) -> In
     (first, left), (second, right) = scales
     if known[0] is not None and known[1] is not None and 1 in (known[0].size, known[1].size):
         number, spread = (second, right) if known[0].size == 1 else (first, left)
-        single = known[1 - number].reshape(())
-        assert spread.value is not None, "both are known"
-        scale = replace(spread, array=builder.constant(spread.value * single))
+        single = known[0 if known[0].size == 1 else 1]
+        assert spread.value is not None, "it is known"
+        assert single is not None, "it is known"
+        scale = replace(spread, array=builder.constant(spread.value * single.reshape(())))
         return builder.binary("multiply", made, _placed(x, number, scale))
     for number, spread in scales:
         made = builder.binary("multiply", made, _placed(x, number, spread))
