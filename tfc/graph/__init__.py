@@ -48,7 +48,8 @@ from tfc.graph.functions.arrays import (
 )
 from tfc.graph.functions.blocks import (
     batch_to_space, batch_to_space_nd, bitcast, depth_to_space, fake_quant_with_min_max_args,
-    fake_quant_with_min_max_vars, space_to_batch, space_to_batch_nd, space_to_depth,
+    fake_quant_with_min_max_vars, fake_quant_with_min_max_vars_per_channel, space_to_batch,
+    space_to_batch_nd, space_to_depth,
 )
 from tfc.graph.functions.checks import (
     Assert, Print, assert_equal, assert_greater, assert_greater_equal, assert_less,

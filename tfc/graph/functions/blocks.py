@@ -94,3 +94,16 @@ def fake_quant_with_min_max_vars(
     """The elements rounded as integers of so many bits between limits would be."""
     more = {"num_bits": num_bits, "narrow_range": narrow_range}
     return result("FakeQuantWithMinMaxVars", inputs, min, max, name=name, **more)
+
+
+def fake_quant_with_min_max_vars_per_channel(
+    inputs: Any,
+    min: Any,
+    max: Any,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Likewise, with limits of its own for each place of the last dimension."""
+    more = {"num_bits": num_bits, "narrow_range": narrow_range}
+    return result("FakeQuantWithMinMaxVarsPerChannel", inputs, min, max, name=name, **more)

@@ -23,7 +23,7 @@ def _nudged(x: Any, low: Any, high: Any, num_bits: int, narrow_range: bool) -> t
 def _quantized(x: Any, low: Any, high: Any, num_bits: int, narrow_range: bool) -> Any:
     """The nearest of the numbers at equal distances between the limits, of which 0 is one.
 
-    Gradients go through as if nothing were rounded, but not where the limits cut off.
+    Gradients go through as if nothing were rounded; where the limits cut off, they are the limits'.
     """
     scale, bottom, top = _nudged(x, low, high, num_bits, narrow_range)
     cut = tnp.where(x < bottom, bottom, tnp.where(x > top, top, x))
@@ -31,7 +31,9 @@ def _quantized(x: Any, low: Any, high: Any, num_bits: int, narrow_range: bool) -
     rounded = steps * scale + bottom
     if isinstance(cut, np.ndarray):
         return rounded
-    return cut + stop_gradient(rounded - cut)
+    low, high = (tnp.astype(v, x.dtype) for v in (low, high))
+    followed = tnp.where(x < bottom, low, tnp.where(x > top, high, x))
+    return stop_gradient(rounded) + (followed - stop_gradient(followed))
 
 
 @operator("FakeQuantWithMinMaxArgs", types="", infer=same)
