@@ -13,6 +13,7 @@ import pytest
 from tensorflow_cases import Case, archive, compiled_names, outcome, with_known
 
 from tfc.graph.operators.registry import OPERATORS, REFUSED
+from tfc.importers.tensorflow import load  # noqa: F401, which enters its rows
 from tfc.importers.tensorflow.table import TENSORFLOW
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "tensorflow.md"

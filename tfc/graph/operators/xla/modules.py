@@ -28,6 +28,7 @@ def call_module(
     *args: Any,
     module: str | bytes,
     platforms: Sequence[str] = (),
+    dim_args_spec: Sequence[str] = (),
     function_list: Sequence[Any] = (),
     has_token_input_output: bool = False,
 ) -> Any:
@@ -36,6 +37,8 @@ def call_module(
     Raises:
         UnsupportedError: it calls functions of TensorFlow, passes tokens, or is not for CPUs.
     """
+    if dim_args_spec:
+        raise UnsupportedError("XlaCallModule that is given sizes as arguments is not offered")
     if function_list or has_token_input_output:
         raise UnsupportedError("XlaCallModule that calls functions of TensorFlow is not offered")
     if platforms and _PLATFORM not in platforms:
