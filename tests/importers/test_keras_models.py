@@ -61,6 +61,27 @@ def test_the_hard_sigmoid_of_keras_2_has_a_slope_of_a_fifth():
     np.testing.assert_allclose(run(new, x), np.clip(x / 6 + 0.5, 0, 1), atol=1e-6)
 
 
+@pytest.mark.parametrize(("name", "gates"), [("LSTM", 4), ("GRU", 3)])
+def test_layers_for_cudnn_compute_what_others_do_with_their_weights_in_another_order(
+    name: str, gates: int
+):
+    def stored(of: Any, matrix: np.ndarray) -> np.ndarray:
+        return np.hstack([of(part) for part in np.hsplit(matrix, gates)])
+
+    kernel, inner, bias = values(3, 4 * gates), values(4, 4 * gates), values(2, 4 * gates)
+    x = values(2, 5, 3)
+    common = {"units": 4, "return_sequences": True, "batch_input_shape": [None, 5, 3]}
+    plain = {**common, "recurrent_activation": "sigmoid", "reset_after": True}
+    whole = bias if name == "GRU" else bias.sum(0)
+    expected = run(old_file(chain((name, plain)), {f"{name.lower()}_0": [
+        ("kernel", kernel), ("recurrent_kernel", inner), ("bias", whole)]}), x)  # fmt: skip
+    weights = [("kernel", stored(lambda k: k.T.reshape(k.shape), kernel)),
+               ("recurrent_kernel", stored(lambda k: k.T, inner)),
+               ("bias", bias.reshape(-1))]  # fmt: skip
+    got = run(old_file(chain((f"CuDNN{name}", common)), {f"cudnn{name.lower()}_0": weights}), x)
+    np.testing.assert_allclose(got, expected, atol=1e-5)
+
+
 @pytest.mark.parametrize("backwards", [False, True])
 def test_a_gru_of_keras_2_resets_before_the_product(backwards: bool):
     config = chain(("GRU", {

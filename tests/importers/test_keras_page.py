@@ -47,7 +47,8 @@ OTHER = {
     "TextVectorization": "text",
     "TorchModuleWrapper": "code of another framework", "Wrapper": "only classes made of it",
 }  # fmt: skip
-INTERNAL = ("Output", "ConvLSTMCell", "GroupedQueryAttention", "Functional", "Model", "Network",
+INTERNAL = ("Output", "ConvLSTMCell", "CuDNNGRUCell", "CuDNNLSTMCell",
+            "GroupedQueryAttention", "Functional", "Model", "Network",
             "Sequential")  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from tfc.importers.keras.operators import sequences
 from tfc.importers.keras.table import Use, layer, with_bias
 
 _CELLS = {
+    "CuDNNLSTM": "CuDNNLSTMCell", "CuDNNGRU": "CuDNNGRUCell",
     "SimpleRNN": "SimpleRNNCell", "LSTM": "LSTMCell", "GRU": "GRUCell",
     "ConvLSTM1D": "ConvLSTMCell", "ConvLSTM2D": "ConvLSTMCell", "ConvLSTM3D": "ConvLSTMCell",
 }  # fmt: skip
@@ -59,8 +60,8 @@ def through(
     return sequences.run(cell, x, initial, mask, bool(config.get("go_backwards")), bool(zero))
 
 
-@layer("SimpleRNN", "LSTM", "GRU", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D", children=_own_cell,
-       mask=_mask, remark=_STATEFUL)  # fmt: skip
+@layer("CuDNNGRU", "CuDNNLSTM", "SimpleRNN", "LSTM", "GRU", "ConvLSTM1D", "ConvLSTM2D",
+       "ConvLSTM3D", children=_own_cell, mask=_mask, remark=_STATEFUL)  # fmt: skip
 def recurrent(
     use: Use, x: Any, initial_state: Any = None, *, return_sequences: bool = False,
     return_state: bool = False, go_backwards: bool = False, stateful: bool = False,
@@ -107,7 +108,8 @@ def _cell_variables(layer: Layer) -> list[Variable]:
     return with_bias("kernel", "recurrent_kernel")(layer)
 
 
-@layer("SimpleRNNCell", "LSTMCell", "GRUCell", "ConvLSTMCell", variables=_cell_variables,
+@layer("SimpleRNNCell", "LSTMCell", "GRUCell", "ConvLSTMCell", "CuDNNGRUCell",
+       "CuDNNLSTMCell", variables=_cell_variables,
        remark="within RNN, or one step")  # fmt: skip
 def one_step(use: Use, x: Any, states: Any, **options: Any) -> Any:
     """One step: the output, and the states after it."""

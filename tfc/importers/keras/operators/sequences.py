@@ -1,7 +1,7 @@
 """Cells of recurrent layers, and going through the steps of a sequence with one."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tfc.numpy as tnp
@@ -176,6 +176,25 @@ CELLS: dict[str, Cell] = {
 STATES = {"SimpleRNNCell": 1, "LSTMCell": 2, "GRUCell": 1, "ConvLSTMCell": 2}
 
 
+def _from_cudnn(use: Use) -> Use:
+    """The cell that one of the layers for cuDNN is, with its weights as other layers have them."""
+    name, count = _CUDNN[use.layer.class_name]
+    kernels = tnp.split(use["kernel"], count, axis=1)
+    turned = [tnp.reshape(k, (k.shape[1], k.shape[0])).T for k in kernels]
+    recurrent = [k.T for k in tnp.split(use["recurrent_kernel"], count, axis=1)]
+    bias = tnp.reshape(use["bias"], (2, -1))
+    weights = {
+        "kernel": tnp.concatenate(turned, axis=1),
+        "recurrent_kernel": tnp.concatenate(recurrent, axis=1),
+        "bias": tnp.sum(bias, axis=0) if name == "LSTMCell" else bias,
+    }
+    config = {"recurrent_activation": "sigmoid", "reset_after": True, "name": use.layer.name}
+    return Use(replace(use.layer, class_name=name, config=config), weights, {}, use.call)
+
+
+_CUDNN = {"CuDNNLSTMCell": ("LSTMCell", 4), "CuDNNGRUCell": ("GRUCell", 3)}
+
+
 def run(
     use: Use, x: Any, initial: Sequence[Any] | None, mask: Any, backwards: bool, zero: bool
 ) -> tuple[Any, Any, States]:
@@ -187,6 +206,7 @@ def run(
         backwards: from the last step to the first.
         zero: outputs that the mask does not show are 0, rather than those before.
     """
+    use = _from_cudnn(use) if use.layer.class_name in _CUDNN else use
     stacked = use.layer.class_name == "StackedRNNCells"
     cell = STACKED if stacked else cell_of(use)
     steps = tnp.moveaxis(x, 1, 0)
