@@ -11,6 +11,7 @@ import numpy as np
 
 import tfc.numpy as tnp
 from tfc import random
+from tfc.errors import UnsupportedError
 from tfc.frontend.tensor import Tensor
 from tfc.importers.graph import Node
 from tfc.importers.table import Row, Table
@@ -87,7 +88,7 @@ class AtenTable(Table):
     def find(self, node: Node) -> Row | None:
         """The row for a node; operators of other domains than ATen's are named with it."""
         if node.domain == "python":
-            function = node.attributes.get("function", _itself)
+            function = _of_numbers(node.attributes.get("function", _itself))
         else:
             name = node.op if node.domain == "aten" else node.label
             function = ATEN.get(name) or COMPOSITE.get(name)
@@ -105,6 +106,23 @@ class AtenTable(Table):
         """Why an operator can have no row, if that is so."""
         is_open = "is_open" in node.attributes
         return ", the size of its result depends on values" if is_open else ""
+
+
+@cache
+def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of Python's numbers; operators are functions of arrays as well."""
+    if function is _itself or getattr(function, "__module__", "") == "_operator":
+        return function
+
+    def called(*args: Any, **named: Any) -> Any:
+        if any(isinstance(arg, Tensor) for arg in args):
+            raise UnsupportedError(
+                "it computes with a number that depends on values of the inputs, which programs "
+                "are not shaped by: compute with an array of it"
+            )
+        return function(*args, **named)
+
+    return called
 
 
 def _itself(value: Any) -> Any:
