@@ -126,7 +126,7 @@ def integer_product(
             shift = _along(sums * np.int32(affine.zero_point), shape.dims, other.places)
             total = builder.binary("subtract", total, shift)
     channels = next((o for o in operands if isinstance(o, Weight)), None)
-    step = np.prod([o.scale for o in operands if isinstance(o, Affine)], dtype=np.float32)
+    step = np.prod(np.asarray([o.scale for o in operands if isinstance(o, Affine)], np.float32))
     if channels is None:
         scale = builder.full(step, shape.with_element_type(F32))
     else:
