@@ -104,6 +104,15 @@ def test_parameters_can_be_differentiated_by_and_replaced():
     np.testing.assert_allclose(model.function(halved, X), y / 2, rtol=1e-5)
 
 
+def test_replacing_a_parameter_that_calls_have_as_a_constant_is_an_error():
+    model = tfc.from_onnx(dense())
+    before = model(X)
+    model.parameters["b"] = np.zeros(4, np.float32)
+    with pytest.raises(TfcError, match=r"one was replaced: pass those that change to \.function"):
+        model(X)
+    assert not np.array_equal(model.function(model.parameters, X), before)
+
+
 def test_a_model_becomes_part_of_what_is_traced():
     made = dense()
     model = tfc.from_onnx(made)

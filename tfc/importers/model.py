@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from inspect import Parameter, Signature
 from keyword import iskeyword
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,7 @@ class Model:
     ):
         self.file, self.table, self.functions = file, table, dict(functions or {})
         self.parameters: dict[str, np.ndarray] = dict(parameters)
+        self._constants = dict(parameters)  # which calls are compiled for
         self._fixed = _fixed_values(file, graph, fixed or {})
         self._backend, self._options = backend, options
         # Which inputs decide what is computed, once a call has shown it; models for their values.
@@ -82,10 +84,12 @@ class Model:
         Raises:
             ShapeError: an input is missing, or has another dtype or other dimensions.
             UnsupportedError: the model has something that has no counterpart.
+            TfcError: an entry of `parameters` was replaced, which calls have as constants.
         """
         given = self._given(inputs, named)
         if open_traces.traces:
             return self.function(self.parameters, *given)
+        self._check_constants()
         if self._deciding:
             return self._for_values(given)
         try:
@@ -95,6 +99,19 @@ class Model:
             if not self._deciding:
                 raise
             return self._for_values(given)
+
+    def _check_constants(self) -> None:
+        """Check that the weights are those that calls are compiled for.
+
+        Raises:
+            TfcError: one was replaced.
+        """
+        constants = self._constants
+        if not all(map(is_, map(self.parameters.get, constants), constants.values())):
+            raise TfcError(
+                f"{self.file}: calls have its parameters as constants, but one was replaced: "
+                "pass those that change to .function(parameters, …)"
+            )
 
     def _for_values(self, given: Sequence[Any]) -> Any:
         """The result of the model that has the deciding inputs fixed to the values given."""

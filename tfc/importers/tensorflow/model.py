@@ -67,6 +67,8 @@ class TensorFlowModel(Model):
                          fixed, backend, options)  # fmt: skip
 
         self._changed = sorted(content.changed & set(self._variables))
+        for name in self._changed:
+            del self._constants[name]
         named = self._named(self._stepped, ["state"])
         self._stepping = jit(named, backend=backend, options=options)
 
@@ -80,6 +82,7 @@ class TensorFlowModel(Model):
         """
         if open_traces.traces or not self._changed:
             return super().__call__(*inputs, **named)
+        self._check_constants()
         state = {name: self.parameters[name] for name in self._changed}
         outputs, state = self._stepping(state, *self._given(inputs, named))
         self.parameters.update(state)

@@ -118,6 +118,8 @@ class TorchModel(Model):
             file, graph, TABLE, parameters, shapes=shapes, backend=backend, options=options
         )
         self.__name__ = "model"
+        for name in self.written:
+            del self._constants[name]
 
     @api_boundary
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -128,6 +130,7 @@ class TorchModel(Model):
         """
         if open_traces.traces:
             return self.step(self.parameters, *args, **named)[0]
+        self._check_constants()
         leaves, is_torch = self._arrays(args, named)
         found = self._compiled(*leaves, *[self.parameters[name] for name in self.written])
         result, state = self._parted(found, is_torch)
