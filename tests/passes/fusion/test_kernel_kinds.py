@@ -15,6 +15,7 @@ from tfc.testing import modules
 FORMED = {
     "rows": {"arg-extremes", "split-reductions", "rows"},
     "epilogues": {"epilogues"},
+    "byte_products": {"integer-products"},
     "several_results": {"multi-output"},
     "reducing_stores": set(),  # an option of multi-output
     "whole_loops": {"loop-kernels"},

@@ -166,6 +166,8 @@ class _Forms:
         lhs, rhs = map(self.factor, x.operands)
         if lhs is None or rhs is None or (lhs.scale is None) != (rhs.scale is None):
             return None
+        if (lhs.scale is None) != (x.array_shape.element_type == S32):
+            return None  # sums of another type than these operands give
         if x.opcode == "convolution":
             return self._convolution(x, lhs, rhs)
         return None if _is_of_bytes(x) else self._dot(x, lhs, rhs)
