@@ -139,3 +139,27 @@ def test_products_of_a_range_found_at_run_time_multiply_bytes():
     model = tfc.from_onnx(made)
     np.testing.assert_allclose(model(x), runtime_results(made, {"x": x})[0], rtol=1e-5, atol=1e-4)
     assert product_types(model.lower().compile().hlo) == {("u8", "s8")}
+
+
+@pytest.mark.parametrize("per_gate", [False, True])
+def test_recurrent_layers_quantize_inputs_and_states_by_their_ranges(per_gate: bool):
+    """DynamicQuantizeLSTM of both directions: states of each step have a range of their own."""
+    size, inputs, directions = 5, 4, 2
+    scales = (directions, 4 * size) if per_gate else (directions,)
+    constants = {
+        "w": RNG.integers(-127, 128, (directions, inputs, 4 * size)).astype(np.int8),
+        "r": RNG.integers(-127, 128, (directions, size, 4 * size)).astype(np.int8),
+        "b": RNG.normal(size=(directions, 8 * size)).astype(np.float32),
+        "ws": RNG.uniform(0.005, 0.01, scales).astype(np.float32),
+        "rs": RNG.uniform(0.005, 0.01, scales).astype(np.float32),
+        "zero": np.zeros(scales, np.int8),
+    }
+    node = helper.make_node(
+        "DynamicQuantizeLSTM",
+        ["x", "w", "r", "b", "", "", "", "", "ws", "zero", "rs", "zero"], ["y", "h", "c"],
+        domain="com.microsoft", direction="bidirectional", hidden_size=size,
+    )  # fmt: skip
+    x = RNG.normal(size=(6, 1, inputs)).astype(np.float32)
+    model = model_of([node], {"x": x}, ["y", "h", "c"], constants, domains={"com.microsoft": 1})
+    for got, wanted in zip(tfc.from_onnx(model)(x), runtime_results(model, {"x": x}), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)

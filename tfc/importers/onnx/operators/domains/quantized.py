@@ -15,7 +15,7 @@ from tfc.importers.onnx.operators.layers.quantization import (
     quantized,
     requantized,
 )
-from tfc.importers.onnx.operators.layers.recurrent import lstm
+from tfc.importers.onnx.operators.layers.recurrent import lstm_layer
 from tfc.importers.onnx.operators.windows import Numbers
 from tfc.importers.onnx.table import MICROSOFT, operator
 
@@ -113,13 +113,21 @@ def matmul_integer_to_float(
     return made if bias is None else made + bias
 
 
+def _dynamic_product(a: Any, weights: tuple[Any, Any, Any]) -> Any:
+    """The product of a matrix, quantized by its range, with one of integers, scale and zero."""
+    integers, b_scale, b_zero = weights
+    whole, scale, zero = dynamically_quantized(a)
+    return tnp.astype(integer_product(whole, integers, zero, b_zero), np.float32) * (
+        scale * b_scale
+    )
+
+
 @operator("DynamicQuantizeMatMul", domain=MICROSOFT)
 def dynamic_quantize_matmul(
     a: Any, b: Any, b_scale: Any, b_zero: Any = None, bias: Any = None
 ) -> Any:
     """The product of a matrix, quantized by its range, with a quantized one, plus a bias."""
-    whole, scale, zero = dynamically_quantized(a)
-    made = tnp.astype(integer_product(whole, b, zero, b_zero), np.float32) * (scale * b_scale)
+    made = _dynamic_product(a, (b, b_scale, b_zero))
     return made if bias is None else made + bias
 
 
@@ -137,14 +145,14 @@ def dynamic_quantize_lstm(
 ) -> Any:  # fmt: skip
     """A long short-term memory whose weights [directions, inputs, gates] are quantized.
 
-    The inputs are taken as they are, rather than quantized by their range at each step.
+    All inputs are quantized by their range, and the state by its range at each step.
     """
 
-    def real(v: Any, scale: Any, zero: Any) -> Any:
-        scale, zero = (
-            s[:, None] if s.ndim == 2 else tnp.reshape(s, (-1, 1, 1)) for s in (scale, zero)
-        )
-        return tnp.swapaxes(dequantized(v, scale, zero), 1, 2)
+    def each(whole: Any, scale: Any, zero: Any) -> list[tuple[Any, Any, Any]]:
+        return [(whole[d], scale[d], zero[d]) for d in range(whole.shape[0])]
 
-    weights = real(w, w_scale, w_zero), real(r, r_scale, r_zero)
-    return lstm(x, *weights, b, sequence_lens, initial_h, initial_c, p, **attributes)
+    attributes.pop("hidden_size", None)
+    return lstm_layer(
+        x, each(w, w_scale, w_zero), each(r, r_scale, r_zero), b, sequence_lens, initial_h,
+        initial_c, p, _dynamic_product, r.shape[1], **attributes,
+    )  # fmt: skip

@@ -13,6 +13,7 @@ from tfc.importers.onnx.operators.indexing import reversed_within
 from tfc.importers.onnx.table import operator
 
 Activation = Callable[[Any], Any]
+Times = Callable[[Any, Any], Any]
 _ACTIVATIONS: dict[str, tuple[Callable[..., Any], tuple[float, ...]]] = {
     "relu": (lambda x: tnp.maximum(x, 0), ()),
     "tanh": (tnp.tanh, ()),
@@ -49,13 +50,20 @@ def activations(
     return [found[d * count : (d + 1) * count] for d in range(directions)]
 
 
-def _lstm(functions: list[Activation], clip: Any, p: Any, input_forget: int) -> Callable[..., Any]:
+def _times(a: Any, weights: Any) -> Any:
+    """The product with weights [outputs, inputs]."""
+    return tnp.matmul(a, weights.T)
+
+
+def _lstm(
+    functions: list[Activation], clip: Any, p: Any, input_forget: int, times: Times
+) -> Callable[..., Any]:
     """One step: gates input, output, forget, cell."""
     f, g, h = functions
 
     def step(gates: Any, state: Any, r: Any, _: Any) -> Any:
         hidden, memory = state
-        inner = gates + tnp.matmul(hidden, r.T)
+        inner = gates + times(hidden, r)
         enter, leave, keep, new = tnp.split(inner, 4, -1)
         peep = (0, 0, 0) if p is None else tnp.split(p, 3, -1)
         enter = f(clip(enter + peep[0] * memory))
@@ -109,7 +117,7 @@ def _clip(bound: float | None) -> Activation:
 
 def _one_direction(
     step: Callable[..., Any], x: Any, w: Any, r: Any, bias: Any, lengths: Any,
-    state: tuple[Any, ...], is_reverse: bool, keeps_bias: bool,
+    state: tuple[Any, ...], is_reverse: bool, keeps_bias: bool, times: Times,
 ) -> tuple[Any, tuple[Any, ...]]:  # fmt: skip
     """The outputs [time, batch, size] of one direction, and the last state.
 
@@ -120,7 +128,7 @@ def _one_direction(
     """
     if is_reverse:
         x = tnp.flip(x, 0) if lengths is None else reversed_within(x, lengths)
-    gates = tnp.matmul(x, w.T)
+    gates = times(x, w)
     of_state = None
     if bias is not None:
         of_input, of_state = tnp.split(bias, 2)
@@ -145,12 +153,19 @@ def _one_direction(
 def _layer(
     steps: Sequence[Callable[..., Any]], x: Any, w: Any, r: Any, b: Any, lengths: Any,
     initial: Sequence[Any], direction: str, layout: int, keeps_bias: bool = False,
+    times: Times = _times, size: int | None = None,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """All directions of a layer: the outputs, then each part of the last state."""
+    """All directions of a layer: the outputs, then each part of the last state.
+
+    Args:
+        w, r: the weights of inputs and of states, one for each direction.
+        times: their product with arrays.
+        size: of the state; that of `r` when left out.
+    """
     if layout:
         x = tnp.swapaxes(x, 0, 1)
         initial = [None if v is None else tnp.swapaxes(v, 0, 1) for v in initial]
-    size, batch = r.shape[-1], x.shape[1]
+    size, batch = size or r.shape[-1], x.shape[1]
     lengths = None if lengths is None else tnp.astype(lengths, np.int32)
     outputs, states = [], []
     for d, step in enumerate(steps):
@@ -160,7 +175,7 @@ def _layer(
         is_reverse = direction == "reverse" or d == 1
         bias = None if b is None else b[d]
         made, last = _one_direction(
-            step, x, w[d], r[d], bias, lengths, state, is_reverse, keeps_bias
+            step, x, w[d], r[d], bias, lengths, state, is_reverse, keeps_bias, times
         )
         outputs.append(made)
         states.append(last)
@@ -185,13 +200,26 @@ def lstm(
     layout: int = 0, output_sequence: int = 0,
 ) -> Any:  # fmt: skip
     """Long short-term memories, with peepholes if there are any."""
+    return lstm_layer(x, w, r, b, sequence_lens, initial_h, initial_c, p, _times, r.shape[-1],
+                      activation_alpha, activation_beta, activations, clip, direction,
+                      input_forget, layout)  # fmt: skip
+
+
+def lstm_layer(
+    x: Any, w: Any, r: Any, b: Any, lengths: Any, initial_h: Any, initial_c: Any, p: Any,
+    times: Times, size: int, activation_alpha: Any = None, activation_beta: Any = None,
+    activations: Any = None, clip: float | None = None, direction: str = "forward",
+    input_forget: int = 0, layout: int = 0,
+) -> Any:  # fmt: skip
+    """Long short-term memories of weights that `times` multiplies with, one for each direction."""
     chosen = _chosen(activations, ("Sigmoid", "Tanh", "Tanh"), direction, activation_alpha,
                      activation_beta)  # fmt: skip
     steps = [
-        _lstm(functions, _clip(clip), None if p is None else p[d], input_forget)
+        _lstm(functions, _clip(clip), None if p is None else p[d], input_forget, times)
         for d, functions in enumerate(chosen)
     ]
-    return _layer(steps, x, w, r, b, sequence_lens, (initial_h, initial_c), direction, layout)
+    return _layer(steps, x, w, r, b, lengths, (initial_h, initial_c), direction, layout,
+                  times=times, size=size)  # fmt: skip
 
 
 def _chosen(names: Any, defaults: Sequence[str], direction: str, alphas: Any, betas: Any) -> Any:
