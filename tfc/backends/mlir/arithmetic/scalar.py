@@ -261,7 +261,7 @@ def to_memory(x: Scalar) -> Any:
     """The `ir.Value` to store for a Scalar; the inverse of `from_memory`."""
     if x.element_type is not PRED and x.element_type.bits != 4:
         return x.value
-    is_signed = x.element_type.kind == "signed"  # so that a byte is the number, as in ml_dtypes
+    is_signed = x.element_type.kind == "signed"  # so that a byte is the number
     return emit("arith.extsi" if is_signed else "arith.extui", _integer_type(8), [x.value])
 
 
