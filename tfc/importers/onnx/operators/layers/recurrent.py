@@ -133,7 +133,7 @@ def _one_direction(
     if bias is not None:
         of_input, of_state = tnp.split(bias, 2)
         gates = gates + (of_input if keeps_bias else of_input + of_state)
-    times = np.arange(x.shape[0], dtype=np.int32)
+    numbers = np.arange(x.shape[0], dtype=np.int32)
 
     def one(carry: tuple[Any, ...], given: Any) -> Any:
         inner, time = given
@@ -144,7 +144,7 @@ def _one_direction(
         kept = tuple(tnp.where(lives, a, b) for a, b in zip(new, carry))
         return kept, tnp.where(lives, new[0], tnp.zeros_like(new[0]))
 
-    last, outputs = scan(one, state, (gates, times))
+    last, outputs = scan(one, state, (gates, numbers))
     if is_reverse:
         outputs = tnp.flip(outputs, 0) if lengths is None else reversed_within(outputs, lengths)
     return outputs, last
@@ -153,7 +153,7 @@ def _one_direction(
 def _layer(
     steps: Sequence[Callable[..., Any]], x: Any, w: Any, r: Any, b: Any, lengths: Any,
     initial: Sequence[Any], direction: str, layout: int, keeps_bias: bool = False,
-    times: Times = _times, size: int | None = None,
+    times: Times = _times, size: int = 0,
 ) -> tuple[Any, ...]:  # fmt: skip
     """All directions of a layer: the outputs, then each part of the last state.
 
