@@ -152,8 +152,8 @@ def zig(*arguments: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def results_of(folder: Path, machine: Machine) -> list[np.ndarray]:
-    """What the programs give on a machine."""
+def results_of(folder: Path, machine: Machine, wanted: list[np.ndarray]) -> list[np.ndarray]:
+    """What the programs give on a machine, as arrays like those that are wanted."""
     text, objects = main_of(folder, machine.target)
     (folder / "main.c").write_text(text)
     program = str(folder / "program.wasm")
@@ -166,7 +166,7 @@ def results_of(folder: Path, machine: Machine) -> list[np.ndarray]:
     done = subprocess.run(command, capture_output=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     found, at = [], 0
-    for array in expected(machine.like):
+    for array in wanted:
         found.append(np.frombuffer(done.stdout, array.dtype, array.size, at).reshape(array.shape))
         at += array.nbytes
     assert at == len(done.stdout)
@@ -178,8 +178,8 @@ def test_programs_compute_there_what_they_do_here(name: str, tmp_path: Path):
     machine = MACHINES[name]
     if shutil.which(machine.emulator.split()[0]) is None:
         pytest.skip(f"{machine.emulator} is not installed")
-    found, wanted = results_of(tmp_path, machine), expected(machine.like)
-    for number, (got, array) in enumerate(zip(found, wanted)):
+    wanted = expected(machine.like)
+    for number, (got, array) in enumerate(zip(results_of(tmp_path, machine, wanted), wanted)):
         if array.dtype == np.float32:
             np.testing.assert_array_max_ulp(got, array, maxulp=4 if number == SOFTMAX else 2)
         else:
@@ -198,7 +198,8 @@ def test_programs_without_an_operating_system(tmp_path: Path):
     if shutil.which("qemu-arm") is None:
         pytest.skip("qemu-arm is not installed")
     machine = Machine(BARE_METAL, "arm-linux-musleabihf", "qemu-arm", ROUNDED)
-    for got, array in zip(results_of(tmp_path, machine), expected(ROUNDED)):
+    wanted = expected(ROUNDED)
+    for got, array in zip(results_of(tmp_path, machine, wanted), wanted):
         np.testing.assert_allclose(got, array, rtol=1e-6, atol=1e-6)
 
 

@@ -98,11 +98,6 @@ class Call:
         return tuple(bool(name) for name in self.node.outputs)
 
     @property
-    def is_given(self) -> tuple[bool, ...]:
-        """For each input, whether it is there."""
-        return tuple(bool(name) for name in self.node.inputs)
-
-    @property
     def inputs(self) -> list[Value]:
         """The inputs as they are known, which rows get as arrays and Tensors."""
         return [self.scope.find(name) if name else None for name in self.node.inputs]

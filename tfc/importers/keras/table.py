@@ -190,13 +190,6 @@ class Use:
         self.mask, self.masks = mask, {0: mask}
         return kind_of(self.layer).function(self, *args, **kwargs, **self.options())
 
-    def result_mask(self, mask: Any, result: Any) -> Any:
-        """The mask of what `apply` gave."""
-        kind = kind_of(self.layer)
-        return kind.mask(self, mask, result) if callable(kind.mask) else (
-            mask if kind.mask == "passes" else None
-        )  # fmt: skip
-
 
 def kind_of(layer: Layer) -> Kind:
     """The kind of a layer.

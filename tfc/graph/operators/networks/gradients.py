@@ -87,21 +87,29 @@ def local_response_gradient(
     return own - 2 * alpha_ * beta_ * input_image * shared
 
 
-@operator("MaxPoolGradV2", types="T T T - -", known=(3, 4), infer=same)
-def max_pool_gradient_of_inputs(
-    orig_input: Any,
-    orig_output: Any,
-    grad: Any,
-    ksize: Any,
-    strides: Any,
-    *,
-    padding: str,
-    data_format: str = "NHWC",
-) -> Any:
-    """The gradients by what MaxPool was given; windows and strides are inputs."""
-    sizes, steps = (known_numbers(x, "the windows of a pooling") for x in (ksize, strides))
-    more = {"ksize": sizes, "strides": steps, "padding": padding, "data_format": data_format}
-    return max_gradient(max_pool)(orig_input, orig_output, grad, **more)
+def _with_windows_as_inputs(gradient: Callable[..., Any]) -> Callable[..., Any]:
+    """A gradient of MaxPool that takes windows and strides as inputs."""
+
+    def row(
+        orig_input: Any,
+        orig_output: Any,
+        grad: Any,
+        ksize: Any,
+        strides: Any,
+        *,
+        padding: str,
+        data_format: str = "NHWC",
+    ) -> Any:
+        sizes, steps = (known_numbers(x, "the windows of a pooling") for x in (ksize, strides))
+        more = {"ksize": sizes, "strides": steps, "padding": padding, "data_format": data_format}
+        return gradient(orig_input, orig_output, grad, **more)
+
+    return row
+
+
+operator("MaxPoolGradV2", types="T T T - -", known=(3, 4), infer=same)(
+    _with_windows_as_inputs(max_gradient(max_pool))
+)
 
 
 def _like_output(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
@@ -152,21 +160,9 @@ operator("MaxPoolGradGrad", infer=_like_output)(_second_gradient(2, "NHWC"))
 operator("MaxPool3DGradGrad", infer=_like_output)(_second_gradient(3, "NDHWC"))
 
 
-@operator("MaxPoolGradGradV2", types="T T T - -", known=(3, 4), infer=_like_output)
-def max_pool_second_gradient_of_inputs(
-    orig_input: Any,
-    orig_output: Any,
-    grad: Any,
-    ksize: Any,
-    strides: Any,
-    *,
-    padding: str,
-    data_format: str = "NHWC",
-) -> Any:
-    """The gradients of MaxPoolGrad by the gradients; windows and strides are inputs."""
-    sizes, steps = (known_numbers(x, "the windows of a pooling") for x in (ksize, strides))
-    more = {"ksize": sizes, "strides": steps, "padding": padding, "data_format": data_format}
-    return _second_gradient(2, "NHWC")(orig_input, orig_output, grad, **more)
+operator("MaxPoolGradGradV2", types="T T T - -", known=(3, 4), infer=_like_output)(
+    _with_windows_as_inputs(_second_gradient(2, "NHWC"))
+)
 
 
 def _like_image(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
