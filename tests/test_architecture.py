@@ -234,7 +234,7 @@ def _imports_by_string(call: ast.Call) -> bool:
     """Whether a call imports the module that its first argument names, at once or later."""
     called = call.func
     name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-    return name.endswith("import_module") or name.removeprefix("_") == "later"
+    return name.endswith("import_module") or name.removeprefix("_") in ("later", "load")
 
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:

@@ -10,11 +10,11 @@ def predict(w, b, x):
 What is public is loaded when it is first asked for (see `tfc/runtime/later.py`).
 """
 
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 from tfc.runtime.calls import calls as _calls
 from tfc.runtime.later import later as _later
+from tfc.runtime.later import load as _load
 
 if TYPE_CHECKING:
     from tfc import (
@@ -277,8 +277,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'tfc' has no attribute '{name}'")
     place = _PLACES.get(name)
     if place is None:
-        return _import_module(f"tfc.{name}")
-    found = getattr(_import_module(place), _DEFINED_AS.get(name, name))
+        return _load(f"tfc.{name}")
+    found = getattr(_load(place), _DEFINED_AS.get(name, name))
     globals()[name] = found  # from now on it is an attribute like any other
     return found
 

@@ -41,3 +41,25 @@ def test_literals_are_equal_when_every_bit_is(size):
         array[place] = 0.0
     assert one != Literal(array.view(np.int32))
     assert one != Literal(array.reshape(1, -1))
+
+
+@pytest.mark.parametrize("order", [(1, 0, 2), (2, 1, 0), (0, 2, 1)])
+def test_what_is_transposed_is_put_in_order_when_it_is_asked_for(order):
+    array = np.arange(20_000.0).reshape(20, 50, 20).transpose(order)
+    own, other = Literal.of_own(array), Literal(array)
+    assert np.shares_memory(own.strided, array)
+    assert hash(own) == hash(other)
+    assert not own.is_splat()
+    assert np.shares_memory(own.strided, array)
+    assert own == other
+    assert own.array.flags.c_contiguous
+    np.testing.assert_array_equal(own.array, array)
+    assert Literal.of_own(np.full((2, 3), 7.0).T).is_splat()
+
+
+def test_parts_of_larger_arrays_are_copied():
+    array = np.arange(12.0).reshape(3, 4)
+    for part in (array[:, :2], array[::-1], array[:, ::2].T, np.broadcast_to(array[:1], (3, 4))):
+        own = Literal.of_own(part)
+        assert not np.shares_memory(own.strided, array)
+        np.testing.assert_array_equal(own.array, part)

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -50,6 +51,60 @@ def test_a_pause_lasts_until_the_last_thread_is_done():
     finish.set()
     other.join()
     assert gc.isenabled()
+
+
+def test_what_was_made_in_a_pause_is_not_looked_at_as_soon_as_it_ends():
+    found: list[int] = []
+
+    def note(phase: str, _: dict[str, int]) -> None:
+        if phase == "start":
+            found.append(sum(len(gc.get_objects(generation)) for generation in (0, 1)))
+
+    gc.callbacks.append(note)
+    try:
+        with paused_collection():
+            made = [[] for _ in range(50_000)]
+        more = [[] for _ in range(5_000)]  # has the collector run
+    finally:
+        gc.callbacks.remove(note)
+    assert len(made) > max(found) > 0
+    assert len(more) == 5_000
+
+
+def test_cycles_that_were_made_in_a_pause_are_found_later():
+    class Node:
+        def __init__(self) -> None:
+            self.itself = self
+
+    with paused_collection():
+        gone = weakref.ref(Node())
+    assert gone() is not None
+    gc.collect()
+    assert gone() is None
+
+
+def test_cycles_are_found_in_the_end_though_all_time_is_spent_compiling():
+    class Node:
+        def __init__(self) -> None:
+            self.itself = self
+
+    gone = weakref.ref(Node())
+    kept = []
+    for _ in range(30):
+        with paused_collection():
+            kept.append([[] for _ in range(50_000)])
+    assert gone() is None
+
+
+def test_what_somebody_keeps_from_being_collected_stays_so():
+    gc.freeze()
+    try:
+        kept = gc.get_freeze_count()
+        with paused_collection():
+            pass
+        assert 0 < gc.get_freeze_count() <= kept
+    finally:
+        gc.unfreeze()
 
 
 def test_compiling_ends_the_pause_even_if_it_fails(monkeypatch: pytest.MonkeyPatch):

@@ -1,10 +1,11 @@
 """Finding backends by name: tfc's own, and those that other packages offer."""
 
 from functools import cache
-from importlib import import_module, metadata
+from importlib import metadata
 
 from tfc.backends.interfaces import Backend
 from tfc.errors import UnsupportedError
+from tfc.runtime.later import load
 
 GROUP = "tfc.backends"
 # Loaded when first asked for: the MLIR bindings take a fifth of a second that a user of the
@@ -29,7 +30,7 @@ def get_backend(name: str) -> Backend:
         UnsupportedError: there is none, or the package that offers it cannot be loaded.
     """
     if name in _OWN:
-        return import_module(_OWN[name]).backend
+        return load(_OWN[name]).backend
     for entry in metadata.entry_points(group=GROUP):
         if entry.name == name:
             try:

@@ -27,22 +27,38 @@ class Literal:
 
     @classmethod
     def of_own(cls, array: np.ndarray) -> "Literal":
-        """The literal that holds an array itself, which nobody writes to any more."""
+        """The literal that holds an array itself, which nobody writes to any more.
+
+        One that is transposed stays so until its elements are asked for in order.
+        """
         literal = cls.__new__(cls)
-        literal._hold(np.asarray(array, order="C"))
+        array = np.asarray(array)
+        literal._hold(array if _in_memory_order(array) is not None else np.array(array, order="C"))
         return literal
 
     def _hold(self, array: np.ndarray) -> None:
         array.setflags(write=False)
-        self.array = array
+        self.strided = array
         self.shape = Shape(element_type_of(array.dtype), array.shape)
+
+    @cached_property
+    def array(self) -> np.ndarray:
+        """The elements in order; what may lie in another one is `strided`."""
+        array = np.asarray(self.strided, order="C")
+        array.setflags(write=False)
+        self.strided = array
+        return array
 
     @cached_property
     def _key(self) -> tuple[object, ...]:
         # Constants can be hundreds of megabytes: of large ones some elements are enough.
-        flat = self.array.reshape(-1)
-        some = flat[:: -(-flat.size // _MOST_HASHED)] if flat.size else flat
-        return (self.array.dtype, self.array.shape, hash(some.tobytes()))
+        array = self.strided
+        step = max(-(-array.size // _MOST_HASHED), 1)
+        if array.flags.c_contiguous:
+            some = array.reshape(-1)[::step]
+        else:
+            some = array[np.unravel_index(np.arange(0, array.size, step), array.shape)]
+        return (array.dtype, array.shape, hash(some.tobytes()))
 
     @property
     def bytes(self) -> np.ndarray:
@@ -69,11 +85,19 @@ class Literal:
 
     def is_splat(self) -> bool:
         """True if there is an element and all have the same bits."""
-        raw = self.array.reshape(-1)
-        if raw.size == 0 or raw[:1].tobytes() != raw[-1:].tobytes():
+        raw = _in_memory_order(self.strided)
+        assert raw is not None
+        if not raw.size:
             return False
-        elements = self.bytes.reshape(raw.size, -1)
-        return bool((elements == elements[0]).all())
+        elements = raw.view(np.uint8).reshape(raw.size, -1)
+        # Most arrays show in their first elements that they are no splat, without comparing all.
+        return all(bool((some == elements[0]).all()) for some in (elements[:256], elements))
+
+
+def _in_memory_order(array: np.ndarray) -> np.ndarray | None:
+    """The elements as a vector in the order in which they lie; None if they lie apart."""
+    lying = array.transpose(sorted(range(array.ndim), key=lambda d: -array.strides[d]))
+    return lying.reshape(-1) if lying.flags.c_contiguous else None
 
 
 def _lies_in_bytes(array: np.ndarray) -> bool:

@@ -144,7 +144,9 @@ class Compilation:
     def write_constants(self, pool: np.ndarray) -> None:
         """Write the bytes of the constants to where the buffer plan puts them."""
         for offset, literal in self.assignment.constants:
-            pool[offset : offset + literal.bytes.size] = literal.bytes
+            elements = literal.strided
+            place = pool[offset : offset + elements.nbytes].view(elements.dtype)
+            place.reshape(elements.shape)[...] = elements
 
 
 class CpuCompiler(Compiler):

@@ -3,6 +3,7 @@
 import ctypes
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from math import prod
@@ -117,15 +118,18 @@ class CpuExecutable(Executable):
     def __init__(self, source: Module, compilation: Compilation, name: str):
         super().__init__(source, compilation.module)
         self._compilation, self._name = compilation, name
-        made = compilation.machine_code()
+        plan = compilation.assignment
+        self._constants = aligned_bytes(plan.constant_size)
+        # To touch so much memory for the first time may take as long as to make the code.
+        with ThreadPoolExecutor(1) as beside:
+            written = beside.submit(compilation.write_constants, self._constants)
+            made = compilation.machine_code()
+            written.result()
         self._sites = made.sites
         self._interpreter = interpreter()
         called = symbols(compilation.callees) | interpreter_symbols(self._interpreter)
         self._code = load_objects(made.objects, compilation.target, called)
         self._program = self._code.address(f"{name}.program")
-        plan = compilation.assignment
-        self._constants = aligned_bytes(plan.constant_size)
-        compilation.write_constants(self._constants)
         self._context = Context(address(self._constants), parallel_for() if made.shared else None)
         self._arena_size = plan.arena_size
         # Arenas of finished calls, kept for the next: list.append and pop are atomic.

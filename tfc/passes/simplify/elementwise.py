@@ -24,12 +24,9 @@ def constant_of_splat(x: Instruction) -> Instruction | None:
     literal = x["literal"]
     if not literal.shape.rank or literal.shape.size <= 1:
         return None  # one element is as short as can be; `fold` makes these of reshapes
-    flat = literal.array.reshape(-1)
-    # Most arrays show in their first elements that they are no splat, without comparing them all.
-    start = flat[:256]
-    if start.tobytes() != flat[:1].tobytes() * start.size or not literal.is_splat():
+    if not literal.is_splat():
         return None
-    return repeated(builder.constant(flat[0]), x.array_shape)
+    return repeated(builder.constant(literal.array.flat[0]), x.array_shape)
 
 
 def constant_goes_right(x: Instruction) -> Instruction | None:

@@ -55,7 +55,7 @@ class Fold:
     def _fold(self, instruction: Instruction) -> Instruction:
         if not self._can_fold(instruction):
             return instruction
-        values = [o["literal"].array for o in instruction.operands]
+        values = [o["literal"].strided for o in instruction.operands]
         op = op_named(instruction.opcode)
         value = op.evaluate(instruction, values, evaluate_computation)
         return Instruction(
