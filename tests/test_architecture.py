@@ -92,6 +92,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "backends.mlir.arithmetic": (*HLO, "backends.mlir"),
     "backends.mlir.dialects": (),
     "backends.mlir": (*ANALYSIS, "backends.mlir.*"),
+    "backends.mlir.ordered": (*ANALYSIS, "backends.mlir", "backends.mlir.arithmetic"),
     "backends.cpu.runtime": (*HLO, "backends", "backends.llvm", "passes.memory"),
     "backends.cpu.loops": KERNELS,
     "backends.cpu.products": (*KERNELS, "backends.cpu.loops"),
@@ -107,7 +108,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "passes.memory",
         "tools.pictures",
     ),
-    "backends.gpu": (*KERNELS, "backends.llvm", "passes"),
+    "backends.gpu.driver": ("errors", "runtime"),
+    "backends.gpu": (*KERNELS, "backends.llvm", "backends.gpu.driver", "passes", "passes.memory", "hlo.evaluation"),
     "stablehlo": (*ANALYSIS, "backends.mlir", "stablehlo.importer"),
     "stablehlo.operations": (*ANALYSIS, "backends.mlir", "stablehlo"),
     "stablehlo.importer": (
