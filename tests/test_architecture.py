@@ -109,7 +109,14 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "tools.pictures",
     ),
     "backends.gpu.driver": ("errors", "runtime"),
-    "backends.gpu": (*KERNELS, "backends.llvm", "backends.gpu.driver", "passes", "passes.memory", "hlo.evaluation"),
+    "backends.gpu": (
+        *KERNELS,
+        "backends.llvm",
+        "backends.gpu.driver",
+        "passes",
+        "passes.memory",
+        "hlo.evaluation",
+    ),
     "stablehlo": (*ANALYSIS, "backends.mlir", "stablehlo.importer"),
     "stablehlo.operations": (*ANALYSIS, "backends.mlir", "stablehlo"),
     "stablehlo.importer": (

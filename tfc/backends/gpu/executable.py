@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +20,7 @@ from tfc.hlo.shape import Shape
 from tfc.passes.analysis.donation import donation_of
 from tfc.passes.memory.buffers import BufferAssignment
 from tfc.runtime.device_arrays import DeviceArray
+from tfc.runtime.replicas import running_one_of
 from tfc.tracebacks import api_boundary
 
 DEFAULT_TARGET = "nvptx64-nvidia-cuda,sm_80"
@@ -119,14 +121,15 @@ class GpuExecutable(Executable):
 class _Loaded:
     """A program on one GPU: its code, its constants and its arena are there.
 
-    Calls run one after the other on the GPU, so they share the arena.
+    Calls take turns with arenas as they do on the GPU, where all runs in the order of the calls: an
+    arena may go to the next call while the one before is still running.
     """
 
     def __init__(self, executable: GpuExecutable, driver: Driver):
         self._executable, self._driver = executable, driver
         plan = executable.assignment
         self._transfers = GpuTransferManager(driver)
-        self._arena = GpuMemory(driver, plan.arena_size)
+        self._arenas: list[GpuMemory] = []
         pool = np.zeros(plan.constant_size, np.uint8)
         for offset, literal in plan.constants:
             pool[offset : offset + literal.bytes.size] = literal.bytes
@@ -141,7 +144,7 @@ class _Loaded:
             return functions[name]
 
         self._runner = Runner(driver, function, executable.program.steps)
-        self._running = threading.Lock()
+        self._has_host_calls = executable.program.has_host_calls
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         executable = self._executable
@@ -155,11 +158,14 @@ class _Loaded:
             passed[aliases[n]] if n in aliases else GpuMemory(self._driver, s.byte_size)
             for n, s in enumerate(executable.result_shapes)
         ]
-        bases = {("arena", 0): self._arena.address, ("constant", 0): self._constants.address}
+        plan = executable.assignment
+        arena = self._arenas.pop() if self._arenas else GpuMemory(self._driver, plan.arena_size)
+        bases = {("arena", 0): arena.address, ("constant", 0): self._constants.address}
         bases |= {("parameter", n): m.address for n, m in enumerate(passed)}
         bases |= {("result", n): m.address for n, m in enumerate(results)}
-        with self._running:
+        with running_one_of(*executable.device_counts) if self._has_host_calls else nullcontext():
             self._runner.run(bases)
+        self._arenas.append(arena)
         return [self._array(m, s) for m, s in zip(results, executable.result_shapes)]
 
     def _given(self, argument: Any, passed: Sequence[GpuMemory], number: int) -> GpuMemory:

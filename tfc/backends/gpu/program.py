@@ -13,11 +13,11 @@ from tfc.backends.gpu.grid import THREADS, gpu
 from tfc.backends.gpu.kernels import parts_of, scratch_array
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.steps import Branch, Copy, HostCall, Launch, Loop, Step, Steps
+from tfc.backends.host_calls import host_function, is_call
 from tfc.backends.mlir.kernels import Kernel, buffer_types, is_silent, kernel_of, memref_type
 from tfc.backends.mlir.provider import ir, new_context
 from tfc.errors import InternalError
 from tfc.hlo.ir import Computation, Instruction, Module
-from tfc.hlo.op import op_named
 from tfc.hlo.ops.control import branches
 from tfc.hlo.shape import leaves, lies_alike
 from tfc.passes.analysis.called import Walk, run_walk
@@ -26,10 +26,14 @@ from tfc.passes.memory.buffers import BufferAssignment, Slice
 
 @dataclass(frozen=True)
 class GpuProgram:
-    """The emitted MLIR module, and the steps, in order, that run its functions."""
+    """The emitted MLIR module, and the steps, in order, that run its functions.
+
+    has_host_calls: whether the host runs some of its instructions.
+    """
 
     module: Any
     steps: Steps
+    has_host_calls: bool
 
 
 def emit_gpu_program(module: Module, assignment: BufferAssignment) -> GpuProgram:
@@ -46,13 +50,14 @@ def emit_gpu_program(module: Module, assignment: BufferAssignment) -> GpuProgram
         region = kernels.regions[0]
         block = region.blocks[0] if len(region.blocks) else region.blocks.append()
         emitter = _ProgramEmitter(block, assignment)
-        return GpuProgram(mlir, emitter.program(module.entry))
+        return GpuProgram(mlir, emitter.program(module.entry), emitter.has_host_calls)
 
 
 class _ProgramEmitter:
     def __init__(self, block: Any, assignment: BufferAssignment):
         self._block, self._assignment = block, assignment
         self._kernels: dict[Hashable, list[tuple[str, Part]]] = {}
+        self.has_host_calls = False
 
     def program(self, entry: Computation) -> Steps:
         """The steps of the entry, which end with its results where they are wanted."""
@@ -68,10 +73,12 @@ class _ProgramEmitter:
                 yield self._while(instruction, steps)
             elif instruction.opcode == "conditional":
                 yield self._conditional(instruction, steps)
-            elif instruction.opcode == "custom-call" or op_named(instruction.opcode).on_host:
+            elif is_call(instruction):
                 slices = self._assignment.slices
                 operands = tuple(slices[o] for o in instruction.operands)
-                steps.append(HostCall(instruction, operands, slices[instruction]))
+                self.has_host_calls = True
+                run = host_function(instruction)
+                steps.append(HostCall(instruction, run, operands, slices[instruction]))
             elif not is_silent(instruction) and instruction not in self._assignment.views:
                 steps += self._kernel(instruction)
 

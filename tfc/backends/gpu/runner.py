@@ -14,8 +14,7 @@ import numpy as np
 
 from tfc.backends.gpu.driver import Driver, Graph
 from tfc.backends.gpu.steps import Branch, Copy, HostCall, Launch, Loop, Step, Steps
-from tfc.hlo.evaluation.evaluator import evaluate_computation
-from tfc.hlo.op import Value, op_named
+from tfc.hlo.op import Value
 from tfc.hlo.shape import AnyShape, Shape, from_memory, to_memory
 from tfc.passes.memory.buffers import Slice
 
@@ -103,9 +102,7 @@ class Runner:
             self._fetch(o.shape, iter(slices), bases)
             for o, slices in zip(instruction.operands, step.operands)
         ]
-        op = op_named(instruction.opcode)
-        made = op.evaluate(instruction, operands, evaluate_computation)
-        self._put(made, instruction.shape, iter(step.results), bases)
+        self._put(step.function(operands), instruction.shape, iter(step.results), bases)
 
     def _fetch(self, shape: AnyShape, slices: Iterator[Slice], bases: Bases) -> Value:
         if not isinstance(shape, Shape):

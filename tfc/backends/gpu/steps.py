@@ -1,10 +1,12 @@
 """What a GPU program does, as data: launches, copies, calls of the host, loops and branches."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from tfc.backends.gpu.driver.interface import Dimensions
 from tfc.hlo.ir import Instruction
+from tfc.hlo.op import Value
 from tfc.passes.memory.buffers import Slice
 
 
@@ -40,9 +42,13 @@ class Copy:
 
 @dataclass(frozen=True)
 class HostCall:
-    """An instruction that the host runs: the leaves of its operands, and of its result."""
+    """An instruction that the host runs, by a function of its operands' values.
+
+    operands, results: the leaves of each operand, and of the result.
+    """
 
     instruction: Instruction
+    function: Callable[[Sequence[Value]], Value]
     operands: tuple[tuple[Slice, ...], ...]
     results: tuple[Slice, ...]
 

@@ -89,8 +89,7 @@ class _Graph:
 
     def launch(self) -> None:
         """Run it."""
-        self._driver.enter()
-        _ask("cuGraphLaunch", self._executable, self._driver.stream)
+        self._driver.launch_graph(self._executable)
 
     def __del__(self) -> None:
         if hasattr(self, "_executable"):
@@ -109,6 +108,10 @@ class BindingsDriver:
             )
         self._context = _ask("cuDevicePrimaryCtxRetain", self._device)
         self._entered = threading.local()
+        # One stream: what is asked for while it records would be recorded.
+        self._turn = threading.RLock()
+        self._recording = False
+        self._to_free: list[int] = []
         self.enter()
         self.stream = _ask("cuStreamCreate", cuda.CUstream_flags.CU_STREAM_NON_BLOCKING)
         # Memory that is given back stays with the process, so that asking again takes no time.
@@ -154,32 +157,39 @@ class BindingsDriver:
 
     def allocate(self, size: int) -> int:
         """Memory of the device's pool."""
-        self.enter()
-        return int(_ask("cuMemAllocAsync", max(size, 1), self.stream))
+        with self._turn:
+            self.enter()
+            return int(_ask("cuMemAllocAsync", max(size, 1), self.stream))
 
     def free(self, address: int) -> None:
         """Give memory back to the pool, once what was asked before is done."""
-        self.enter()
-        _ask("cuMemFreeAsync", address, self.stream)
+        with self._turn:
+            self.enter()
+            self._to_free.append(address)
+            while self._to_free and not self._recording:
+                _ask("cuMemFreeAsync", self._to_free.pop(), self.stream)
 
     def write(self, address: int, source: np.ndarray) -> None:
         """Copy a contiguous array there: the driver has taken it when this returns."""
         if source.nbytes:
-            self.enter()
-            _ask("cuMemcpyHtoDAsync", address, source.ctypes.data, source.nbytes, self.stream)
+            with self._turn:
+                self.enter()
+                _ask("cuMemcpyHtoDAsync", address, source.ctypes.data, source.nbytes, self.stream)
 
     def read(self, target: np.ndarray, address: int) -> None:
         """Copy from there to a contiguous array, and wait."""
         if target.nbytes:
-            self.enter()
-            _ask("cuMemcpyDtoHAsync", target.ctypes.data, address, target.nbytes, self.stream)
+            with self._turn:
+                self.enter()
+                _ask("cuMemcpyDtoHAsync", target.ctypes.data, address, target.nbytes, self.stream)
         self.synchronize()
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy bytes from one place to another."""
         if size:
-            self.enter()
-            _ask("cuMemcpyDtoDAsync", target, source, size, self.stream)
+            with self._turn:
+                self.enter()
+                _ask("cuMemcpyDtoDAsync", target, source, size, self.stream)
 
     def launch(
         self,
@@ -190,27 +200,37 @@ class BindingsDriver:
         shared: int = 0,
     ) -> None:
         """Run a kernel."""
-        self.enter()
-        function.allow(shared)
         count = len(arguments)
         values = (ctypes.c_uint64 * count)(*arguments)
         first = ctypes.addressof(values)
         places = (ctypes.c_void_p * count)(*range(first, first + 8 * count, 8))
-        _ask("cuLaunchKernel", function.handle, *blocks, *threads, shared, self.stream,
-             ctypes.addressof(places), 0)  # fmt: skip
+        with self._turn:
+            self.enter()
+            function.allow(shared)
+            _ask("cuLaunchKernel", function.handle, *blocks, *threads, shared, self.stream,
+                 ctypes.addressof(places), 0)  # fmt: skip
+
+    def launch_graph(self, executable: Any) -> None:
+        """Run a recorded graph."""
+        with self._turn:
+            self.enter()
+            _ask("cuGraphLaunch", executable, self.stream)
 
     @contextmanager
     def record(self) -> Iterator[Recording]:
         """Record what is launched and copied inside."""
-        self.enter()
         recording = Recording()
         mode = cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
-        _ask("cuStreamBeginCapture", self.stream, mode)
-        try:
-            yield recording
-        finally:
-            recorded = _ask("cuStreamEndCapture", self.stream)
-        recording.graph = _Graph(self, recorded)
+        with self._turn:
+            self.enter()
+            _ask("cuStreamBeginCapture", self.stream, mode)
+            self._recording = True
+            try:
+                yield recording
+            finally:
+                self._recording = False
+                recorded = _ask("cuStreamEndCapture", self.stream)
+            recording.graph = _Graph(self, recorded)
 
     def synchronize(self) -> None:
         """Wait until all that was asked is done."""

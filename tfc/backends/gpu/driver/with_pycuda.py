@@ -96,7 +96,6 @@ class PycudaDriver:
             )
         self._context = _ask(self._device.retain_primary_context)
         self._entered = threading.local()
-        self._recorded: list[_Steps] = []
         self._held: dict[int, Any] = {}
         self._enter()
         self._pool = tools.DeviceMemoryPool()
@@ -174,9 +173,10 @@ class PycudaDriver:
         self._do(lambda: _ask(call))
 
     def _do(self, step: Callable[[], None]) -> None:
-        """Do a step, or add it to what is recorded."""
-        if self._recorded:
-            self._recorded[-1].steps.append(step)
+        """Do a step, or add it to what this thread records."""
+        recorded = getattr(self._entered, "recorded", None)
+        if recorded is not None:
+            recorded.steps.append(step)
         else:
             self._enter()
             step()
@@ -185,11 +185,11 @@ class PycudaDriver:
     def record(self) -> Iterator[Recording]:
         """Record what is launched and copied inside."""
         recording = Recording()
-        self._recorded.append(_Steps())
+        self._entered.recorded = steps = _Steps()
         try:
             yield recording
         finally:
-            steps = self._recorded.pop()
+            self._entered.recorded = None
         recording.graph = steps
 
     def synchronize(self) -> None:
