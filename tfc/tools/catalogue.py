@@ -180,7 +180,8 @@ def _entry(op: Op) -> Iterator[str]:
         yield "Requires:"
         yield from (f"- {c}" for c in written["constraints"])
     yield ""
-    yield f"Gradient: {_gradient_words(op.name)}. CPU: {form(op, SEQUENTIAL)}. GPU: {form(op, FORMS)}."
+    made = f"CPU: {form(op, SEQUENTIAL)}. GPU: {form(op, FORMS)}."
+    yield f"Gradient: {_gradient_words(op.name)}. {made}"
     if "example" in written:
         yield ""
         yield from ("```", *written["example"].strip().split("\n"), "```")
