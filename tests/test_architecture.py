@@ -135,7 +135,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "tree": (*HLO, "frontend.*"),
     "jitted": (*COMPILER, "frontend.*", "bound", "compiled"),
     "imported": (*COMPILER, "frontend.*"),
-    "transfers": HLO,
+    "transfers": (*COMPILER, "frontend"),
     "checkpoint_policies": (*HLO, "frontend.*"),
     "debug": (*HLO, "frontend.*"),
     "fft": (*HLO, "frontend.*"),

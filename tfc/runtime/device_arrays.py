@@ -12,13 +12,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from tfc.errors import TfcError
+from tfc.runtime import dlpack
 
 
 class DeviceMemory(Protocol):
     """Bytes on a device, that live as long as this object does.
 
-    address: where they begin; size: how many.
-    device: which device: the same object for all memory of one device.
+    address: where they begin.
+    device: which device: the same object for all memory of one device; `number` is its number.
     """
 
     @property
@@ -29,6 +30,11 @@ class DeviceMemory(Protocol):
     @property
     def device(self) -> Any:
         """The device: the same object for all of its memory."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """The number of the device among those of its kind."""
         ...
 
     def read(self, dtype: np.dtype, dims: tuple[int, ...]) -> np.ndarray:
@@ -118,6 +124,19 @@ class DeviceArray:
             "strides": None,
             "stream": None,
         }
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The kind of the device and its number, as DLPack counts them."""
+        return (dlpack.CUDA, self.memory.number)
+
+    def __dlpack__(self, stream: Any = None, **_: Any) -> Any:
+        """A capsule for `from_dlpack` of another library, without a copy.
+
+        What was asked before is done when this returns, so any stream may read it.
+        """
+        self.memory.wait()
+        held = self.memory
+        return dlpack.export(held.address, self.dtype, self.shape, self.__dlpack_device__(), held)
 
     def item(self) -> Any:
         """The one element as a Python number."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfc.backends.gpu.driver import Driver, current_driver
-from tfc.backends.gpu.memory import GpuMemory, GpuTransferManager, to_gpu
+from tfc.backends.gpu.memory import GpuMemory, GpuTransferManager, new_memory, to_gpu
 from tfc.backends.gpu.program import GpuProgram
 from tfc.backends.gpu.runner import Runner
 from tfc.backends.interfaces import Executable, MemoryAnalysis
@@ -133,7 +133,7 @@ class _Loaded:
         pool = np.zeros(plan.constant_size, np.uint8)
         for offset, literal in plan.constants:
             pool[offset : offset + literal.bytes.size] = literal.bytes
-        self._constants = GpuMemory(driver, plan.constant_size)
+        self._constants = new_memory(driver, plan.constant_size)
         driver.write(self._constants.address, pool)
         code = driver.load(executable.code(driver.architecture).encode())
         functions: dict[str, Any] = {}
@@ -155,11 +155,11 @@ class _Loaded:
         for number in set(aliases.values()):
             passed[number] = self._given(arguments[number], passed, number)
         results = [
-            passed[aliases[n]] if n in aliases else GpuMemory(self._driver, s.byte_size)
+            passed[aliases[n]] if n in aliases else new_memory(self._driver, s.byte_size)
             for n, s in enumerate(executable.result_shapes)
         ]
         plan = executable.assignment
-        arena = self._arenas.pop() if self._arenas else GpuMemory(self._driver, plan.arena_size)
+        arena = self._arenas.pop() if self._arenas else new_memory(self._driver, plan.arena_size)
         bases = {("arena", 0): arena.address, ("constant", 0): self._constants.address}
         bases |= {("parameter", n): m.address for n, m in enumerate(passed)}
         bases |= {("result", n): m.address for n, m in enumerate(results)}
@@ -175,7 +175,7 @@ class _Loaded:
             argument.delete()
         if all(m is not memory for n, m in enumerate(passed) if n != number):
             return memory
-        copy = GpuMemory(self._driver, memory.size)
+        copy = new_memory(self._driver, memory.size)
         self._driver.copy(copy.address, memory.address, memory.size)
         return copy
 

@@ -1,21 +1,26 @@
 """Memory on a GPU, given back when nothing refers to it; arrays to it and from it."""
 
 import weakref
+from collections.abc import Callable
+from math import prod
+from typing import Any
 
 import numpy as np
 
 from tfc.backends.gpu.driver import Driver
 from tfc.hlo.shape import Shape, from_memory, to_memory
 from tfc.runtime.device_arrays import DeviceArray
+from tfc.runtime.dlpack import take
 
 
 class GpuMemory:
-    """Bytes on the GPU of a driver."""
+    """Bytes on the GPU of a driver, which `let_go` gives back."""
 
-    def __init__(self, device: Driver, size: int):
-        self.device, self.size = device, size
-        self.address = device.allocate(size)
-        weakref.finalize(self, _free, device, self.address).atexit = False
+    number = 0
+
+    def __init__(self, device: Driver, size: int, address: int, let_go: Callable[[], None]):
+        self.device, self.size, self.address = device, size, address
+        weakref.finalize(self, let_go).atexit = False
 
     def read(self, dtype: np.dtype, dims: tuple[int, ...]) -> np.ndarray:
         """A copy on the host."""
@@ -28,14 +33,32 @@ class GpuMemory:
         self.device.synchronize()
 
 
-def _free(device: Driver, address: int) -> None:
-    device.free(address)
+def new_memory(device: Driver, size: int) -> GpuMemory:
+    """Memory of its own, uninitialised.
+
+    Raises:
+        OutOfMemoryError: there is not as much.
+    """
+    address = device.allocate(size)
+    return GpuMemory(device, size, address, lambda: device.free(address))
+
+
+def borrowed(device: Driver, x: Any) -> DeviceArray:
+    """The array of another library that lies on the GPU, in the same memory.
+
+    Raises:
+        UnsupportedError: it is not row-major, or of an element type without a counterpart.
+    """
+    taken = take(x.__dlpack__())
+    size = prod(taken.dims) * taken.dtype.itemsize
+    memory = GpuMemory(device, size, taken.address, taken.let_go)
+    return DeviceArray(memory, taken.dtype, taken.dims)
 
 
 def to_gpu(array: np.ndarray, shape: Shape, device: Driver) -> GpuMemory:
     """The array on the GPU, laid out as `shape` says."""
     held = np.ascontiguousarray(array) if shape.has_default_layout else to_memory(array, shape)
-    memory = GpuMemory(device, shape.byte_size)
+    memory = new_memory(device, shape.byte_size)
     device.write(memory.address, held)
     return memory
 
