@@ -86,10 +86,13 @@ if TYPE_CHECKING:
     from tfc.jitted import JitFunction, jit
     from tfc.options import Options
     from tfc.quantization.quantize import Quantized, quantize
+    from tfc.runtime.device_arrays import DeviceArray
     from tfc.runtime.functions import register_custom_call
     from tfc.runtime.threads import get_threads, set_threads
     from tfc.tools.profiling import Profile, profile
     from tfc.transfers import (
+        device_get,
+        device_put,
         transfer_from_channel,
         transfer_from_outfeed,
         transfer_to_channel,
@@ -100,6 +103,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Compiled",
+    "DeviceArray",
     "Graph",
     "ImportedFunction",
     "InteractiveSession",
@@ -126,6 +130,8 @@ __all__ = [
     "custom_jvp",
     "custom_vjp",
     "debug",
+    "device_get",
+    "device_put",
     "dynamic_index_in_dim",
     "dynamic_slice",
     "dynamic_slice_in_dim",
@@ -263,6 +269,9 @@ _PLACES = {
     "transfer_from_outfeed": "tfc.transfers",
     "transfer_to_channel": "tfc.transfers",
     "transfer_to_infeed": "tfc.transfers",
+    "device_get": "tfc.transfers",
+    "device_put": "tfc.transfers",
+    "DeviceArray": "tfc.runtime.device_arrays",
     "value_and_grad": "tfc.frontend.differentiation.gradient",
     "vjp": "tfc.frontend.differentiation.gradient",
     "vmap": "tfc.frontend.batching.vmap",

@@ -15,6 +15,7 @@ from tfc.frontend.trace import leak
 from tfc.frontend.tree import Structure
 from tfc.hlo.ir import Module
 from tfc.options import Options
+from tfc.runtime.device_arrays import DeviceArray
 from tfc.runtime.later import later
 from tfc.tracebacks import api_boundary, hide_frames
 
@@ -219,8 +220,8 @@ def quick_signature(arguments: CallSignature, result: Structure) -> "interfaces.
     return interfaces.Signature([*found, *named.values()], result, tuple(named), weak)
 
 
-def as_array(leaf: Any) -> np.ndarray:
-    """The NumPy array of an argument.
+def as_array(leaf: Any) -> Any:
+    """The NumPy array of an argument; one on a device stays there.
 
     Raises:
         TraceError: it is a Tensor, whose trace must be finished where none is open, or a
@@ -230,4 +231,4 @@ def as_array(leaf: Any) -> np.ndarray:
         raise leak(leaf.instruction, leaf.home)
     if isinstance(leaf, ShapeDtypeStruct):
         raise TraceError(f"{leaf} has no elements to run with; it is for lower and eval_shape")
-    return np.asarray(leaf)
+    return leaf if isinstance(leaf, DeviceArray) else np.asarray(leaf)

@@ -76,5 +76,9 @@ class OutOfMemoryError(TfcError, MemoryError):
     """A program needs more memory than there is."""
 
 
+class DriverError(TfcError, RuntimeError):
+    """There is no GPU to run on, or its driver says that something failed."""
+
+
 class InternalError(TfcError, RuntimeError):
     """A defect in tfc itself; the notes say which pass or emitter was at work."""

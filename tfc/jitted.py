@@ -35,6 +35,7 @@ from tfc.frontend.trace import current_trace, for_user, open_traces
 from tfc.hlo.ir import Computation, Module
 from tfc.hlo.shape import Shape, element_type_of
 from tfc.options import Options
+from tfc.runtime.device_arrays import DeviceArray
 from tfc.runtime.later import later
 from tfc.tracebacks import api_boundary
 
@@ -350,6 +351,8 @@ def _direct_key(args: Sequence[Any]) -> tuple[Any, ...] | None:
 
 
 def _describe(leaf: Any) -> Leaf:
+    if isinstance(leaf, DeviceArray):
+        return leaf.dtype, leaf.shape, False
     if isinstance(leaf, (Tensor, np.ndarray)):
         return leaf.dtype, leaf.shape, is_weak(leaf)
     if isinstance(leaf, ShapeDtypeStruct):

@@ -42,6 +42,7 @@ KINDS = st.sampled_from(["normal", "whole", "special"])
                          ids=lambda r: r.opcode)  # fmt: skip
 def test_no_part_of_an_operation_is_missing(row: catalogue.CatalogueRow):
     assert row.cpu, f"{row.opcode} has no CPU code: add an emission, a kernel or an expansion"
+    assert row.gpu, f"{row.opcode} has no GPU code: add an emission, a kernel or an expansion"
     assert row.gradient, f"{row.opcode} has no gradient: add a rule or list it without one"
     assert row.xla or row.note, (
         f"{row.opcode} is not compared with XLA: say why in hlo/reference.toml"

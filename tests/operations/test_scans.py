@@ -10,8 +10,6 @@ from spec_helpers import floats, gives, refused
 from test_differential import assert_same
 from xla_bridge import run_hlo_text, xla_parse, xla_print
 
-import tfc
-from tfc.errors import UnsupportedError
 from tfc.hlo import Module, builder, evaluate, parse
 from tfc.hlo.builder import binary, instruction, parameter
 from tfc.hlo.ir import Computation
@@ -135,8 +133,3 @@ def test_scans_of_other_steps_are_refused():
             "scan", [floats([1.0, 2]), floats([1.0])], dimensions=(0,), num_carries=0,
             is_associative=False, to_apply=builder.scalar_computation("add", F32),
         )  # fmt: skip
-
-
-def test_the_gpu_backend_refuses_scans_by_name():
-    with pytest.raises(UnsupportedError, match="scan"):
-        tfc.compile(parse(SCAN), backend="gpu")

@@ -13,7 +13,7 @@ from test_differential import assert_same
 from xla_bridge import run_hlo_text, xla_parse, xla_print
 
 import tfc
-from tfc.errors import ParseError, UnsupportedError
+from tfc.errors import ParseError
 from tfc.hlo import Module, builder, evaluate, parse
 from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.builder import instruction, parameter
@@ -226,25 +226,6 @@ def test_reduce_window_of_pairs_in_which_the_order_shows():
         x = np.array([3, 3, 5, 5, 1, 7], np.float32)
         np.testing.assert_array_equal(evaluate(module, x), expected)
         np.testing.assert_array_equal(tfc.compile(module)(x)[0], expected)
-
-
-@pytest.mark.parametrize("opcode", ["reduce-window", "select-and-scatter"])
-def test_the_gpu_backend_refuses_by_name(opcode: str):
-    texts = {
-        "reduce-window": text_of("window={size=2x2}, "),
-        "select-and-scatter": """
-f { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT r = f32[] add(a, b) }
-g { a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT r = pred[] compare(a, b), direction=GE }
-ENTRY e { x = f32[3] parameter(0)
-  i = f32[] constant(0)
-  ROOT y = select-and-scatter(x, x, i), window={size=1}, select=g, scatter=f }""",
-    }
-    with pytest.raises(UnsupportedError, match=opcode):
-        tfc.compile(parse(texts[opcode]), backend="gpu")
 
 
 def test_reductions_by_computations_that_are_not_elementwise_evaluate():

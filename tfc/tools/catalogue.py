@@ -5,7 +5,7 @@ not there; `reference_page` writes docs/operations.md from the definitions and r
 """
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfc.backends.cpu.kernels import SEQUENTIAL
+from tfc.backends.gpu.kernels import FORMS
 from tfc.backends.mlir.arithmetic.elemental import EMISSION
 from tfc.backends.mlir.bodies import BODIES
 from tfc.frontend.differentiation.reverse import NONDIFFERENTIABLE, RULES
@@ -30,7 +31,7 @@ from tfc.hlo.text.parser import parse
 from tfc.hlo.traits import Cost
 from tfc.passes.expand.expand import EXPANSIONS
 
-# What the program, not a kernel, does on CPU.
+# What the program, not a kernel, does.
 _PROGRAM = {"while": "loop", "conditional": "branch", "call": "inlined", "fusion": "kernel"}
 
 
@@ -42,6 +43,7 @@ class CatalogueRow:
     text: str
     evaluator: str
     cpu: str
+    gpu: str
     gradient: str
     xla: str
     note: str = ""
@@ -52,13 +54,18 @@ def rows() -> Iterator[CatalogueRow]:
     for op in sorted(OPS.values(), key=lambda op: op.name):
         note = entry(op.name).get("not_compared", "")
         xla = "" if note else "compared"
-        yield CatalogueRow(op.name, "yes", "yes", cpu_form(op), gradient_form(op.name), xla, note)
+        cpu, gpu = form(op, SEQUENTIAL), form(op, FORMS)
+        yield CatalogueRow(op.name, "yes", "yes", cpu, gpu, gradient_form(op.name), xla, note)
     for opcode, reason in sorted(ABSENT.items()):
-        yield CatalogueRow(opcode, "", "", "", "", "", reason)
+        yield CatalogueRow(opcode, "", "", "", "", "", "", reason)
 
 
-def cpu_form(op: Op) -> str:
-    """How the CPU backend makes an operation: the registry that has it, or "" if none does."""
+def form(op: Op, kernels: Container[str]) -> str:
+    """How a backend makes an operation: the registry that has it, or "" if none does.
+
+    Args:
+        kernels: the operations that the backend has kernels of its own for.
+    """
     if op.name in EXPANSIONS:
         return "expanded"
     if op.name in _PROGRAM:
@@ -67,7 +74,7 @@ def cpu_form(op: Op) -> str:
         return "host"
     if op.cost is Cost.FREE:
         return "buffers"
-    if op.name in SEQUENTIAL or op.name in BODIES:
+    if op.name in kernels or op.name in BODIES:
         return "kernel"
     return "element" if op.is_movement or op.name in EMISSION else ""
 
@@ -81,7 +88,7 @@ def gradient_form(opcode: str) -> str:
 
 def coverage() -> str:
     """The rows as a table of plain text, and how many operations there are."""
-    headings = ("operation", "text", "evaluator", "cpu", "gradient", "XLA", "")
+    headings = ("operation", "text", "evaluator", "cpu", "gpu", "gradient", "XLA", "")
     lines = [headings, *(tuple(vars(r).values()) for r in rows())]
     widths = [max(len(line[n]) for line in lines) for n in range(len(headings) - 1)]
     shown = ["  ".join([*map(str.ljust, line, widths), line[-1]]).rstrip() for line in lines]
@@ -173,7 +180,8 @@ def _entry(op: Op) -> Iterator[str]:
         yield "Requires:"
         yield from (f"- {c}" for c in written["constraints"])
     yield ""
-    yield f"Gradient: {_gradient_words(op.name)}. CPU: {cpu_form(op)}."
+    made = f"CPU: {form(op, SEQUENTIAL)}. GPU: {form(op, FORMS)}."
+    yield f"Gradient: {_gradient_words(op.name)}. {made}"
     if "example" in written:
         yield ""
         yield from ("```", *written["example"].strip().split("\n"), "```")

@@ -18,12 +18,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from typing import Literal as OneOf
 
+from tfc.backends.host_calls import host_function, is_call
 from tfc.backends.mlir.kernels import memref_type
 from tfc.backends.mlir.provider import arith, func, ir, llvm, memref
 from tfc.errors import UnsupportedError
-from tfc.hlo.evaluation.evaluator import evaluate_computation
 from tfc.hlo.ir import Instruction, Module
-from tfc.hlo.op import op_named
 from tfc.hlo.shape import AnyShape, Shape, leaves
 from tfc.hlo.specs import spec_of
 from tfc.passes.analysis.called import control_computations
@@ -54,11 +53,6 @@ class Callee:
     kept: Any = field(default=None, compare=False)
 
 
-def is_call(instruction: Instruction) -> bool:
-    """True if an instruction is run by a function outside of the code."""
-    return instruction.opcode == "custom-call" or op_named(instruction.opcode).on_host
-
-
 def callees(module: Module, place: Place) -> dict[Instruction, Callee]:
     """What each call among the steps of a module calls.
 
@@ -73,18 +67,12 @@ def callees(module: Module, place: Place) -> dict[Instruction, Callee]:
 
 
 def _in_process(instruction: Instruction, number: int) -> Callee:
-    operands = tuple(spec_of(o.shape) for o in instruction.operands)
-    result = spec_of(instruction.shape)
     if instruction.opcode == "custom-call":
         target = custom_call_target(instruction["custom_call_target"])
         if target.function is None:
             return Callee(f"custom_call.{target.name}", False, target.address, target)
-        run = callback(lambda values: target(values, result), operands, result)
-    else:
-        op = op_named(instruction.opcode)
-        run = callback(
-            lambda values: op.evaluate(instruction, values, evaluate_computation), operands, result
-        )
+    operands = tuple(spec_of(o.shape) for o in instruction.operands)
+    run = callback(host_function(instruction), operands, spec_of(instruction.shape))
     return Callee(_host_symbol(instruction, number), True, address_of_callback(run), run)
 
 

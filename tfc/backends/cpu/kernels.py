@@ -11,7 +11,6 @@ from tfc.backends.cpu.convolutions.splits import convolution_chunks
 from tfc.backends.cpu.loop_kernels import emit_loop, loop_workspace
 from tfc.backends.cpu.loops.nests import Chunk, LoopNest, SplitNest
 from tfc.backends.cpu.loops.rows import emit_rows, row_workspace
-from tfc.backends.cpu.ordered.program_state import emit_state_update
 from tfc.backends.cpu.ordered.scans import emit_scan, has_loops_around
 from tfc.backends.cpu.ordered.scatters import emit_scatter
 from tfc.backends.cpu.ordered.triangular import (
@@ -34,6 +33,7 @@ from tfc.backends.cpu.windows.select_and_scatter import emit_select_and_scatter
 from tfc.backends.mlir.bodies import emit_body
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, buffer_types, byte_types, memref_type
+from tfc.backends.mlir.ordered.program_state import emit_state_update
 from tfc.backends.mlir.provider import func, ir
 from tfc.backends.mlir.vectors import index_value
 from tfc.backends.target import Target

@@ -1,77 +1,18 @@
-"""The GPU compiler: HLO passes, MLIR kernels, PTX. It makes code; it does not run it."""
+"""The GPU compiler: HLO passes, buffer plan, MLIR kernels, LLVM, PTX."""
 
-import numpy as np
-
-from tfc.backends.gpu.program import GpuProgram, emit_gpu_program
-from tfc.backends.interfaces import Compiler, Executable, MemoryAnalysis
-from tfc.backends.llvm.compilation import compile_ir, compile_ptx, lower_gpu_to_llvm
+from tfc.backends.gpu.executable import GpuExecutable
+from tfc.backends.gpu.kernels import scratch_bytes
+from tfc.backends.gpu.program import emit_gpu_program
+from tfc.backends.interfaces import Compiler
+from tfc.backends.llvm.compilation import lower_gpu_to_llvm
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Module
-from tfc.hlo.shape import leaves
 from tfc.options import Options
 from tfc.passes import KernelKinds, PipelineReport, default_pipeline
-from tfc.passes.analysis.aliases import Sources, own_leaves
-from tfc.tracebacks import api_boundary
+from tfc.passes.memory.buffers import assign_buffers
 
 KERNEL_KINDS = KernelKinds(several_results=True, launch_overhead=True)
-DEFAULT_TARGET = "nvptx64-nvidia-cuda,sm_80"
-
-
-class GpuExecutable(Executable):
-    """A module as PTX, which `as_text("ptx")` gives; running it needs a CUDA driver elsewhere."""
-
-    def __init__(self, source: Module, optimized: Module, target: Target):
-        super().__init__(source, optimized)
-        self.target = target
-        self.program: GpuProgram = emit_gpu_program(optimized)
-        self._mlir = str(self.program.module)
-        self._llvm = lower_gpu_to_llvm(self.program.module)
-        if " frem " in self._llvm:
-            # NVPTX computes x - y*trunc(x/y), which is wrong for large quotients.
-            raise UnsupportedError(
-                "the GPU backend does not support 'remainder' of floats; use backend='cpu'"
-            )
-        self._ptx = compile_ptx(self._llvm, target)
-
-    @api_boundary
-    def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
-        raise UnsupportedError(
-            "the GPU backend compiles to PTX but does not run it in this version: "
-            "take as_text('ptx'), or compile with backend='cpu'"
-        )
-
-    @property
-    def stages(self) -> tuple[str, ...]:
-        """The names that `as_text` knows."""
-        return ("hlo", "optimized", "mlir", "llvm", "ptx")
-
-    def _text(self, stage: str) -> str:
-        match stage:
-            case "mlir":
-                return self._mlir
-            case "llvm":
-                return compile_ir(self._llvm, self.target).llvm_ir
-            case "ptx":
-                return self._ptx
-            case _:
-                return str(self.hlo)
-
-    def memory_analysis(self) -> MemoryAnalysis:
-        """Arguments and results; each value between has a buffer of its own."""
-        sources = Sources()
-        for instruction in self.hlo.entry.instructions:
-            sources.visit(instruction)
-        results = set(sources.of[self.hlo.entry.root])
-        launched = [leaf for launch in self.program.launches
-                    for leaf in zip(own_leaves(launch.instruction),
-                                    leaves(launch.instruction.shape))]  # fmt: skip
-        return MemoryAnalysis(
-            sum(s.byte_size for s in self.parameter_shapes),
-            sum(s.byte_size for s in self.result_shapes),
-            sum(shape.byte_size for leaf, shape in launched if leaf not in results),
-            0,
-        )
 
 
 class GpuCompiler(Compiler):
@@ -86,13 +27,16 @@ class GpuCompiler(Compiler):
         )
 
     def compile(self, module: Module, options: Options, target: Target | None) -> GpuExecutable:
-        """Compile to PTX.
+        """Compile to PTX; no GPU is needed until the executable is called.
 
         Raises:
             UnsupportedError: some op has no GPU code, or the target is no NVIDIA GPU.
         """
-        target = target or Target.parse(DEFAULT_TARGET)
-        if not target.is_gpu:
+        if target is not None and not target.is_gpu:
             raise UnsupportedError(f"the GPU backend makes code for nvptx64 targets, got {target}")
         optimized = self.optimize(module, options)
-        return GpuExecutable(module, optimized, target)
+        assignment = assign_buffers(optimized, scratch_bytes)
+        program = emit_gpu_program(optimized, assignment)
+        mlir = str(program.module)
+        llvm = lower_gpu_to_llvm(program.module)
+        return GpuExecutable(module, optimized, target, program, mlir, llvm, assignment)

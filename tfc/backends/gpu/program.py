@@ -1,109 +1,178 @@
-"""The GPU's kernels: one gpu.func each, in a gpu.module; one thread for each result element."""
+"""The program: the kernels of a whole HLO module as one gpu.module, and the steps that run them.
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from math import prod
+Each part of a kernel is a function of its buffers, of scratch memory if it needs any, and of the
+numbers of its launch; equal kernels are emitted once. Loops and conditionals of HLO are steps of
+the host, which reads what decides.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tfc.backends.mlir import provider
-from tfc.backends.mlir.bodies import emit_body
-from tfc.backends.mlir.kernels import Kernel, Stores, buffer_types, is_silent, kernel_of
-from tfc.backends.mlir.provider import arith, ir, new_context, scf
-from tfc.backends.mlir.vectors import index_value
-from tfc.errors import UnsupportedError
-from tfc.hlo.ir import Instruction, Module
-from tfc.hlo.op import op_named
-
-THREADS = 256
-
-gpu: Any = provider.gpu()
-
-
-@dataclass(frozen=True)
-class Launch:
-    """One kernel call: which function, for which instruction, over how many blocks of threads."""
-
-    kernel: str
-    instruction: Instruction
-    operands: tuple[Instruction, ...]
-    blocks: int
-    threads: int = THREADS
+from tfc.backends.gpu.grid import THREADS, gpu
+from tfc.backends.gpu.kernels import parts_of, scratch_array
+from tfc.backends.gpu.parts import Part, Work
+from tfc.backends.gpu.steps import Branch, Copy, HostCall, Launch, Loop, Step, Steps
+from tfc.backends.host_calls import host_function, is_call
+from tfc.backends.mlir.kernels import Kernel, buffer_types, is_silent, kernel_of, memref_type
+from tfc.backends.mlir.provider import ir, new_context
+from tfc.errors import InternalError
+from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.ops.control import branches
+from tfc.hlo.shape import leaves, lies_alike
+from tfc.passes.analysis.called import Walk, run_walk
+from tfc.passes.memory.buffers import BufferAssignment, Slice
 
 
 @dataclass(frozen=True)
 class GpuProgram:
-    """The emitted MLIR module and the launches, in order, that run it."""
+    """The emitted MLIR module, and the steps, in order, that run its functions.
+
+    has_host_calls: whether the host runs some of its instructions.
+    """
 
     module: Any
-    launches: tuple[Launch, ...]
+    steps: Steps
+    has_host_calls: bool
 
 
-class Grid:
-    """The GPU's way through a space: one thread a point, threads beyond the space do nothing."""
-
-    flat = True
-
-    def store(self, work: Stores, points: Sequence[Any]) -> None:
-        """Emit what a thread stores: an element of each value."""
-        work.emit_each(self, points)
-
-    def each(self, sizes: Sequence[int], body: Callable[[Sequence[Any]], None]) -> None:
-        """Emit `body` for the point whose row-major number is the thread's."""
-        block = gpu.block_id(gpu.Dimension.x)
-        thread = gpu.thread_id(gpu.Dimension.x)
-        number = arith.addi(arith.muli(block, index_value(THREADS)), thread)
-        inside = arith.cmpi(arith.CmpIPredicate.ult, number, index_value(prod(sizes)))
-        guarded = scf.IfOp(inside)
-        with ir.InsertionPoint(guarded.then_block):
-            points: list[Any] = []
-            for size in reversed(sizes[1:]):
-                points.append(arith.remui(number, index_value(size)))
-                number = arith.divui(number, index_value(size))
-            body([*([number] if sizes else []), *reversed(points)])
-            scf.yield_([])
-
-
-def emit_gpu_program(module: Module) -> GpuProgram:
-    """Emit the kernels of a module whose calls are inlined.
+def emit_gpu_program(module: Module, assignment: BufferAssignment) -> GpuProgram:
+    """Emit the kernels and the steps of a module whose buffers are assigned.
 
     Raises:
-        UnsupportedError: the module has control flow or an op that has no GPU code.
+        UnsupportedError: some instruction has no GPU code.
     """
     with new_context("gpu", "nvvm"), ir.Location.unknown():
         mlir = ir.Module.create()
         mlir.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
         with ir.InsertionPoint(mlir.body):
             kernels = gpu.GPUModuleOp(ir.StringAttr.get("kernels"))
-        block = kernels.regions[0].blocks[0] if len(kernels.regions[0].blocks) else None
-        block = block or kernels.regions[0].blocks.append()
-        names: dict[Hashable, str] = {}
-        launches = []
-        for instruction in module.entry.instructions:
-            if is_silent(instruction):
-                continue
-            on_host = op_named(instruction.opcode).on_host
-            if on_host or instruction.opcode in ("while", "conditional", "custom-call"):
-                raise UnsupportedError(
-                    f"the GPU backend does not support '{instruction.opcode}'; use backend='cpu'"
-                )
-            kernel = kernel_of(instruction)
-            if kernel.key not in names:
-                name = f"{kernel.root.opcode}_{len(names)}".replace("-", "_")
-                with ir.InsertionPoint(block):
-                    _emit_kernel(name, kernel)
-                names[kernel.key] = name
-            count = max(s.size for s in kernel.results)
-            blocks = -(-count // THREADS)
-            if blocks:
-                launches.append(Launch(names[kernel.key], instruction, kernel.operands, blocks))
-        return GpuProgram(mlir, tuple(launches))
+        region = kernels.regions[0]
+        block = region.blocks[0] if len(region.blocks) else region.blocks.append()
+        emitter = _ProgramEmitter(block, assignment)
+        return GpuProgram(mlir, emitter.program(module.entry), emitter.has_host_calls)
 
 
-def _emit_kernel(name: str, kernel: Kernel) -> None:
+class _ProgramEmitter:
+    def __init__(self, block: Any, assignment: BufferAssignment):
+        self._block, self._assignment = block, assignment
+        self._kernels: dict[Hashable, list[tuple[str, Part]]] = {}
+        self.has_host_calls = False
+
+    def program(self, entry: Computation) -> Steps:
+        """The steps of the entry, which end with its results where they are wanted."""
+        steps: list[Step] = []
+        run_walk(self._computation(entry, steps))
+        steps += self._copies(entry.root, self._assignment.result_slices)
+        return tuple(steps)
+
+    def _computation(self, computation: Computation, steps: list[Step]) -> Walk:
+        """Add the steps of a computation."""
+        for instruction in computation.instructions:
+            if instruction.opcode == "while":
+                yield self._while(instruction, steps)
+            elif instruction.opcode == "conditional":
+                yield self._conditional(instruction, steps)
+            elif is_call(instruction):
+                slices = self._assignment.slices
+                operands = tuple(slices[o] for o in instruction.operands)
+                self.has_host_calls = True
+                run = host_function(instruction)
+                steps.append(HostCall(instruction, run, operands, slices[instruction]))
+            elif not is_silent(instruction) and instruction not in self._assignment.views:
+                steps += self._kernel(instruction)
+
+    def _kernel(self, instruction: Instruction) -> list[Step]:
+        """The launches of a kernel, whose functions are emitted the first time."""
+        kernel = kernel_of(instruction)
+        if all(s.size == 0 for s in kernel.results):
+            return []
+        assignment = self._assignment
+        operands = [assignment.slices[o][0] for o in kernel.operands]
+        in_place = assignment.in_place(instruction, kernel.operands)
+        if in_place and instruction.opcode == "copy":
+            return []  # it is there already
+        kernel = replace(kernel, in_place=in_place)
+        if kernel.key not in self._kernels:
+            self._kernels[kernel.key] = self._emit(kernel)
+        buffers = [*(operands[n] for n in kernel.arguments), *assignment.slices[instruction]]
+        if instruction in assignment.workspace:
+            buffers.append(assignment.workspace[instruction])
+        threads = (THREADS, 1, 1)
+        return [
+            Launch(instruction, name, tuple(buffers), part.blocks, threads, numbers)
+            for name, part in self._kernels[kernel.key]
+            if part.count
+            for numbers in part.numbers
+        ]
+
+    def _emit(self, kernel: Kernel) -> list[tuple[str, Part]]:
+        stem = f"{kernel.opcode}_{len(self._kernels)}".replace("-", "_")
+        parts = parts_of(kernel)
+        names = [stem if len(parts) == 1 else f"{stem}_{n}" for n in range(len(parts))]
+        for name, part in zip(names, parts):
+            with ir.InsertionPoint(self._block):
+                _emit_part(name, kernel, part)
+        return list(zip(names, parts))
+
+    def _copies(self, source: Instruction, targets: Sequence[Slice]) -> list[Step]:
+        """Each leaf of a value to its target, unless it is there already."""
+        sizes = [s.byte_size for s in leaves(source.shape)]
+        pieces = self._assignment.slices[source]
+        moves = self._assignment.moves(source, targets)
+        return [Copy(pieces[n], targets[n], sizes[n]) for n in moves if sizes[n]]
+
+    def _while(self, loop: Instruction, steps: list[Step]) -> Walk:
+        state = self._assignment.slices[loop]
+        condition, body = loop["condition"], loop["body"]
+        _require_same_layouts(loop, loop.operands[0], body.root)
+        steps += self._copies(loop.operands[0], state)
+        tested: list[Step] = []
+        yield self._computation(condition, tested)
+        done: list[Step] = []
+        yield self._computation(body, done)
+        done += self._copies(body.root, state)
+        (selector,) = self._assignment.slices[condition.root]
+        steps.append(Loop(tuple(tested), selector, tuple(done)))
+
+    def _conditional(self, instruction: Instruction, steps: list[Step]) -> Walk:
+        called = branches(instruction)
+        taken: list[Steps] = []
+        for branch in called:
+            _require_same_layouts(instruction, branch.root)
+            own: list[Step] = []
+            yield self._computation(branch, own)
+            own += self._copies(branch.root, self._assignment.slices[instruction])
+            taken.append(tuple(own))
+        (selector,) = self._assignment.slices[instruction.operands[0]]
+        by_index = "branch_computations" in instruction.attributes
+        steps.append(Branch(selector, by_index, tuple(taken)))
+
+
+def _emit_part(name: str, kernel: Kernel, part: Part) -> None:
     types = buffer_types(kernel)
+    scratch = scratch_array(kernel)
+    memrefs = len(types)
+    if scratch is not None:
+        types.append(memref_type(scratch))
+    count = len(part.numbers[0])
+    types += [ir.IndexType.get()] * count
     function_type = ir.TypeAttr.get(ir.FunctionType.get(types, []))
     function = gpu.GPUFuncOp(function_type, sym_name=name, kernel=True)
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
-        emit_body(kernel, kernel.buffers(list(block.arguments)), Grid())
+        arguments = list(block.arguments)
+        memory = arguments[memrefs] if scratch is not None else None
+        numbers = arguments[len(arguments) - count :]
+        part.emit(Work(kernel, kernel.buffers(arguments[:memrefs]), memory, numbers))
         gpu.return_([])
+
+
+def _require_same_layouts(instruction: Instruction, *sources: Instruction) -> None:
+    """A buffer that several values share is copied byte for byte, so they must lie alike."""
+    for source in sources:
+        if not lies_alike(source.shape, instruction.shape):
+            raise InternalError(
+                f"{instruction.name} needs {source.name} in the layout {instruction.shape}, "
+                f"got {source.shape}"
+            )

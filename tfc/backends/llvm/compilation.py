@@ -20,6 +20,7 @@ from typing import Any, Generic, Self, TypeVar
 import llvmlite.binding as llvmlite
 
 from tfc.backends.llvm.effort import Effort, codegen_level, pass_manager
+from tfc.backends.llvm.float_remainder import remainder_functions
 from tfc.backends.llvm.machines import borrowed_machine, new_machine
 from tfc.backends.llvm.multiply_adds import expand_multiply_adds
 from tfc.backends.llvm.parts import Part, run_passes, split_ir, visible
@@ -57,7 +58,7 @@ _LIBDEVICE = {
     **{f"f{name}": f"%r = call {{type}} @llvm.{name}num.{{suffix}}({{arguments}})"
        for name in ("min", "max")},
     "rint":  "%r = call {type} @llvm.roundeven.{suffix}({arguments})",
-    "fmod":  "%r = frem {arguments_untyped}",
+    "fmod":  "%r = call {type} @tfc.fmod.{suffix}({arguments})",
     "rsqrt": "%s = call {type} @llvm.sqrt.{suffix}({arguments}) %r = fdiv {type} 1.0, %s",
     **{name: f"%c = call i1 @llvm.is.fpclass.{{suffix}}({{arguments}}, i32 {mask}) "
              "%r = zext i1 %c to i32"
@@ -126,9 +127,10 @@ def lower_gpu_to_llvm(module: Any) -> str:
         for operation in list(kernels[0].regions[0].blocks[0].operations):
             operation.operation.detach_from_parent()
             result.body.append(operation)
-    return re.sub(
+    text = re.sub(
         r"^declare (\S+) @(__nv_\w+)\((.*?)\).*", _libdevice, to_llvm_ir(result), flags=re.M
     )
+    return text + remainder_functions(text)
 
 
 def _libdevice(declaration: re.Match[str]) -> str:
@@ -145,7 +147,6 @@ def _libdevice(declaration: re.Match[str]) -> str:
         type=kind,
         suffix={"float": "f32", "double": "f64"}[kind],
         arguments=arguments,
-        arguments_untyped=f"{kind} {', '.join(values)}",
     )
     return (
         f"define internal {result} @{name}({arguments}) alwaysinline {{ {code} ret {result} %r }}"

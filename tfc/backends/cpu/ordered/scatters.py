@@ -1,100 +1,42 @@
-"""Scatter: a kernel that combines updates into its operands one after the other.
+"""Scatter: a kernel that combines updates into its operands one after the other, in one thread.
 
 An operand that does not lie where its result does is copied there first.
-
-Updates may fall on the same element, so they run in order, as sequential loops: this form is for
-backends that run a kernel in one thread.
 """
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 from tfc.backends.cpu.loops.nests import LoopNest
-from tfc.backends.mlir.arithmetic.value import Scalar, constant, convert
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, sources, store_elements
-from tfc.backends.mlir.provider import arith, ir, scf
-from tfc.backends.mlir.reductions import combination
+from tfc.backends.mlir.ordered.scatters import Scatter
+from tfc.backends.mlir.provider import ir, scf
 from tfc.backends.mlir.spaces import bind, make_space
-from tfc.hlo.index_maps import Index, variable
-from tfc.hlo.index_maps import constant as constant_index
-from tfc.hlo.ops.indexed import scatter_windows, window_sizes
-from tfc.hlo.shape import PRED, S64, U64
 
 
 def emit_scatter(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
     """A scatter into one result buffer for each of its operands."""
-    _Scatter(kernel, buffers).emit()
+    scatter = Scatter(kernel, buffers)
+    for operand, result in zip(kernel.root.operands, scatter.results):
+        if not kernel.overwrites(operand):
+            store_elements(kernel, buffers, operand, result, LoopNest())
+    dims = scatter.updates[0].array_shape.dims
+    batch = [d for d in range(len(dims)) if d not in scatter.windows.window_dims]
+    space = make_space(dims, [[d] for d in (*batch, *scatter.windows.window_dims)], "u")
+    outer = len(batch)
 
+    def window(points: Sequence[Any]) -> None:
+        scope = Elements(sources(kernel, buffers), bind(space.variables[:outer], points))
+        corner, fits = scatter.corner(scope, [space.index[d] for d in batch])
+        guarded = scf.IfOp(fits)
+        with ir.InsertionPoint(guarded.then_block):
+            inner = scope.with_variables(**corner)
 
-class _Scatter:
-    def __init__(self, kernel: Kernel, buffers: Sequence[Buffer]):
-        self.kernel, self.buffers, self.root = kernel, buffers, kernel.root
-        self.count = len(self.root.operands) // 2
-        self.results = buffers[-self.count :]
-        self.indices = self.root.operands[self.count]
-        self.updates = self.root.operands[self.count + 1 :]
-        self.windows = scatter_windows(self.root)
-        operand, update = self.root.operands[0].array_shape, self.updates[0].array_shape
-        self.operand = operand
-        self.sizes = window_sizes(self.windows, operand, update)
-        self.combine, _ = combination(self.root["to_apply"])
+            def element(inside: Sequence[Any]) -> None:
+                here = inner.with_variables(**bind(space.variables[outer:], inside))
+                scatter.update(here, space.index)
 
-    def emit(self) -> None:
-        """Emit the kernel's body."""
-        for operand, result in zip(self.root.operands, self.results):
-            if self.kernel.overwrites(operand):
-                continue
-            store_elements(self.kernel, self.buffers, operand, result, LoopNest())
-        dims = self.updates[0].array_shape.dims
-        batch = [d for d in range(len(dims)) if d not in self.windows.window_dims]
-        space = make_space(dims, [[d] for d in (*batch, *self.windows.window_dims)], "u")
-        outer = len(batch)
+            LoopNest().each(space.sizes[outer:], element)
+            scf.yield_([])
 
-        def window(points: Sequence[Any]) -> None:
-            bound = bind(space.variables[:outer], points)
-            scope = Elements(sources(self.kernel, self.buffers), bound)
-            corner, fits = self._corner(scope, [space.index[d] for d in batch])
-            guarded = scf.IfOp(fits)
-            with ir.InsertionPoint(guarded.then_block):
-                inner = scope.with_variables(**corner)
-                LoopNest().each(
-                    space.sizes[outer:],
-                    lambda inside: self._update(
-                        inner.with_variables(**bind(space.variables[outer:], inside)), space.index
-                    ),
-                )
-                scf.yield_([])
-
-        LoopNest().each(space.sizes[:outer], window)
-
-    def _corner(self, scope: Elements, batch: Sequence[Index]) -> tuple[dict[str, Any], Any]:
-        """The values of the variables s0, s1 … where a window begins, and whether it fits."""
-        corner: dict[str, Any] = {}
-        tests: list[Scalar] = [constant(PRED, True)]
-        for number, d in enumerate(self.windows.index_map):
-            at = self.windows.component(batch, constant_index(number))
-            start = scope.element(self.indices, at)
-            limit = self.operand.dims[d] - self.sizes[d]
-            # An unsigned start beyond s64 is beyond every limit too.
-            wide = convert(start, U64 if start.element_type.kind == "unsigned" else S64)
-            tests += [wide <= limit] if wide.element_type == U64 else [wide >= 0, wide <= limit]
-            corner[f"s{d}"] = arith.index_cast(ir.IndexType.get(), wide.value)
-        return corner, reduce(lambda x, y: x & y, tests).value
-
-    def _update(self, scope: Elements, index: Sequence[Index]) -> None:
-        """Combine one element of each update into its result."""
-        batch, inside = self.windows.split(index)
-        place = [constant_index(0)] * self.operand.rank
-        for d, i in zip(self.windows.kept(self.operand.rank), inside):
-            place[d] = i
-        for d, i in self.windows.batched(batch):
-            place[d] = i
-        for d in self.windows.index_map:
-            limit = self.operand.dims[d] - self.sizes[d]
-            place[d] = place[d] + variable(f"s{d}", limit + 1)
-        old = [scope.load(r, tuple(place)) for r in self.results]
-        new = self.combine(old, [scope.element(u, tuple(index)) for u in self.updates])
-        for value, result in zip(new, self.results):
-            scope.store(value, result, tuple(place))
+    LoopNest().each(space.sizes[:outer], window)

@@ -10,20 +10,23 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfc.backends.cpu.loops.nests import LoopNest
-from tfc.backends.mlir.arithmetic.complex_arithmetic import COMPLEX_ARITHMETIC
 from tfc.backends.mlir.arithmetic.floating import sqrt
 from tfc.backends.mlir.arithmetic.value import (
     Scalar,
     constant,
     convert,
-    imaginary_part,
-    make_complex,
-    real_part,
     select,
 )
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, add_freely, multiply_freely, sources
 from tfc.backends.mlir.loops import for_each, for_loop
+from tfc.backends.mlir.ordered.matrix_arithmetic import (
+    computed_in,
+    conjugate,
+    divide_by_real,
+    quotient,
+    real,
+)
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.scratch import load_at, scratch_arrays, scratch_shape, store_at
 from tfc.backends.mlir.spaces import bind, make_space
@@ -31,35 +34,10 @@ from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.index_maps import Index, variable
 from tfc.hlo.ir import Instruction
 from tfc.hlo.ops.triangular import SOLVE_FLAGS, flags
-from tfc.hlo.shape import F32, ElementType, Shape
+from tfc.hlo.shape import Shape
 
 # Right-hand sides solved for at a time: few enough to stay in a cache while the triangle passes by.
 COLUMNS = 64
-
-
-def _wide(element_type: ElementType) -> ElementType:
-    return F32 if element_type.is_float and element_type.bits < 32 else element_type
-
-
-def _conjugate(x: Scalar) -> Scalar:
-    if not x.element_type.is_complex:
-        return x
-    return make_complex(real_part(x), -imaginary_part(x))
-
-
-def _real(x: Scalar) -> Scalar:
-    return real_part(x) if x.element_type.is_complex else x
-
-
-def _by_real(x: Scalar, divisor: Scalar) -> Scalar:
-    """The quotient by a real number."""
-    if not x.element_type.is_complex:
-        return x / divisor
-    return make_complex(real_part(x) / divisor, imaginary_part(x) / divisor)
-
-
-def _quotient(x: Scalar, y: Scalar) -> Scalar:
-    return COMPLEX_ARITHMETIC["divide"](x, y) if x.element_type.is_complex else x / y
 
 
 class _Matrix:
@@ -96,7 +74,7 @@ def cholesky_workspace(root: Instruction) -> Shape:
 
 def _cholesky_arrays(root: Instruction) -> list[Shape]:
     shape = root.array_shape
-    return [Shape(_wide(shape.element_type), (shape.dims[-1] ** 2,))]
+    return [Shape(computed_in(shape.element_type), (shape.dims[-1] ** 2,))]
 
 
 def emit_cholesky(kernel: Kernel, buffers: Sequence[Buffer], scratch: Any) -> None:
@@ -119,19 +97,19 @@ def emit_cholesky(kernel: Kernel, buffers: Sequence[Buffer], scratch: Any) -> No
             element = convert(at(row, column).element(root.operands[0], place), wide)
 
             def add(k: Any, total: Sequence[Scalar]) -> Sequence[Scalar]:
-                other = _conjugate(factor.load(column, k))
+                other = conjugate(factor.load(column, k))
                 return [add_freely(total[0], multiply_freely(factor.load(row, k), other))]
 
             products = for_loop(0, column, 1, add, [constant(wide, 0)])[0]
-            return (element if lower else _conjugate(element)) - products
+            return (element if lower else conjugate(element)) - products
 
         def factor_row(row: Any) -> None:
             def off_diagonal(column: Any) -> None:
-                pivot = _real(factor.load(column, column))
-                factor.store(_by_real(less_products(row, column), pivot), row, column)
+                pivot = real(factor.load(column, column))
+                factor.store(divide_by_real(less_products(row, column), pivot), row, column)
 
             for_each(0, row, off_diagonal)
-            factor.store(convert(sqrt(_real(less_products(row, row))), wide), row, row)
+            factor.store(convert(sqrt(real(less_products(row, row))), wide), row, row)
 
         def finish_row(row: Any) -> None:
             def store(value: Scalar, column: Any) -> None:
@@ -139,13 +117,13 @@ def emit_cholesky(kernel: Kernel, buffers: Sequence[Buffer], scratch: Any) -> No
                 at(row, column).store(convert(kept, element_type), result, place)
 
             after = arith.addi(row, index_value(1))
-            of_result = (lambda x: x) if lower else _conjugate
+            of_result = (lambda x: x) if lower else conjugate
             for_each(0, after, lambda column: store(of_result(factor.load(row, column)), column))
             for_each(after, size, lambda column: store(constant(wide, 0), column))
 
         for_each(0, size, factor_row)
         last = index_value(size - 1)
-        pivot = _real(factor.load(last, last))
+        pivot = real(factor.load(last, last))
         failed = pivot.ne(pivot)  # a NaN anywhere has spread to the last row
         for_each(0, size, finish_row)
 
@@ -159,7 +137,7 @@ def solve_workspace(root: Instruction) -> Shape:
 
 def _solve_arrays(root: Instruction) -> list[Shape]:
     size, count = _sizes(root)
-    wide = _wide(root.array_shape.element_type)
+    wide = computed_in(root.array_shape.element_type)
     return [Shape(wide, (size * size,)), Shape(wide, (size * min(count, COLUMNS),))]
 
 
@@ -206,7 +184,7 @@ class _Solve:
                 here = scope.with_variables(**bind([i, j], [row, column]))
                 element = convert(here.element(a, of_a), self.wide)
                 is_adjoint = self.root["transpose_a"] == "ADJOINT"
-                self.triangle.store(_conjugate(element) if is_adjoint else element, row, column)
+                self.triangle.store(conjugate(element) if is_adjoint else element, row, column)
 
             for_each(0, arith.addi(row, index_value(1)), each)
 
@@ -257,6 +235,6 @@ class _Solve:
             pivot = self.triangle.load(row, row)
 
             def divide(column: Any) -> None:
-                self.sides.store(_quotient(self.sides.load(row, column), pivot), row, column)
+                self.sides.store(quotient(self.sides.load(row, column), pivot), row, column)
 
             for_each(0, width, divide)

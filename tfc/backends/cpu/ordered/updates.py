@@ -1,56 +1,21 @@
-"""Kernels that end in dynamic-update-slices: the array is put in place, then each update.
+"""Kernels that end in dynamic-update-slices: the array is put in place, then update after update.
 
-    f { p = f32[1000,1000] parameter(0)          where p lies in the result's memory:
-        u = f32[1,1000] parameter(1)       -->   for j in 0 … 999:
-        i = s32[] parameter(2)                       result[clamp(i), j] = u[0, j]
-        ROOT r = dynamic-update-slice(p, u, i, 0) }
-
-An array that does not lie there is copied first. What an update reads of an array that does, it
-reads at the very place that it then writes (see passes/analysis/in_place.py).
+Their time is that of the updates where the array lies in the result already.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from tfc.backends.cpu.loops.nests import LoopNest
-from tfc.backends.mlir.elements import Buffer, Elements
-from tfc.backends.mlir.kernels import Kernel, sources, store_elements
-from tfc.backends.mlir.spaces import access_positions, merge_loops
-from tfc.hlo.index_maps import constant, elements_in
-from tfc.hlo.ir import Instruction
-from tfc.hlo.ops.dynamic import update_index, updates_of
+from tfc.backends.mlir.elements import Buffer
+from tfc.backends.mlir.kernels import Kernel, store_elements
+from tfc.backends.mlir.ordered.updates import emit_one_update
+from tfc.hlo.ops.dynamic import updates_of
 
 
 def emit_update(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
-    """A kernel that ends in dynamic-update-slices; its time is that of the updates, in place."""
-    result = buffers[-1]
+    """Emit the kernel's body."""
     array, updates = updates_of(kernel.root, kernel.computation.parameters)
     if not kernel.overwrites(array):
-        store_elements(kernel, buffers, array, result, LoopNest())
+        store_elements(kernel, buffers, array, buffers[-1], LoopNest())
     for update in updates:
-        _emit_one(kernel, buffers, update, result)
-
-
-def _emit_one(kernel: Kernel, buffers: Sequence[Buffer], root: Instruction, result: Buffer) -> None:
-    """Write one update over the array in the result."""
-    update = root.operands[1]
-    dims = update.array_shape.dims
-    order = result.shape.layout.minor_to_major[::-1]
-    space = merge_loops(
-        dims,
-        order,
-        [],
-        lambda at: access_positions(kernel.computation.parameters, update, at),
-        lambda at: result.position(update_index(root, at)),
-    )
-    before = Elements(sources(kernel, buffers), {})
-    # Where the update goes is read once: the loops below may write anything.
-    corner = update_index(root, [constant(0)] * len(dims))
-    for start in (e for i in corner for e in elements_in(i)):
-        before.index_value(start)
-
-    def body(points: Sequence[Any]) -> None:
-        inside = before.with_variables(**space.bind(points))
-        inside.store(inside.element(update, space.index), result, update_index(root, space.index))
-
-    LoopNest().each(space.sizes, body)
+        emit_one_update(kernel, buffers, update, LoopNest())

@@ -37,7 +37,7 @@ def emit_state_update(kernel: Kernel, buffers: Sequence[Buffer]) -> None:
 def _declare() -> None:
     """The variable, in the module that is being emitted, unless it is there already."""
     module = ir.InsertionPoint.current.block.owner
-    while module.parent is not None:
+    while module.parent is not None and module.name != "gpu.module":
         module = module.parent
     body = module.regions[0].blocks[0]
     known = (o.attributes for o in body.operations if o.operation.name == "memref.global")

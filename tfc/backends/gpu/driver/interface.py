@@ -1,0 +1,108 @@
+"""What the backend asks of a driver: memory, code and launches on one GPU, in the order asked."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+Dimensions = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """Bytes of a GPU's memory."""
+
+    free: int
+    total: int
+
+
+class Graph(Protocol):
+    """Launches and copies that were recorded, and run as one."""
+
+    def launch(self) -> None:
+        """Run them once more, after what was asked before."""
+        ...
+
+
+@dataclass
+class Recording:
+    """What is being recorded; `graph` is there once the recording has ended."""
+
+    graph: Graph | None = None
+
+
+class Driver(Protocol):
+    """One GPU, with one stream of work: everything happens in the order in which it is asked for.
+
+    Addresses are numbers, of the GPU's memory. Calls may come from any thread. What goes wrong is a
+    DriverError, and what there is no memory for an OutOfMemoryError; an error of a kernel may show
+    in a later call.
+    """
+
+    @property
+    def name(self) -> str:
+        """What the GPU is called, such as "NVIDIA H100 80GB HBM3"."""
+        ...
+
+    @property
+    def architecture(self) -> str:
+        """What its code is made for, such as "sm_90a"."""
+        ...
+
+    def load(self, code: bytes) -> Any:
+        """Load PTX or a cubin; what is loaded lives as long as what is returned."""
+        ...
+
+    def function(self, module: Any, name: str) -> Any:
+        """A kernel of loaded code."""
+        ...
+
+    def allocate(self, size: int) -> int:
+        """The address of `size` bytes, which is a multiple of 256; not 0 even for no bytes."""
+        ...
+
+    def free(self, address: int) -> None:
+        """Give memory back, once what was asked before is done."""
+        ...
+
+    def write(self, address: int, source: np.ndarray) -> None:
+        """Copy a contiguous array there. The array may change as soon as this returns."""
+        ...
+
+    def read(self, target: np.ndarray, address: int) -> None:
+        """Copy from there to a contiguous array, and wait until it is done."""
+        ...
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy bytes from one place of its memory to another, which do not overlap."""
+        ...
+
+    def launch(
+        self,
+        function: Any,
+        blocks: Dimensions,
+        threads: Dimensions,
+        arguments: Sequence[int],
+        shared: int = 0,
+    ) -> None:
+        """Run a kernel.
+
+        Args:
+            arguments: 64-bit numbers, most of them addresses.
+            shared: bytes of memory that the threads of a block share, besides what the code states.
+        """
+        ...
+
+    def record(self) -> AbstractContextManager[Recording]:
+        """Record what is launched and copied inside, instead of doing it."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait until all that was asked is done."""
+        ...
+
+    def memory(self) -> MemoryUse:
+        """How much memory there is, and how much of it is free."""
+        ...

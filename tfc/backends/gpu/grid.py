@@ -1,0 +1,56 @@
+"""The GPU's way through a space: a thread for each point, in blocks of `THREADS`."""
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from tfc.backends.mlir import provider
+from tfc.backends.mlir.kernels import Stores
+from tfc.backends.mlir.provider import arith, ir, scf
+from tfc.backends.mlir.vectors import index_value
+
+THREADS = 256
+
+gpu: Any = provider.gpu()
+
+
+class Grid:
+    """Loops whose points are threads; threads beyond the space do nothing."""
+
+    flat = True
+
+    def store(self, work: Stores, points: Sequence[Any]) -> None:
+        """Emit what a thread stores: an element of each value."""
+        work.emit_each(self, points)
+
+    def each(self, sizes: Sequence[int], body: Callable[[Sequence[Any]], None]) -> None:
+        """Emit `body` for the point whose row-major number is the thread's."""
+        number = thread_number()
+        inside = arith.cmpi(arith.CmpIPredicate.ult, number, index_value(prod(sizes)))
+        with ir.InsertionPoint(scf.IfOp(inside).then_block):
+            body(point_of(number, sizes))
+            scf.yield_([])
+
+
+def thread_number() -> Any:
+    """The number of the thread in the grid, of type `index`."""
+    return arith.addi(arith.muli(block_number(), index_value(THREADS)), thread_in_block())
+
+
+def block_number() -> Any:
+    """The number of the thread's block."""
+    return gpu.block_id(gpu.Dimension.x)
+
+
+def thread_in_block() -> Any:
+    """The number of the thread in its block."""
+    return gpu.thread_id(gpu.Dimension.x)
+
+
+def point_of(number: Any, sizes: Sequence[int]) -> list[Any]:
+    """The point of a space with this row-major number."""
+    points: list[Any] = []
+    for size in reversed(sizes[1:]):
+        points.append(arith.remui(number, index_value(size)))
+        number = arith.divui(number, index_value(size))
+    return [*([number] if sizes else []), *reversed(points)]

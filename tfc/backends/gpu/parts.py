@@ -1,0 +1,69 @@
+"""A kernel as functions that run one after the other: between them all threads have finished.
+
+sort      put the rows in place │ compare and exchange, with numbers 1, 0 │ … 2, 1 │ 2, 0 │ …
+scatter   put the operands in place │ combine the updates
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from tfc.backends.gpu.driver.interface import Dimensions
+from tfc.backends.gpu.grid import THREADS, Grid
+from tfc.backends.mlir.elements import Buffer
+from tfc.backends.mlir.kernels import Kernel, store_elements
+from tfc.hlo.ir import Instruction
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a part's code is made of: the kernel, its buffers, its scratch memory if there is any,
+    and the numbers of the launch, of type `index`."""
+
+    kernel: Kernel
+    buffers: Sequence[Buffer]
+    scratch: Any = None
+    numbers: Sequence[Any] = ()
+
+    @property
+    def root(self) -> Instruction:
+        """The instruction whose value the kernel stores."""
+        return self.kernel.root
+
+
+@dataclass(frozen=True)
+class Part:
+    """One function, and its launches.
+
+    emit: emits the body.
+    count: how many threads are at work, or blocks if `by_block`.
+    numbers: what each launch passes; one launch without numbers if left out.
+    """
+
+    emit: Callable[[Work], None]
+    count: int
+    by_block: bool = False
+    numbers: Sequence[tuple[int, ...]] = ((),)
+
+    @property
+    def blocks(self) -> Dimensions:
+        """The blocks of a launch."""
+        return (self.count if self.by_block else -(-self.count // THREADS), 1, 1)
+
+
+def put_in_place(kernel: Kernel, value: Instruction, number: int) -> list[Part]:
+    """The part that stores a value of the kernel into its result `number`, unless it is there."""
+    if kernel.overwrites(value):
+        return []
+    at = number - len(kernel.results)
+
+    def emit(work: Work) -> None:
+        store_elements(work.kernel, work.buffers, value, work.buffers[at], Grid())
+
+    return [Part(emit, kernel.results[number].size)]
+
+
+def count_of(dims: Sequence[int]) -> int:
+    """The number of points."""
+    return prod(dims)

@@ -1,0 +1,201 @@
+"""Running a program's steps with a driver.
+
+What lies between two decisions of the host (the end of a loop, a branch, a call of Python) is
+recorded as one graph when the same addresses come a second time, and launched at once from then on:
+memory comes from a pool, so they do.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from tfc.backends.gpu.driver import Driver, Graph
+from tfc.backends.gpu.steps import Branch, Copy, HostCall, Launch, Loop, Step, Steps
+from tfc.hlo.op import Value
+from tfc.hlo.shape import AnyShape, Shape, from_memory, to_memory
+from tfc.passes.memory.buffers import Slice
+
+_MOST_GRAPHS = 16  # that a stretch of steps keeps, for as many sets of addresses
+_LEAST_RECORDED = 2  # steps: one launch is no faster as a graph
+
+Bases = Mapping[tuple[str, int], int]  # where each space of memory begins
+
+
+class Runner:
+    """The steps of a program, ready to run on one driver.
+
+    Args:
+        functions: the kernels by name.
+    """
+
+    def __init__(self, driver: Driver, functions: Callable[[str], Any], steps: Steps):
+        self._driver, self._functions = driver, functions
+        self._parts = self._prepare(steps)
+
+    def run(self, bases: Bases) -> None:
+        """Run all steps; those of the GPU go on when this returns."""
+        for part in self._parts:
+            part(bases)
+
+    def _prepare(self, steps: Steps) -> list[Callable[[Bases], None]]:
+        parts: list[Callable[[Bases], None]] = []
+        for is_quick, group in groupby(steps, lambda step: isinstance(step, (Launch, Copy))):
+            some = list(group)
+            if is_quick:
+                parts.append(_Stretch(self._driver, list(self._quick(some))).run)
+            else:
+                parts += [self._slow(step) for step in some]
+        return parts
+
+    def _quick(self, steps: Sequence[Step]) -> "Iterator[_Ready]":
+        for step in steps:
+            match step:
+                case Launch():
+                    yield _ReadyLaunch(self._functions(step.function), step)
+                case Copy():
+                    yield _ReadyCopy(step)
+
+    def _slow(self, step: Step) -> Callable[[Bases], None]:
+        match step:
+            case HostCall():
+                return lambda bases: self._call(step, bases)
+            case Loop():
+                condition, body = self._prepare(step.condition), self._prepare(step.body)
+                return lambda bases: self._loop(step, condition, body, bases)
+            case Branch():
+                branches = [self._prepare(steps) for steps in step.branches]
+                return lambda bases: self._branch(step, branches, bases)
+        raise AssertionError(step)
+
+    def _loop(
+        self,
+        loop: Loop,
+        condition: Sequence[Callable[[Bases], None]],
+        body: Sequence[Callable[[Bases], None]],
+        bases: Bases,
+    ) -> None:
+        while True:
+            for part in condition:
+                part(bases)
+            if not self._read(loop.selector, bases, np.dtype(np.bool_), ()):
+                return
+            for part in body:
+                part(bases)
+
+    def _branch(
+        self, step: Branch, branches: Sequence[Sequence[Callable[[Bases], None]]], bases: Bases
+    ) -> None:
+        if step.by_index:
+            index = int(self._read(step.selector, bases, np.dtype(np.int32), ()))
+            number = index if 0 <= index < len(branches) else len(branches) - 1
+        else:
+            number = 0 if self._read(step.selector, bases, np.dtype(np.bool_), ()) else 1
+        for part in branches[number]:
+            part(bases)
+
+    def _call(self, step: HostCall, bases: Bases) -> None:
+        instruction = step.instruction
+        operands = [
+            self._fetch(o.shape, iter(slices), bases)
+            for o, slices in zip(instruction.operands, step.operands)
+        ]
+        self._put(step.function(operands), instruction.shape, iter(step.results), bases)
+
+    def _fetch(self, shape: AnyShape, slices: Iterator[Slice], bases: Bases) -> Value:
+        if not isinstance(shape, Shape):
+            return tuple(self._fetch(e, slices, bases) for e in shape.elements)
+        place = next(slices)
+        if shape.has_default_layout:
+            return self._read(place, bases, shape.element_type.dtype, shape.dims)
+        flat = self._read(place, bases, shape.element_type.dtype, (shape.storage_size,))
+        return from_memory(flat, shape)
+
+    def _read(self, place: Slice, bases: Bases, dtype: np.dtype, dims: Sequence[int]) -> np.ndarray:
+        host = np.empty(dims, dtype)
+        self._driver.read(host, bases[place.space, place.index] + place.offset)
+        return host
+
+    def _put(self, value: Value, shape: AnyShape, slices: Iterator[Slice], bases: Bases) -> None:
+        if not isinstance(shape, Shape):
+            for element, inner in zip(value, shape.elements):
+                self._put(element, inner, slices, bases)
+            return
+        place, array = next(slices), np.ascontiguousarray(value, shape.element_type.dtype)
+        held = array if shape.has_default_layout else to_memory(array, shape)
+        self._driver.write(bases[place.space, place.index] + place.offset, held)
+
+
+@dataclass(frozen=True)
+class _ReadyLaunch:
+    """A launch whose function is loaded."""
+
+    function: Any
+    step: Launch
+
+    def run(self, driver: Driver, bases: Bases) -> None:
+        step = self.step
+        addresses = [bases[b.space, b.index] + b.offset for b in step.buffers]
+        arguments = [*addresses, *step.numbers]
+        driver.launch(self.function, step.blocks, step.threads, arguments, step.shared)
+
+
+@dataclass(frozen=True)
+class _ReadyCopy:
+    step: Copy
+
+    def run(self, driver: Driver, bases: Bases) -> None:
+        source, target = self.step.source, self.step.target
+        driver.copy(
+            bases[target.space, target.index] + target.offset,
+            bases[source.space, source.index] + source.offset,
+            self.step.size,
+        )
+
+
+_Ready = _ReadyLaunch | _ReadyCopy
+
+
+class _Stretch:
+    """Launches and copies without a decision of the host between them."""
+
+    def __init__(self, driver: Driver, steps: Sequence[_Ready]):
+        self._driver, self._steps = driver, steps
+        used = {
+            (s.space, s.index)
+            for ready in steps
+            for s in (
+                ready.step.buffers
+                if isinstance(ready.step, Launch)
+                else (ready.step.source, ready.step.target)
+            )
+        }
+        self._spaces = sorted(used)
+        self._graphs: dict[tuple[int, ...], Graph | None] = {}
+
+    def run(self, bases: Bases) -> None:
+        """Run them: step by step with new addresses, as a graph with known ones."""
+        if len(self._steps) < _LEAST_RECORDED:
+            self._step_by_step(bases)
+            return
+        key = tuple([bases[space] for space in self._spaces])
+        graph = self._graphs.get(key)
+        if graph is not None:
+            graph.launch()
+        elif key in self._graphs:
+            with self._driver.record() as recording:
+                self._step_by_step(bases)
+            self._graphs[key] = recording.graph
+            assert recording.graph is not None
+            recording.graph.launch()
+        else:
+            if len(self._graphs) >= _MOST_GRAPHS:
+                del self._graphs[next(iter(self._graphs))]
+            self._graphs[key] = None
+            self._step_by_step(bases)
+
+    def _step_by_step(self, bases: Bases) -> None:
+        for step in self._steps:
+            step.run(self._driver, bases)

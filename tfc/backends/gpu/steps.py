@@ -1,0 +1,75 @@
+"""What a GPU program does, as data: launches, copies, calls of the host, loops and branches."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tfc.backends.gpu.driver.interface import Dimensions
+from tfc.hlo.ir import Instruction
+from tfc.hlo.op import Value
+from tfc.passes.memory.buffers import Slice
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel: its function, the buffers that it takes, then numbers, and how many threads run it.
+
+    shared: bytes of memory that the threads of a block share, besides what the code states.
+    """
+
+    instruction: Instruction
+    function: str
+    buffers: tuple[Slice, ...]
+    blocks: Dimensions
+    threads: Dimensions
+    numbers: tuple[int, ...] = ()
+    shared: int = 0
+
+    @property
+    def thread_count(self) -> int:
+        """All threads of the launch."""
+        return prod(self.blocks) * prod(self.threads)
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Bytes of one buffer to another."""
+
+    source: Slice
+    target: Slice
+    size: int
+
+
+@dataclass(frozen=True)
+class HostCall:
+    """An instruction that the host runs, by a function of its operands' values.
+
+    operands, results: the leaves of each operand, and of the result.
+    """
+
+    instruction: Instruction
+    function: Callable[[Sequence[Value]], Value]
+    operands: tuple[tuple[Slice, ...], ...]
+    results: tuple[Slice, ...]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Steps that compute whether to go on, a pred that they leave, and the steps of a round."""
+
+    condition: "Steps"
+    selector: Slice
+    body: "Steps"
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One of several lists of steps: that of the index, else the last; for a pred true is first."""
+
+    selector: Slice
+    by_index: bool
+    branches: "tuple[Steps, ...]"
+
+
+Step = Launch | Copy | HostCall | Loop | Branch
+Steps = tuple[Step, ...]

@@ -1,0 +1,172 @@
+"""Arrays in the memory of a device, which stay there from one program to the next.
+
+    y = f(x)                  y is on the GPU; the program may still be running
+    np.asarray(y)             waits, and copies it to the host
+    g(y)                      no copy: another program reads it where it lies
+
+The memory is given back when nothing refers to it any more.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from tfc.errors import TfcError
+from tfc.runtime import dlpack
+
+
+class DeviceMemory(Protocol):
+    """Bytes on a device, that live as long as this object does.
+
+    address: where they begin.
+    device: which device: the same object for all memory of one device; `number` is its number.
+    """
+
+    @property
+    def address(self) -> int:
+        """Where the bytes begin."""
+        ...
+
+    @property
+    def device(self) -> Any:
+        """The device: the same object for all of its memory."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """The number of the device among those of its kind."""
+        ...
+
+    def read(self, dtype: np.dtype, dims: tuple[int, ...]) -> np.ndarray:
+        """A copy on the host, once all that was asked of the device before is done."""
+        ...
+
+    def wait(self) -> None:
+        """Wait until all that was asked of the device is done."""
+        ...
+
+
+class DeviceArray:
+    """An array on a device, row-major: what a program for a GPU returns, and takes.
+
+    It has no arithmetic of its own: compiled functions have.
+
+    Attributes:
+        shape, dtype: as those of a NumPy array.
+    """
+
+    __slots__ = ("_memory", "dtype", "shape")
+    __array_priority__ = 100
+
+    def __init__(self, memory: DeviceMemory, dtype: np.dtype, shape: tuple[int, ...]):
+        self._memory: DeviceMemory | None = memory
+        self.dtype, self.shape = dtype, shape
+
+    @property
+    def memory(self) -> DeviceMemory:
+        """Where it lies.
+
+        Raises:
+            TfcError: it was deleted, or donated to a program.
+        """
+        if self._memory is None:
+            raise TfcError(f"the array {self.dtype}{list(self.shape)} was donated or deleted")
+        return self._memory
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def device(self) -> Any:
+        """The device that holds it."""
+        return self.memory.device
+
+    def delete(self) -> None:
+        """Give the memory back now, if nothing else refers to it; the array is of no use then."""
+        self._memory = None
+
+    def is_deleted(self) -> bool:
+        """Whether it was deleted, or donated."""
+        return self._memory is None
+
+    def block_until_ready(self) -> "DeviceArray":
+        """Wait until it is computed."""
+        self.memory.wait()
+        return self
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("an array on a device cannot become one on the host without a copy")
+        host = self.memory.read(self.dtype, self.shape)
+        return host if dtype is None else host.astype(dtype, copy=False)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """How PyTorch, CuPy and Numba read it without a copy; what was asked before is done."""
+        self.memory.wait()
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (self.memory.address, False),
+            "version": 3,
+            "strides": None,
+            "stream": None,
+        }
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The kind of the device and its number, as DLPack counts them."""
+        return (dlpack.CUDA, self.memory.number)
+
+    def __dlpack__(self, stream: Any = None, **_: Any) -> Any:
+        """A capsule for `from_dlpack` of another library, without a copy.
+
+        What was asked before is done when this returns, so any stream may read it.
+        """
+        self.memory.wait()
+        held = self.memory
+        return dlpack.export(held.address, self.dtype, self.shape, self.__dlpack_device__(), held)
+
+    def item(self) -> Any:
+        """The one element as a Python number."""
+        return np.asarray(self).item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists."""
+        return np.asarray(self).tolist()
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without dimensions")
+        return self.shape[0]
+
+    def __float__(self) -> float:
+        return float(np.asarray(self))
+
+    def __int__(self) -> int:
+        return int(np.asarray(self))
+
+    def __bool__(self) -> bool:
+        return bool(np.asarray(self))
+
+    def __index__(self) -> int:
+        return np.asarray(self).__index__()
+
+    def __complex__(self) -> complex:
+        return complex(np.asarray(self))
+
+    def __repr__(self) -> str:
+        if self._memory is None:
+            return f"DeviceArray(deleted, shape={self.shape}, dtype={self.dtype})"
+        return f"DeviceArray({np.asarray(self)!r})"
