@@ -125,3 +125,35 @@ def test_orthogonal_matrices_are_spread_evenly():
     positive = (found > 0).mean((0,))
     assert (abs(positive - 0.5) < 0.25).all()
     assert abs((np.linalg.det(found) > 0).mean() - 0.5) < 0.25
+
+
+def parameterized(name, shape):
+    """Two distributions between bounds, for each the mean and deviation that it should have."""
+    parameters = ([0.0, 10.0], [1.0, 3.0], [-1.0, 11.0], [2.0, 12.0])
+    inputs = [tf.constant(shape), *map(tf.constant, parameters)]
+    if name.startswith("Stateless"):
+        inputs.insert(1, tf.constant([7, -3]))
+    operation = tf.get_default_graph().create_operation(name, inputs, {}, "numbers")
+    with tf.Session(config=tf.ConfigProto(backend="interpreter")) as session:
+        return session.run(operation.outputs[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "axis"),
+    [("ParameterizedTruncatedNormal", 1), ("StatelessParameterizedTruncatedNormal", 0)],
+)
+def test_normal_numbers_between_bounds_have_parameters_of_their_own(name, axis):
+    count = 4000
+    shape = [count, count]
+    shape[1 - axis] = 2
+    made = np.moveaxis(parameterized(name, shape), axis, 1)
+    grid = np.linspace(0, 1, 20001)
+    for row, (mean, deviation, low, high) in zip(made, [(0, 1, -1, 2), (10, 3, 11, 12)]):
+        assert low <= row.min()
+        assert row.max() <= high
+        x = low + (high - low) * grid
+        density = np.exp(-(((x - mean) / deviation) ** 2) / 2)
+        expected = (x * density).sum() / density.sum()
+        spread = np.sqrt((x**2 * density).sum() / density.sum() - expected**2)
+        assert abs(row.mean() - expected) < 4 * spread / np.sqrt(count)
+        assert abs(row.std() - spread) < 0.05 * spread

@@ -95,6 +95,8 @@ def results(case: Case, backend: str) -> list[np.ndarray]:
     if any(node.op == "VarHandleOp" for node in case.message.node):
         names = [n.name for n in case.message.node if n.name.startswith("result")]
         return _of_program(case, names, backend)
+    if case.message.library.function:
+        return _of_program(case, [f"op:{n}" for n in range(len(case.wanted))], backend)
     node = case.node("op")
     attributes = attributes_from_proto(node.attr, {}, "op")
     row = find(node.op, attributes)

@@ -1,5 +1,6 @@
 """How samples of operators are stated: a name, inputs, attributes. Knows neither framework."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,6 +28,18 @@ class Known:
     """An input that is a constant of the graph."""
 
     array: np.ndarray
+
+
+@dataclass(frozen=True)
+class Scalars:
+    """An attribute that is a function of scalars.
+
+    function: made of Python's operators, so that it is of either framework.
+    dtypes: of its arguments.
+    """
+
+    function: Callable[..., Any]
+    dtypes: tuple[str, ...]
 
 
 @dataclass(frozen=True)

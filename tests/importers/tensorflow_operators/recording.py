@@ -16,16 +16,20 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 
 import array_samples
+import box_samples
 import elementwise_samples
 import network_samples
 import numpy as np
 import state_samples
 import tensorflow as tf
 import xla_samples
-from operator_samples import Known, Sample
+from operator_samples import DTYPES, Known, Sample, Scalars
+from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.framework import op_def_library, op_def_registry
 
-FAMILIES = (elementwise_samples, array_samples, network_samples, state_samples, xla_samples)
+FAMILIES = (
+    elementwise_samples, array_samples, network_samples, box_samples, state_samples, xla_samples,
+)  # fmt: skip
 
 
 def recorded(sample: Sample) -> tf.compat.v1.GraphDef:
@@ -60,7 +64,8 @@ def recorded(sample: Sample) -> tf.compat.v1.GraphDef:
         values = [*handles, *map(entered, sample.inputs)]
         named = {arg.name: value for arg, value in zip(definition.input_arg, values)}
         with graph.control_dependencies(before):
-            attributes = {**defaults(definition), **sample.attributes}
+            stated = {name: stated_by(graph, value) for name, value in sample.attributes.items()}
+            attributes = {**defaults(definition), **stated}
             op_def_library.apply_op(sample.operator, name="op", **named, **attributes)
         outputs = list(graph.get_operation_by_name("op").outputs)
         if sample.variables:
@@ -73,6 +78,17 @@ def recorded(sample: Sample) -> tf.compat.v1.GraphDef:
         message = graph.as_graph_def()
     results = computed(graph, given, outputs, sample)
     return entered_results(without_defaults(message), given, results[: sample.counted])
+
+
+def stated_by(graph, value):
+    """What states an attribute; a function is entered into the graph's library."""
+    if not isinstance(value, Scalars):
+        return value
+    scalars = [tf.TensorSpec((), DTYPES[dtype]) for dtype in value.dtypes]
+    with tf.init_scope():
+        made = tf.function(value.function, autograph=False).get_concrete_function(*scalars)
+    made.add_to_graph(graph)
+    return attr_value_pb2.NameAttrList(name=made.name)
 
 
 def computed(graph, given, outputs, sample):
@@ -152,7 +168,11 @@ def without_defaults(message):
             ):
                 del node.attr[attribute.name]
     message.ClearField("versions")
-    message.ClearField("library")
+    for function in message.library.function:
+        for field in ("attr", "arg_attr", "resource_arg_unique_id"):
+            function.ClearField(field)
+        for node in function.node_def:
+            node.ClearField("experimental_debug_info")
     return message
 
 

@@ -109,6 +109,25 @@ def random() -> Iterator[Sample]:
                      dtype=DTYPES[dtype].name)  # fmt: skip
 
 
+def generators() -> Iterator[Sample]:
+    """Random numbers of a generator that a variable holds, whose state is a result."""
+    state = np.array([5, -1, 1 << 62], np.int64)
+    ends = np.array([-300, 7, 3], np.int64)  # whose counter's lower half overflows
+    alg, shape = known(1, "i8"), known([3, 5], "i8")
+    for dtype in FLOATS:
+        name = DTYPES[dtype].name
+        for way in ("StatefulUniform", "StatefulStandardNormalV2", "StatefulTruncatedNormal"):
+            yield _on(way, [state], alg, shape, dtype=name)
+    for dtype in ("i4", "i8", "u4", "u8"):
+        if dtype[0] == "i":
+            low, high = (np.asarray(n, DTYPES[dtype]) for n in (-3, 200))
+            yield _on("StatefulUniformInt", [ends], alg, known([2, 3]), low, high)
+        yield _on("StatefulUniformFullInt", [state], alg, shape, dtype=DTYPES[dtype].name)
+    for held in (state, ends):
+        yield _on("RngReadAndSkip", [held], known(1), np.uint64(7))
+        yield _on("RngSkip", [held], alg, np.int64(1 << 40))
+
+
 def samples() -> Iterator[Sample]:
-    for family in (optimizers, scatters, random):
+    for family in (optimizers, scatters, random, generators):
         yield from family()

@@ -282,3 +282,15 @@ def gammainc(a: Tensor, x: Tensor, /) -> Tensor:
 def gammaincc(a: Tensor, x: Tensor, /) -> Tensor:
     """The upper one, 1 - gammainc(a, x), whose digits are right where it is small."""
     return _upper(a, x)
+
+
+@special
+def gammainc_by_a(a: Tensor, x: Tensor, /) -> Tensor:
+    """The derivative of gammainc by its parameter; 0 at the ends."""
+    return _slope_by_a(a, x)
+
+
+@special
+def gamma_number_by_a(a: Tensor, x: Tensor, /) -> Tensor:
+    """By how much a gamma number x > 0 changes with its parameter a > 0."""
+    return x * log_gamma_slope(a, log(x))

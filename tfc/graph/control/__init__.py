@@ -5,6 +5,6 @@ are here as well: a trace makes tfc's own cond and while_loop of them, a run on 
 branch, or repeats the body, with arrays.
 """
 
-from tfc.graph.control import gradient_rows, gradients, list_rows, rows
+from tfc.graph.control import gradient_rows, gradients, list_rows, rows, scalar_function_rows
 
-__all__ = ["gradient_rows", "gradients", "list_rows", "rows"]
+__all__ = ["gradient_rows", "gradients", "list_rows", "rows", "scalar_function_rows"]

@@ -21,7 +21,6 @@ from tfc.graph.operators import (
     shaping,
     slicing,
     state,
-    stateless_random,
     training,
     xla,
 )
@@ -43,7 +42,6 @@ __all__ = [
     "shaping",
     "slicing",
     "state",
-    "stateless_random",
     "training",
     "xla",
 ]

@@ -10,6 +10,7 @@ from tfc import numpy as tnp
 from tfc import special
 from tfc.errors import ShapeError
 from tfc.frontend.promotion import as_tensor
+from tfc.frontend.special.incomplete_gamma import gamma_number_by_a, gammainc_by_a
 from tfc.frontend.tensor import evaluable
 from tfc.graph.operators.complex_functions import INVERSE
 from tfc.graph.operators.inference import comparison, elementwise, same
@@ -182,6 +183,7 @@ BINARY: dict[str, Callable[..., Any]] = {
     "FloorDiv": tnp.floor_divide,
     "FloorMod": tnp.mod,
     "Igamma": special.gammainc,
+    "IgammaGradA": gammainc_by_a,
     "Igammac": special.gammaincc,
     "LeftShift": tnp.left_shift,
     "LogicalAnd": tnp.logical_and,
@@ -194,6 +196,7 @@ BINARY: dict[str, Callable[..., Any]] = {
     "NextAfter": tnp.nextafter,
     "Polygamma": special.polygamma,
     "Pow": tnp.power,
+    "RandomGammaGrad": gamma_number_by_a,
     "RealDiv": tnp.true_divide,
     "RightShift": tnp.right_shift,
     "SquaredDifference": _squared_difference,

@@ -11,7 +11,20 @@ _DYNAMIC = "dimensions have fixed sizes: pad the data and mask it"
 
 REFUSED |= {
     "UniqueV2": f"{_BY_VALUES}: compute the distinct elements before",
-    "NonMaxSuppressionV3": f"{_BY_VALUES}: use NonMaxSuppressionV4 with pad_to_max_output_size",
+    **dict.fromkeys(
+        ("NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3"),
+        f"{_BY_VALUES}: use NonMaxSuppressionV4 with pad_to_max_output_size",
+    ),
+    **dict.fromkeys(
+        ("StackV2", "StackPushV2", "StackPopV2", "StackCloseV2", "TensorArrayGradV3"),
+        "it is of gradients of TensorFlow 1's loops: differentiate the imported model by tfc.grad",
+    ),
+    **dict.fromkeys(
+        ("_Arg", "_Retval"),
+        "it is of graphs that TensorFlow has rewritten to run them: save the function itself",
+    ),
+    "_XlaAotOnlyVarHandleOp": "TensorFlow's own compiler puts it: read the SavedModel it came from",
+    "XlaDequantize": _QUANTIZED,
     "AssignVariableXlaConcatND": _DEVICES,
     "ReadVariableXlaSplitND": _DEVICES,
     "CollectiveAssignGroupV2": _DEVICES,

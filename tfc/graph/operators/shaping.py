@@ -7,7 +7,7 @@ import numpy as np
 
 from tfc import numpy as tnp
 from tfc.errors import ShapeError
-from tfc.graph.operators.inference import infer_by_tracing, same
+from tfc.graph.operators.inference import infer_by_tracing, same, stated
 from tfc.graph.operators.partial_values import partial_shape
 from tfc.graph.operators.registry import Attributes, Spec, find, known, known_numbers, operator
 from tfc.graph.types.dtypes import as_dtype, int32
@@ -175,6 +175,12 @@ def _empty(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
 def empty(shape: Any, *, dtype: Any, init: bool = False) -> Any:
     """An array of a shape, of zeros whether they are asked for or not."""
     return np.zeros(known_numbers(shape, "the shape of an array"), as_dtype(dtype).dtype)
+
+
+@operator("FakeParam", types="", infer=lambda _, attributes: [stated(attributes)])
+def parameter_nobody_uses(*, dtype: Any, shape: Any) -> Any:
+    """Zeros where a branch hands on a value that only another one computes."""
+    return np.zeros(TensorShape(shape).known(), as_dtype(dtype).dtype)
 
 
 def _counted(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:

@@ -91,6 +91,21 @@ def svd(input: Any, compute_uv: bool = True, full_matrices: bool = False) -> Any
     return tnp.astype(values, input.dtype), left, adjoint(right)
 
 
+@operator("XlaSelfAdjointEig")
+def self_adjoint_eigen_of_half(
+    a: Any, *, lower: bool, max_iter: int = 0, epsilon: float = 0.0
+) -> Any:
+    """(eigenvalues from the least, eigenvectors) of the matrices that triangles stand for."""
+    values, vectors = linalg.eigh(a, UPLO="L" if lower else "U")
+    return tnp.astype(values, a.dtype), vectors
+
+
+@operator("XlaSvd")
+def whole_svd(a: Any, *, max_iter: int = 0, epsilon: float = 0.0) -> Any:
+    """(singular values from the largest, left vectors, right vectors), both square."""
+    return svd(a, full_matrices=True)
+
+
 @operator("MatrixExponential")
 def exponential(input: Any) -> Any:
     """Exponentials of matrices."""

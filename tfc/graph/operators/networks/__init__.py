@@ -11,6 +11,7 @@ from tfc.graph.operators.networks import (
     quantization,
     resampling,
     sampling,
+    suppression,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "quantization",
     "resampling",
     "sampling",
+    "suppression",
 ]

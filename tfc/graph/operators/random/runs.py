@@ -59,6 +59,50 @@ def truncated_normal(
     return random.truncated_normal(key, -2.0, 2.0, _dims(shape), as_dtype(dtype).dtype)
 
 
+@operator(
+    "ParameterizedTruncatedNormal", types="T dtype", known=(0,),
+    infer=lambda inputs, _: [(inputs[1].dtype, partial_shape(inputs[0]))], effect="read",
+)  # fmt: skip
+def truncated_normal_of_each(
+    shape: Any,
+    means: Any,
+    stdevs: Any,
+    minvals: Any,
+    maxvals: Any,
+    *,
+    seed: int = 0,
+    seed2: int = 0,
+    context: Any,
+):
+    """Normally distributed numbers between bounds, with parameters for each row or for all."""
+    dims = _dims(shape)
+    rows = (-1, *[1] * (len(dims) - 1))
+    given = [tnp.reshape(x, rows) for x in (means, stdevs, minvals, maxvals)]
+    return _between_bounds(context.key(seed, seed2), dims, *given)
+
+
+def _between_bounds(key: Any, dims: Any, mean: Any, deviation: Any, least: Any, most: Any) -> Any:
+    low, high = ((bound - mean) / deviation for bound in (least, most))
+    made = mean + deviation * random.truncated_normal(key, low, high, dims, mean.dtype)
+    return tnp.clip(made, least, most)
+
+
+@operator(
+    "StatelessParameterizedTruncatedNormal", types="S Tseed dtype", known=(0,),
+    infer=lambda inputs, _: [(inputs[2].dtype, partial_shape(inputs[0]))],
+)  # fmt: skip
+def truncated_normal_of_seed(
+    shape: Any, seed: Any, means: Any, stddevs: Any, minvals: Any, maxvals: Any
+) -> Any:
+    """Normally distributed numbers between bounds, which a seed decides: not TensorFlow's."""
+    words = tnp.astype(tnp.astype(seed, np.dtype(np.int64)), np.dtype(np.uint64))
+    made = random.key(np.uint32(0))
+    for word in (words[0], words[1]):
+        for half in (word & np.uint64(0xFFFFFFFF), word >> np.uint64(32)):
+            made = random.fold_in(made, tnp.astype(half, np.dtype(np.uint32)))
+    return _between_bounds(made, _dims(shape), means, stddevs, minvals, maxvals)
+
+
 def _shuffled(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
     return [(inputs[0].dtype, inputs[0].shape)]
 

@@ -85,7 +85,9 @@ def _pairs(key: Any, counter: Any, count: int) -> tuple[Any, Any]:
     return words[:, 0], words[:, 1]
 
 
-def _bits(dtype: np.dtype) -> Fill:
+def bits(dtype: np.dtype) -> Fill:
+    """All bits of integers of a dtype."""
+
     def fill(key: Any, counter: Any, count: int) -> Any:
         if dtype.itemsize == 4:
             return _words(key, counter, count).view(dtype)
@@ -105,7 +107,9 @@ def _wide_fraction(first: Any, second: Any) -> Any:
     return bits.view(np.dtype(np.float64)) - np.float64(1)
 
 
-def _uniform(dtype: np.dtype) -> Fill:
+def uniform(dtype: np.dtype) -> Fill:
+    """From 0 up to 1, which is not among them."""
+
     def fill(key: Any, counter: Any, count: int) -> Any:
         if dtype == np.float64:
             return _wide_fraction(*_pairs(key, counter, count))
@@ -136,7 +140,9 @@ def _normal_pairs(dtype: np.dtype, key: Any, counter: Any, places: np.ndarray) -
     return tnp.stack(pairs, axis=1)
 
 
-def _normal(dtype: np.dtype) -> Fill:
+def normal(dtype: np.dtype) -> Fill:
+    """Normally distributed, of mean 0 and standard deviation 1."""
+
     def fill(key: Any, counter: Any, count: int) -> Any:
         group = 2 if dtype == np.float64 else 4
         places = np.arange(-(-count // group), dtype=np.uint64)
@@ -146,7 +152,7 @@ def _normal(dtype: np.dtype) -> Fill:
     return fill
 
 
-def _truncated(dtype: np.dtype) -> Fill:
+def truncated(dtype: np.dtype) -> Fill:
     """The first of each group's numbers that are no two standard deviations away."""
 
     def fill(key: Any, counter: Any, count: int) -> Any:
@@ -163,33 +169,33 @@ def _truncated(dtype: np.dtype) -> Fill:
     return fill
 
 
-def _between(low: Any, high: Any) -> Fill:
+def between(low: Any, high: Any) -> Fill:
     """Integers from the least up to the limit, which is not among them."""
     unsigned = np.dtype(f"uint{low.dtype.itemsize * 8}")
 
     def fill(key: Any, counter: Any, count: int) -> Any:
         width = (high - low).view(unsigned)
-        drawn = tnp.mod(_bits(unsigned)(key, counter, count), width)
+        drawn = tnp.mod(bits(unsigned)(key, counter, count), width)
         return low + drawn.view(low.dtype)
 
     return fill
 
 
-def _filled(shape: Any, key: Any, counter: Any, fill: Fill) -> Any:
+def filled(shape: Any, key: Any, counter: Any, fill: Fill) -> Any:
+    """Numbers of a known shape."""
     dims = known_numbers(shape, "the shape of random numbers")
     count = int(np.prod(dims))
     return tnp.reshape(fill(key, counter, max(count, 1))[:count], dims)
 
 
-def _counted(counter: Any, alg: Any) -> Any:
-    """The counter of the one generator that there is.
+def check_algorithm(alg: Any) -> None:
+    """Check that the one generator that there is is asked for.
 
     Raises:
-        UnsupportedError: another is asked for.
+        UnsupportedError: another is.
     """
     if is_known(alg) and int(np.asarray(alg).ravel()[0]) not in (_PHILOX, _AUTOMATIC):
         raise UnsupportedError("random numbers are drawn by Philox: ask for algorithm 1 or 3")
-    return counter
 
 
 def _drawn(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
@@ -209,23 +215,24 @@ def _enter(name: str, fill_of: Callable[[np.dtype], Fill], default: Any, infer: 
 
     @operator(name, types="T Tseed", known=(0,), infer=infer)
     def by_seed(shape: Any, seed: Any, dtype: Any = default) -> Any:
-        return _filled(shape, *scrambled(seed), fill_of(as_dtype(dtype).dtype))
+        return filled(shape, *scrambled(seed), fill_of(as_dtype(dtype).dtype))
 
     @operator(f"{name}V2", types="Tshape - - -", known=(0,), hints=(3,), infer=infer)
     def by_key(shape: Any, key: Any, counter: Any, alg: Any, dtype: Any = default) -> Any:
-        return _filled(shape, key, _counted(counter, alg), fill_of(as_dtype(dtype).dtype))
+        check_algorithm(alg)
+        return filled(shape, key, counter, fill_of(as_dtype(dtype).dtype))
 
 
-_enter("StatelessRandomUniform", _uniform, np.float32, _drawn)
-_enter("StatelessRandomNormal", _normal, np.float32, _drawn)
-_enter("StatelessTruncatedNormal", _truncated, np.float32, _drawn)
-_enter("StatelessRandomUniformFullInt", _bits, np.uint64, _drawn_whole)
+_enter("StatelessRandomUniform", uniform, np.float32, _drawn)
+_enter("StatelessRandomNormal", normal, np.float32, _drawn)
+_enter("StatelessTruncatedNormal", truncated, np.float32, _drawn)
+_enter("StatelessRandomUniformFullInt", bits, np.uint64, _drawn_whole)
 
 
 @operator("StatelessRandomUniformInt", types="T Tseed dtype", known=(0,), infer=_like_limits)
 def uniform_integers(shape: Any, seed: Any, minval: Any, maxval: Any) -> Any:
     """Integers from the least up to the limit, which is not among them."""
-    return _filled(shape, *scrambled(seed), _between(minval, maxval))
+    return filled(shape, *scrambled(seed), between(minval, maxval))
 
 
 @operator(
@@ -239,7 +246,8 @@ def uniform_integers_by_key(
     shape: Any, key: Any, counter: Any, alg: Any, minval: Any, maxval: Any
 ) -> Any:
     """The same, of a key and a counter."""
-    return _filled(shape, key, _counted(counter, alg), _between(minval, maxval))
+    check_algorithm(alg)
+    return filled(shape, key, counter, between(minval, maxval))
 
 
 def _key_and_counter(inputs: Sequence[Any], attributes: Attributes) -> list[Spec]:
