@@ -89,13 +89,18 @@ class Literal:
         assert raw is not None
         if not raw.size:
             return False
-        elements = raw.view(np.uint8).reshape(raw.size, -1)
         # Most arrays show in their first elements that they are no splat, without comparing all.
-        return all(bool((some == elements[0]).all()) for some in (elements[:256], elements))
+        start = raw[:256]
+        if start.tobytes() != raw[:1].tobytes() * start.size:
+            return False
+        elements = raw.view(np.uint8).reshape(raw.size, -1)
+        return bool((elements == elements[0]).all())
 
 
 def _in_memory_order(array: np.ndarray) -> np.ndarray | None:
     """The elements as a vector in the order in which they lie; None if they lie apart."""
+    if array.flags.c_contiguous:
+        return array.reshape(-1)
     lying = array.transpose(sorted(range(array.ndim), key=lambda d: -array.strides[d]))
     return lying.reshape(-1) if lying.flags.c_contiguous else None
 

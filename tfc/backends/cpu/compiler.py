@@ -26,7 +26,7 @@ from tfc.backends.llvm.compilation import (
     lower_to_llvm,
     to_llvm_ir,
 )
-from tfc.backends.llvm.parts import emit_assembly, emit_ir, emit_object
+from tfc.backends.llvm.parts import emit_assembly, emit_ir, emit_object, unseen
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction, Module
@@ -248,5 +248,5 @@ class CpuCompiler(Compiler):
 
 
 def _kernels(module: Any) -> str:
-    """The LLVM IR of emitted functions; the module is used up."""
-    return to_llvm_ir(lower_to_llvm(module))
+    """The LLVM IR of emitted functions, which no linker sees; the module is used up."""
+    return unseen(to_llvm_ir(lower_to_llvm(module)))

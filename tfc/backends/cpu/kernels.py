@@ -21,7 +21,7 @@ from tfc.backends.cpu.ordered.triangular import (
 )
 from tfc.backends.cpu.ordered.updates import emit_update
 from tfc.backends.cpu.products.dot_kernels import around_product, emit_dot_kernel
-from tfc.backends.cpu.products.functions import enclosing_function, make_internal, set_noalias
+from tfc.backends.cpu.products.functions import enclosing_function, keep_apart, set_noalias
 from tfc.backends.cpu.products.matmul import MatmulSpec
 from tfc.backends.cpu.products.schedule import Strides
 from tfc.backends.cpu.products.splits import product_chunks, split_product
@@ -91,7 +91,7 @@ def emit_kernel(name: str, kernel: Kernel, target: Target, chunks: int = 1) -> N
         types.append(memref_type(scratch))
     function = func.FuncOp(name, ([*types, ir.IndexType.get()], []), visibility="private")
     set_noalias(function, len(types))
-    make_internal(function)
+    keep_apart(function)
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
         memrefs = list(block.arguments)[: len(types)]

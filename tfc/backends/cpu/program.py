@@ -12,7 +12,7 @@ from typing import Any
 
 from tfc.backends.cpu.calls import Callee, call_shapes, declare, emit_call
 from tfc.backends.cpu.kernels import emit_kernel, workspace_shape
-from tfc.backends.cpu.products.functions import make_internal
+from tfc.backends.cpu.products.functions import keep_apart
 from tfc.backends.cpu.runtime.bytecode import Bytecode
 from tfc.backends.cpu.runtime.timing import Site
 from tfc.backends.cpu.sharing import Shared, chunk_bytes, chunks_of
@@ -131,7 +131,7 @@ class _ProgramEmitter:
                 if all(known != callee for known, _ in self.calls):
                     declare(callee)
                 self.calls[key] = f"{self.name}.call.{len(self.calls)}"
-                make_internal(emit_call(self.calls[key], instruction, callee))
+                keep_apart(emit_call(self.calls[key], instruction, callee))
             self.called.add(self.calls[key])
         slices = [
             s for i in (*instruction.operands, instruction) for s in self.assignment.slices[i]

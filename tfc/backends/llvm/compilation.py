@@ -25,7 +25,7 @@ from tfc.backends.llvm.machines import borrowed_machine, new_machine
 from tfc.backends.llvm.multiply_adds import expand_multiply_adds
 from tfc.backends.llvm.parts import Part, run_passes, split_ir, visible
 from tfc.backends.llvm.text import hand_over
-from tfc.backends.mlir.provider import ir, llvm, passmanager
+from tfc.backends.mlir.provider import ir, passmanager, to_llvm
 from tfc.backends.target import Target, initialize_llvm
 from tfc.errors import InternalError, UnsupportedError
 from tfc.runtime.threads import available_cores
@@ -102,7 +102,7 @@ def to_llvm_ir(module: Any) -> str:
             f"{_excerpt(str(found[0]))}"
         )
     try:
-        text = llvm.translate_module_to_llvmir(module.operation)
+        text = to_llvm.translate_module_to_llvmir(module.operation)
     except Exception as error:
         raise _with_module(InternalError(f"cannot translate to LLVM IR: {error}"), module) from None
     return hand_over(text)

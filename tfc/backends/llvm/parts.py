@@ -67,6 +67,11 @@ def split_ir(text: str, count: int, least: int = LEAST) -> list[Part]:
     ]
 
 
+def unseen(text: str) -> str:
+    """LLVM IR with plain functions, such that only the program itself sees them."""
+    return f"\n{text}".replace("\ndefine ", "\ndefine internal ")[1:]
+
+
 def visible(text: str) -> str:
     """LLVM IR in which functions can be seen from other parts of the program."""
     # Regular expressions that look for the beginnings of lines would take ten times as long.

@@ -15,6 +15,7 @@ from tfc.backends.mlir import dialects
 from tfc.backends.mlir.package import PROVIDER
 from tfc.backends.mlir.symbols import own_symbols_first
 from tfc.errors import UnsupportedError
+from tfc.runtime.later import later
 
 with own_symbols_first():
     ir: Any = import_module(f"{PROVIDER}.ir")
@@ -22,7 +23,8 @@ passmanager: Any = import_module(f"{PROVIDER}.passmanager")
 
 arith: Any = import_module(f"{PROVIDER}.dialects.arith")
 func: Any = import_module(f"{PROVIDER}.dialects.func")
-llvm: Any = import_module(f"{PROVIDER}.dialects.llvm")
+llvm: Any = later(f"{PROVIDER}.dialects.llvm")  # large, and few kernels need its classes
+to_llvm: Any = import_module(f"{PROVIDER}._mlir_libs._mlirDialectsLLVM")
 memref: Any = import_module(f"{PROVIDER}.dialects.memref")
 scf: Any = import_module(f"{PROVIDER}.dialects.scf")
 vector: Any = import_module(f"{PROVIDER}.dialects.vector")
@@ -36,7 +38,10 @@ def new_context(*further: str) -> Any:
 
     Passes load those that they lower to. To load all that exist takes longer than a small program.
     """
-    return ir.Context(load_on_create_dialects=[*_DIALECTS, *further])
+    context = ir.Context(load_on_create_dialects=[])
+    for name in (*_DIALECTS, *further):
+        context.get_dialect_descriptor(name)  # loads no Python classes, as `context.dialects` does
+    return context
 
 
 class ReusedContext(threading.local):

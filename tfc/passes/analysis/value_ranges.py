@@ -15,8 +15,10 @@ places in arrays, which never wrap around, and are about no instruction.
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Union
+from weakref import WeakKeyDictionary
 
 from tfc.hlo.ir import NO_ATTRIBUTES, Computation, Instruction
+from tfc.hlo.literal import Literal
 from tfc.hlo.op import Op, op_named
 from tfc.hlo.shape import S64, ElementType, Shape
 from tfc.passes.analysis.float_classes import (
@@ -117,9 +119,7 @@ def range_of(x: Instruction, of: Lookup) -> Range:
     if op.is_movement:
         return joined(of(o) for o in x.operands[: op.moved])
     if opcode == "constant":
-        return (
-            span(x["literal"].array, shape.element_type) if shape.size <= _MOST_LOOKED_AT else None
-        )
+        return _of_literal(x["literal"]) if shape.size <= _MOST_LOOKED_AT else None
     if opcode == "iota":
         return _converted((0, shape.dims[x["iota_dimension"]] - 1), S64, shape.element_type)
     if opcode == "select":
@@ -130,6 +130,28 @@ def range_of(x: Instruction, of: Lookup) -> Range:
         operand = x.operands[0]
         return _converted(of(operand), operand.array_shape.element_type, shape.element_type)
     return _computed(x, op, of)
+
+
+_of_literals: WeakKeyDictionary[Literal, Range] = WeakKeyDictionary()
+
+
+def _of_literal(literal: Literal) -> Range:
+    """What holds for a constant's elements, which are looked at once."""
+    if literal not in _of_literals:
+        _of_literals[literal] = span(literal.array, literal.shape.element_type)
+    return _of_literals[literal]
+
+
+def once(of: Lookup) -> Lookup:
+    """The same, which looks up each value once."""
+    known: dict[Instruction, Range] = {}
+
+    def looked_up(x: Instruction) -> Range:
+        if x not in known:
+            known[x] = of(x)
+        return known[x]
+
+    return looked_up
 
 
 def joined(several: Iterable[Range]) -> Range:

@@ -17,6 +17,7 @@ from tfc.passes.analysis.value_ranges import (
     is_discrete,
     is_unsigned,
     may_be_nan,
+    once,
     seen,
 )
 
@@ -39,7 +40,7 @@ def decided(x: Instruction, of: Lookup = seen) -> Instruction | None:
             (low, high), (least, _) = (bounds(o, of) for o in x.operands)
             return x.operands[0] if low >= 0 and high < least else None
         case "clamp" | "maximum" | "minimum":
-            return _limited(x, of)
+            return _limited(x, once(of))
         case "dynamic-slice":
             return _index_of_iota(x, of)
     return None

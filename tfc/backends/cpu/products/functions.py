@@ -113,7 +113,7 @@ class _Passed:
         types = [a.type for a in self.arguments]
         with ir.InsertionPoint(enclosing_function()):
             function = func.FuncOp(name, (types, []), visibility="private")
-        make_internal(function)
+        keep_apart(function)
         set_noalias(function, self.memories)
         block = function.add_entry_block()
         held = list(block.arguments)
@@ -184,10 +184,9 @@ def enclosing_function() -> Any:
     return operation.opview
 
 
-def make_internal(function: Any) -> None:
-    """Give a function a name that no linker sees, and keep it a function of its own.
+def keep_apart(function: Any) -> None:
+    """Keep a function one of its own.
 
     LLVM's work then stays linear in the number of kernels, and a profile shows their names.
     """
-    function.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
     function.attributes["llvm.no_inline"] = ir.UnitAttr.get()
