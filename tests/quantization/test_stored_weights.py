@@ -1,15 +1,17 @@
-"""Weights stored in fewer bits ahead of time: the module, and the flag of tfcompile."""
+"""Weights stored in fewer bits ahead of time: the module, and the flags of the commands."""
 
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click import Command
 from click.testing import CliRunner
 
 import tfc
 import tfc.numpy as tnp
 from tfc.aot.tfcompile import tfcompile
+from tfc.cli import tfc as tfc_command
 from tfc.hlo import evaluate
 from tfc.quantization.modules import store_weights
 
@@ -41,21 +43,26 @@ def test_a_module_keeps_its_weights_in_fewer_bits(storage, most):
     assert report.bytes_after < (0.3 if storage == "int8" else 0.51) * report.bytes_before
 
 
-def test_tfcompile_stores_weights_and_says_what_that_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("command", "option", "flags"), [
+    (tfcompile, "--quantize_weights", [
+        "--graph", "model_with_weights:predict", "--cpp_class", "C", "--out_object", "c.o",
+        "--out_header", "c.h"]),
+    (tfc_command, "--quantize-weights",
+     ["compile", "model_with_weights:predict", "--cpp-class", "C"]),
+])  # fmt: skip
+def test_commands_store_weights_and_say_what_that_changes(
+    command: Command, option: str, flags: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "model_with_weights", raising=False)
     (tmp_path / "model_with_weights.py").write_text(MODEL)
     sizes = []
-    for flags in ([], ["--quantize_weights", "f16"], ["--quantize_weights", "int8"]):
-        made = CliRunner().invoke(tfcompile, [
-            "--graph", "model_with_weights:predict", "--arg", "f32[2,512]", "--cpp_class", "C",
-            "--out_object", "m.o", "--out_header", "m.h", *flags])  # fmt: skip
+    for storage in ([], [option, "f16"], [option, "int8"]):
+        made = CliRunner().invoke(command, [*flags, "--arg", "f32[2,512]", *storage])
         assert made.exit_code == 0, made.output
-        assert ("dot_0: " in made.output) == bool(flags)
-        sizes.append((tmp_path / "m.o").stat().st_size)
+        assert ("dot_0: " in made.output) == bool(storage)
+        sizes.append((tmp_path / "c.o").stat().st_size)
     weights = 512 * 300 * 4
     assert sizes[0] - sizes[1] > 0.45 * weights
     assert sizes[0] - sizes[2] > 0.7 * weights

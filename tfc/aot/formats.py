@@ -121,8 +121,8 @@ def _hlo(source: Source, name: str, reading: Reading) -> Program:
 
 # A message whose first fields are a small version of the format and one that follows it in a model.
 _ONNX = re.compile(rb"\x08[\x01-\x20][\x12\x1a\x22\x28\x32\x3a\x42]")
-# A zip file with the weights of an exported program, as torch.export.save writes it.
-_ARCHIVE = re.compile(rb"PK\x03\x04.{26}[^/]*/data/weights/", re.DOTALL)
+# A zip file with the weights of an exported program, as torch.export.save writes it, or wrote it.
+_ARCHIVE = re.compile(rb"PK\x03\x04.{26}(?:[^/]*/data/weights/|(?:version|serialized_))", re.DOTALL)
 # HDF5, and a zip file that is none of those above.
 _KERAS = re.compile(rb"\x89HDF\r\n\x1a\n|PK\x03\x04")
 # Bytecode, or text of which the first thing that is no comment or alias is a module or a function.

@@ -24,7 +24,8 @@ def inspection(program: Module | ImportedModel, name: str = "") -> str:
 
 def _of_model(model: ImportedModel) -> str:
     graph = getattr(model, "graph", None)  # whose name says what the model's author called it
-    title = f"{model.file}: {graph.name}" if graph is not None and graph.name else model.file
+    own = "" if graph is None or graph.name == model.file else graph.name
+    title = f"{model.file}: {own}" if own else model.file
     unsupported = model.unsupported()
     return "\n".join(
         (

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-from tfc.errors import ModelFileError, TfcError, UnsupportedError
+from tfc.errors import ModelFileError, TfcError
+from tfc.importers.torch.pt2.archive import check_kind, unsafe
 
 torch: Any = import_module("torch")
 
-_TORCHSCRIPT = "constants.pkl"
 _MEANT = "which torch.export.save writes"
 
 
@@ -48,32 +48,14 @@ def _content(path: Path) -> bytes:
 def _check(archive: ZipFile, name: str) -> None:
     """Check that nothing in an archive runs code when it is read."""
     names = archive.namelist()
-    if any(Path(entry).name == _TORCHSCRIPT for entry in names):
-        raise UnsupportedError(
-            f"{name} is a TorchScript module: export the module that it was made of by "
-            "torch.export.export(module, args), and save that by torch.export.save"
-        )
-    if any(Path(entry).name == "data.pkl" for entry in names):
-        raise UnsupportedError(
-            f"{name} holds objects that torch.save pickled, and no program: make the module, load "
-            "its state_dict, and give it to tfc.from_torch with the arguments of a call"
-        )
-    if any("aotinductor" in entry or "custom_obj" in Path(entry).name for entry in names):
-        raise _unsafe(name, "native code or objects of custom classes")
+    check_kind(names, name)
     for entry in names:
         if entry.endswith("_config.json"):
             for payload in json.loads(archive.read(entry))["config"].values():
                 if payload["use_pickle"]:
-                    raise _unsafe(name, "pickled weights")
+                    raise unsafe(name, "pickled weights")
         elif entry.endswith(".pt") and len(content := archive.read(entry)):
             try:
                 torch.load(io.BytesIO(content), weights_only=True)
             except Exception as error:
-                raise _unsafe(name, "pickled Python objects") from error
-
-
-def _unsafe(name: str, what: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"{name} has {what}, which run code when they are read: if you trust the file, give "
-        "tfc.from_torch what torch.export.load returns"
-    )
+                raise unsafe(name, "pickled Python objects") from error

@@ -17,7 +17,12 @@ torch: Any = import_module("torch")
 # Where operators are told that a module is trained, or which share to drop.
 _TRAINS = {
     "batch_norm.default": (5, "training"), "dropout.default": (2, "train"),
-    "scaled_dot_product_attention.default": (4, "dropout_p"),
+    "scaled_dot_product_attention.default": (4, "dropout_p"), "rrelu.default": (3, "training"),
+    "instance_norm.default": (5, "use_input_stats"), "lstm.input": (6, "train"),
+    "gru.input": (6, "train"), "rnn_tanh.input": (6, "train"), "rnn_relu.input": (6, "train"),
+    "feature_dropout.default": (2, "train"), "alpha_dropout.default": (2, "train"),
+    "feature_alpha_dropout.default": (2, "train"),
+    "_native_batch_norm_legit_functional.default": (5, "training"),
 }  # fmt: skip
 # Operators whose result is in memory of its own, whatever their arguments.
 _FRESH = (

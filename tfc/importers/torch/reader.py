@@ -11,12 +11,11 @@ from tfc.errors import UnsupportedError
 from tfc.importers.graph import Graph, Node, Port
 from tfc.importers.torch.exchange import array_of, numpy_dtype
 from tfc.importers.torch.operators import ATEN
-from tfc.importers.torch.table import Place
+from tfc.importers.torch.table import SEED, Place
 
 torch: Any = import_module("torch")
 _decomposed: Any = import_module("torch._decomp")
 
-SEED = "the seed of random numbers"
 _NUMBERS = (torch.SymInt, torch.SymFloat, torch.SymBool, bool, int, float)
 _PYTHON = ("_operator", "math", "builtins", "torch", "torch.fx.experimental.sym_node")
 

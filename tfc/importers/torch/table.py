@@ -16,6 +16,7 @@ from tfc.frontend.tensor import Tensor
 from tfc.importers.graph import Node
 from tfc.importers.table import Row, Table
 
+SEED = "the seed of random numbers"
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -132,14 +133,14 @@ def _itself(value: Any) -> Any:
 @cache
 def _row(function: Callable[..., Any], is_pure: bool, decides: bool) -> Row:
     """A function of arguments as one of the inputs among them."""
-    takes_node = "node" in _parameters(function)
+    is_told = takes_node(function)
 
     def called(
         *inputs: Any, args: Any, named: Any, dtypes: Any = (), common: Any = None, draw: int = 0,
         node: Any = None,
     ) -> Any:  # fmt: skip
         further = {}
-        if takes_node:
+        if is_told:
             further["node"] = Call(
                 dtypes, common, lambda: random.fold_in(random.key(inputs[-1]), draw),
                 lambda graph, given: node.run(graph, list(map(_value, given))),
@@ -147,13 +148,18 @@ def _row(function: Callable[..., Any], is_pure: bool, decides: bool) -> Row:
         found = function(*_filled(args, inputs), **_filled(named, inputs), **further)
         return _stated(found, dtypes)
 
-    attributes = frozenset({"node"} if takes_node else ())
+    attributes = frozenset({"node"} if is_told else ())
     return Row(called, 1, None, frozenset(), is_pure, ("x",), 0, True, attributes, decides)
 
 
 def _value(given: Any) -> Any:
     """A number or an array as a value of the walk."""
     return np.asarray(given) if isinstance(given, (bool, int, float)) else given
+
+
+def takes_node(function: Callable[..., Any]) -> bool:
+    """Whether a row asks what is known of the node that it is called for."""
+    return "node" in _parameters(function)
 
 
 def _parameters(function: Callable[..., Any]) -> Any:

@@ -1,23 +1,31 @@
 """ATen's operators as rows of the table, by family. May import what importers may."""
 
 from tfc.importers.torch.operators import (
+    arranging,
     composites,
     control,
     creation,
+    derived,
     distances,
     elementwise,
     indexing,
+    layers,
+    losses,
     ordering,
     pooling,
     primitives,
     products,
+    recurrent,
     reductions,
+    sampling,
     shapes,
     transforms,
+    writes,
 )
 from tfc.importers.torch.table import ATEN
 
 __all__ = [
-    "ATEN", "composites", "control", "creation", "distances", "elementwise", "indexing", "ordering",
-    "pooling", "primitives", "products", "reductions", "shapes", "transforms",
+    "ATEN", "arranging", "composites", "control", "creation", "derived", "distances", "elementwise",
+    "indexing", "layers", "losses", "ordering", "pooling", "primitives", "products", "recurrent",
+    "reductions", "sampling", "shapes", "transforms", "writes",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 import tfc.numpy as tnp
 from tfc import nn
 from tfc.importers.torch.operators.creation import arange
+from tfc.importers.torch.operators.creation import dropout as native_dropout
 from tfc.importers.torch.operators.pooling import adaptive_avg_pool, max_pool2d
 from tfc.importers.torch.operators.products import attention, convolution
 from tfc.importers.torch.operators.shapes import split
@@ -49,7 +50,7 @@ def conv_transpose(
     return convolution(x, w, bias, stride, padding, dilation, True, output_padding, groups)
 
 
-def _normalized(x: Any, axes: tuple[int, ...], eps: float) -> Any:
+def normalized(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     """The elements with mean zero and variance one over dimensions."""
     x = wide(x)
     centered = x - tnp.mean(x, axis=axes, keepdims=True)
@@ -57,7 +58,8 @@ def _normalized(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     return centered / tnp.sqrt(variance + cast(eps, x.dtype))
 
 
-def _scaled(x: Any, weight: Any, bias: Any) -> Any:
+def scaled(x: Any, weight: Any, bias: Any) -> Any:
+    """x by a weight and with a bias, where there are any."""
     x = x if weight is None else x * wide(weight)
     return x if bias is None else x + wide(bias)
 
@@ -68,10 +70,10 @@ def layer_norm(
 ) -> Any:
     """The elements normalized over the last dimensions."""
     axes = tuple(range(x.ndim - len(sizes), x.ndim))
-    return _scaled(_normalized(x, axes, eps), weight, bias)
+    return scaled(normalized(x, axes, eps), weight, bias)
 
 
-def _channels(x: Any, rank: int) -> Any:
+def channels(x: Any, rank: int) -> Any:
     """A vector along the second of so many dimensions."""
     return None if x is None else tnp.reshape(x, (-1, *[1] * (rank - 2)))
 
@@ -82,8 +84,8 @@ def group_norm(
 ) -> Any:
     """The elements normalized over groups of channels."""
     parts = tnp.reshape(x, (x.shape[0], groups, -1))
-    made = tnp.reshape(_normalized(parts, (2,), eps), x.shape)
-    return _scaled(made, _channels(weight, x.ndim), _channels(bias, x.ndim))
+    made = tnp.reshape(normalized(parts, (2,), eps), x.shape)
+    return scaled(made, channels(weight, x.ndim), channels(bias, x.ndim))
 
 
 @composite("batch_norm.default")
@@ -92,9 +94,9 @@ def batch_norm(
     eps: float, *_: Any,
 ) -> Any:  # fmt: skip
     """The elements normalized by means and variances of channels that are given."""
-    mean, variance = (_channels(wide(v), x.ndim) for v in (mean, variance))
+    mean, variance = (channels(wide(v), x.ndim) for v in (mean, variance))
     made = (wide(x) - mean) / tnp.sqrt(variance + cast(eps, variance.dtype))
-    return _scaled(made, _channels(weight, x.ndim), _channels(bias, x.ndim))
+    return scaled(made, channels(weight, x.ndim), channels(bias, x.ndim))
 
 
 def _enter(name: str, function: Callable[..., Any]) -> None:
@@ -131,9 +133,9 @@ def log_softmax(x: Any, dim: int, dtype: Any = None, *, node: Call) -> Any:
 
 
 @composite("dropout.default")
-def dropout(x: Any, p: float, train: bool) -> Any:
-    """The array itself, as nothing is dropped when a module is used."""
-    return x
+def dropout(x: Any, p: float, train: bool, *, node: Call) -> Any:
+    """The array, of which elements are dropped where the module is trained."""
+    return native_dropout(x, p, True, node=node)[0] if train else x
 
 
 @composite("max_pool2d.default")

@@ -47,7 +47,7 @@ def _over(x: Any, dimensions: Sequence[WindowDimension]) -> Window:
     return Window((*[WindowDimension(1)] * before, *dimensions))
 
 
-def _max_pool(
+def max_pool(
     x: Any, rank: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> Any:
     """The largest elements of windows over the last dimensions, and their places in a plane."""
@@ -80,7 +80,7 @@ def max_pool2d(
     ceil_mode: bool = False,
 ) -> Any:  # fmt: skip
     """The largest elements of windows, and their places."""
-    return _max_pool(x, 2, kernel, stride, padding, dilation, ceil_mode)
+    return max_pool(x, 2, kernel, stride, padding, dilation, ceil_mode)
 
 
 @aten("max_pool3d_with_indices.default")
@@ -89,7 +89,7 @@ def max_pool3d(
     ceil_mode: bool = False,
 ) -> Any:  # fmt: skip
     """The largest elements of windows, and their places."""
-    return _max_pool(x, 3, kernel, stride, padding, dilation, ceil_mode)
+    return max_pool(x, 3, kernel, stride, padding, dilation, ceil_mode)
 
 
 @aten("max_pool2d_with_indices_backward.default")

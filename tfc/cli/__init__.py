@@ -1,4 +1,4 @@
-"""The command `tfc`: run, optimise, show, compile and measure tensor programs."""
+"""The command `tfc`: run, optimise, show, compile and measure tensor programs. Tools are apart."""
 
 import sys
 import time
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from importlib import import_module
 from inspect import getdoc
-from pathlib import Path
 
 import click
 from rich.console import Console
@@ -16,8 +15,10 @@ from rich.table import Table
 from tfc import __version__, aot
 from tfc.aot.formats import read_module, read_program
 from tfc.aot.load import load
-from tfc.backends.registry import backend_names, get_backend
+from tfc.backends.registry import get_backend
 from tfc.backends.target import Target
+from tfc.cli.options import backend_option, output_option, target_option
+from tfc.cli.tools import TOOLS
 from tfc.compiler import compile as compile_module
 from tfc.compiler import emit_text
 from tfc.console import (
@@ -25,17 +26,17 @@ from tfc.console import (
     Reading,
     arguments_for,
     build_folders,
-    duration,
     reading_options,
     report,
     run_command,
     write_text,
 )
-from tfc.errors import UnsupportedError
 from tfc.files import STANDARD_OUTPUT
 from tfc.importers.inspection import inspection
 from tfc.options import Options
 from tfc.passes import PASSES, Pipeline, PipelineReport, parse_passes
+from tfc.quantization.modules import store_weights
+from tfc.quantization.weights import Storage
 from tfc.tools.profiling import COLUMNS
 from tfc.tools.profiling import profile as measure
 
@@ -52,19 +53,6 @@ Examples:
   tfc compile examples/softmax.hlo --cpp-class demo::Softmax --out-dir build
   tfc doctor
 """
-
-_backend_option = click.option(
-    "--backend", default="cpu", show_default=True, metavar="|".join(backend_names())
-)
-_target_option = click.option(
-    "--target",
-    metavar="TRIPLE[,CPU[,FEATURES]]",
-    help="The machine to make code for, such as aarch64-linux-gnu or "
-    "x86_64-linux-gnu,x86-64-v3; this one when left out.",
-)
-_output_option = click.option(
-    "-o", "--output", metavar="FILE", help="Write there instead of to the standard output."
-)
 
 
 @click.group(cls=Commands, epilog=_EXAMPLES, context_settings={"max_content_width": 100})
@@ -106,7 +94,7 @@ _seed_option = click.option(
 
 @tfc.command()
 @click.argument("file")
-@_backend_option
+@backend_option
 @_values_option
 @_seed_option
 @reading_options
@@ -184,9 +172,9 @@ def profile(
     metavar="PASS,PASS{OPTION=N},…",
     help="The passes to run, in order; those of the backend when left out.",
 )
-@_backend_option
+@backend_option
 @reading_options
-@_output_option
+@output_option
 @click.option("--print-after-all", is_flag=True, help="Print the module after each change.")
 @click.option("--print-before-all", is_flag=True, help="Print the module before each change.")
 @click.option("--stats", is_flag=True, help="Say what each pass did, and how long it took.")
@@ -271,11 +259,11 @@ _shapes_option = click.option(
 @tfc.command()
 @click.argument("program")
 @click.option("--stage", type=click.Choice(_STAGES), required=True)
-@_backend_option
-@_target_option
+@backend_option
+@target_option
 @_shapes_option
 @reading_options
-@_output_option
+@output_option
 def emit(
     program: str,
     stage: str,
@@ -336,6 +324,11 @@ def explore(program: str, shapes: Sequence[str], reading: Reading, runs: int, ou
 )
 @_shapes_option
 @reading_options
+@click.option(
+    "--quantize-weights",
+    type=click.Choice(["int8", "f16"]),
+    help="Store weights of products in so few bits, and say what that changes.",
+)
 def compile_command(
     program: str,
     cpp_class: str,
@@ -343,12 +336,16 @@ def compile_command(
     target: str | None,
     shapes: Sequence[str],
     reading: Reading,
+    quantize_weights: Storage | None,
 ) -> None:
     """Compile PROGRAM into an object file and a C++ header.
 
     PROGRAM is a file of any kind that tfc reads, "-", or a function written module:function.
     """
     module = load(program, shapes, reading)
+    if quantize_weights is not None:
+        module, changed = store_weights(module, quantize_weights)
+        click.echo(changed)
     made = aot.compile(module, cpp_class=cpp_class, out_dir=out_dir, target=target)
     click.echo(f"{made.header}\n{made.object} ({made.object_size} bytes, for {made.target.triple})")
 
@@ -359,91 +356,11 @@ def compile_command(
 @tfc.command()
 @click.argument("file")
 @reading_options
-@_output_option
+@output_option
 def inspect(file: str, reading: Reading, output: str | None) -> None:
     """Show what FILE has: inputs, outputs, operators (which are unsupported), parameters, FLOPs."""
     write_text(inspection(read_program(file, reading), file), output)
 
 
-# --- ops ----------------------------------------------------------------------------------------
-
-
-@tfc.command()
-@click.option("--markdown", is_flag=True, help="Print the reference of all operations instead.")
-@_output_option
-def ops(markdown: bool, output: str | None) -> None:
-    """Show what tfc has of each operation: text, evaluator, code, gradient, comparison with XLA."""
-    catalogue = import_module("tfc.tools.catalogue")
-    write_text(catalogue.reference_page() if markdown else catalogue.coverage(), output)
-
-
-# --- fuzz ---------------------------------------------------------------------------------------
-
-
-@tfc.command()
-@click.option(
-    "--source", default="hlo", show_default=True, type=click.Choice(["hlo", "mutants", "jax"])
-)
-@click.option("--seconds", default=60.0, show_default=True, callback=duration)
-@click.option("--seed", default=0, show_default=True, help="Of the random programs.")
-@click.option("--out-dir", default="tfc-fuzz", show_default=True, metavar="DIR")
-@click.option("--ops", "opcodes", metavar="OP,OP,…", help="Only these operations (hlo).")
-@click.option("--size", type=click.IntRange(1), help="Of a program, about (hlo, jax).")
-@click.option("--corpus", type=click.Path(exists=True, file_okay=False),
-              help="Folder of .hlo files to change (mutants); tests/files by default.")  # fmt: skip
-@_backend_option
-def fuzz(
-    source: str,
-    seconds: float,
-    seed: int,
-    out_dir: str,
-    opcodes: str | None,
-    size: int | None,
-    corpus: str | None,
-    backend: str,
-) -> None:
-    """Compile random programs and compare them with a reference.
-
-    Programs are HLO grown at random (hlo), HLO that is there, changed at random (mutants), or JAX
-    programs as StableHLO (jax). One that goes wrong is made small and written to DIR. The exit code
-    is 1 if there is one.
-    """
-    try:
-        command = import_module("tfc.testing.command")
-    except ModuleNotFoundError as error:
-        if error.name != "hypothesis":
-            raise
-        raise UnsupportedError(
-            "random testing needs hypothesis, which is not installed: run `pip install hypothesis`"
-        ) from error
-    folder = None if corpus is None else Path(corpus)
-    settings = command.Settings(
-        source, seconds, seed, Path(out_dir), backend, opcodes, size, folder
-    )
-    if not command.run(settings):
-        raise click.exceptions.Exit(1)
-
-
-# --- doctor and demo ----------------------------------------------------------------------------
-
-_cxx_option = click.option(
-    "--cxx", envvar="CXX", default="", metavar="PROGRAM", help="The C++ compiler to use first."
-)
-
-
-@tfc.command()
-@_cxx_option
-def doctor(cxx: str) -> None:
-    """Show what this machine offers, and test that compiled code runs on it."""
-    if not import_module("tfc.tools.doctor").examine(Console(), cxx):
-        raise click.exceptions.Exit(1)
-
-
-@tfc.command()
-@click.option("--out-dir", default="tfc-demo", show_default=True, metavar="DIR")
-@click.option("--epochs", default=40, show_default=True, type=click.IntRange(1))
-@_cxx_option
-def demo(out_dir: str, epochs: int, cxx: str) -> None:
-    """Train a classifier of handwritten digits, and compile it into a C++ program."""
-    if not import_module("tfc.tools.demo").demonstrate(Path(out_dir), epochs, cxx, Console()):
-        raise click.exceptions.Exit(1)
+for _tool in TOOLS:
+    tfc.add_command(_tool)
