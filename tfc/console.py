@@ -223,6 +223,7 @@ class Reading:
     fill_constants: what to put in place of constants that HLO text leaves out.
     shapes, fixed: sizes and values of a model's inputs.
     outputs: what of a graph is computed. signature, tags: which graph of a SavedModel is.
+    inputs: the values of a graph that are given, instead of what its file says.
     """
 
     fill_constants: str | None = None
@@ -231,6 +232,7 @@ class Reading:
     outputs: tuple[str, ...] = ()
     signature: str | None = None
     tags: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -256,6 +258,12 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="NODE,NODE:1,…",
         help="What of a TensorFlow graph to compute.",
     )
+    @click.option(
+        "--inputs",
+        default="",
+        metavar="NODE,NODE:1,…",
+        help="The values of a TensorFlow graph that are given; what is before them is left out.",
+    )
     @click.option("--signature", metavar="NAME", help="Which function of a SavedModel is meant.")
     @click.option(
         "--tag", "tags", multiple=True, metavar="TAG", help="Which graph of a SavedModel is meant."
@@ -270,11 +278,12 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def reading(
         *args: Any, sizes: Sequence[str], fixed: Sequence[str], fill_constants: Any,
-        outputs: str, signature: str | None, tags: tuple[str, ...], **named: Any,
+        inputs: str, outputs: str, signature: str | None, tags: tuple[str, ...], **named: Any,
     ) -> Any:  # fmt: skip
         given = Reading(
             fill_constants, dict(map(sizes_given, sizes)), dict(_value(text) for text in fixed),
             tuple(name for name in outputs.split(",") if name), signature, tags,
+            tuple(name for name in inputs.split(",") if name),
         )  # fmt: skip
         return command(*args, reading=given, **named)
 

@@ -76,7 +76,14 @@ def test_options_of_the_other_kind_are_refused(file, tmp_path):
     assert (result.exit_code, "takes no --signature" in result.output) == (1, True)
     folder, _, _ = unpacked("stateful", tmp_path)
     for path in (folder, folder / "saved_model.pb"):
-        assert "takes no --outputs" in run("run", path, "--outputs", "y").output
+        assert "takes no --fill-constants" in run("run", path, "--fill-constants", "iota").output
+
+
+@pytest.mark.parametrize("name", ["", "saved_model.pb"])
+def test_outputs_of_saved_models_may_be_any_values(tmp_path, name):
+    folder, _, _ = unpacked("stateful", tmp_path)
+    result = run("run", folder / name, "--outputs", "y", "--arg", "{1, 2}")
+    assert "[ 8. 13.]" in result.output
 
 
 def test_inspect_names_what_is_not_supported(file, made):

@@ -37,7 +37,7 @@ Program = Module | ImportedModel
 # What a command's options are called of which rows say whether they take them.
 _OPTIONS = {
     "shapes": "--shape", "fixed": "--fix", "fill_constants": "--fill-constants",
-    "outputs": "--outputs", "signature": "--signature", "tags": "--tag",
+    "outputs": "--outputs", "inputs": "--inputs", "signature": "--signature", "tags": "--tag",
 }  # fmt: skip
 
 
@@ -75,18 +75,27 @@ def _onnx(source: Source, _: str, reading: Reading) -> Program:
 def _graphdef(source: Source, name: str, reading: Reading) -> Program:
     loader: Any = import_module("tfc.importers.tensorflow.load")
     if loader.holds_saved_model(source):
-        _refuse(name, "a SavedModel", reading, ("outputs",))
         return _savedmodel(source, name, reading)
     _refuse(name, "a GraphDef", reading, ("signature", "tags"))
     return loader.from_graphdef(
-        source, reading.outputs or None, shapes=reading.shapes, fixed=reading.fixed
+        source,
+        reading.outputs or None,
+        reading.inputs or None,
+        shapes=reading.shapes,
+        fixed=reading.fixed,
     )
 
 
 def _savedmodel(source: Source, _: str, reading: Reading) -> Program:
     loader: Any = import_module("tfc.importers.tensorflow.load")
     return loader.from_savedmodel(
-        source, reading.signature, reading.tags or None, reading.shapes, reading.fixed
+        source,
+        reading.signature,
+        reading.tags or None,
+        reading.shapes,
+        reading.fixed,
+        inputs=reading.inputs or None,
+        outputs=reading.outputs or None,
     )
 
 
@@ -136,7 +145,7 @@ _GRAPHDEF = re.compile(
     rb"\n(?:[\0-\x7f]|[\x80-\xff]{1,3}[\0-\x7f])\n(?:[\x01-\x7f]|[\x80-\xff][\x01-\x7f])"
     rb"[!-~]+\x12[\x01-\x7f][A-Z_]|(?:\s|#[^\n]*)*node\s*:?\s*\{\s*(?:name|op)\s*:"
 )
-_TENSORFLOW = ("shapes", "fixed", "outputs", "signature", "tags")
+_TENSORFLOW = ("shapes", "fixed", "inputs", "outputs", "signature", "tags")
 # A table of offsets, with the program's bytecode behind it.
 _JAX = re.compile(rb"(?!ML\xefR)[^\0].{3,60000}?ML\xefR", re.DOTALL)
 
@@ -147,7 +156,7 @@ FORMATS: tuple[Format, ...] = (
         (),
         _savedmodel,
         holds="saved_model.pb",
-        takes=("shapes", "fixed", "signature", "tags"),
+        takes=_TENSORFLOW,
     ),
     Format("ONNX", (".onnx",), _onnx, begins=_ONNX, takes=("shapes", "fixed")),
     Format("PyTorch", (".pt2", ".pt", ".pth"), _torch, begins=_ARCHIVE, takes=("shapes",)),

@@ -334,4 +334,5 @@ def main():
         cases[name]()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -307,7 +307,9 @@ class _Tracing:
         given: dict[str, Any] = dict(zip([h.name for h in self.held], tensors[count:]))
         constants = {k: Held(x, ops.constant(x)) for k, x in self.values.items() if k not in given}
         walk = Walk(models.TENSORFLOW, content.file, content.parameters, content.functions)
-        context = Context({**constants, **given}, content.facts, count=tensors[-1])
+        context = Context(
+            {**constants, **given}, content.facts, count=tensors[-1], tables=content.tables
+        )
         walk.state = context
         found = walk.main(content.graph, [tensors[n] for n in self.used])
         self.draws, self.written = context.draws, frozenset(context.written)

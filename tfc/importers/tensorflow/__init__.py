@@ -14,6 +14,9 @@ arrays, where a call's shapes make values known, and with Tensors for the rest.
 - `frames.py` and `switches.py` put While and If, with functions, in place of TensorFlow 1's control
   flow (Enter … Exit, Switch … Merge) before anything else is read.
 - `savedmodel.py` finds signatures, and which array of the checkpoint each variable holds.
+- `inlining.py` puts functions in place of their calls, so that any value has a name to cut the
+  graph at; `cutting.py` finds where what is text has become numbers.
+- `tables.py` looks up integers in tables that a SavedModel fills.
 - `loops.py` unrolls loops whose shapes change, or that need numbers to be known; others are loops.
 - `arrays.py` has TensorArrays, whose flow is a list as graph mode has it.
 - `context.py` is what graph mode's rows with effects act on: variables, random keys. Functions are

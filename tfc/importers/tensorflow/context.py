@@ -45,6 +45,7 @@ class Context(Effects):
 
     call: the node at hand.
     values: what variables hold, Held where that is known.
+    tables: what tables hold, by the nodes that make them.
     """
 
     def __init__(
@@ -54,9 +55,10 @@ class Context(Effects):
         path: tuple[str, ...] = (),
         iterations: tuple[Any, ...] = (),
         count: Any = _ALWAYS,
+        tables: Mapping[str, Any] | None = None,
     ):
         super().__init__(values, count, path, iterations)
-        self.facts, self.at = facts, None
+        self.facts, self.at, self.tables = facts, None, tables or {}
 
     at: Call | None
 
@@ -102,7 +104,8 @@ class Context(Effects):
         more = () if iteration is None else (iteration,)
         named = {handle.name: value for handle, value in values.items()}
         path = self._inner_path()
-        made = Context(named, self.facts, path, (*self._iterations, *more), self._count)
+        iterations = (*self._iterations, *more)
+        made = Context(named, self.facts, path, iterations, self._count, self.tables)
         made.operation, made.at, made._drawn = self.operation, self.at, self._drawn
         return made
 

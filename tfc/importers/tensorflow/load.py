@@ -74,6 +74,8 @@ def from_savedmodel(
     fixed: Mapping[str, Any] | None = None,
     backend: str = "cpu",
     options: Options | None = None,
+    inputs: Sequence[str] | str | None = None,
+    outputs: Sequence[str] | str | None = None,
 ) -> Model:
     """The function that a signature of a TensorFlow SavedModel is.
 
@@ -87,15 +89,23 @@ def from_savedmodel(
         shapes: sizes of inputs whose sizes are open in the file, {"image": (1, 224, 224, 3)}.
         fixed: values of inputs that are decided now, {"training": False}, and are none any more.
         backend, options: where and how calls are compiled, as for `tfc.jit`.
+        inputs, outputs: what it takes and gives instead, in order: names of the signature's own, or
+            of any value, one within functions as "call/node" or "call/node:1". So a model that
+            begins with text is imported from where it has become numbers.
 
     Raises:
-        ModelFileError: a file is damaged or inconsistent.
+        ModelFileError: a file is damaged or inconsistent, or has no value of a name.
         ShapeError: `shapes` or `fixed` contradict the file.
-        UnsupportedError: an input or output has a type that there are no arrays of.
+        UnsupportedError: an input or output has a type that there are no arrays of; where it
+            becomes numbers is said.
         TfcError: the files cannot be read, or have no such signature or tags.
     """
     saved = SavedModel(directory, tags)
-    name, feeds, fetches = saved.signature(signature)
+    name, feeds, fetches = saved.signature(
+        signature,
+        None if inputs is None else [_named(x) for x in _names(inputs)],
+        None if outputs is None else [_named(x) for x in _names(outputs)],
+    )
     return model_of(
         saved.reader, feeds, fetches, variables=saved.variables, name=name, shapes=shapes,
         fixed=fixed, backend=backend, options=options,

@@ -14,7 +14,7 @@ from tfc.graph.types.handles import Handle
 from tfc.graph.types.shapes import TensorShape
 from tfc.importers.graph import Port
 from tfc.importers.model import Model, Shapes
-from tfc.importers.tensorflow import arrays, loops, rows
+from tfc.importers.tensorflow import arrays, loops, rows, tables
 from tfc.importers.tensorflow.context import Context
 from tfc.importers.tensorflow.reader import Content, Feed, Fetch, VariableArgument
 from tfc.importers.tensorflow.table import TENSORFLOW
@@ -24,7 +24,7 @@ from tfc.jitted import jit
 from tfc.options import Options
 from tfc.tracebacks import api_boundary
 
-ROWS = (arrays, loops, rows)  # importing them enters them in the table
+ROWS = (arrays, loops, rows, tables)  # importing them enters them in the table
 
 
 class TensorFlowModel(Model):
@@ -51,7 +51,7 @@ class TensorFlowModel(Model):
         backend: str = "cpu",
         options: Options | None = None,
     ):
-        self._inner, self._facts = content.graph, content.facts
+        self._inner, self._facts, self._tables = content.graph, content.facts, content.tables
         self._arguments = tuple(arguments)
         self._variables = dict(variables or {})
         states = [Port(a.name or a.variable, a.dtype, a.dims) for a in arguments]
@@ -109,7 +109,7 @@ class TensorFlowModel(Model):
         # What changes from call to call decides nothing while importing.
         held |= {name: traced(held[name]) for name in self._changed}
         held |= {a.variable: value for a, value in zip(self._arguments, values[count:])}
-        walk.state = context = Context(held, self._facts)
+        walk.state = context = Context(held, self._facts, tables=self._tables)
         outputs = walk.main(self._inner, values[:count])
         handles = [Handle(a.variable, as_dtype(a.dtype), TensorShape(a.dims))
                    for a in self._arguments if not a.readonly]  # fmt: skip

@@ -5,7 +5,7 @@ before. Constants of floats are the model's parameters.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,13 @@ from tfc.errors import ModelFileError, UnsupportedError
 from tfc.graph.control.facts import Facts
 from tfc.graph.operators.registry import OPERATORS
 from tfc.importers.graph import Function, Graph, Key, Node, Port
+from tfc.importers.tensorflow.cutting import is_of_numbers, numeric_values
 from tfc.importers.tensorflow.frames import ENTER, SWITCH
+from tfc.importers.tensorflow.inlining import inlined
 from tfc.importers.tensorflow.meanings import Meanings, functions_of
 from tfc.importers.tensorflow.nodes import CHECKS, Nodes, changes, computed, in_order, value_name
 from tfc.importers.tensorflow.switches import rewritten
+from tfc.importers.tensorflow.table import TENSORFLOW
 
 _LEGACY = 24  # graphs made for versions before it state no shape as that of a scalar
 _MOST_DEPTH = 48  # functions within functions
@@ -68,6 +71,7 @@ class Content:
     """What is read: the graph with its values' own names, functions, constants by name.
 
     facts: what running each function does. changed: the variables that the graph changes.
+    tables: what tables hold, by the nodes that make them.
     """
 
     file: str
@@ -76,6 +80,7 @@ class Content:
     parameters: Mapping[str, np.ndarray]
     facts: Mapping[str, Facts]
     changed: frozenset[str]
+    tables: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Reader:
@@ -95,6 +100,7 @@ class Reader:
         self.parameters: dict[str, np.ndarray] = {}
         self.functions: dict[str, Function] = {}
         self.facts: dict[str, Facts] = {}
+        self.tables: dict[str, Any] = {}
         self._open: list[str] = []
         self._repeated = 0
 
@@ -113,6 +119,19 @@ class Reader:
         self.refused |= made.refused
         return Nodes(nodes.file, made.nodes.values(), sorted(nodes.arguments))
 
+    def inline(self) -> None:
+        """Put the nodes of functions in place of their calls, so that they have names here."""
+        self.nodes = inlined(self.nodes, self.library)
+
+    def numeric_values(self, fetched: Sequence[str]) -> list[str]:
+        """The values behind all that is text or has no row, functions' as `inline` names them."""
+
+        def has_row(op: str) -> bool:
+            return TENSORFLOW.find(Node("", op, 1, "", (), ())) is not None
+
+        nodes = inlined(self.nodes, self.library)
+        return numeric_values(nodes, fetched, lambda n: is_of_numbers(n, self.library, has_row))
+
     # --- what a graph takes and gives, where nobody says it
 
     def placeholders(self, fetched: Sequence[str], fed: Sequence[str] = ()) -> list[Feed]:
@@ -126,16 +145,33 @@ class Reader:
         node_name, place = self.nodes.place(tensor)
         node = self.nodes.by_name[node_name]
         name = name or value_name(node_name, place)
+        if not node.op.startswith("Placeholder"):
+            number = self._number_of_dtype(node_name, place)
+            dtype = None if number is None else self.meanings.dtype_of(number, name)
+            return Feed(value_name(node_name, place), name, dtype, None)
         dtype = (
             self.meanings.dtype_of(node.attr["dtype"].type, name) if "dtype" in node.attr else None
         )
-        if not node.op.startswith("Placeholder"):
-            return Feed(value_name(node_name, place), name, None, None)
         stated = node.attr["shape"].WhichOneof("value") if "shape" in node.attr else None
         dims = self.meanings.shape(node.attr["shape"].shape) if stated == "shape" else None
         if dims == () and self.graph_def.versions.producer < _LEGACY:
             dims = None
         return Feed(node_name, name, dtype, dims)
+
+    def _number_of_dtype(self, name: str, place: int) -> int | None:
+        """The dtype of a value, by TensorFlow's number, as a node states it that takes the value;
+        None if none does."""
+        for node in self.nodes.by_name.values():
+            for n, taken in enumerate(self.nodes.taken(node)):
+                row = OPERATORS.get(node.op)
+                if taken != (name, place) or row is None:
+                    continue
+                stated = row.types[min(n, len(row.types) - 1)] if row.types else ""
+                if stated in node.attr and node.attr[stated].type:
+                    return node.attr[stated].type
+                if node.op == "IdentityN" and n < len(node.attr["T"].list.type):
+                    return node.attr["T"].list.type[n]
+        return None
 
     def sinks(self) -> list[str]:
         """The values that no node takes or waits for, of those that depend on placeholders if any
@@ -198,7 +234,9 @@ class Reader:
         handles = {n.outputs[0]: n.attributes.get("shared_name") or n.name
                    for n in graph.nodes if n.op == "VarHandleOp"}  # fmt: skip
         changed = frozenset(self._effects(graph, handles)[1])
-        return Content(self.file, graph, functions, self.parameters, self.facts, changed)
+        return Content(
+            self.file, graph, functions, self.parameters, self.facts, changed, self.tables
+        )
 
     def _ordered(
         self, nodes: Nodes, wanted: Iterable[str], fed: Iterable[tuple[str, int]]
@@ -250,7 +288,9 @@ class Reader:
         weights: dict[str, str] = {}
         made = []
         for node in ordered:
-            if node.op != "Const" or not self._constant(name, node, constants, weights):
+            if (bound := self._bound(nodes, node)) is not None:
+                constants[node.name] = bound
+            elif node.op != "Const" or not self._constant(name, node, constants, weights):
                 made.append(self._node(nodes, node, counts[node.name], set(fed)))
         writers = {node.name for node in ordered if self._writes(node)}
         also = frozenset(node.outputs[0] for node in made if node.name in writers)
@@ -271,6 +311,27 @@ class Reader:
             self.function(called)
         return Node("", node.op, 1, node.name, inputs, tuple(outputs) or (f"^{node.name}",),
                     attributes)  # fmt: skip
+
+    def _bound(self, nodes: Nodes, node: Any) -> np.ndarray | None:
+        """The constant that min(c, max(d, x)) is where d is c or more; sizes of bins are such."""
+        if node.op != "Minimum":
+            return None
+        outer = [nodes.by_name.get(name) for name, _ in nodes.taken(node)]
+        limit = self._integer(outer)
+        inner = next((x for x in outer if x is not None and x.op == "Maximum"), None)
+        if limit is None or inner is None:
+            return None
+        least = self._integer([nodes.by_name.get(name) for name, _ in nodes.taken(inner)])
+        return limit if least is not None and least >= limit else None
+
+    def _integer(self, nodes: Sequence[Any]) -> np.ndarray | None:
+        """The integer among nodes, behind what hands it on; None if none is one."""
+        for node in nodes:
+            if node is not None and node.op == "Const":
+                array = self.meanings.tensor(node.attr["value"].tensor, node.name)
+                if array.dtype.kind in "iu" and not array.ndim:
+                    return array
+        return None
 
     def _constant(
         self, graph: str, node: Any, constants: dict[str, np.ndarray], weights: dict[str, str]

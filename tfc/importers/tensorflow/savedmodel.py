@@ -16,6 +16,9 @@ import numpy as np
 
 from tfc.errors import ModelFileError, TfcError, UnsupportedError
 from tfc.graph.files.checkpoints import CheckpointReader
+from tfc.importers.tensorflow import tables
+from tfc.importers.tensorflow.cutting import TEXT, advice
+from tfc.importers.tensorflow.inlining import inlined
 from tfc.importers.tensorflow.meanings import file_errors
 from tfc.importers.tensorflow.nodes import Nodes
 from tfc.importers.tensorflow.reader import Content, Feed, Fetch, Reader
@@ -68,12 +71,28 @@ class SavedModel:
         made = message_of("SavedModel", content, str(path))
         self.meta_graph = _tagged(made.meta_graphs, tags, str(path))
         self.reader = Reader(str(path), self.meta_graph.graph_def)
+        nodes = self.reader.nodes
+        if any(node.op in tables.MAKING for node in nodes.by_name.values()):
+            self.reader.tables |= tables.filled(
+                inlined(nodes, self.reader.library),
+                lambda node: self.reader.meanings.tensor(node.attr["value"].tensor, node.name),
+            )
 
-    def signature(self, name: str | None) -> tuple[str, list[Feed], list[Fetch]]:
+    def signature(
+        self,
+        name: str | None,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+    ) -> tuple[str, list[Feed], list[Fetch]]:
         """The name, inputs and outputs of a signature, in the order of their names.
+
+        Args:
+            inputs, outputs: others in their place, in this order: names of the signature's own, or
+                of any values, those within functions as `call/node:1`.
 
         Raises:
             TfcError: there is none of this name.
+            ModelFileError: there is no value of a name.
             UnsupportedError: it takes or gives what arrays cannot hold.
         """
         known = {k: v for k, v in self.meta_graph.signature_def.items()
@@ -84,11 +103,41 @@ class SavedModel:
                 f"{self.reader.file} has no signature '{wanted}'; it has {', '.join(sorted(known))}"
             )
         made = known[wanted]
-        feeds = [Feed(*self._tensor(k, made.inputs[k])) for k in sorted(made.inputs)]
-        fetches = [Fetch(*self._tensor(k, made.outputs[k])) for k in sorted(made.outputs)]
+        if inputs is not None or outputs is not None:
+            self.reader.inline()
+        fetches = [
+            Fetch(*self._tensor(x, made.outputs[x])) if x in made.outputs
+            else Fetch(self.reader.nodes.value(x), x)
+            for x in (sorted(made.outputs) if outputs is None else outputs)
+        ]  # fmt: skip
         if not fetches:
             raise ModelFileError(f"{self.reader.file}: the signature '{wanted}' has no outputs")
-        return wanted, feeds, fetches
+        return wanted, self._feeds(made, inputs, outputs, fetches), fetches
+
+    def _feeds(
+        self,
+        made: Any,
+        inputs: Sequence[str] | None,
+        outputs: Sequence[str] | None,
+        fetches: Sequence[Fetch],
+    ) -> list[Feed]:
+        """What is taken: the signature's inputs, those that outputs need, or the ones named."""
+        if inputs is not None:
+            return [
+                Feed(*self._tensor(x, made.inputs[x])) if x in made.inputs else self.reader.feed(x)
+                for x in inputs
+            ]
+        names = sorted(made.inputs)
+        if outputs is not None:
+            needed = self.reader.placeholders([x.tensor for x in fetches])
+            nodes = {x.tensor for x in needed}
+            names = [x for x in names if made.inputs[x].name.split(":")[0] in nodes]
+        if texts := [x for x in names if made.inputs[x].dtype == TEXT]:
+            raise UnsupportedError(
+                f"{self.reader.file}: the input '{texts[0]}' is text, which is not supported: "
+                f"{advice(self.reader.numeric_values([x.tensor for x in fetches]))}"
+            )
+        return [Feed(*self._tensor(x, made.inputs[x])) for x in names]
 
     def _tensor(self, key: str, info: Any) -> tuple[Any, ...]:
         """The value that a TensorInfo names, what it is called, its dtype and sizes."""
@@ -97,7 +146,7 @@ class SavedModel:
             raise UnsupportedError(f"{file}: '{key}' is a sparse tensor, which is not supported")
         dtype = self.reader.meanings.dtype_of(info.dtype, key)
         dims = self.reader.meanings.shape(info.tensor_shape)
-        return self.reader.all_nodes.value(info.name), key, dtype, dims
+        return self.reader.nodes.value(info.name), key, dtype, dims
 
     def variables(self, content: Content) -> dict[str, np.ndarray]:
         """The values of the variables that a part of the graph needs, by their names.
