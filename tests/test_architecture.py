@@ -213,8 +213,10 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "importers",
         "importers.tensorflow",
     ),
+    "aot.batches": (*TRACING, "aot", "importers"),
     "aot": (
         *TRACING,
+        "aot.batches",
         "aot.configured",
         "console",
         "graph.files",

@@ -5,10 +5,11 @@ module ─verify─► backend: HLO passes ─► buffer plan ─► MLIR ─►
 """
 
 import os
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from tfc.backends.interfaces import Executable, ObjectCode
+from tfc.backends.interfaces import Executable, ObjectCode, ObjectOptions
 from tfc.backends.registry import get_backend
 from tfc.backends.target import Target
 from tfc.errors import KindError, UnsupportedError
@@ -97,28 +98,28 @@ def compile_object(
     name: str,
     target: Target | None = None,
     options: Options | None = None,
-    threads: int = 1,
-    is_timed: bool = False,
-    is_small: bool = False,
+    asked: ObjectOptions | None = None,
+    others: Sequence[Module] = (),
 ) -> ObjectCode:
     """Compile a module ahead of time into an object file for a CPU.
 
     Args:
         name: the C name of the entry point (see backends/cpu/runtime/abi.py).
         target: the machine to make code for; `Target.portable` when left out.
-        threads: how many threads, which the caller of the code brings, may share large kernels.
-        is_timed: whether the caller of the code brings a clock, to time its kernels.
-        is_small: whether few bytes of code are worth more than speed.
+        asked: what the object file is to be like.
+        others: further modules, each of which the object file has a program for; they share
+            constants. The caller of the code says which is to run.
 
     Raises:
         VerificationError: the module breaks an invariant.
         UnsupportedError: the target is no CPU, or some op has no CPU code.
     """
-    _check(module)
+    for each in (module, *others):
+        _check(each)
     chosen = options or Options.from_environment()
     compiler = get_backend("cpu").compiler
     machine = target or Target.portable()
-    return compiler.compile_object(module, name, machine, chosen, threads, is_timed, is_small)
+    return compiler.compile_object(module, name, machine, chosen, asked or ObjectOptions(), others)
 
 
 def _require_module(module: Any) -> None:

@@ -7,6 +7,7 @@ foo_bar_MatMulComp_free(&matmul);
 
 from string import Template
 
+from tfc.aot.batches.methods import batch_in_c
 from tfc.aot.elements import c_type, remark
 from tfc.aot.placing import Placing
 from tfc.aot.signature import ALIGNMENT, MINIMUM_ALIGNMENT, Leaf, Signature
@@ -30,9 +31,9 @@ typedef struct {
   void* results[$results_length];
   void* arena;
   void* block;
-  const char* error_msg;  // why the last run failed; empty if it did not$fields
+  const char* error_msg;  // why the last run failed; empty if it did not$fields$batch_field
 } ${prefix}_object;
-
+$struct
 static inline size_t ${prefix}_arg_size(size_t i) {
   static const size_t sizes[] = {$argument_sizes};
   return sizes[i];
@@ -48,7 +49,7 @@ static inline bool ${prefix}_init(${prefix}_object* self, bool with_args) {
   static const ${prefix}_object empty;
   unsigned char* data;
   *self = empty;
-  self->error_msg = "";
+  self->error_msg = "";$batch_start
   self->block = calloc((with_args ? (size_t)$block_bytes : (size_t)$own_bytes) + $padding, 1);
   if (self->block == NULL) {
     self->error_msg = "there are no buffers: memory ran out";
@@ -72,6 +73,7 @@ static inline bool ${prefix}_is_usable(const void* data, size_t size) {
   return size == 0 || (data != NULL && (uintptr_t)data % alignment == 0);
 }
 
+$batch
 // Runs the computation: true if it succeeded; error_msg says why not.
 static inline bool ${prefix}_run(${prefix}_object* self) {
   int32_t status;
@@ -92,7 +94,7 @@ static inline bool ${prefix}_run(${prefix}_object* self) {
       return false;
     }
   }
-  status = $entry(self->args, self->results, $passed);
+  status = $call;
   self->error_msg = "";
   if (status != 0) {
     self->error_msg = $failure;
@@ -108,17 +110,25 @@ static inline $type* ${prefix}_${name}_data(${prefix}_object* self) {
 }
 """)
 
+_STRUCT = Template("""
+typedef struct {
+  void* arena;
+  void (*parallel_for)(void (*)(void*, int64_t), void*, int64_t, void*);
+  void* pool;
+  void* clock;
+  const void* constants;
+  size_t program;
+} ${prefix}_served;
+""")
+
 _SERVED = Template("""
-  struct {
-    void* arena;
-    void (*parallel_for)(void (*)(void*, int64_t), void*, int64_t, void*);
-    void* pool;
-    void* clock;
-  } served;
+  ${prefix}_served served;
   served.arena = self->arena;
   served.parallel_for = $parallel_for;
   served.pool = $pool;
-  served.clock = NULL;""")
+  served.clock = NULL;
+  served.constants = NULL;
+  served.program = 0;""")
 
 _FIELDS = """
   // Runs run(frame, part) for each part from 0 to parts - 1, in any threads, and returns when all
@@ -135,7 +145,9 @@ def c_interface(signature: Signature, placing: Placing, failure: str) -> str:
         failure: the expression that says why the entry point has failed.
     """
     is_shared = signature.threads > 1
+    prefix = _prefix(signature)
     served = _SERVED.substitute(
+        prefix=prefix,
         parallel_for="self->parallel_for" if is_shared else "NULL",
         pool="self->pool" if is_shared else "NULL",
     )
@@ -144,7 +156,7 @@ def c_interface(signature: Signature, placing: Placing, failure: str) -> str:
     given = [("args", n, at) for n, at in placing.arguments.items()]
     return _TEXT.substitute(
         entry=signature.entry_point,
-        prefix=_prefix(signature),
+        prefix=prefix,
         memory="served" if signature.is_served else "arena",
         prototypes="".join(f"void {s}(void* out, void** in);\n" for s in signature.symbols),
         num_args=len(signature.arguments),
@@ -167,7 +179,8 @@ def c_interface(signature: Signature, placing: Placing, failure: str) -> str:
         ),
         fields=_FIELDS if is_shared else "",
         served=served if signature.is_served else "",
-        passed="&served" if signature.is_served else "self->arena",
+        struct=_STRUCT.substitute(prefix=prefix) if signature.is_served else "",
+        **batch_in_c(signature, prefix),
         accessors=_accessors(signature),
     )
 

@@ -41,6 +41,7 @@ def description(signature: Signature, target: Target, code: bytes) -> str:
             "constant_bytes": signature.constant_size,
             "block_bytes": placing.block_bytes,
         },
+        "batch": _batch(signature),
         "threads": signature.threads,
         "symbols": list(signature.symbols),
         "target": {"triple": target.triple, "cpu": target.cpu, "features": str(target.features)},
@@ -48,6 +49,19 @@ def description(signature: Signature, target: Target, code: bytes) -> str:
         "object": {"bytes": len(code), "sha256": hashlib.sha256(code).hexdigest()},
     }
     return json.dumps(found, indent=2) + "\n"
+
+
+def _batch(signature: Signature) -> dict[str, Any] | None:
+    """The sizes of batch, and which arrays have rows; null without any."""
+    batch = signature.batch
+    if batch is None:
+        return None
+    return {
+        "sizes": list(batch.sizes),
+        "takes_any": batch.takes_any,
+        "arguments": [n for n, count in enumerate(batch.arguments) if count],
+        "results": [n for n, count in enumerate(batch.results) if count],
+    }
 
 
 def _leaves(found: Sequence[Leaf]) -> list[dict[str, Any]]:

@@ -10,12 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tfc.aot.batches.programs import Asked, programs
+from tfc.aot.batches.sources import batched_model, batched_source
 from tfc.aot.description import description
 from tfc.aot.header import header_text
-from tfc.aot.interface import Interface
+from tfc.aot.interface import Batched, Interface
 from tfc.aot.signature import CppClass, Signature, signature_of
 from tfc.aot.source import module_of
 from tfc.aot.state import with_state
+from tfc.backends.interfaces import ObjectOptions
 from tfc.backends.target import Target
 from tfc.compiler import compile_object
 from tfc.errors import TfcError, UnsupportedError
@@ -56,6 +59,8 @@ def compile(
     small: bool = False,
     state: int = 0,
     describe: bool = False,
+    batch_sizes: Sequence[int] = (),
+    dynamic_batch: int | None = None,
 ) -> AotResult:
     """Compile a function or module into `name`.o and `name`.h (TL-3).
 
@@ -80,6 +85,9 @@ def compile(
         state: how many of the first arguments are state, which the class keeps: variables, of which
             the function gives the next values as the first results. They are zero at first.
         describe: whether to write `name`.json too: signature, sizes, target and digest.
+        batch_sizes: sizes of batch to have code for, of arguments such as "f32[?,8]". Where rows
+            are independent, all sizes from the least to the largest will do; else these alone.
+        dynamic_batch: the most rows of a batch of any size; rows must be independent.
 
     Raises:
         TfcError: the class or file name cannot be used, the arguments do not fit, or a file cannot
@@ -87,23 +95,30 @@ def compile(
         UnsupportedError: some op has no CPU code, or the target is no CPU that tfc knows.
     """
     chosen = CppClass.parse(cpp_class)
-    stem = name or chosen.file_name
-    if Path(stem).name != stem:
-        raise TfcError(f"the name of the files must not have a folder in it, got '{stem}'")
-    folder = Path(out_dir)
-    found = _interface(source, args, state)
+    paths = _paths(Path(out_dir), name or chosen.file_name)
+    asked = Asked.of(batch_sizes, dynamic_batch)
+    found = _batched(source, args, state, asked) if asked else _interface(source, args, state)
     machine = Target.parse(target) if isinstance(target, str) else target or Target.portable()
     features = Features(threads=threads, is_timed=profile, is_small=small)
     header, code, signature = generate(found, chosen, machine, entry_point, options, features)
-    paths = folder / f"{stem}.h", folder / f"{stem}.o"
-    files = [(paths[0], header.encode()), (paths[1], code)]
-    if describe:
-        files.append((folder / f"{stem}.json", description(signature, machine, code).encode()))
-    write_files(*files)
-    return AotResult(*paths, signature, machine, len(code))
+    said = description(signature, machine, code) if describe else ""
+    files = list(zip(paths, (header.encode(), code, said.encode())))
+    write_files(*files[: 3 if describe else 2])
+    return AotResult(paths[0], paths[1], signature, machine, len(code))
 
 
-def _interface(source: Any, args: Sequence[Any], state: int) -> Module | Interface:
+def _paths(folder: Path, stem: str) -> list[Path]:
+    """Where header, object and description are written.
+
+    Raises:
+        TfcError: the name has a folder in it.
+    """
+    if Path(stem).name != stem:
+        raise TfcError(f"the name of the files must not have a folder in it, got '{stem}'")
+    return [folder / f"{stem}{suffix}" for suffix in (".h", ".o", ".json")]
+
+
+def _interface(source: Any, args: Sequence[Any], state: int) -> Module | Interface | Batched:
     """What a source is for arguments, of which the first may be state.
 
     Raises:
@@ -111,9 +126,25 @@ def _interface(source: Any, args: Sequence[Any], state: int) -> Module | Interfa
     """
     if isinstance(source, Interface) and (args or state):
         raise TfcError("the arguments of a configured graph are its feeds: give no others")
+    if isinstance(source, Batched):
+        return source
     if state:
         return with_state(source, args, state)
     return source if isinstance(source, Interface) else module_of(source, args)
+
+
+def _batched(source: Any, args: Sequence[Any], state: int, asked: Asked) -> Batched:
+    """What a source is for several sizes of batch.
+
+    Raises:
+        TfcError: it has no open size, or cannot be compiled for one.
+    """
+    if isinstance(source, Interface):
+        raise TfcError("a configured graph has one size: let tfcompile read it for several")
+    is_model = not args and hasattr(source, "inputs") and hasattr(source, "lower")
+    return programs(
+        batched_model(source) if is_model else batched_source(source, args, state), asked
+    )
 
 
 @dataclass(frozen=True)
@@ -134,7 +165,7 @@ class Features:
 
 
 def generate(
-    source: Module | Interface,
+    source: Module | Interface | Batched,
     cpp_class: CppClass,
     target: Target,
     entry_point: str | None = None,
@@ -155,21 +186,17 @@ def generate(
         )
     if not 1 <= chosen.threads <= MOST_THREADS:
         raise TfcError(f"threads must be 1 to {MOST_THREADS}, got {chosen.threads}")
+    several = source if isinstance(source, Batched) else None
+    found = source.programs[-1] if isinstance(source, Batched) else source
     signature = replace(
-        signature_of(source, cpp_class, entry_point),
+        signature_of(found, cpp_class, entry_point),
         has_names=chosen.names, has_shape=chosen.shape, threads=chosen.threads,
+        batch=several and several.batch,
     )  # fmt: skip
     header_text(signature)  # refuses what a header cannot say before the long work is done
-    module = source.module if isinstance(source, Interface) else source
-    made = compile_object(
-        module,
-        signature.entry_point,
-        target,
-        options,
-        chosen.threads,
-        chosen.is_timed,
-        chosen.is_small,
-    )
+    modules = [p.module for p in several.programs] if several else [module_in(found)]
+    asked = ObjectOptions(chosen.threads, chosen.is_timed, chosen.is_small)
+    made = compile_object(modules[0], signature.entry_point, target, options, asked, modules[1:])
     sized = replace(
         signature,
         pointer_bytes=target.pointer_bits // 8,
@@ -181,6 +208,13 @@ def generate(
     )
     _check_memory(sized)
     return header_text(sized), made.code, sized
+
+
+def module_in(source: Module | Interface | Batched) -> Module:
+    """The module of a source; of several, that for the largest batch."""
+    if isinstance(source, Batched):
+        return source.programs[-1].module
+    return source.module if isinstance(source, Interface) else source
 
 
 def _site(instruction: Instruction) -> str:

@@ -32,6 +32,7 @@ def read_saved_model(
     signature: str | None = None,
     variables_to_feed: str = "",
     shapes: Mapping[str, Sequence[int]] | None = None,
+    batch: int | None = None,
 ) -> Interface:
     """A signature of a SavedModel as a class has it, by the names of saved_model_cli.
 
@@ -41,26 +42,28 @@ def read_saved_model(
         variables_to_feed: the nodes of variables that are state of the class, with commas between
             them, or `all`; others are constants, and changes of them are lost.
         shapes: sizes of inputs whose sizes are open in the file.
+        batch: the size of first dimensions that are open besides.
 
     Raises:
         TfcError: there is no such model, signature or variable, or it cannot be compiled.
     """
-    return saved.saved_module(directory, tags, signature, variables_to_feed, shapes)
+    return saved.saved_module(directory, tags, signature, variables_to_feed, shapes, batch)
 
 
 @api_boundary
-def read_graph(graph: str, config: str) -> Interface:
+def read_graph(graph: str, config: str, batch: int | None = None) -> Interface:
     """The fetches of a configuration as a function of its feeds and variables.
 
     Args:
         graph: a file of a GraphDef: text if its name ends with .pbtxt, else binary.
         config: a file of a tf2xla.Config, likewise.
+        batch: the size of first dimensions of feeds that are stated as -1.
 
     Raises:
         TfcError: a file cannot be read or parsed, or they do not go together.
         UnsupportedError: the graph has an operation that cannot be compiled.
     """
-    stated = configs.read_configuration(config)
+    stated = configs.read_configuration(config, batch)
     found = messages.read("GraphDef", graph)
     if not found.node:
         raise TfcError(f"{graph} is no GraphDef, or one without nodes")

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from string import Template
 
 from tfc.aot.accessors import argument_methods, result_methods, variable_methods
+from tfc.aot.batches.methods import batch_terms
 from tfc.aot.c_header import c_interface
 from tfc.aot.placing import Placing, place
 from tfc.aot.services import service_terms
@@ -106,7 +107,7 @@ $static_data
     if (error_msg_[0] != '\\0') {
       return false;
     }$prepare
-    const std::int32_t status = ::$entry_point(args_, results_, $passed);$finish
+    const std::int32_t status = $call;$finish
     if (status != 0) {
       error_msg_ = $failure;
     }
@@ -115,7 +116,7 @@ $static_data
 
   // Why the last Run() failed; empty if it did not.
   const char* error_msg() const { return error_msg_; }
-$services
+$batch$services
   // Arg methods for managing input buffers. Buffers are in row-major order. There is a set of
   // methods for each positional argument, and a second one for it by name. A buffer given by
   // set_argN_data() stays the caller's; it must not overlap the results. It begins at a multiple
@@ -140,7 +141,7 @@ $result_methods$variables
   // One block of memory holds the temporaries, the results, and the arguments if they are ours.
   static constexpr std::size_t kOwnBytes = $own_bytes;
   static constexpr std::size_t kBlockBytes = $block_bytes;
-$index_of$private_services
+$index_of$private_services$run_batch
   static bool IsUsable(const void* data, std::size_t size) {
     const std::size_t alignment = size >= kMinAlignment ? kMinAlignment : size >= 16 ? 16 : 1;
     const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(data);
@@ -160,14 +161,14 @@ $index_of$private_services
     std::swap(arena_, other.arena_);
     std::swap(args_, other.args_);
     std::swap(results_, other.results_);
-    std::swap(error_msg_, other.error_msg_);$swap
+    std::swap(error_msg_, other.error_msg_);$swap$batch_swap
   }
 
   void* block_ = nullptr;
   void* arena_ = nullptr;
   void* args_[$args_length] = {};
   void* results_[$results_length] = {};
-  const char* error_msg_ = "";$fields
+  const char* error_msg_ = "";$fields$batch_field
 };
 
 $close
@@ -255,6 +256,7 @@ def _text(signature: Signature, name: str) -> str:
         **_constants(signature),
         **static_data_terms(signature),
         **service_terms(signature),
+        **batch_terms(signature),
     )
 
 

@@ -32,3 +32,32 @@ class Interface:
     arguments: tuple[str, ...] | None = None
     results: tuple[str, ...] = ()
     states: tuple[State, ...] = ()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The sizes of batch that a class has code for, and where rows are.
+
+    sizes: of what is compiled, ascending. Buffers are as large as for the last.
+    takes_any: whether rows are independent, so that runs of these sizes make up any number of rows
+        from the first size on.
+    arguments, results: how many entries of the first dimension are one row; 0 for those that are
+        the same for all sizes.
+    """
+
+    sizes: tuple[int, ...]
+    takes_any: bool
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Batched:
+    """Programs for several sizes of batch, in the order of the sizes.
+
+    reason: why other sizes than these cannot be served; empty if they can.
+    """
+
+    programs: tuple[Interface, ...]
+    batch: Batch
+    reason: str = ""

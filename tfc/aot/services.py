@@ -1,6 +1,6 @@
 """What a class hands its entry point beside arrays: threads and a clock, if it takes them.
 
-prepare:  Served served = {arena_, parallel_for_, pool_, &clock};
+prepare:  Served served = {arena_, parallel_for_, pool_, &clock, nullptr, 0};
 call:     ::entry(args_, results_, &served)
 finish:   CountTimes();
 """
@@ -169,7 +169,7 @@ def service_terms(signature: Signature) -> dict[str, str]:
     terms = {
         "services": (_THREADS if is_shared else _ALONE) + _NO_TIMES,
         "private_services": _PRIVATE_THREADS if is_shared else "",
-        "prepare": "", "passed": "arena_", "finish": "", "fields": "", "swap": "",
+        "prepare": "", "finish": "", "fields": "", "swap": "",
         "memory": "served" if signature.is_served else "arena",
     }  # fmt: skip
     if not signature.is_served:
@@ -200,8 +200,7 @@ def service_terms(signature: Signature) -> dict[str, str]:
         )
         terms["finish"] = "\n    CountTimes(totals);"
         clock = "&clock"
-    terms["prepare"] += f"\n    Served served = {{arena_, {pool}, {clock}}};"
-    terms["passed"] = "&served"
+    terms["prepare"] += f"\n    Served served = {{arena_, {pool}, {clock}, nullptr, 0}};"
     return terms
 
 
@@ -215,6 +214,8 @@ def _served(is_timed: bool) -> str:
     Sharing* parallel_for;
     void* pool;
     {clock}* clock;
+    const void* constants;
+    std::size_t program;
   }};
 """
 

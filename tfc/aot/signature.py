@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tfc.aot.interface import Interface, State
+from tfc.aot.interface import Batch, Interface, State
 from tfc.aot.taken_names import why_not_global, why_not_in_cpp, why_not_linked
 from tfc.errors import TfcError
 from tfc.hlo.ir import Module
@@ -128,6 +128,7 @@ class Signature:
     threads: how many may share the work of a run.
     sites: what is timed, as text; None if nothing is.
     symbols: the C functions that the object file needs from its user.
+    batch: the sizes of batch that there is code for; arrays are those of the largest.
     """
 
     cpp_class: CppClass
@@ -146,11 +147,13 @@ class Signature:
     threads: int = 1
     sites: tuple[str, ...] | None = None
     symbols: tuple[str, ...] = ()
+    batch: Batch | None = None
 
     @property
     def is_served(self) -> bool:
-        """Whether the entry point takes threads and a clock beside the arena."""
-        return self.threads > 1 or self.sites is not None
+        """Whether the entry point takes more than the arena: threads, a clock, which program."""
+        has_choice = self.batch is not None and len(self.batch.sizes) > 1
+        return self.threads > 1 or self.sites is not None or has_choice
 
     @property
     def fed(self) -> tuple[Leaf, ...]:

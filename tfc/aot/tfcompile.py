@@ -8,14 +8,16 @@ The flags are those of TensorFlow's tfcompile.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from tfc.aot.batches.options import batch_options, report_batches
+from tfc.aot.batches.programs import Asked, programs
 from tfc.aot.description import description, metadata_object
-from tfc.aot.export import Features, generate
+from tfc.aot.export import Features, generate, module_in
 from tfc.aot.graphs import (
     fetch_nodes,
     is_graph,
@@ -23,16 +25,16 @@ from tfc.aot.graphs import (
     read_graph,
     read_saved_model,
 )
-from tfc.aot.interface import Interface
+from tfc.aot.interface import Batched, Interface
 from tfc.aot.libraries import archive, shared_object
-from tfc.aot.load import load
+from tfc.aot.load import load_sized
 from tfc.aot.signature import CppClass
+from tfc.aot.stored_weights import with_stored_weights
 from tfc.backends.target import Target
 from tfc.console import Command, run_command, sizes_given
 from tfc.errors import TfcError
 from tfc.files import write_files
 from tfc.hlo.ir import Module
-from tfc.quantization.modules import store_weights
 from tfc.quantization.weights import Storage
 
 # The header of tfc::ThreadPool.
@@ -146,6 +148,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command(cls=Command, context_settings={"max_content_width": 100})
 @_options
+@batch_options
 @click.version_option(package_name="tfc", message="tfcompile (tfc) %(version)s")
 def tfcompile(
     graph: str | None,
@@ -155,6 +158,7 @@ def tfcompile(
     signature_def_key: str | None,
     variables_to_feed: str,
     shape: Sequence[str],
+    asked: Asked | None,
     dump_fetch_nodes: bool,
     cpp_class: str | None,
     entry_point: str | None,
@@ -186,9 +190,10 @@ def tfcompile(
         gen_name_to_index, gen_program_shape, threads, xla_hlo_profile, optimize == "size"
     )
     flags = SavedModelFlags(tag_set, signature_def_key, variables_to_feed, tuple(shape))
-    source = _source(graph, config, arg, flags)
+    source = _source(graph, config, arg, flags, asked)
     if quantize_weights is not None:
-        source = _with_stored_weights(source, quantize_weights)
+        source, changed = with_stored_weights(source, quantize_weights)
+        click.echo(changed)
     _write(source, chosen, target, entry_point, features, outputs)
 
 
@@ -215,18 +220,18 @@ class SavedModelFlags:
     def __bool__(self) -> bool:
         return any((self.tag_set, self.signature_def_key, self.variables_to_feed, self.shape))
 
-    def read(self, folder: str) -> Interface:
-        """The signature that they mean."""
+    def read(self, folder: str, batch: int | None = None) -> Interface:
+        """The signature that they mean, for a batch of a size."""
         sizes = dict(map(sizes_given, self.shape))
         shapes = {name: (n,) if isinstance(n, int) else tuple(n) for name, n in sizes.items()}
         return read_saved_model(
-            folder, self.tag_set, self.signature_def_key, self.variables_to_feed, shapes
+            folder, self.tag_set, self.signature_def_key, self.variables_to_feed, shapes, batch
         )
 
 
 def _source(
-    graph: str, config: str | None, args: Sequence[str], flags: SavedModelFlags
-) -> Module | Interface:
+    graph: str, config: str | None, args: Sequence[str], flags: SavedModelFlags, asked: Asked | None
+) -> Module | Interface | Batched:
     """What to compile.
 
     Raises:
@@ -235,7 +240,7 @@ def _source(
     if args and (config is not None or is_saved_model(graph)):
         raise TfcError("--arg is for Python functions: what is fed has its shape already")
     if is_saved_model(graph) and config is None:
-        return flags.read(graph)
+        return _sized(lambda size: flags.read(graph, size), asked)
     if flags:
         raise TfcError(
             "--tag_set, --signature_def_key, --variables_to_feed and --shape are for the folder of "
@@ -244,24 +249,23 @@ def _source(
     if is_graph(graph) and config is None:
         raise TfcError(f"{graph} is a GraphDef by its name: give --config, which says what of it")
     if config is None:
-        return load(graph, args)
+        return load_sized(graph, args, asked)
     if not is_graph(graph):
         raise TfcError(
             f"--config is for a GraphDef in a file that ends with .pb or .pbtxt, got {graph}"
         )
-    return read_graph(graph, config)
+    return _sized(lambda size: read_graph(graph, config, size), asked)
 
 
-def _with_stored_weights(source: Module | Interface, storage: Storage) -> Module | Interface:
-    """What to compile with weights in few bits; prints what that changes."""
-    module = source.module if isinstance(source, Interface) else source
-    made, report = store_weights(module, storage)
-    click.echo(report)
-    return replace(source, module=made) if isinstance(source, Interface) else made
+def _sized(
+    make: Callable[[int | None], Interface], asked: Asked | None
+) -> Module | Interface | Batched:
+    """What is made for the sizes of batch that are asked for; for none if none are."""
+    return make(None) if asked is None else report_batches(programs(make, asked))
 
 
 def _write(
-    source: Module | Interface,
+    source: Module | Interface | Batched,
     cpp_class: CppClass,
     target: Target,
     entry_point: str | None,
@@ -274,7 +278,7 @@ def _write(
         raise TfcError("--soname is the name of a shared library: give --out_shared_object, too")
     header, code, signature = generate(source, cpp_class, target, entry_point, features=features)
     said = description(signature, target, code)
-    module = source.module if isinstance(source, Interface) else source
+    module = module_in(source)
     made: dict[str, Callable[[], bytes]] = {
         "out_header": header.encode,
         "out_object": lambda: code,

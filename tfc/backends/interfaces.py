@@ -8,6 +8,7 @@ device memory); executables run. Outside packages add one through the entry-poin
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Protocol
 
 import numpy as np
@@ -274,6 +275,37 @@ class Executable(ABC):
                 )
 
 
+class Constants(Enum):
+    """Where the constants of an object file lie.
+
+    INSIDE: in it. LINKED: in another, as the symbol NAME_constants. GIVEN: where the caller says at
+    each call.
+    """
+
+    INSIDE, LINKED, GIVEN = range(3)
+
+
+@dataclass(frozen=True)
+class ObjectOptions:
+    """What an object file is to be like.
+
+    threads: how many may share the work of a kernel; the caller brings them.
+    is_timed: whether the caller brings a clock.
+    is_small: whether few bytes of code are worth more than speed.
+    constants: where they lie.
+    """
+
+    threads: int = 1
+    is_timed: bool = False
+    is_small: bool = False
+    constants: Constants = Constants.INSIDE
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the caller of one program gives it more than memory; see runtime/abi.py."""
+        return self.threads > 1 or self.is_timed or self.constants is Constants.GIVEN
+
+
 @dataclass(frozen=True)
 class ObjectCode:
     """An object file whose C function `name` runs `module`, and the memory it needs.
@@ -281,7 +313,8 @@ class ObjectCode:
     The function's signature is in backends/cpu/runtime/abi.py; `arena_size` is in bytes.
     `checked_processor` is what the function checks its processor for, if it does. `sites` are the
     instructions that its clock times, from number 1 on, `symbols` the C functions it calls that
-    the user links.
+    the user links. `constants` are those that do not lie in it, aligned to 64 bytes where they are
+    read.
     """
 
     name: str
@@ -293,6 +326,7 @@ class ObjectCode:
     checked_processor: str = ""
     sites: tuple[Instruction, ...] = ()
     symbols: tuple[str, ...] = ()
+    constants: bytes = b""
 
 
 class Compiler(ABC):
@@ -330,16 +364,13 @@ class Compiler(ABC):
         name: str,
         target: Target,
         options: Options,
-        threads: int = 1,
-        is_timed: bool = False,
-        is_small: bool = False,
+        asked: "ObjectOptions",
+        others: Sequence[Module] = (),
     ) -> ObjectCode:
         """Compile to an object file whose entry point is the C function `name`.
 
         Args:
-            threads: how many may share the work of a kernel; the caller brings them.
-            is_timed: whether the caller brings a clock.
-            is_small: whether few bytes of code are worth more than speed.
+            others: further programs in it, of which the caller chooses one for each run.
 
         Raises:
             UnsupportedError: the backend makes no object files, or not for this module or target.

@@ -13,8 +13,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from tfc import __version__, aot
+from tfc.aot.batches.options import batch_options
+from tfc.aot.batches.programs import Asked
 from tfc.aot.formats import read_module, read_program
-from tfc.aot.load import load
+from tfc.aot.load import load, load_sized
+from tfc.aot.stored_weights import with_stored_weights
 from tfc.backends.registry import get_backend
 from tfc.backends.target import Target
 from tfc.cli.options import backend_option, output_option, target_option
@@ -35,7 +38,6 @@ from tfc.files import STANDARD_OUTPUT
 from tfc.importers.inspection import inspection
 from tfc.options import Options
 from tfc.passes import PASSES, Pipeline, PipelineReport, parse_passes
-from tfc.quantization.modules import store_weights
 from tfc.quantization.weights import Storage
 from tfc.tools.profiling import COLUMNS
 from tfc.tools.profiling import profile as measure
@@ -319,9 +321,10 @@ def explore(program: str, shapes: Sequence[str], reading: Reading, runs: int, ou
     "--target",
     metavar="TRIPLE[,CPU[,FEATURES]]|native",
     help="The machine to make code for, such as aarch64-linux-gnu, or native for the one at hand "
-    "and all it offers. When left out, machines of this kind in general: on x86-64 "
-    "x86-64-v3, which is checked when the code runs, on aarch64 armv8-a.",
+    "and all it offers. Left out, machines of this kind in general: on x86-64 x86-64-v3, which is "
+    "checked when the code runs, on aarch64 armv8-a.",
 )
+@batch_options
 @_shapes_option
 @reading_options
 @click.option(
@@ -334,19 +337,17 @@ def compile_command(
     cpp_class: str,
     out_dir: str,
     target: str | None,
+    asked: Asked | None,
     shapes: Sequence[str],
     reading: Reading,
     quantize_weights: Storage | None,
 ) -> None:
-    """Compile PROGRAM into an object file and a C++ header.
-
-    PROGRAM is a file of any kind that tfc reads, "-", or a function written module:function.
-    """
-    module = load(program, shapes, reading)
+    """Compile PROGRAM, a file of any kind that tfc reads, "-" or module:function, for C++."""
+    found = load_sized(program, shapes, asked, reading)
     if quantize_weights is not None:
-        module, changed = store_weights(module, quantize_weights)
+        found, changed = with_stored_weights(found, quantize_weights)
         click.echo(changed)
-    made = aot.compile(module, cpp_class=cpp_class, out_dir=out_dir, target=target)
+    made = aot.compile(found, cpp_class=cpp_class, out_dir=out_dir, target=target)
     click.echo(f"{made.header}\n{made.object} ({made.object_size} bytes, for {made.target.triple})")
 
 

@@ -53,6 +53,14 @@ class ImportedModel(Protocol):
         """The model as a pure function of its weights and inputs."""
         ...
 
+    def lower(self, *inputs: Any) -> Any:
+        """The model for inputs of given shapes; `.hlo` of it is as above.
+
+        Raises:
+            ShapeError: sizes are open, or do not fit.
+        """
+        ...
+
     def operators(self) -> Counter[str]:
         """How often each operator occurs, by the name that its framework gives it."""
         ...

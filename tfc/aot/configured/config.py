@@ -86,13 +86,20 @@ class Configuration:
     variables: tuple[Variable, ...] = ()
 
 
-def read_configuration(path: str) -> Configuration:
+def read_configuration(path: str, batch: int | None = None) -> Configuration:
     """The configuration in a file: text if its name ends with .pbtxt, else binary.
+
+    Args:
+        batch: the first size of feeds and fetches for which the file states -1.
 
     Raises:
         TfcError: it cannot be read or parsed, or says what cannot be.
     """
-    return checked(_parsed(path), path)
+    made = _parsed(path)
+    for stated in (*made.feed, *made.fetch):
+        if batch is not None and stated.shape.dim and stated.shape.dim[0].size < 0:
+            stated.shape.dim[0].size = batch
+    return checked(made, path)
 
 
 def _parsed(path: str) -> Any:

@@ -28,6 +28,7 @@ def saved_module(
     signature: str | None = None,
     variables_to_feed: str = "",
     shapes: Shapes | None = None,
+    batch: int | None = None,
 ) -> Interface:
     """The module of a signature, with the names that its class has.
 
@@ -36,6 +37,7 @@ def saved_module(
         variables_to_feed: the nodes of variables that are state of the class, with commas between
             them, or `all`; others are constants.
         shapes: sizes of inputs whose sizes are open in the file.
+        batch: the size of first dimensions that are open besides.
 
     Raises:
         TfcError: there is no such model, signature or variable, or it cannot be compiled.
@@ -48,7 +50,7 @@ def saved_module(
         raise ShapeError(f"{directory} has no input '{unknown[0]}'; it takes {known}")
     config = Configuration(
         directory,
-        tuple(_feed(feed, shapes or {}) for feed in inputs),
+        tuple(_feed(feed, shapes or {}, batch) for feed in inputs),
         tuple(Fetch(_id(x.tensor), f"fetch_{word(x.name)}") for x in outputs),
     )
     variables = [
@@ -72,7 +74,7 @@ def _id(tensor: str) -> TensorName:
     return TensorName(node, int(index or 0))
 
 
-def _feed(found: Input, shapes: Shapes) -> Feed:
+def _feed(found: Input, shapes: Shapes, batch: int | None) -> Feed:
     """A feed with the sizes that the file and the user state.
 
     Raises:
@@ -87,6 +89,8 @@ def _feed(found: Input, shapes: Shapes) -> Feed:
             f"the input '{found.name}' is {dims} in the file, not {tuple(given or ())}"
         )
     chosen = dims if given is None else tuple(given)
+    if chosen and chosen[0] is None and batch is not None:
+        chosen = (batch, *chosen[1:])
     if chosen is None or None in chosen:
         raise ShapeError(
             f"the input '{found.name}' has open sizes: give them by --shape {found.name}=…"

@@ -1,6 +1,6 @@
 """The CPU compiler: HLO passes, buffer plan, MLIR, LLVM, machine code."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,15 +9,18 @@ import numpy as np
 
 from tfc.backends.cpu.calls import Callee, Place, callees
 from tfc.backends.cpu.code_cache import CodeCache, code_key
+from tfc.backends.cpu.constants import with_shared_constants
 from tfc.backends.cpu.executable import CpuExecutable, MachineCode
 from tfc.backends.cpu.kernels import has_tiled_code
-from tfc.backends.cpu.program import Program, emit_program
+from tfc.backends.cpu.program import Planned, Program, emit_program, emit_programs
+from tfc.backends.cpu.runtime.abi import constant_pool, external_constants, linked_constants
 from tfc.backends.cpu.runtime.bytecode_interpreter import program_data, whole_program
 from tfc.backends.cpu.runtime.processor_check import checked_entry, checked_processor
 from tfc.backends.cpu.runtime.threads import sharing_cores
+from tfc.backends.cpu.runtime.timing import Site
 from tfc.backends.cpu.sharing import scratch_bytes
 from tfc.backends.cpu.windows.pooling_gradients import is_pooling_gradient
-from tfc.backends.interfaces import Compiler, ObjectCode
+from tfc.backends.interfaces import Compiler, Constants, ObjectCode, ObjectOptions
 from tfc.backends.llvm.compilation import (
     Code,
     CodeMaker,
@@ -56,8 +59,6 @@ class Compilation:
     """A module on its way to code: optimised HLO, its buffers, and how to emit its MLIR.
 
     cores: how many threads share large kernels.
-    is_served: whether an object's caller gives it threads or a clock.
-    is_small: whether few bytes of an object's code are worth more than speed.
     cache: where code for this process is kept for later ones.
     """
 
@@ -68,8 +69,6 @@ class Compilation:
     callees: Mapping[Instruction, Callee]
     cores: int = 1
     cache: CodeCache | None = None
-    is_served: bool = False
-    is_small: bool = False
 
     def emit(self, take: Callable[[Any], None] | None = None) -> Program:
         """The MLIR program, made anew at each call; see `emit_program`."""
@@ -86,24 +85,6 @@ class Compilation:
     def made_anew(self) -> "Compilation":
         """The same, whose sites are known: they are not kept with code."""
         return replace(self, cache=None)
-
-    def to_llvm(self, program: Program, constants: bytes | None) -> CompiledModule:
-        """Optimised LLVM IR and machine code of a program, which is used up.
-
-        Args:
-            constants: see `whole_program`.
-        """
-        text = _kernels(program.module)
-        # Code that stays in this process need not be checked.
-        is_checked = constants is not None and checked_processor(self.target) != ""
-        entry = f"{self.name}.run" if is_checked else self.name
-        text += whole_program(
-            self.name, program.bytecode, *self._counts, constants, self.target.pointer_bits, entry,
-            is_served=self.is_served,
-        )  # fmt: skip
-        if is_checked:
-            text += checked_entry(self.name, entry, self.target)
-        return compile_ir(text, self.target, is_small=self.is_small)
 
     def machine_code(self) -> MachineCode:
         """The code for this process: made, or that of an earlier compilation."""
@@ -131,11 +112,11 @@ class Compilation:
         """The program in the modules that this process runs, with the tables of its bytecode."""
         with CodeMaker(self.target, emit) as maker:
             program = self.emit(lambda module: maker.start(_kernels(module)))
-            data = program_data(self.name, program.bytecode, *self._counts)
+            data = program_data(self.name, program.bytecode, *self.counts)
             return program, maker.finish(_kernels(program.module) + data)
 
     @property
-    def _counts(self) -> tuple[int, int]:
+    def counts(self) -> tuple[int, int]:
         """How many buffers the entry point is given for arguments and for results."""
         entry = self.module.entry
         arguments = sum(1 for p in entry.parameters for _ in leaves(p.shape))
@@ -185,9 +166,9 @@ class CpuCompiler(Compiler):
             case "mlir":
                 return str(compilation.emit())
             case "llvm":
-                return compilation.to_llvm(compilation.emit(), None).llvm_ir
+                return _whole(compilation).llvm_ir
             case "asm":
-                return compilation.to_llvm(compilation.emit(), None).assembly
+                return _whole(compilation).assembly
             case _:
                 return str(compilation.module)
 
@@ -197,29 +178,43 @@ class CpuCompiler(Compiler):
         name: str,
         target: Target,
         options: Options,
-        threads: int = 1,
-        is_timed: bool = False,
-        is_small: bool = False,
+        asked: ObjectOptions,
+        others: Sequence[Module] = (),
     ) -> ObjectCode:
         """Compile to an object file whose entry point is called `name`.
 
         Raises:
             UnsupportedError: some op has no CPU code, or the target is no CPU.
         """
-        prepared = self.prepare(module, name, target, options, "object", threads)
-        compilation = replace(prepared, is_served=threads > 1 or is_timed, is_small=is_small)
-        pool = np.zeros(compilation.assignment.constant_size, np.uint8)
-        compilation.write_constants(pool)
+        prepared = [
+            self.prepare(each, name, target, options, "object", asked.threads)
+            for each in (module, *others)
+        ]
+        if others:
+            plans = with_shared_constants([each.assignment for each in prepared])
+            prepared = [replace(c, assignment=plan) for c, plan in zip(prepared, plans)]
+        first = prepared[0]
+        pool = np.zeros(first.assignment.constant_size, np.uint8)
+        first.write_constants(pool)
         constants = pool.tobytes()
         del pool
-        program = compilation.emit()
-        code = compilation.to_llvm(program, constants).object_code
-        plan = compilation.assignment
-        sites = tuple(site.instruction for site in program.sites)
-        called = tuple(dict.fromkeys(callee.symbol for callee in compilation.callees.values()))
+        pool, inside = f"{name}.constants", asked.constants is Constants.INSIDE
+        match asked.constants:
+            case Constants.INSIDE:
+                data = constant_pool(pool, constants)
+            case Constants.LINKED:
+                pool = linked_constants(name)
+                data = external_constants(pool)
+            case Constants.GIVEN:
+                pool, data = "", ""
+        checked = checked_processor(target)
+        text, sites = _joined(prepared, asked, pool, is_checked=checked != "")
+        code = compile_ir(text + data, target, is_small=asked.is_small).object_code
+        called = [callee.symbol for each in prepared for callee in each.callees.values()]
         return ObjectCode(
-            name, code, compilation.module, plan.arena_size, plan.constant_size, target,
-            checked_processor(target), sites, called,
+            name, code, first.module, max(each.assignment.arena_size for each in prepared),
+            len(constants), target, checked, tuple(site.instruction for site in sites),
+            tuple(dict.fromkeys(called)), b"" if inside else constants,
         )  # fmt: skip
 
     def prepare(
@@ -245,6 +240,36 @@ class CpuCompiler(Compiler):
         kept = place == "process" and bool(options.cache_dir)
         cache = CodeCache(Path(options.cache_dir)) if kept else None
         return Compilation(name, optimized, assignment, target, found, cores=cores, cache=cache)
+
+
+def _whole(compilation: Compilation) -> CompiledModule:
+    """A program and its interpreter, whose constants and processor are somewhere else."""
+    pool = f"{compilation.name}.constants"
+    text, _ = _joined([compilation], ObjectOptions(), pool, is_checked=False)
+    return compile_ir(text + external_constants(pool), compilation.target)
+
+
+def _joined(
+    compilations: Sequence[Compilation], asked: ObjectOptions, pool: str, *, is_checked: bool
+) -> tuple[str, tuple[Site, ...]]:
+    """The LLVM IR of programs in one module with their interpreter, and the sites of all.
+
+    Args:
+        pool: the symbol of the constants, which is defined elsewhere; see `whole_program`.
+        is_checked: whether the entry point checks the processor.
+    """
+    first = compilations[0]
+    name, target = first.name, first.target
+    planned = [Planned(each.module, each.assignment, each.callees) for each in compilations]
+    programs = emit_programs(planned, name, target, first.cores)
+    entry = f"{name}.run" if is_checked else name
+    text = _kernels(programs[0].module) + whole_program(
+        name, [program.bytecode for program in programs], *first.counts, pool,
+        target.pointer_bits, entry, is_served=asked.is_served or len(programs) > 1,
+    )  # fmt: skip
+    if is_checked:
+        text += checked_entry(name, entry, target)
+    return text, programs[0].sites
 
 
 def _kernels(module: Any) -> str:

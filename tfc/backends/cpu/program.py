@@ -7,6 +7,7 @@ the number of different kernels only. Loops and conditionals of HLO are jumps. A
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -71,6 +72,38 @@ def emit_program(
         return Program(emitter.mlir, emitter.bytecode, tuple(emitter.sites))
 
 
+@dataclass(frozen=True)
+class Planned:
+    """A module whose buffers are assigned, and what its instructions call."""
+
+    module: Module
+    assignment: BufferAssignment
+    callees: Mapping[Instruction, Callee]
+
+
+def emit_programs(
+    planned: Sequence[Planned], name: str, target: Target, cores: int = 1
+) -> list[Program]:
+    """Emit several modules as one MLIR module, in which equal kernels are one.
+
+    Returns:
+        The program of each, with that module and the sites of all.
+
+    Raises:
+        UnsupportedError: some instruction has no code on CPU.
+    """
+    with KERNELS.take(), ir.Location.unknown():
+        first, *others = planned
+        emitter = _ProgramEmitter(
+            first.module, first.assignment, name, target, first.callees, cores, None
+        )
+        emitters = [emitter, *(emitter.beside(other) for other in others)]
+        for each in emitters:
+            each.emit()
+        sites = tuple(emitter.sites)
+        return [Program(emitter.mlir, each.bytecode, sites) for each in emitters]
+
+
 class _ProgramEmitter:
     def __init__(
         self,
@@ -91,13 +124,28 @@ class _ProgramEmitter:
         self.sites: list[Site] = []
         self.called: set[str] = set()  # the names of functions that bytecode calls
         self.passed_on: dict[str, Any] = {}  # the types of those that are in earlier modules
-        entry = module.entry
+        self.bytecode = self._no_code()
+
+    def _no_code(self) -> Bytecode:
+        """The beginning of a program."""
+        entry = self.hlo.entry
         arguments = sum(1 for p in entry.parameters for _ in leaves(p.shape))
         results = sum(1 for _ in leaves(entry.root.shape))
         spaces = [("parameter", n) for n in range(arguments)]
         spaces += [("result", n) for n in range(results)]
         spaces += [("arena", 0), ("constant", 0)]
-        self.bytecode = Bytecode({space: n for n, space in enumerate(spaces)})
+        return Bytecode({space: n for n, space in enumerate(spaces)})
+
+    def beside(self, planned: Planned) -> "_ProgramEmitter":
+        """One for another program, whose functions and sites are counted with this one's."""
+        made = copy(self)
+        made.hlo, made.assignment, made.callees = (
+            planned.module,
+            planned.assignment,
+            planned.callees,
+        )
+        made.bytecode = made._no_code()
+        return made
 
     def emit(self) -> None:
         entry = self.hlo.entry

@@ -10,19 +10,21 @@ In an object file the two are one, with an entry point around them; see abi.py.
     int32_t NAME(args, results, arena)
         return interpret(NAME.program, {NAME.constants, null, null, null}, args, results, arena)
 
-or, where it takes a pool of threads or a clock from its caller,
+or, where it takes a pool of threads, a clock or the constants from its caller, or has several
+programs, of which its caller says one,
 
     int32_t NAME(args, results, run)
-        return interpret(NAME.program, {NAME.constants, run->parallel_for, run->pool, run->clock},
-                         args, results, run->arena)
+        return interpret(NAME.programs[run->program],
+                         {run->constants or NAME.constants, run->parallel_for, run->pool,
+                          run->clock}, args, results, run->arena)
 
 The functions are callers, which pass so many buffers on, and then what they call.
 """
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 
-from tfc.backends.cpu.runtime.abi import constant_pool
 from tfc.backends.cpu.runtime.bytecode import Arity, Bytecode
 from tfc.backends.cpu.runtime.generated import runtime_ir
 from tfc.backends.llvm.compilation import LoadedCode, compile_ir
@@ -78,65 +80,90 @@ def program_data(name: str, bytecode: Bytecode, arguments: int, results: int) ->
 
 
 def whole_program(
-    name: str, bytecode: Bytecode, arguments: int, results: int, constants: bytes | None,
+    name: str, bytecodes: Sequence[Bytecode], arguments: int, results: int, pool: str,
     pointer_bits: int, entry: str, *, is_served: bool = False,
 ) -> str:  # fmt: skip
-    """The LLVM IR of a program, its interpreter, and an entry point around them.
+    """The LLVM IR of programs, their interpreter, and an entry point around them.
 
     Args:
-        constants: the constant pool to put into the object file; None to only name it.
+        bytecodes: one, or those of which the caller says one; they share the constants.
+        pool: the symbol of the constants, which is to be defined beside; empty if the caller gives
+            their address.
         pointer_bits: the width of an address on the target, and of sizes of memory.
         entry: what the entry point is called; seen by others if that is the program's name.
-        is_served: whether the caller gives a pool of threads and a clock.
+        is_served: whether the caller gives more than memory; it must where there is more to give.
     """
-    pool = f'@"{name}.constants" = external constant i8'
-    if constants is not None:
-        pool = constant_pool(f"{name}.constants", constants)
+    assert is_served or (pool and len(bytecodes) == 1)
     interpret = runtime_ir(f"bytecode_interpreter.{pointer_bits}", {})
     interpret = interpret.replace("define i32 @", "define internal i32 @")
-    callers = "".join(_caller(arity, "internal ") for arity in bytecode.arities)
-    tables = _tables(name, bytecode, arguments, results, "internal ", "internal ")
+    arities = dict.fromkeys(arity for bytecode in bytecodes for arity in bytecode.arities)
+    callers = "".join(_caller(arity, "internal ") for arity in arities)
+    programs = [name] if len(bytecodes) == 1 else [f"{name}.{n}" for n in range(len(bytecodes))]
+    tables = "".join(
+        _tables(program, bytecode, arguments, results, "internal ", "internal ")
+        for program, bytecode in zip(programs, bytecodes)
+    )
     linkage = "" if entry == name else "internal "
-    body = _served_entry(name) if is_served else _entry(name)
-    return f"""{pool}
-{tables}{callers}{interpret}
-@"{name}.context" = internal constant {{ ptr, ptr, ptr, ptr }} \
-{{ ptr @"{name}.constants", ptr null, ptr null, ptr null }}
-
+    if is_served:
+        data, body = _served_entry(name, programs, pool, pointer_bits)
+    else:
+        data, body = _entry(name, pool)
+    return f"""{tables}{callers}{interpret}{data}
 define {linkage}i32 @"{entry}"(ptr %args, ptr %results, ptr %arena) {{
 {body}  ret i32 %status
 }}
 """
 
 
-def _entry(name: str) -> str:
-    """The body of an entry point for one thread, without a clock."""
-    return f"""\
+def _entry(name: str, pool: str) -> tuple[str, str]:
+    """Data and body of an entry point for one thread, without a clock."""
+    data = f"""@"{name}.context" = internal constant {{ ptr, ptr, ptr, ptr }} \
+{{ ptr @"{pool}", ptr null, ptr null, ptr null }}
+"""
+    body = f"""\
   %status = call i32 @{INTERPRET}(ptr @"{name}.program", ptr @"{name}.context",
                                   ptr %args, ptr %results, ptr %arena)
 """
+    return data, body
 
 
-def _served_entry(name: str) -> str:
-    """The body of an entry point whose third argument is {arena, parallel_for, pool, clock}."""
-    context = "{ ptr, ptr, ptr, ptr }"
-    copies = "".join(
-        f"""\
-  %from.{n} = getelementptr {context}, ptr %arena, i32 0, i32 {n}
+def _served_entry(
+    name: str, programs: Sequence[str], pool: str, pointer_bits: int
+) -> tuple[str, str]:
+    """Data and body of an entry point whose third argument is the struct that abi.py says."""
+    word = f"i{pointer_bits}"
+    context, run = "{ ptr, ptr, ptr, ptr }", f"{{ ptr, ptr, ptr, ptr, ptr, {word} }}"
+    body = f"  %context = alloca {context}\n"
+    for n in (1, 2, 3):
+        body += f"""\
+  %from.{n} = getelementptr {run}, ptr %arena, i32 0, i32 {n}
   %word.{n} = load ptr, ptr %from.{n}
   %to.{n} = getelementptr {context}, ptr %context, i32 0, i32 {n}
   store ptr %word.{n}, ptr %to.{n}
 """
-        for n in (1, 2, 3)
-    )
-    return f"""\
-  %context = alloca {context}
-  store ptr @"{name}.constants", ptr %context
-{copies}\
+    data, constants, program = "", f'@"{pool}"', f'@"{programs[0]}.program"'
+    if not pool:
+        constants = "%constants"
+        body += f"""\
+  %from.constants = getelementptr {run}, ptr %arena, i32 0, i32 4
+  %constants = load ptr, ptr %from.constants
+"""
+    if len(programs) > 1:
+        program, listed = "%program", ", ".join(f'ptr @"{p}.program"' for p in programs)
+        data = f'@"{name}.programs" = internal constant [{len(programs)} x ptr] [{listed}]\n'
+        body += f"""\
+  %from.number = getelementptr {run}, ptr %arena, i32 0, i32 5
+  %number = load {word}, ptr %from.number
+  %entry = getelementptr ptr, ptr @"{name}.programs", {word} %number
+  %program = load ptr, ptr %entry
+"""
+    body += f"""\
+  store ptr {constants}, ptr %context
   %memory = load ptr, ptr %arena
-  %status = call i32 @{INTERPRET}(ptr @"{name}.program", ptr %context,
+  %status = call i32 @{INTERPRET}(ptr {program}, ptr %context,
                                   ptr %args, ptr %results, ptr %memory)
 """
+    return data, body
 
 
 # --- Both ---------------------------------------------------------------------------------------

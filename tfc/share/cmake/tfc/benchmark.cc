@@ -1,7 +1,7 @@
 // Measures how long Run() of a class that tfcompile made takes, on arguments that are zero.
 //
 //   c++ -O2 -DTFC_HEADER='"digits.h"' -DTFC_CLASS=demo::Digits benchmark.cc digits.o
-//   ./a.out [--max_iters N] [--max_seconds S]
+//   ./a.out [--max_iters N] [--max_seconds S] [--batch_size ROWS]
 //
 // It needs the standard library alone. Times are microseconds; the trimmed mean leaves out the
 // quickest and the slowest tenth.
@@ -22,6 +22,7 @@ typedef std::chrono::steady_clock Clock;
 struct Limits {
   double iterations;
   double seconds;
+  double batch;  // 0 for the largest
 };
 
 double Mean(const std::vector<double>& times, std::size_t from, std::size_t to) {
@@ -33,14 +34,14 @@ double Mean(const std::vector<double>& times, std::size_t from, std::size_t to) 
 }
 
 int Usage(const char* program) {
-  std::fprintf(stderr, "usage: %s [--max_iters N] [--max_seconds S]\n", program);
+  std::fprintf(stderr, "usage: %s [--max_iters N] [--max_seconds S] [--batch_size ROWS]\n", program);
   return 2;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Limits limits = {1e7, 3};
+  Limits limits = {1e7, 3, 0};
   for (int i = 1; i < argc; i += 2) {
     char* end = nullptr;
     const double value = i + 1 < argc ? std::strtod(argv[i + 1], &end) : 0;
@@ -51,12 +52,18 @@ int main(int argc, char** argv) {
       limits.iterations = value;
     } else if (std::strcmp(argv[i], "--max_seconds") == 0) {
       limits.seconds = value;
+    } else if (std::strcmp(argv[i], "--batch_size") == 0) {
+      limits.batch = value;
     } else {
       return Usage(argv[0]);
     }
   }
 
   static TFC_CLASS computation;
+  if (limits.batch > 0 && !computation.set_batch_size(static_cast<std::size_t>(limits.batch))) {
+    std::fprintf(stderr, "Failed: %s\n", computation.error_msg());
+    return 1;
+  }
   std::vector<double> times;
   times.reserve(static_cast<std::size_t>(std::min(limits.iterations, 1e6)));
   const Clock::time_point begin = Clock::now();

@@ -6,6 +6,7 @@
 #     CPP_CLASS demo::Digits
 #     [CONFIG digits.config.pbtxt] # of a TensorFlow graph: what to feed and to fetch
 #     [TARGET_TRIPLE triple] [TARGET_CPU name] [TARGET_FEATURES list]
+#     [BATCH_SIZES n…] [DYNAMIC_BATCH most] # rows along first dimensions that are open
 #     [ENTRY_POINT name] [TFCOMPILE_FLAGS flag…] [DEPENDS file…]
 #     [NO_TEST] [NO_BENCHMARK])
 #
@@ -27,8 +28,10 @@ endif()
 
 function(tfc_library name)
   set(flags NO_TEST NO_BENCHMARK)
-  set(values GRAPH CONFIG CPP_CLASS TARGET_TRIPLE TARGET_CPU TARGET_FEATURES ENTRY_POINT)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "${flags}" "${values}" "TFCOMPILE_FLAGS;DEPENDS")
+  set(values GRAPH CONFIG CPP_CLASS TARGET_TRIPLE TARGET_CPU TARGET_FEATURES ENTRY_POINT
+             DYNAMIC_BATCH)
+  cmake_parse_arguments(
+    PARSE_ARGV 1 arg "${flags}" "${values}" "TFCOMPILE_FLAGS;DEPENDS;BATCH_SIZES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tfc_library(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -67,7 +70,9 @@ function(tfc_library name)
   set(object "${CMAKE_CURRENT_BINARY_DIR}/${name}_tfc${CMAKE_CXX_OUTPUT_EXTENSION}")
   set(options --graph "${arg_GRAPH}" --cpp_class "${arg_CPP_CLASS}"
               --out_header "${header}" --out_function_object "${object}")
-  foreach(option CONFIG TARGET_TRIPLE TARGET_CPU TARGET_FEATURES ENTRY_POINT)
+  string(REPLACE ";" "," arg_BATCH_SIZES "${arg_BATCH_SIZES}")
+  foreach(option CONFIG TARGET_TRIPLE TARGET_CPU TARGET_FEATURES ENTRY_POINT BATCH_SIZES
+                 DYNAMIC_BATCH)
     if(arg_${option})
       string(TOLOWER "${option}" flag)
       list(APPEND options --${flag} "${arg_${option}}")
