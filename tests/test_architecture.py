@@ -204,6 +204,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),
     "console": HLO,  # what the command lines share
+    "aot.bindings": (*TRACING, "aot"),
     "aot.configured": (
         *TRACING,
         "aot",
@@ -217,6 +218,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "aot": (
         *TRACING,
         "aot.batches",
+        "aot.bindings",
         "aot.configured",
         "console",
         "graph.files",

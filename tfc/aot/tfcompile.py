@@ -16,6 +16,7 @@ import click
 
 from tfc.aot.batches.options import batch_options, report_batches
 from tfc.aot.batches.programs import Asked, programs
+from tfc.aot.bindings.languages import binding_files, bindings_option
 from tfc.aot.description import description, metadata_object
 from tfc.aot.export import Features, generate, module_in
 from tfc.aot.graphs import (
@@ -109,6 +110,7 @@ _OUTPUTS = (
           "Where to write the program as HLO text, which `tfc run` takes."),
     _text("--out_thread_pool", "FILE",
           "Where to write a header with a small pool of threads, to give to set_thread_pool()."),
+    bindings_option,
     _text(
         "--entry_point", "NAME",
         "The C name of the code in the object, unique in the program that links it; made of the "
@@ -171,6 +173,7 @@ def tfcompile(
     optimize: str,
     quantize_weights: Storage | None,
     threads: int,
+    bindings: Sequence[str],
     **outputs: str | None,
 ) -> None:
     """Compile a graph ahead of time into a C++ header and an object file.
@@ -194,7 +197,7 @@ def tfcompile(
     if quantize_weights is not None:
         source, changed = with_stored_weights(source, quantize_weights)
         click.echo(changed)
-    _write(source, chosen, target, entry_point, features, outputs)
+    _write(source, chosen, target, entry_point, features, bindings, outputs)
 
 
 def main() -> None:
@@ -270,6 +273,7 @@ def _write(
     target: Target,
     entry_point: str | None,
     features: Features,
+    bindings: Sequence[str],
     outputs: dict[str, str | None],
 ) -> None:
     """Make the files that are asked for."""
@@ -290,6 +294,9 @@ def _write(
         "out_thread_pool": THREAD_POOL.read_bytes,
     }
     files = [(Path(outputs[name] or ""), make()) for name, make in made.items() if outputs[name]]
+    header_file = Path(outputs["out_header"] or "out.h")
+    for file, content in binding_files(bindings, header_file.stem, signature, target, code):
+        files.append((header_file.with_name(file), content))
     write_files(*files)
 
 
