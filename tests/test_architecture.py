@@ -205,6 +205,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),
     "console": HLO,  # what the command lines share
     "aot.bindings": (*TRACING, "aot"),
+    "aot.flags": (*ROOTS, "console", "protos"),
     "aot.configured": (
         *TRACING,
         "aot",
@@ -219,6 +220,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *TRACING,
         "aot.batches",
         "aot.bindings",
+        "aot.flags",
         "aot.configured",
         "console",
         "graph.files",
