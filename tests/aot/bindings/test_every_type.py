@@ -3,6 +3,7 @@
 import importlib.util
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -111,6 +112,15 @@ def test_the_functions_of_c_have_them(folder):
     run("gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", folder / "main.c", folder / "every.o",
         "-lm", "-o", folder / "b")  # fmt: skip
     run(folder / "b")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("language", "file"), [("c++", "clang.cc"), ("cc", "clang.c")])
+def test_the_header_is_clean_for_clang(folder, language, file):
+    (folder / file).write_text('#include "every.h"\nint main(void) { return 0; }\n')
+    standard = "-std=c99" if language == "cc" else "-std=c++11"
+    run(sys.executable, "-m", "ziglang", language, standard, *STRICT, "-c", folder / file, "-o",
+        folder / "clang.o")  # fmt: skip
 
 
 def rust_array(array: np.ndarray) -> str:

@@ -105,6 +105,7 @@ def test_arrays_are_reached_by_number_and_name_also_after_memory_grew(product):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_state_stays_and_large_arrays_are_moved(folder):
     """Copies of many bytes need no C library, and what is for several threads runs in one."""
 
