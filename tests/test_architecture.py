@@ -204,6 +204,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "testing.generators": HLO,
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),
     "console": HLO,  # what the command lines share
+    "aot.bindings": (*TRACING, "aot"),
+    "aot.flags": (*ROOTS, "console", "protos"),
     "aot.configured": (
         *TRACING,
         "aot",
@@ -217,6 +219,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "aot": (
         *TRACING,
         "aot.batches",
+        "aot.bindings",
+        "aot.flags",
         "aot.configured",
         "console",
         "graph.files",

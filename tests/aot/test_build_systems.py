@@ -1,17 +1,19 @@
 """The example project builds and runs by each build system that is installed, and says so."""
 
-import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 import tfc
+from tfc.aot.tfcompile import tfcompile
 from tfc.cli import tfc as command
 
 ROOT = Path(__file__).parents[2]
@@ -87,10 +89,56 @@ def test_meson(tmp_path: Path):
     assert run(str(tmp_path / "recognise")).strip() == SEEN
 
 
-def test_the_macro_of_bazel_is_well_formed():
-    """Its language is a part of Python's syntax."""
-    tree = ast.parse((SHARE / "cmake" / "tfc" / "tf_library.bzl").read_text())
-    assert [node.name for node in tree.body if isinstance(node, ast.FunctionDef)] == ["tf_library"]
+class Native:
+    """What Bazel's rules are given, by their names."""
+
+    def __init__(self):
+        self.rules: dict[str, dict[str, Any]] = {}
+
+    def package_name(self) -> str:
+        return "models"
+
+    def __getattr__(self, kind: str) -> Callable[..., None]:
+        return lambda name, **given: self.rules.update({f"{kind} {name}": given})
+
+
+def test_the_macro_of_bazel_makes_a_library_a_test_and_a_benchmark():
+    """Its language is a part of Python's."""
+    native = Native()
+    names: dict[str, Any] = {"native": native}
+    exec((SHARE / "cmake" / "tfc" / "tf_library.bzl").read_text(), names)
+    names["tf_library"](
+        name="m", graph="m.pb", config="m.config.pbtxt", cpp_class="foo::M", debug_info="m.info.pb",
+        tfcompile_flags=["--xla_cpu_enable_fast_math=true", "--threads 2"],
+        mlir_components="Bridge", enable_xla_hlo_profiling=True, deps=[":calls"],
+    )  # fmt: skip
+    assert set(native.rules) == {
+        "genrule m_tfcompile", "cc_library m", "cc_test m_test", "cc_binary m_benchmark"
+    }  # fmt: skip
+    rule = native.rules["genrule m_tfcompile"]
+    assert rule["srcs"] == ["m.pb", "m.config.pbtxt", "m.info.pb"]
+    tool, *flags = re.sub(r"\$\(location (\S+)\)", r"\1", rule["cmd"]).split()
+    assert tool == rule["tools"][0] == "//third_party/tfc:tfcompile"
+    with tfcompile.make_context("tfcompile", flags) as context:
+        given = context.params
+    assert [given["graph"], given["config"], given["debug_info"]] == rule["srcs"]
+    assert (given["cpp_class"], given["xla_hlo_profile"], given["threads"]) == ("foo::M", True, 2)
+    assert [given["out_header"], given["out_object"]] == rule["outs"] == ["m.h", "m_tfc.o"]
+    library = native.rules["cc_library m"]
+    assert (library["hdrs"], library["srcs"], library["deps"]) == (["m.h"], ["m_tfc.o"], [":calls"])
+    header = native.rules["cc_test m_test"]["local_defines"][0]
+    assert header == """TFC_HEADER='"models/m.h"'"""
+
+
+@pytest.mark.slow
+def test_pkg_config_says_where_sources_are_and_what_is_linked(monkeypatch: pytest.MonkeyPatch):
+    needed("pkg-config")
+    monkeypatch.setenv("PKG_CONFIG_PATH", str(SHARE / "pkgconfig"))
+    assert run("pkg-config", "--modversion", "tfc").strip() == tfc.__version__
+    assert run("pkg-config", "--libs", "tfc").strip() == "-lm"
+    assert Path(run("pkg-config", "--variable=makefile", "tfc").strip()).is_file()
+    for name in ("test.cc", "benchmark.cc"):
+        assert (Path(run("pkg-config", "--variable=sources", "tfc").strip()) / name).is_file()
 
 
 def test_files_for_other_tools_have_this_version():

@@ -1,10 +1,11 @@
 """Custom calls compiled ahead of time: the object refers to the target, which the user links."""
 
+import numpy as np
 import pytest
 from cpp_programs import SANITIZED, Cpp
 
 import tfc
-from tfc.errors import UnsupportedError
+from tfc.errors import TfcError, UnsupportedError
 from tfc.hlo import parse
 
 
@@ -66,10 +67,48 @@ def test_the_example_of_the_specification(cpp: Cpp):
         ('x = f32[] parameter(0)\nROOT y = f32[] custom-call(x), custom_call_target="a b"',
          "the custom call target 'a b' must be the name of a C function"),
         ("t = token[] after-all()\nROOT i = (f32[2], token[]) infeed(t)",
-         "infeed needs the Python process that runs the program"),
+         "infeed 'i' needs the Python process that runs the program"),
+        ("x = f32[] parameter(0)\nt = token[] after-all()\n"
+         'ROOT o = token[] outfeed(x, t), metadata={op_name="model/log"}',
+         "outfeed 'model/log' needs the Python process"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_linked_is_refused(tmp_path, text: str, message: str):
     with pytest.raises(UnsupportedError, match=message):
         tfc.aot.compile(parse(text), cpp_class="C", out_dir=tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("template", "is a C++ keyword"),
+        ("malloc", "is a name of the C library"),
+        ("NULL", "is a macro of C's headers"),
+        ("__mine", "is reserved for the compiler"),
+        ("main", "is taken"),
+        ("demo", "is taken"),
+    ],
+)
+def test_a_target_that_no_function_can_be_called_is_refused(tmp_path, target, message):
+    text = f'ENTRY e {{x = f32[] parameter(0)\nROOT y = f32[] CALL, custom_call_target="{target}"}}'
+    module = parse(text.replace("CALL", "custom-call(x)"))
+    with pytest.raises(UnsupportedError) as caught:
+        tfc.aot.compile(module, cpp_class="demo::C", out_dir=tmp_path)
+    said = f"the custom call target '{target}' {message}: give the function another name"
+    assert str(caught.value) == said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_target_cannot_be_the_entry_point(tmp_path):
+    text = 'ENTRY e {x = f32[] parameter(0)\nROOT y = f32[] custom-call(x), custom_call_target="f"}'
+    with pytest.raises(TfcError, match="must not be called 'f', as a custom call is"):
+        tfc.aot.compile(parse(text), cpp_class="C", out_dir=tmp_path, entry_point="f")
+
+
+def test_a_function_of_python_is_named_with_what_calls_it(tmp_path):
+    def called(x):
+        return tfc.pure_callback(np.sin, x, x)
+
+    with pytest.raises(UnsupportedError, match=r"^pure_callback of sin runs in .* so '.+' cannot "):
+        tfc.aot.compile(called, "f32[2]", cpp_class="C", out_dir=tmp_path)

@@ -308,6 +308,36 @@ def test_arrays_are_aligned_as_the_code_expects():
     assert ALIGNMENT == abi.ALIGNMENT
 
 
+def test_arguments_may_be_called_as_cpp_or_the_class_calls_something_else(cpp):
+    """Keywords stand behind a prefix; a name that a method of any index has gets its number."""
+    names = ["size", "data", "class", "operator"]
+    lines = [f"{name} = f32[2] parameter({n})" for n, name in enumerate(names)]
+    text = "\n".join(["ENTRY e {", *lines, "ROOT r = f32[2] subtract(size, operator)", "}"])
+    made = cpp.aot(text, "Named")
+    program = """
+    #include <algorithm>
+    #include "named.h"
+    // Constants have addresses, in C++11 and without optimization too.
+    static const std::size_t* Address(const std::size_t& number) { return &number; }
+    int main() {
+      Named named;
+      named.arg_size_0(1) = 5;
+      named.arg_operator(1) = 2;
+      named.arg_data_1(0) = named.arg_class(0) = 1;
+      CHECK(named.Run() && named.result0(1) == 3);
+      CHECK(Named::arg_size(2) == 8 && Named::arg_size_0_count() == 2);
+      CHECK(named.arg_data(1) == named.arg_data_1_data());
+      CHECK(*Address(Named::kNumArgs) == 4 && *Address(Named::kAlignment) == 64);
+      CHECK(std::max(Named::kNumArgs, Named::kNumResults) == 4);
+      CHECK(&Named::kNumArgs == Address(Named::kNumArgs));
+      return failures;
+    }
+    """
+    other = '#include "named.h"\nconst std::size_t* Other();\n'
+    other += "const std::size_t* Other() { return &Named::kNumArgs; }\n"
+    cpp.run([program, other], [made.object], "-O0")
+
+
 @pytest.mark.parametrize("name", ["Run", "arg0", "result0_data", "kNumArgs", "data", "dim0"])
 def test_class_names_used_inside_the_class_are_refused(name, matmul_text):
     with pytest.raises(TfcError, match=f"must not be called '{name}'"):

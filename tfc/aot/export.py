@@ -12,6 +12,7 @@ from typing import Any
 
 from tfc.aot.batches.programs import Asked, programs
 from tfc.aot.batches.sources import batched_model, batched_source
+from tfc.aot.bindings.languages import binding_files
 from tfc.aot.description import description
 from tfc.aot.header import header_text
 from tfc.aot.interface import Batched, Interface
@@ -61,22 +62,21 @@ def compile(
     describe: bool = False,
     batch_sizes: Sequence[int] = (),
     dynamic_batch: int | None = None,
+    bindings: Sequence[str] = (),
 ) -> AotResult:
     """Compile a function or module into `name`.o and `name`.h (TL-3).
 
-    What the function closes over becomes constants in the object (AOT-6); it needs nothing at run
-    time but the C library (AOT-2).
+    What it closes over becomes constants (AOT-6); the object needs only the C library (AOT-2).
 
     Args:
         source: a function, plain or made by tfc.jit, a tfc.hlo.Module, or what `read_graph` gives.
-        args: the arguments as arrays, as ArgumentSpecs, or as text such as "f32[2,3]"; only shape
-            and dtype matter.
+        args: the arguments, of which shape and dtype count: arrays, ArgumentSpecs, or "f32[2,3]".
         cpp_class: the class to generate, such as "foo::bar::MatMulComp".
         out_dir: where to write; made if it is not there.
         name: of the files; the class's in snake case when left out.
-        target: the machine to make code for (AOT-7): a Target, the text of one, or "native", which
-            uses all that the processor at hand offers. Left out, the code is for machines of this
-            kind in general: on x86-64 for x86-64-v3, which is checked when the code runs.
+        target: the machine to make code for (AOT-7): a Target, the text of one, or "native": this
+            processor and all it offers. Left out, machines of this kind in general: on x86-64
+            x86-64-v3, which is checked when the code runs.
         entry_point: the C name of the code in the object; made of `cpp_class` when left out.
         options: how to compile; taken from the environment when left out.
         threads: the most that share the work of a Run(), of a pool that the C++ program brings.
@@ -88,10 +88,10 @@ def compile(
         batch_sizes: sizes of batch to have code for, of arguments such as "f32[?,8]". Where rows
             are independent, all sizes from the least to the largest will do; else these alone.
         dynamic_batch: the most rows of a batch of any size; rows must be independent.
+        bindings: what else is to call it: any of "js", "rust" and "python" (bindings/languages.py).
 
     Raises:
-        TfcError: the class or file name cannot be used, the arguments do not fit, or a file cannot
-            be written.
+        TfcError: a name cannot be used, the arguments do not fit, or a file cannot be written.
         UnsupportedError: some op has no CPU code, or the target is no CPU that tfc knows.
     """
     chosen = CppClass.parse(cpp_class)
@@ -102,8 +102,9 @@ def compile(
     features = Features(threads=threads, is_timed=profile, is_small=small)
     header, code, signature = generate(found, chosen, machine, entry_point, options, features)
     said = description(signature, machine, code) if describe else ""
-    files = list(zip(paths, (header.encode(), code, said.encode())))
-    write_files(*files[: 3 if describe else 2])
+    files = list(zip(paths, (header.encode(), code, said.encode())))[: 3 if describe else 2]
+    beside = binding_files(bindings, paths[0].stem, signature, machine, code)
+    write_files(*files, *((paths[0].with_name(file), content) for file, content in beside))
     return AotResult(paths[0], paths[1], signature, machine, len(code))
 
 

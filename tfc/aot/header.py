@@ -24,6 +24,7 @@ from tfc.aot.signature import (
     WRONG_PROCESSOR,
     Leaf,
     Signature,
+    check_called,
     methods,
 )
 from tfc.aot.static_data import static_data_terms
@@ -209,7 +210,10 @@ def header_text(signature: Signature) -> str:
 
     Raises:
         TfcError: the class has a name that is used inside it.
+        UnsupportedError: a custom call's target has a name that no function can have.
     """
+    for symbol in signature.symbols:
+        check_called(symbol, signature.cpp_class)
     name = signature.cpp_class.name
     if name in _used(signature):
         raise TfcError(f"the C++ class must not be called '{name}', a name that is used inside it")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tfc.aot.interface import Batch, Interface, State
 from tfc.aot.taken_names import why_not_global, why_not_in_cpp, why_not_linked
-from tfc.errors import TfcError
+from tfc.errors import TfcError, UnsupportedError
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import AnyShape, Shape
 from tfc.passes.analysis.donation import donation_of
@@ -191,6 +191,8 @@ def signature_of(
         raise TfcError(f"the entry point must not be called '{chosen}', which {reason}")
     if chosen in ("main", "std", (*cpp_class.namespaces, cpp_class.name)[0]):
         raise TfcError(f"the entry point must not be called '{chosen}', a name that is taken")
+    if chosen in _custom_call_targets(module):
+        raise TfcError(f"the entry point must not be called '{chosen}', as a custom call is")
     entry = module.entry
     arguments = [leaf for p in entry.parameters for leaf in _named(p.name, p.shape)]
     distinct = _distinct(arguments)
@@ -209,6 +211,33 @@ def signature_of(
         donation.arguments,
         variables=interface.states,
     )
+
+
+def _custom_call_targets(module: Module) -> set[str]:
+    """What the custom calls of a module call."""
+    return {
+        str(i["custom_call_target"])
+        for computation in module.computations
+        for i in computation.instructions
+        if i.opcode == "custom-call"
+    }
+
+
+def check_called(symbol: str, cpp_class: CppClass) -> None:
+    """Check that a header can declare a C function that the object calls.
+
+    Raises:
+        UnsupportedError: it has a name that is taken.
+    """
+    reason = why_not_linked(symbol)
+    if reason is None and not is_identifier(symbol):
+        reason = "is a C++ keyword"
+    if reason is None and symbol in ("main", "std", (*cpp_class.namespaces, cpp_class.name)[0]):
+        reason = "is taken"
+    if reason is not None:
+        raise UnsupportedError(
+            f"the custom call target '{symbol}' {reason}: give the function another name"
+        )
 
 
 def _named(name: str, shape: AnyShape) -> Iterable[Leaf]:
@@ -240,11 +269,12 @@ def _distinct(arguments: Sequence[Leaf]) -> tuple[Leaf, ...]:
 def _called(kind: str, found: Sequence[Leaf], names: Sequence[str]) -> tuple[Leaf, ...]:
     """The same leaves with what the methods by name are called by.
 
-    Where two would have a method of one name, x and x_data, or that of another's number, the later
-    one's name ends with its number: x_data_1. There are no two underscores in a row, which are
-    reserved for compilers: those at the ends are left out, and of several one is left.
+    Where two would have a method of one name, x and x_data, or one would have that of a number or
+    of any index, arg_size, the later one's name ends with its number: x_data_1. There are no two
+    underscores in a row, which are reserved for compilers: those at the ends are left out, and of
+    several one is left.
     """
-    used = {m for n in range(len(found)) for m in methods(f"{kind}{n}")}
+    used = {m for n in range(len(found)) for m in methods(f"{kind}{n}")} | _OF_ANY_INDEX
     made = []
     for number, leaf in enumerate(found):
         stated = names[number] if number < len(names) else ""
@@ -254,6 +284,10 @@ def _called(kind: str, found: Sequence[Leaf], names: Sequence[str]) -> tuple[Lea
         used |= methods(f"{kind}_{name}") if name else set()
         made.append(replace(leaf, name=stated or leaf.name, called=name))
     return tuple(made)
+
+
+# The methods that take an index.
+_OF_ANY_INDEX = {"arg_data", "set_arg_data", "arg_size", "result_data", "result_size"}
 
 
 def methods(name: str) -> set[str]:

@@ -4,7 +4,7 @@
     tfcompile --graph matmul.hlo --cpp_class foo::bar::MatMulComp
     tfcompile --graph model:predict --arg 'f32[1,64]' --cpp_class digits::Classifier
 
-The flags are those of TensorFlow's tfcompile.
+The flags are those of TensorFlow's tfcompile; docs/tfcompile.md has what each means here.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,11 @@ import click
 
 from tfc.aot.batches.options import batch_options, report_batches
 from tfc.aot.batches.programs import Asked, programs
+from tfc.aot.bindings.languages import binding_files, bindings_option
 from tfc.aot.description import description, metadata_object
 from tfc.aot.export import Features, generate, module_in
+from tfc.aot.flags.compatible import compatible_flags
+from tfc.aot.flags.xla import XlaCommand
 from tfc.aot.graphs import (
     fetch_nodes,
     is_graph,
@@ -31,10 +34,11 @@ from tfc.aot.load import load_sized
 from tfc.aot.signature import CppClass
 from tfc.aot.stored_weights import with_stored_weights
 from tfc.backends.target import Target
-from tfc.console import Command, run_command, sizes_given
+from tfc.console import run_command, sizes_given
 from tfc.errors import TfcError
 from tfc.files import write_files
 from tfc.hlo.ir import Module
+from tfc.options import Options
 from tfc.quantization.weights import Storage
 
 # The header of tfc::ThreadPool.
@@ -109,6 +113,7 @@ _OUTPUTS = (
           "Where to write the program as HLO text, which `tfc run` takes."),
     _text("--out_thread_pool", "FILE",
           "Where to write a header with a small pool of threads, to give to set_thread_pool()."),
+    bindings_option,
     _text(
         "--entry_point", "NAME",
         "The C name of the code in the object, unique in the program that links it; made of the "
@@ -146,9 +151,10 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command(cls=Command, context_settings={"max_content_width": 100})
+@click.command(cls=XlaCommand, context_settings={"max_content_width": 100})
 @_options
 @batch_options
+@compatible_flags
 @click.version_option(package_name="tfc", message="tfcompile (tfc) %(version)s")
 def tfcompile(
     graph: str | None,
@@ -171,6 +177,8 @@ def tfcompile(
     optimize: str,
     quantize_weights: Storage | None,
     threads: int,
+    bindings: Sequence[str],
+    options: Options,
     **outputs: str | None,
 ) -> None:
     """Compile a graph ahead of time into a C++ header and an object file.
@@ -194,7 +202,7 @@ def tfcompile(
     if quantize_weights is not None:
         source, changed = with_stored_weights(source, quantize_weights)
         click.echo(changed)
-    _write(source, chosen, target, entry_point, features, outputs)
+    _write(source, chosen, target, entry_point, features, options, bindings, outputs)
 
 
 def main() -> None:
@@ -270,13 +278,15 @@ def _write(
     target: Target,
     entry_point: str | None,
     features: Features,
+    options: Options,
+    bindings: Sequence[str],
     outputs: dict[str, str | None],
 ) -> None:
     """Make the files that are asked for."""
     soname = outputs.pop("soname")
     if soname and not outputs["out_shared_object"]:
         raise TfcError("--soname is the name of a shared library: give --out_shared_object, too")
-    header, code, signature = generate(source, cpp_class, target, entry_point, features=features)
+    header, code, signature = generate(source, cpp_class, target, entry_point, options, features)
     said = description(signature, target, code)
     module = module_in(source)
     made: dict[str, Callable[[], bytes]] = {
@@ -290,6 +300,9 @@ def _write(
         "out_thread_pool": THREAD_POOL.read_bytes,
     }
     files = [(Path(outputs[name] or ""), make()) for name, make in made.items() if outputs[name]]
+    header_file = Path(outputs["out_header"] or "out.h")
+    for file, content in binding_files(bindings, header_file.stem, signature, target, code):
+        files.append((header_file.with_name(file), content))
     write_files(*files)
 
 

@@ -43,7 +43,7 @@ _ARCHITECTURES = {
     "thumb":   Architecture("arm", ((r"\bq\d", 128, 16),)),
     "riscv64": Architecture("riscv64", ((r"\bvsetivli", 128, 32),), "generic-rv64", "",
                             "+m,+a,+f,+d,+c", "lp64d"),
-    "wasm32":  Architecture("wasm32", ((r"\bv128", 128, 16),)),
+    "wasm32":  Architecture("wasm32", ((r"\bv128", 128, 16),), features="+simd128"),
     "nvptx64": Architecture("nvptx64", (), "sm_80"),
 }
 # fmt: on

@@ -15,6 +15,7 @@ from rich.table import Table
 from tfc import __version__, aot
 from tfc.aot.batches.options import batch_options
 from tfc.aot.batches.programs import Asked
+from tfc.aot.bindings.languages import bindings_option
 from tfc.aot.formats import read_module, read_program
 from tfc.aot.load import load, load_sized
 from tfc.aot.stored_weights import with_stored_weights
@@ -325,6 +326,7 @@ def explore(program: str, shapes: Sequence[str], reading: Reading, runs: int, ou
     "checked when the code runs, on aarch64 armv8-a.",
 )
 @batch_options
+@bindings_option
 @_shapes_option
 @reading_options
 @click.option(
@@ -338,6 +340,7 @@ def compile_command(
     out_dir: str,
     target: str | None,
     asked: Asked | None,
+    bindings: Sequence[str],
     shapes: Sequence[str],
     reading: Reading,
     quantize_weights: Storage | None,
@@ -347,7 +350,9 @@ def compile_command(
     if quantize_weights is not None:
         found, changed = with_stored_weights(found, quantize_weights)
         click.echo(changed)
-    made = aot.compile(found, cpp_class=cpp_class, out_dir=out_dir, target=target)
+    made = aot.compile(
+        found, cpp_class=cpp_class, out_dir=out_dir, target=target, bindings=bindings
+    )
     click.echo(f"{made.header}\n{made.object} ({made.object_size} bytes, for {made.target.triple})")
 
 

@@ -79,20 +79,28 @@ def _in_process(instruction: Instruction, number: int) -> Callee:
 def _in_object(instruction: Instruction, number: int) -> Callee:
     if instruction.opcode != "custom-call":
         raise UnsupportedError(
-            f"{instruction.opcode} needs the Python process that runs the program, so it cannot be "
-            "compiled ahead of time; pass what it reads and writes as arguments and results"
+            f"{instruction.opcode} {_label(instruction)} needs the Python process that runs the "
+            "program, so it cannot be compiled ahead of time; pass what it reads and writes as "
+            "arguments and results"
         )
     target = instruction["custom_call_target"]
     if is_callback(target):
         raise UnsupportedError(
-            f"{callback_title(target)} runs in the Python process that traced it, so it cannot be "
-            "compiled ahead of time; compute it with tfc.numpy, or pass its result as an argument"
+            f"{callback_title(target)} runs in the Python process that traced it, so "
+            f"{_label(instruction)} cannot be compiled ahead of time; compute it with tfc.numpy, "
+            "or pass its result as an argument"
         )
     if not _SYMBOL.fullmatch(target):
         raise UnsupportedError(
             f"the custom call target '{target}' must be the name of a C function to be linked"
         )
     return Callee(target)
+
+
+def _label(instruction: Instruction) -> str:
+    """What a user knows an instruction by: the node that it was made of, or its own name."""
+    made = instruction.metadata
+    return f"'{made.op_name if made is not None and made.op_name else instruction.name}'"
 
 
 def _in_text(instruction: Instruction, number: int) -> Callee:

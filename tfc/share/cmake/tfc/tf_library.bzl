@@ -14,23 +14,39 @@ def tf_library(
         graph,
         cpp_class,
         config = None,
+        debug_info = None,
         gen_test = True,
         gen_benchmark = True,
         tfcompile_flags = "",
         tfcompile_tool = "//third_party/tfc:tfcompile",
         sources = "//third_party/tfc",
+        enable_xla_hlo_profiling = False,
         visibility = None,
         testonly = None,
-        tags = None):
-    """A cc_library of a graph, a test that runs it and a program that measures it."""
+        tags = None,
+        deps = None,
+        enable_tracemes = False,
+        include_standard_runtime_deps = True,
+        mlir_components = "None"):
+    """A cc_library of a graph, a test that runs it and a program that measures it.
+
+    The arguments are those of TensorFlow's macro. tfcompile_flags is text or a list; deps are further
+    ones of the library, such as what custom calls are in; the three last ones have no effect.
+    """
     header = name + ".h"
     object = name + "_tfc.o"
     flags = "--graph $(location %s) --cpp_class %s" % (graph, cpp_class)
     if config:
         flags += " --config $(location %s)" % config
+    if debug_info:
+        flags += " --debug_info $(location %s)" % debug_info
+    if enable_xla_hlo_profiling:
+        flags += " --xla_hlo_profile"
+    if type(tfcompile_flags) == type([]):
+        tfcompile_flags = " ".join(tfcompile_flags)
     native.genrule(
         name = name + "_tfcompile",
-        srcs = [graph] + ([config] if config else []),
+        srcs = [file for file in [graph, config, debug_info] if file],
         outs = [header, object],
         cmd = "$(location %s) %s --out_header $(location %s) --out_function_object $(location %s) %s" %
               (tfcompile_tool, flags, header, object, tfcompile_flags),
@@ -43,6 +59,7 @@ def tf_library(
         srcs = [object],
         hdrs = [header],
         linkopts = ["-lm"],
+        deps = deps,
         visibility = visibility,
         testonly = testonly,
         tags = tags,
