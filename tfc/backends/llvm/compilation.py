@@ -7,15 +7,16 @@ The bindings carry a newer LLVM than llvmlite does, so modules travel as text, a
 the text in the form that llvmlite's LLVM reads. All functions may be called from several threads.
 """
 
-import ctypes.util
+import ctypes
 import itertools
+import os
 import re
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, cached_property
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import llvmlite.binding as llvmlite
 
@@ -27,7 +28,13 @@ from tfc.backends.llvm.text import hand_over
 from tfc.backends.mlir.provider import ir, passmanager, to_llvm
 from tfc.backends.target import Target, initialize_llvm
 from tfc.errors import InternalError, UnsupportedError
+from tfc.runtime.later import later
 from tfc.runtime.threads import available_cores
+
+if TYPE_CHECKING:
+    from ctypes import util as ctypes_util
+else:
+    ctypes_util = later("ctypes.util")
 
 # --- MLIR passes --------------------------------------------------------------------------------
 
@@ -370,8 +377,10 @@ def _jit() -> llvmlite.LLJIT:
 @cache
 def _make_jit() -> llvmlite.LLJIT:
     initialize_llvm()
-    # Python need not be linked with the library of mathematical functions.
-    library = ctypes.util.find_library("m")
+    # Python need not be linked with the library of mathematical functions. To look for it runs
+    # another program.
+    is_there = os.name == "posix" and hasattr(ctypes.CDLL(None), "fmodf")
+    library = None if is_there else ctypes_util.find_library("m")
     if library:
         llvmlite.load_library_permanently(library)
     return llvmlite.create_lljit_compiler(use_jit_link=True, suppress_errors=False)
