@@ -71,6 +71,9 @@ def test_calls_load_what_they_need():
     modules = loaded("import tfc\nassert tfc.jit(lambda x: x + x)(2.0) == 4")
     assert {"llvmlite", "tfc.passes", "tfc.backends.cpu"} <= modules
     assert among(modules, ("click", "rich", "tfc.backends.gpu", "tfc.tools.explore")) == []
+    # Each takes 5 to 30 ms.
+    slow = ("importlib.metadata", "numpy.random", "subprocess", "torch_mlir.dialects.llvm")
+    assert among(modules, slow) == []
 
 
 @pytest.mark.eager

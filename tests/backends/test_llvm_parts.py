@@ -1,11 +1,14 @@
 """LLVM IR in parts: together they are the program that the whole was."""
 
 import ctypes
+import threading
+from typing import Any
 
 import pytest
 
-from tfc.backends.llvm import parts
-from tfc.backends.llvm.compilation import CodeMaker, load_objects
+from tfc.backends.llvm import code_maker, parts
+from tfc.backends.llvm.code_maker import CodeMaker
+from tfc.backends.llvm.compilation import load_objects
 from tfc.backends.llvm.effort import Effort, effort_for
 from tfc.backends.llvm.parts import Part, emit_object, split_ir
 from tfc.backends.target import Target
@@ -105,6 +108,32 @@ def test_parts_may_be_started_before_the_last_is_known() -> None:
         maker.start(head + "attributes #0 = { noinline }")
         code = load_objects(maker.finish(declared + rest), Target.host())
     assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(code.address("entry"))(10) == 54
+
+
+def test_what_takes_longest_is_made_first_and_given_in_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(code_maker, "available_cores", lambda: 1)
+    all_wait, made = threading.Event(), []
+
+    def emit(_: Any, module: Any) -> str:
+        assert all_wait.wait(60)
+        (function,) = [f.name for f in module.functions if not f.is_declaration]
+        made.append(function)
+        return function
+
+    def text(name: str, length: int) -> str:
+        steps = "".join(f"  %v{n} = load volatile i32, ptr %p\n" for n in range(length))
+        return f"define void @{name}(ptr %p) {{\n{steps}  ret void\n}}\n"
+
+    with CodeMaker(Target.host(), emit) as maker:
+        for name, length in (("first", 1), ("short", 10), ("long", 90), ("middle", 40)):
+            maker.start(text(name, length))
+        all_wait.set()
+        assert maker.finish(text("last", 60)) == ["first", "short", "long", "middle", "last"]
+    assert set(made) == {"first", "short", "long", "middle", "last"}
+    waited = [name for name in made if name in ("short", "long", "middle")]
+    assert waited == ["long", "middle", "short"]
 
 
 def test_a_part_that_is_wrong_fails_at_the_end() -> None:

@@ -1,11 +1,16 @@
 """Finding backends by name: tfc's own, and those that other packages offer."""
 
 from functools import cache
-from importlib import metadata
+from typing import TYPE_CHECKING
 
 from tfc.backends.interfaces import Backend
 from tfc.errors import UnsupportedError
-from tfc.runtime.later import load
+from tfc.runtime.later import later, load
+
+if TYPE_CHECKING:
+    from importlib import metadata
+else:
+    metadata = later("importlib.metadata")
 
 GROUP = "tfc.backends"
 # Loaded when first asked for: the MLIR bindings take a fifth of a second that a user of the

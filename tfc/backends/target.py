@@ -2,16 +2,22 @@
 
 import os
 import re
-import subprocess
 import sys
 import threading
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import llvmlite.binding as llvm
 
 from tfc.errors import UnsupportedError
+from tfc.runtime.later import later
+
+if TYPE_CHECKING:
+    import subprocess
+else:
+    subprocess = later("subprocess")
 
 
 @dataclass(frozen=True)

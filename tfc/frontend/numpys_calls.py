@@ -6,7 +6,7 @@ Here every hundred nanoseconds count: a call of NumPy's on ten elements takes fi
 import contextvars
 import threading
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from inspect import signature
 from typing import Any
 
@@ -157,7 +157,8 @@ def _with_options(
     names = list(signature(function).parameters)
     checks, options, call, array = _checks(row, names), row.options, row.call, np.ndarray
     count = 1 if row.operands == LIST else row.operands
-    most, warns, alike = len(names), row.warns, _alike(call, names, count)
+    most, warns = len(names), row.warns
+    alike = cache(lambda: _alike(call, names, count))  # few calls have options without their names
 
     def covers(args: tuple[Any, ...], named: dict[str, Any]) -> bool:
         for check, arg in zip(checks, args):
@@ -177,7 +178,7 @@ def _with_options(
             and covers(args, named)
         ):
             try:
-                if given > alike:
+                if given > count and given > alike():
                     by_name = {**dict(zip(names[count:], args[count:])), **named}
                     args_ = args[:count]
                 else:

@@ -21,9 +21,8 @@ from tfc.backends.cpu.runtime.timing import Site
 from tfc.backends.cpu.sharing import scratch_bytes
 from tfc.backends.cpu.windows.pooling_gradients import is_pooling_gradient
 from tfc.backends.interfaces import Compiler, Constants, ObjectCode, ObjectOptions
+from tfc.backends.llvm.code_maker import Code, CodeMaker
 from tfc.backends.llvm.compilation import (
-    Code,
-    CodeMaker,
     CompiledModule,
     compile_ir,
     lower_to_llvm,

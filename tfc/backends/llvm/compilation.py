@@ -7,28 +7,33 @@ The bindings carry a newer LLVM than llvmlite does, so modules travel as text, a
 the text in the form that llvmlite's LLVM reads. All functions may be called from several threads.
 """
 
-import ctypes.util
+import ctypes
 import itertools
+import os
 import re
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvmlite
 
 from tfc.backends.llvm.effort import Effort, codegen_level, pass_manager
 from tfc.backends.llvm.float_remainder import remainder_functions
-from tfc.backends.llvm.machines import borrowed_machine, new_machine
+from tfc.backends.llvm.machines import new_machine
 from tfc.backends.llvm.multiply_adds import expand_multiply_adds
-from tfc.backends.llvm.parts import Part, run_passes, split_ir, visible
+from tfc.backends.llvm.parts import run_passes
 from tfc.backends.llvm.text import hand_over
 from tfc.backends.mlir.provider import ir, passmanager, to_llvm
 from tfc.backends.target import Target, initialize_llvm
 from tfc.errors import InternalError, UnsupportedError
-from tfc.runtime.threads import available_cores
+from tfc.runtime.later import later
+
+if TYPE_CHECKING:
+    from ctypes import util as ctypes_util
+else:
+    ctypes_util = later("ctypes.util")
 
 # --- MLIR passes --------------------------------------------------------------------------------
 
@@ -254,65 +259,17 @@ def compile_ir(
     """
     effort = Effort.FULL if optimise else Effort.NONE
     machine = new_machine(target, codegen_level(effort))
-    return CompiledModule(_optimized(text, target, effort, machine, is_small), machine, target)
+    return CompiledModule(optimized(text, target, effort, machine, is_small), machine, target)
 
 
-Code = TypeVar("Code", bytes, str)
-
-
-class CodeMaker(Generic[Code]):
-    """Makes object files, which belong together, while the program is still being emitted.
-
-        with CodeMaker(target, emit_object) as maker:
-            maker.start(text)               of modules that are there already
-            objects = maker.finish(text)    of the last
-
-    What a module declares is defined in an earlier one, or outside of the program.
-
-    Args:
-        emit: (machine, module) -> the code of an optimised module: `emit_object`, or a text of what
-            that holds.
-    """
-
-    def __init__(self, target: Target, emit: Callable[[Any, Any], Code]):
-        self._target, self._emit = target, emit
-        self._pool = ThreadPoolExecutor(available_cores())
-        self._started: list[Future[Code]] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._pool.shutdown(cancel_futures=True)
-
-    def start(self, text: str) -> None:
-        """Make code of LLVM IR, on other threads."""
-        self._start(split_ir(visible(text), 1))
-
-    def finish(self, text: str) -> list[Code]:
-        """All code, once that of the last LLVM IR is made, too.
-
-        Raises:
-            InternalError: some text is not LLVM IR that llvmlite's LLVM accepts.
-        """
-        parts = split_ir(visible(text) if self._started else text, available_cores())
-        if len(parts) == 1 and not self._started:
-            return [self._made(parts[0])]
-        self._start(parts)
-        return [future.result() for future in self._started]
-
-    def _start(self, parts: Sequence[Part]) -> None:
-        self._started += [self._pool.submit(self._made, part) for part in parts]
-
-    def _made(self, part: Part) -> Code:
-        with borrowed_machine(self._target, codegen_level(part.effort)) as machine:
-            module = _optimized(part.text, self._target, part.effort, machine)
-            return self._emit(machine, module)
-
-
-def _optimized(
+def optimized(
     text: str, target: Target, effort: Effort, machine: Any, is_small: bool = False
 ) -> llvmlite.ModuleRef:
+    """LLVM IR as a module that has been through LLVM's passes.
+
+    Raises:
+        InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
+    """
     module = _parse(_with_attributes(expand_multiply_adds(text, target), target, is_small))
     module.triple, module.data_layout = target.triple, str(machine.target_data)
     if effort is not Effort.NONE:
@@ -371,8 +328,10 @@ def _jit() -> llvmlite.LLJIT:
 @cache
 def _make_jit() -> llvmlite.LLJIT:
     initialize_llvm()
-    # Python need not be linked with the library of mathematical functions.
-    library = ctypes.util.find_library("m")
+    # Python need not be linked with the library of mathematical functions. To look for it runs
+    # another program.
+    is_there = os.name == "posix" and hasattr(ctypes.CDLL(None), "fmodf")
+    library = None if is_there else ctypes_util.find_library("m")
     if library:
         llvmlite.load_library_permanently(library)
     return llvmlite.create_lljit_compiler(use_jit_link=True, suppress_errors=False)

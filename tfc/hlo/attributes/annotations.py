@@ -18,20 +18,20 @@ from tfc.hlo.shape import AnyShape, leaves
 class Annotation:
     """One attribute that is carried as text.
 
-    pattern: what its text must match.
+    pattern: what its text must match; it is compiled when such a text is read.
     example: a text that does, for messages.
     defaults: texts that say nothing; they are dropped.
     lower: whether its words may be written in capitals, too.
     """
 
-    pattern: re.Pattern[str]
+    pattern: str
     example: str
     defaults: tuple[str, ...] = ()
     lower: bool = False
 
 
 def _row(pattern: str, example: str, *defaults: str, lower: bool = False) -> Annotation:
-    return Annotation(re.compile(pattern, re.VERBOSE | re.DOTALL), example, defaults, lower)
+    return Annotation(pattern, example, defaults, lower)
 
 
 _INTS = r"\d++(?:\s*,\s*\d++)*+"
@@ -119,7 +119,7 @@ def carry(lexer: Lexer, name: str, table: dict[str, Annotation], found: dict[str
     """
     start, row = lexer.start, table[name]
     text = lexer.raw().lower() if row.lower else lexer.raw()
-    if not row.pattern.fullmatch(text):
+    if not re.fullmatch(row.pattern, text, re.VERBOSE | re.DOTALL):
         lexer.error(f"{name} must look like {row.example}, got {text[:60]}", start)
     if text[0] == "'" or "\n" in text:
         text = quote(unquote(text))

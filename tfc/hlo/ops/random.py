@@ -7,6 +7,7 @@ Philox-4x32 (10 rounds) of Salmon et al., "Parallel random numbers: as easy as 1
 
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -158,7 +159,11 @@ class _ProgramState:
 
     def __init__(self) -> None:
         self.counter, self.lock = INITIAL_STATE, threading.Lock()
-        self.numbers = np.random.default_rng(INITIAL_STATE)
+
+    @cached_property
+    def numbers(self) -> "np.random.Generator":
+        """What `rng` draws from; NumPy loads its generators when it is asked for them."""
+        return np.random.default_rng(INITIAL_STATE)
 
     def advance(self, delta: int) -> int:
         """Add to the counter of 128 bits and give what it was."""

@@ -15,7 +15,7 @@ from tfc.hlo.shape import ElementType, Shape
 Fill = Callable[[Shape], Literal]
 
 
-def random_array(shape: Shape, generator: np.random.Generator) -> np.ndarray:
+def random_array(shape: Shape, generator: "np.random.Generator") -> np.ndarray:
     """Random elements: integers of which a few can be summed exactly, normally distributed floats.
 
     Args:
@@ -38,11 +38,11 @@ def _small_range(element_type: ElementType) -> tuple[int, int]:
     return (-8, 7) if element_type.kind == "signed" else (0, 15)
 
 
-def _zeros(shape: Shape, _: np.random.Generator) -> np.ndarray:
+def _zeros(shape: Shape, _: "np.random.Generator") -> np.ndarray:
     return np.zeros(shape.dims, shape.element_type.dtype)
 
 
-def _iota(shape: Shape, _: np.random.Generator) -> np.ndarray:
+def _iota(shape: Shape, _: "np.random.Generator") -> np.ndarray:
     """0, 1, 2 … 7 and again: numbers that every type but pred has."""
     values = np.arange(shape.size) % (2 if shape.element_type.kind == "pred" else 8)
     return values.reshape(shape.dims).astype(shape.element_type.dtype)
