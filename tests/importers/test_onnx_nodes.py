@@ -24,7 +24,8 @@ Runtime gives what is expected for {there}; tfc does for {passed} of these ({per
 Shapes of results are known before a model runs: where the values of an input decide them (the shape
 of a Reshape, the k of a TopK, the boxes of a NonMaxSuppression), these are constants, computed of
 shapes, or fixed by `fixed=`. Where they are numbers or short vectors, calls of the model compile
-for the values that they are given. Text is not supported.
+for the values that they are given. Text that is chosen among labels, as classifiers do, is computed
+as places among these: calls give the text, programs the places. Text as an input is not supported.
 
 | operator | versions | passed |
 |---|---|---|

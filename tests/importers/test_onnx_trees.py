@@ -8,7 +8,6 @@ from onnx import TensorProto, helper
 from onnx_models import model_of, runtime_results
 
 import tfc
-from tfc.errors import UnsupportedError
 
 RNG = np.random.default_rng(5)
 ML = "ai.onnx.ml"
@@ -80,10 +79,14 @@ def test_linear_classifiers_of_two_classes(transform: str):
         compare("LinearClassifier", attributes, 2)
 
 
-def test_labels_that_are_text_are_refused():
-    attributes = {**forest("class", [0, 1]), "classlabels_strings": ["a", "b"]}
-    with pytest.raises(UnsupportedError, match="text"):
-        compare("TreeEnsembleClassifier", attributes, 2)
+def test_labels_may_be_text():
+    attributes = {**forest("class", [0, 1, 2]), "classlabels_strings": ["a", "b", "c"]}
+    node = helper.make_node(
+        "TreeEnsembleClassifier", ["x"], ["label", "s"], domain=ML, **attributes
+    )
+    made = model_of([node], {"x": X}, ["label", "s"], domains={ML: 3})
+    found, _ = tfc.from_onnx(made)(X)
+    assert found.tolist() == runtime_results(made, {"x": X})[0].tolist()
 
 
 def test_scores_that_would_be_dictionaries_are_columns_in_the_order_of_the_labels():

@@ -396,3 +396,21 @@ def test_a_few_damaged_files_are_refused_or_work():
 @pytest.mark.slow
 def test_many_damaged_files_are_refused_or_work():
     check_mutants(1000)
+
+
+def test_what_only_training_draws_is_refused():
+    for op, given in (("scaled_dot_product_attention.default", 3), ("rrelu.default", 1)):
+
+        def change(stated: dict, op: str = op, given: int = given) -> None:
+            call = next(call for call in nodes_of(stated) if "gelu" in call["target"])
+            array = call["inputs"][0]
+            numbers = [{"name": "", "arg": {"as_float": 0.5}, "kind": 1},
+                       {"name": "", "arg": {"as_float": 0.6}, "kind": 1},
+                       {"name": "", "arg": {"as_bool": True}, "kind": 1}]  # fmt: skip
+            none = {"name": "", "arg": {"as_none": True}, "kind": 1}
+            given_too = [none, numbers[0]] if given == 3 else numbers
+            call.update(target=f"torch.ops.aten.{op}", inputs=[array] * given + given_too)
+
+        model = TorchModel("the file", read(with_json("encoder", "model.json", change)))
+        with pytest.raises(UnsupportedError, match=r"call \.eval\(\) before the export"):
+            _ = model.hlo

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfc.errors import ShapeError, TfcError
+from tfc.errors import ShapeError, TfcError, UnsupportedError
 from tfc.frontend.abstract import ShapeDtypeStruct
 from tfc.frontend.promotion import as_tensor
 from tfc.frontend.tensor import Tensor
@@ -19,7 +19,7 @@ from tfc.frontend.trace import open_traces
 from tfc.hlo.ir import Module
 from tfc.importers.graph import Function, Graph, Key, Node, Port, all_nodes
 from tfc.importers.table import Table
-from tfc.importers.values import UnknownValueError, traced
+from tfc.importers.values import Text, UnknownValueError, traced
 from tfc.importers.walk import Walk
 from tfc.jitted import jit
 from tfc.options import Options
@@ -36,6 +36,9 @@ class Model:
     It is called with its inputs by position, with one dictionary of them, or by their names, and is
     compiled once for all inputs of the same shapes. In a function that is being traced it becomes a
     part of that.
+
+    An output that is text is computed as its places among labels: calls give the text, programs and
+    functions that are traced the places, and `labels` has the text for them.
 
     Where the value of an input must be known while importing, such as a sample rate by which an If
     chooses, calls compile for each value of the small inputs of integers and truth values anew.
@@ -71,6 +74,7 @@ class Model:
         self.__name__ = identifier(graph.name or "model")
         # Weights that are constants are laid out for the kernels when the model is compiled.
         closed, general = self._named(self._closed, []), self._named(self._walked, ["parameters"])
+        self.labels: dict[str, np.ndarray] = {}  # of outputs that are text, once they are traced
         self._compiled = jit(closed, backend=backend, options=options)
         self._general = jit(general, backend=backend, options=options)
 
@@ -93,7 +97,7 @@ class Model:
         if self._deciding:
             return self._for_values(given)
         try:
-            return self._compiled(*given)
+            return self._labelled(self._compiled(*given))
         except UnknownValueError:
             self._deciding = tuple(i for i, value in enumerate(given) if _may_decide(value))
             if not self._deciding:
@@ -168,7 +172,21 @@ class Model:
         values = [self._fixed[p.name] if p.name in self._fixed else _value(found[p.name])
                   for p in self.graph.inputs]  # fmt: skip
         walk = Walk(self.table, self.file, {**self.parameters, **parameters}, self.functions)
-        return walk, [traced(value) for value in self.results(walk, values)]
+        outputs = [traced(value) for value in self.results(walk, values)]
+        for number, value in enumerate(outputs):
+            if isinstance(value, Text):
+                self.labels[self.outputs[number].name] = np.array(value.labels, object)
+                outputs[number] = value.places
+        return walk, outputs
+
+    def _labelled(self, found: Any) -> Any:
+        """Results of a call, with text for the outputs of which programs give the places."""
+        if not self.labels:
+            return found
+        results = found if isinstance(found, tuple) else (found,)
+        texts = [self.labels[port.name][r] if port.name in self.labels else r
+                 for port, r in zip(self.outputs, results)]  # fmt: skip
+        return tuple(texts) if isinstance(found, tuple) else texts[0]
 
     def results(self, walk: Walk, values: Sequence[Any]) -> Sequence[Any]:
         """The outputs of a walk for the graph's inputs."""
@@ -217,6 +235,7 @@ class Model:
         return called
 
     def _example(self, port: Port) -> Any:
+        _check_is_no_text(port)
         if port.kind != "tensor" or port.dtype is None or port.dims is None:
             raise ShapeError(f"the shape of the input {port} is not known: call the model instead")
         sizes = tuple(d for d in port.dims if isinstance(d, int))
@@ -289,12 +308,26 @@ def _may_decide(value: Any) -> bool:
     return is_array and value.ndim < 2 and value.size <= _MOST_DECIDING
 
 
+def _check_is_no_text(port: Port) -> None:
+    """Check that programs can take an input.
+
+    Raises:
+        UnsupportedError: it is text.
+    """
+    if port.dtype is not None and port.dtype.kind == "O":
+        raise UnsupportedError(
+            f"the input '{port.name}' is text, which programs do not take: export the model "
+            "without the part that looks text up, and give that part's numbers"
+        )
+
+
 def _checked(port: Port, value: Any) -> Any:
     """An input as an array of its port.
 
     Raises:
         ShapeError: it has another dtype or other dimensions.
     """
+    _check_is_no_text(port)
     if value is None:
         if port.kind == "optional":
             return None

@@ -7,6 +7,7 @@ import numpy as np
 
 from tfc.errors import UnsupportedError
 from tfc.frontend.tensor import Tensor
+from tfc.frontend.tree import Container, register_container
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,12 +22,33 @@ class Held:
     traced: Any
 
 
+@dataclass(frozen=True, eq=False)
+class Text:
+    """Text that is chosen among labels: programs compute the places, labels are known.
+
+    places: integers, an array or a Tensor.
+    labels: what these are places among.
+    """
+
+    places: Any
+    labels: tuple[str, ...]
+
+
+register_container(
+    Text,
+    Container(
+        lambda text: ((text.places,), ("places",), text.labels),
+        lambda labels, places: Text(places[0], labels),
+    ),
+)
+
+
 class UnknownValueError(UnsupportedError):
     """A value that must be known while importing depends on the model's inputs."""
 
 
-# A Tensor, an array, Held, a list of values (a sequence), None for what is left out, or what an
-# importer's own rows make of each other's results.
+# A Tensor, an array, Held, Text, a list of values (a sequence), None for what is left out, or what
+# an importer's own rows make of each other's results.
 Value: TypeAlias = Any
 
 
@@ -38,6 +60,8 @@ def known(value: Value) -> Any:
     """
     if isinstance(value, Held):
         return value.known
+    if isinstance(value, Text):
+        return Text(known(value.places), value.labels)
     if isinstance(value, Tensor):
         raise UnknownValueError("its value is not known before the model runs")
     return [known(v) for v in value] if isinstance(value, list) else value
@@ -47,6 +71,8 @@ def is_known(value: Value) -> bool:
     """Whether `known` gives an array."""
     if isinstance(value, list):
         return all(map(is_known, value))
+    if isinstance(value, Text):
+        return is_known(value.places)
     return not isinstance(value, Tensor)
 
 

@@ -9,6 +9,7 @@ import tfc.numpy as tnp
 from tfc.errors import UnsupportedError
 from tfc.importers.onnx.table import operator
 from tfc.importers.onnx.tensors import dtype_of
+from tfc.importers.values import Text
 
 _SATURATING = tuple(
     np.dtype(t)
@@ -41,7 +42,9 @@ def cast(x: Any, dtype: Any, saturate: int = 1) -> Any:
 
 @operator("Cast", since=6)
 def cast_to(x: Any, *, to: int, saturate: int = 1, round_mode: str = "up") -> Any:
-    """The values as the dtype of a number."""
+    """The values as the dtype of a number; text is text already."""
+    if isinstance(x, Text) and dtype_of(to).kind == "O":
+        return x
     return cast(x, dtype_of(to), saturate)
 
 

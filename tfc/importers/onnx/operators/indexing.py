@@ -8,7 +8,7 @@ import tfc.numpy as tnp
 from tfc import nn
 from tfc.errors import UnsupportedError
 from tfc.importers.onnx.table import operator
-from tfc.importers.values import whole_numbers
+from tfc.importers.values import Text, whole_numbers
 
 
 def wrapped(indices: Any, size: int) -> Any:
@@ -22,6 +22,8 @@ def wrapped(indices: Any, size: int) -> Any:
 def gather(data: Any, indices: Any, *, axis: int = 0) -> Any:
     """The slices of an array at indices along an axis."""
     axis = axis % data.ndim
+    if isinstance(data, np.ndarray) and data.dtype == object and data.ndim == 1:
+        return Text(wrapped(indices, len(data)), tuple(data))
     if isinstance(indices, np.ndarray) and indices.ndim == 0:
         place = int(indices) % data.shape[axis]
         return data[(slice(None),) * axis + (place,)]

@@ -9,7 +9,7 @@ from tfc.errors import ModelFileError, UnsupportedError
 from tfc.frontend import operations as ops
 from tfc.frontend.promotion import broadcast_shapes
 from tfc.hlo.shape import S64, element_type_of
-from tfc.importers.onnx.table import operator
+from tfc.importers.onnx.table import of_text, operator
 from tfc.importers.onnx.tensors import dtype_of
 from tfc.importers.values import whole_numbers
 from tfc.importers.walk import Call
@@ -33,6 +33,7 @@ def size(data: Any) -> Any:
 
 
 @operator("Reshape", since=5, needs=("shape",))
+@of_text
 def reshape(data: Any, shape: Any, *, allowzero: int = 0) -> Any:
     """The elements under other dimensions: 0 keeps one, -1 is what is left."""
     dims = whole_numbers(shape)
@@ -44,6 +45,7 @@ def reshape(data: Any, shape: Any, *, allowzero: int = 0) -> Any:
 
 
 @operator("Flatten")
+@of_text
 def flatten(x: Any, *, axis: int = 1) -> Any:
     """A matrix: the dimensions before an axis, and those from it on."""
     axis = axis + x.ndim if axis < 0 else axis
@@ -52,30 +54,35 @@ def flatten(x: Any, *, axis: int = 1) -> Any:
 
 
 @operator("Squeeze", since=13, needs=("axes",))
+@of_text
 def squeeze(data: Any, axes: Any = None) -> Any:
     """Without dimensions of size one: those named, or all."""
     return tnp.squeeze(data, None if axes is None else tuple(whole_numbers(axes)))
 
 
 @operator("Squeeze", until=12)
+@of_text
 def squeeze_by_attribute(data: Any, *, axes: tuple[int, ...] | None = None) -> Any:
     """Without dimensions of size one: those named, or all."""
     return tnp.squeeze(data, axes)
 
 
 @operator("Unsqueeze", since=13, needs=("axes",))
+@of_text
 def unsqueeze(data: Any, axes: Any) -> Any:
     """With further dimensions of size one."""
     return tnp.expand_dims(data, tuple(whole_numbers(axes)))
 
 
 @operator("Unsqueeze", until=12)
+@of_text
 def unsqueeze_by_attribute(data: Any, *, axes: tuple[int, ...]) -> Any:
     """With further dimensions of size one."""
     return tnp.expand_dims(data, tuple(axes))
 
 
 @operator("Transpose")
+@of_text
 def transpose(data: Any, *, perm: tuple[int, ...] | None = None) -> Any:
     """The dimensions in another order; reversed when left out."""
     return tnp.transpose(data, perm)

@@ -24,6 +24,8 @@ from tfc.importers.torch.operators import (
 )
 from tfc.importers.torch.table import ATEN
 
+derived.enter_aliases()
+
 __all__ = [
     "ATEN", "arranging", "composites", "control", "creation", "derived", "distances", "elementwise",
     "indexing", "layers", "losses", "ordering", "pooling", "primitives", "products", "recurrent",

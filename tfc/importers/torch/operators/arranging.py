@@ -192,6 +192,8 @@ def take_along_dim(x: Any, places: Any, dim: int | None = None) -> Any:
 @composite("index_fill.int_Scalar", "index_fill.int_Tensor")
 def index_fill(x: Any, dim: int, places: Any, value: Any) -> Any:
     """The array with one value at places along a dimension."""
+    if not x.ndim:
+        return cast(value, x.dtype)
     key = (*[slice(None)] * axis_of(dim, x.ndim), places)
     return tnp.at(x)[key].set(cast(value, x.dtype))
 
@@ -199,6 +201,8 @@ def index_fill(x: Any, dim: int, places: Any, value: Any) -> Any:
 @composite("index_copy.default")
 def index_copy(x: Any, dim: int, places: Any, source: Any) -> Any:
     """The array with parts of another at places along a dimension."""
+    if not x.ndim:
+        return tnp.reshape(source, ())
     return tnp.at(x)[(*[slice(None)] * axis_of(dim, x.ndim), places)].set(source)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 import tfc.numpy as tnp
 from tfc import nn
+from tfc.errors import UnsupportedError
 from tfc.importers.torch.operators.creation import arange
 from tfc.importers.torch.operators.creation import dropout as native_dropout
 from tfc.importers.torch.operators.pooling import adaptive_avg_pool, max_pool2d
@@ -169,7 +170,13 @@ def sdpa(
     query: Any, key: Any, value: Any, mask: Any = None, dropout_p: float = 0.0,
     is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False,
 ) -> Any:  # fmt: skip
-    """Scaled dot product attention."""
+    """Scaled dot product attention.
+
+    Raises:
+        UnsupportedError: it drops elements, as when it is trained.
+    """
+    if dropout_p:
+        raise UnsupportedError("attention drops elements: call .eval() before the export")
     parts = map(wide, (query, key, value))
     return attention(*parts, is_causal=is_causal, attn_mask=mask, scale=scale)[0]
 

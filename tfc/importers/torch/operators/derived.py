@@ -7,6 +7,7 @@ import numpy as np
 
 import tfc.numpy as tnp
 from tfc import nn, special
+from tfc.errors import UnsupportedError
 from tfc.importers.torch.operators.distances import norms
 from tfc.importers.torch.operators.products import add_product
 from tfc.importers.torch.operators.reductions import variance
@@ -38,15 +39,14 @@ _ALIASES = {
 _TURNED = {"transpose.int": "default"}  # overloads that the other name has by another name
 
 
-def _enter_aliases() -> None:
+def enter_aliases() -> None:
+    """Enter the rows of operators under their other names, once all are there."""
     for name, same in _ALIASES.items():
         for label, row in list(ATEN.items()):
             own, _, overload = label.partition(".")
             if own == same:
                 COMPOSITE[f"{name}.{_TURNED.get(label, overload)}"] = row
 
-
-_enter_aliases()
 
 # Functions of floats, computed in the dtype of the result.
 _UNARY: dict[str, Callable[..., Any]] = {
@@ -134,6 +134,8 @@ def prelu(x: Any, weight: Any) -> Any:
 @composite("rrelu.default")
 def rrelu(x: Any, lower: float = 0.125, upper: float = 1 / 3, training: bool = False) -> Any:
     """x, or where it is negative the mean of two slopes by x."""
+    if training:
+        raise UnsupportedError("rrelu draws its slopes: call .eval() before the export")
     return tnp.where(x >= 0, x, x * ((lower + upper) / 2))
 
 

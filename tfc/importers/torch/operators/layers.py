@@ -102,10 +102,17 @@ def batch_norm_functional(
     return found[0], own, scale, found[1], found[2]
 
 
-@composite("_softmax.default", "_safe_softmax.default")
+@composite("_softmax.default")
 def softmax(x: Any, dim: int, half_to_float: Any = None, *, dtype: Any = None, node: Call) -> Any:
     """The softmax along a dimension."""
     return nn.softmax(wide(cast(x, node.dtype)), axis_of(dim, x.ndim)) if x.ndim else x * 0 + 1
+
+
+@composite("_safe_softmax.default")
+def safe_softmax(x: Any, dim: int, dtype: Any = None, *, node: Call) -> Any:
+    """The softmax along a dimension; zeros where all elements are minus infinity."""
+    is_empty = tnp.all(x == -np.inf, axis=axis_of(dim, x.ndim), keepdims=True)
+    return tnp.where(is_empty, 0, softmax(tnp.where(is_empty, 0, x), dim, node=node))
 
 
 @composite("_log_softmax.default")

@@ -158,7 +158,8 @@ def im2col(
     rows, columns = places
     windows = tnp.take(tnp.take(padded, rows, 2), columns, 4)  # [n, c, kh, rows, kw, columns]
     made = tnp.transpose(windows, (0, 1, 2, 4, 3, 5))
-    made = tnp.reshape(made, (x.shape[0], x.shape[1] * kernel[0] * kernel[1], -1))
+    count = rows.shape[1] * columns.shape[1]
+    made = tnp.reshape(made, (x.shape[0], x.shape[1] * kernel[0] * kernel[1], count))
     return made[0] if is_single else made
 
 

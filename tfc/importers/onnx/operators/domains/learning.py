@@ -8,6 +8,7 @@ import tfc.numpy as tnp
 from tfc import nn, special
 from tfc.errors import UnsupportedError
 from tfc.importers.onnx.table import ML, operator
+from tfc.importers.values import Text
 
 _HALF_ROOT = 0.7071067811865476
 
@@ -29,13 +30,9 @@ def transformed(scores: Any, how: str) -> Any:
 
 
 def labels_of(places: Any, numbers: Any, texts: Any) -> Any:
-    """The labels of classes.
-
-    Raises:
-        UnsupportedError: they are text.
-    """
+    """The labels of classes, numbers or text."""
     if texts:
-        raise UnsupportedError("labels that are text are not supported: use the scores alone")
+        return Text(places, tuple(texts))
     return tnp.take(np.array(numbers, np.int64), places, 0)
 
 
@@ -122,6 +119,9 @@ def binarizer(x: Any, *, threshold: float = 0.0) -> Any:
 @operator("ArrayFeatureExtractor", domain=ML)
 def extracted(x: Any, y: Any) -> Any:
     """Columns at places along the last axis."""
+    if isinstance(x, np.ndarray) and x.dtype == object and x.size == x.shape[-1]:
+        places = tnp.clip(tnp.reshape(y, (1, -1)), 0, x.size - 1)
+        return Text(places, tuple(x.reshape(-1)))
     rows = x[None] if x.ndim == 1 else x
     return tnp.take(rows, tnp.reshape(y, (-1,)), -1, mode="clip")
 
@@ -154,26 +154,45 @@ def label_encoder(
     default_int64: int = -1, default_string: str = "_Unused", default_tensor: Any = None,
     classes_strings: Any = None,
 ) -> Any:  # fmt: skip
-    """Other numbers in place of some, and a default in place of all else.
+    """Other numbers or text in place of some, and a default in place of all else.
 
     Raises:
-        UnsupportedError: it is about text.
+        UnsupportedError: it takes text that is an input of the model.
     """
-    keys = next((k for k in (keys_tensor, keys_floats, keys_int64s) if k is not None), None)
-    values = next((v for v in (values_tensor, values_floats, values_int64s) if v is not None), None)
-    if keys is None or values is None or np.asarray(values).dtype == object:
-        raise UnsupportedError("labels that are text are not supported")
-    dtype = np.asarray(values).dtype if values_tensor is not None else (
-        np.dtype(np.float32) if values_floats is not None else np.dtype(np.int64))  # fmt: skip
-    otherwise = default_float if dtype.kind == "f" else default_int64
+    keys: Any
+    values: Any
+    if classes_strings is not None:  # of the first version: text for places, or places for text
+        keys, values = np.arange(len(classes_strings)), np.array(classes_strings, object)
+        keys, values = (values, keys) if isinstance(x, Text) else (keys, values)
+    else:
+        keys = _first(keys_tensor, keys_floats, keys_int64s, keys_strings)
+        values = _first(values_tensor, values_floats, values_int64s, values_strings)
+    otherwise: Any = {"O": default_string, "f": default_float}.get(values.dtype.kind, default_int64)
     if default_tensor is not None:
         otherwise = np.asarray(default_tensor).reshape(-1)[0]
-    known = np.asarray(keys).reshape(-1).astype(x.dtype)
+    if isinstance(x, Text):
+        known = dict(zip(keys.tolist()[::-1], values.tolist()[::-1]))
+        found = np.array([known.get(label, otherwise) for label in x.labels], values.dtype)
+        return Text(x.places, tuple(found)) if found.dtype == object else tnp.take(found, x.places)
+    if keys.dtype == object:
+        raise UnsupportedError("text that is an input of the model is not supported: give numbers")
+    known = keys.astype(x.dtype)
     same = x[..., None] == known
     if known.dtype.kind == "f":
         same = tnp.logical_or(same, tnp.isnan(x)[..., None] & np.isnan(known))
-    chosen = tnp.take(np.asarray(values, dtype).reshape(-1), tnp.argmax(same, -1), 0)
-    return tnp.where(tnp.any(same, -1), chosen, np.asarray(otherwise, dtype))
+    place = tnp.where(tnp.any(same, -1), tnp.argmax(same, -1), len(values))
+    if values.dtype == object:
+        return Text(place, (*values, otherwise))
+    return tnp.take(np.append(values, np.asarray(otherwise, values.dtype)), place, 0)
+
+
+def _first(tensor: Any, floats: Any, numbers: Any, texts: Any) -> np.ndarray:
+    """The keys or values of a table, in the form in which they are given."""
+    if tensor is not None:
+        return np.asarray(tensor).reshape(-1)
+    if floats is not None:
+        return np.array(floats, np.float32)
+    return np.array(texts, object) if numbers is None else np.array(numbers, np.int64)
 
 
 def _kernel(x: Any, vectors: np.ndarray, kind: str, params: Any) -> Any:
