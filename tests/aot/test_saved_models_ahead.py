@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from cpp_programs import Cpp
 
 from tfc.aot.tfcompile import tfcompile
+from tfc.graph.files.checkpoints import CheckpointReader, write_checkpoint
 
 MODELS = Path(__file__).parents[1] / "importers" / "tensorflow_models"
 # Of the model "stateful": y is x * [3, 4] + 5, and calls how often it was called.
@@ -83,6 +84,8 @@ def test_signatures_have_their_variables_as_constants_or_as_state(cpp: Cpp):
         ("stateful", ["--signature_def_key", "none"], "has no signature 'none'"),
         ("stateful", ["--tag_set", "train"], "train"),
         ("stateful", ["--variables_to_feed", "w"], "has no variable 'w'; it has"),
+        ("stateful", ["--initial_values"], "give --variables_to_feed"),
+        ("stateful", ["--checkpoint_path", "nowhere"], "nowhere"),
         ("stateful", ["--arg", "f32[2]"], "--arg is for Python functions"),
     ],
 )
@@ -91,6 +94,65 @@ def test_what_a_saved_model_has_not_is_refused(tmp_path, model, arguments, messa
     assert said.startswith("error: ")
     assert message in said
     assert not (tmp_path / "none.h").exists()
+
+
+BEGUN = """
+#include "begun.h"
+#include "net.h"
+template <class Model>
+static float First(Model* model) {
+  model->arg_feed_x(0) = 1;
+  return model->Run() ? model->result_fetch_y(0) : -1;
+}
+int main() {
+  Begun begun, other(Begun::AllocMode::RESULTS_AND_TEMPS_ONLY);
+  CHECK(begun.var_param_calls() == 0 && begun.var_param_v(0) == 5);
+  CHECK(begun.var_param_v_1(0) == 3 && begun.var_param_v_1(1) == 4);
+  CHECK(Begun::var_param_v_1_initial()[1] == 4 && First(&begun) == 8);
+  const float twice[2] = {2, 2};
+  begun.set_var_param_v_1_data(twice);
+  CHECK(First(&begun) == 7 && begun.result_fetch_calls() == 2);
+  CHECK(!other.Run() && other.var_param_v_data() == nullptr);
+  Net zeros;
+  CHECK(zeros.var_param_v(0) == 0 && First(&zeros) == 0);
+  return failures;
+}
+"""
+
+
+def test_state_begins_as_the_checkpoint_holds_it_if_asked(cpp: Cpp):
+    kept = ["--variables_to_feed", "all"]
+    assert run(cpp.folder, "stateful", "begun", *kept, "--initial_values") == ""
+    assert run(cpp.folder, "stateful", "net", *kept) == ""
+    cpp.run([BEGUN], [cpp.folder / f"{name}.o" for name in ("begun", "net")])
+
+
+def test_another_checkpoint_may_be_read(cpp: Cpp):
+    run(cpp.folder, "stateful", "begun")
+    prefix = cpp.folder / "other"
+    source = cpp.folder / "stateful" / "variables" / "variables"
+    held = CheckpointReader(source)
+    names = held.get_variable_to_shape_map()
+    arrays = {name: held.get_tensor(name) for name in names if "OBJECT_GRAPH" not in name}
+    write_checkpoint(prefix, {name: x * 2 for name, x in arrays.items()})
+    options = ["--checkpoint_path", str(prefix), "--output_prefix", str(cpp.folder / "made")]
+    done = CliRunner().invoke(
+        tfcompile, ["--dir", str(cpp.folder / "stateful"), "--cpp_class", "Made", *options,
+                    "--multithreading", "--out_header", str(cpp.folder / "another.h")],
+    )  # fmt: skip
+    assert done.output == ""
+    assert (cpp.folder / "made_metadata.o").exists()
+    assert not (cpp.folder / "made.h").exists()
+    program = """
+    #include "another.h"
+    int main() {
+      Made made;
+      made.arg_feed_x(0) = 1;
+      CHECK(Made::kThreads == 8 && made.Run() && made.result_fetch_y(0) == 16);
+      return failures;
+    }
+    """
+    cpp.run([program], [cpp.folder / "made.o"])
 
 
 def test_flags_of_saved_models_are_for_saved_models(tmp_path, matmul_text):

@@ -240,3 +240,10 @@ def test_without_h5py_the_message_says_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setattr("tfc.importers.keras.weights.find_spec", lambda name: None)
     with pytest.raises(UnsupportedError, match=r"pip install 'tfc\[keras\]'"):
         tfc.from_keras(FILES[0])
+
+
+def test_integers_of_layers_that_are_not_said_to_be_quantized_are_refused():
+    config = chain(("Dense", {"units": 2, "batch_input_shape": [None, 3]}))
+    arrays = [("kernel", np.ones((3, 2), np.int8)), ("bias", values(2))]
+    with pytest.raises(UnsupportedError, match="'dense_0' has the weight 'kernel' in integers"):
+        tfc.from_keras(old_file(config, {"dense_0": arrays}))

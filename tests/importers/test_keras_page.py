@@ -28,7 +28,8 @@ needs h5py: `pip install 'tfc[keras]'`.
 - Parameters are named after layers and weights: `conv1/kernel`; those within models and wrappers
   `encoder/dense/kernel`, `bidirectional/forward_layer/cell/kernel`. Inputs have the names of their
   layers; the open size of a batch is `batch`.
-- Dtype policies are followed; those of quantized layers are refused.
+- Dtype policies are followed. Of quantized layers those are computed that `model.quantize("int8")`
+  makes of Dense, EinsumDense and Embedding, by products of integers; others are refused.
 
 A file whose weights are not those of its config is refused, too. HDF5 is read in a process of its
 own, so that no file can end or stall the program.

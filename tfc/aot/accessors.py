@@ -44,6 +44,13 @@ _VARIABLE = Template(
     + _ARRAY
 )
 
+_INITIAL = Template("""\
+  // What it holds at first.
+  static const $type* ${name}_initial() {
+    return reinterpret_cast<const $type*>(::$array + $at);
+  }
+""")
+
 _SETTER = Template("  void set_${twin}_data($given data) { set_${name}_data(data); }\n")
 
 _TWIN = Template("""
@@ -105,6 +112,9 @@ def variable_methods(signature: Signature) -> str:
             terms["writable"] = _WRITABLE.substitute({**terms, "name": name})
         where = "" if is_written else "\n  // Run() reads it and writes it never."
         texts.append(_VARIABLE.substitute(terms, label=variable.name, where=where))
+        at = signature.initial_places.get(variable.argument)
+        if at is not None:
+            texts.append(_INITIAL.substitute(terms, array=signature.initial_name, at=at))
     return "".join(texts)
 
 

@@ -154,11 +154,18 @@ def c_interface(signature: Signature, placing: Placing, failure: str) -> str:
     own = [("results", n, at) for n, at in enumerate(placing.results) if at is not None]
     own += [("args", n, at) for n, at in placing.own.items()]
     given = [("args", n, at) for n, at in placing.arguments.items()]
+    places, array = signature.initial_places, signature.initial_name
+    initial = f"#include <string.h>\nextern const unsigned char {array}[];\n" if places else ""
+    begun = "".join(
+        f"\n    memcpy(self->args[{n}], {array} + {at}, {signature.arguments[n].shape.byte_size});"
+        for n, at in places.items()
+    )
     return _TEXT.substitute(
         entry=signature.entry_point,
         prefix=prefix,
         memory="served" if signature.is_served else "arena",
-        prototypes="".join(f"void {s}(void* out, void** in);\n" for s in signature.symbols),
+        prototypes="".join(f"void {s}(void* out, void** in);\n" for s in signature.symbols)
+        + initial,
         num_args=len(signature.arguments),
         num_results=len(signature.results),
         num_variables=len(signature.variables),
@@ -173,7 +180,7 @@ def c_interface(signature: Signature, placing: Placing, failure: str) -> str:
         minimum_alignment=MINIMUM_ALIGNMENT,
         failure=failure,
         place_own="".join(f"\n  self->{a}[{n}] = data + {at};" for a, n, at in own),
-        place_args="".join(f"\n    self->{a}[{n}] = data + {at};" for a, n, at in given),
+        place_args="".join(f"\n    self->{a}[{n}] = data + {at};" for a, n, at in given) + begun,
         alias_results="".join(
             f"\n  self->results[{r}] = self->args[{a}];" for r, a in signature.aliases
         ),

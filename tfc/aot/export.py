@@ -196,7 +196,9 @@ def generate(
     )  # fmt: skip
     header_text(signature)  # refuses what a header cannot say before the long work is done
     modules = [p.module for p in several.programs] if several else [module_in(found)]
-    asked = ObjectOptions(chosen.threads, chosen.is_timed, chosen.is_small)
+    asked = ObjectOptions(
+        chosen.threads, chosen.is_timed, chosen.is_small, data=signature.initial_arrays
+    )
     made = compile_object(modules[0], signature.entry_point, target, options, asked, modules[1:])
     sized = replace(
         signature,

@@ -33,6 +33,8 @@ def read_saved_model(
     variables_to_feed: str = "",
     shapes: Mapping[str, Sequence[int]] | None = None,
     batch: int | None = None,
+    checkpoint: str | None = None,
+    initial_values: bool = False,
 ) -> Interface:
     """A signature of a SavedModel as a class has it, by the names of saved_model_cli.
 
@@ -43,21 +45,34 @@ def read_saved_model(
             them, or `all`; others are constants, and changes of them are lost.
         shapes: sizes of inputs whose sizes are open in the file.
         batch: the size of first dimensions that are open besides.
+        checkpoint: the path, without endings, of a checkpoint to read instead of the model's own.
+        initial_values: whether state begins as what the checkpoint holds, rather than with zeros.
 
     Raises:
         TfcError: there is no such model, signature or variable, or it cannot be compiled.
     """
-    return saved.saved_module(directory, tags, signature, variables_to_feed, shapes, batch)
+    return saved.saved_module(
+        directory, tags, signature, variables_to_feed, shapes, batch, checkpoint, initial_values
+    )  # fmt: skip
 
 
 @api_boundary
-def read_graph(graph: str, config: str, batch: int | None = None) -> Interface:
+def read_graph(
+    graph: str,
+    config: str,
+    batch: int | None = None,
+    checkpoint: str | None = None,
+    initial_values: bool = False,
+) -> Interface:
     """The fetches of a configuration as a function of its feeds and variables.
 
     Args:
         graph: a file of a GraphDef: text if its name ends with .pbtxt, else binary.
         config: a file of a tf2xla.Config, likewise.
         batch: the size of first dimensions of feeds that are stated as -1.
+        checkpoint: the path, without endings, of a checkpoint with the graph's variables: those
+            that the configuration does not state become constants.
+        initial_values: whether the others begin as what it holds, rather than with zeros.
 
     Raises:
         TfcError: a file cannot be read or parsed, or they do not go together.
@@ -67,7 +82,7 @@ def read_graph(graph: str, config: str, batch: int | None = None) -> Interface:
     found = messages.read("GraphDef", graph)
     if not found.node:
         raise TfcError(f"{graph} is no GraphDef, or one without nodes")
-    return program.configured_module(found, stated, graph)
+    return program.configured_module(found, stated, graph, checkpoint, initial_values)
 
 
 def fetch_nodes(config: str) -> str:

@@ -76,7 +76,7 @@ class $name final : public ${entry_point}_constants::OfClass<void> {
 
 $static_data
   // If there is no memory for the buffers, their addresses are null and Run() fails. Arguments
-  // and variables are zero until they are written.
+  // and variables are zero until they are written$begun.
   $name(AllocMode mode = AllocMode::ARGS_RESULTS_AND_TEMPS) {
     const bool with_args = mode == AllocMode::ARGS_RESULTS_AND_TEMPS;
     const std::size_t size = with_args ? kBlockBytes : kOwnBytes;
@@ -246,7 +246,9 @@ def _text(signature: Signature, name: str) -> str:
         includes="\n".join(f"#include <{file}>" for file in _includes(signature)),
         prototypes="".join(
             f'extern "C" void {symbol}(void* out, void** in);\n' for symbol in signature.symbols
-        ),
+        )
+        + _initial(signature),
+        begun=", but for\n  // those with initial values" if signature.initial_places else "",
         failure=_failure(signature.processor),
         open="".join(f"namespace {n} {{\n" for n in namespaces) + gap,
         close="".join(f"}}  // namespace {n}\n" for n in reversed(namespaces)),
@@ -309,7 +311,7 @@ def _bytes(found: Iterable[Leaf]) -> int:
 def _sizes(signature: Signature, placing: Placing) -> dict[str, object]:
     """The numbers in the header: of arrays, of bytes, and where each buffer lies in the block."""
     own = _placed("args", placing.own.items(), 4)
-    given = _placed("args", placing.arguments.items(), 6)
+    given = _placed("args", placing.arguments.items(), 6) + _begun(signature)
     results = [(n, at) for n, at in enumerate(placing.results) if at is not None]
     return {
         "args_length": max(1, len(signature.arguments)),  # C++ has no arrays of length 0
@@ -329,6 +331,22 @@ def _sizes(signature: Signature, placing: Placing) -> dict[str, object]:
 def _placed(array: str, offsets: Iterable[tuple[int, int]], indent: int) -> str:
     line = "\n" + " " * indent
     return "".join(f"{line}{array}_[{n}] = data + {at};" for n, at in offsets)
+
+
+def _initial(signature: Signature) -> str:
+    """The array that holds what variables are at first, if there is one."""
+    if not signature.initial_places:
+        return ""
+    return f'extern "C" const unsigned char {signature.initial_name}[];\n'
+
+
+def _begun(signature: Signature) -> str:
+    """What gives variables their initial values."""
+    return "".join(
+        f"\n      std::memcpy(args_[{n}], ::{signature.initial_name} + {at}, "
+        f"{signature.arguments[n].shape.byte_size});"
+        for n, at in signature.initial_places.items()
+    )
 
 
 def _check_args(signature: Signature) -> str:
@@ -359,7 +377,7 @@ def _includes(signature: Signature) -> list[str]:
     both: Sequence[Leaf] = (*signature.arguments, *signature.results)
     if any(a.shape.element_type.is_complex for a in both):
         files.add("complex")
-    if signature.has_names:
+    if signature.has_names or signature.initial_places:
         files.add("cstring")
     if signature.threads > 1:
         files |= {"atomic", "functional", "memory", "thread"}

@@ -11,12 +11,14 @@ class State:
 
     argument, result: their numbers; result None for one that is only read.
     is_own: whether it lies in memory of the class's own also where callers bring the arguments.
+    initial: the bytes that it holds at first; zeros if left out.
     """
 
     name: str
     argument: int
     result: int | None
     is_own: bool = False
+    initial: bytes | None = None
 
 
 @dataclass(frozen=True)

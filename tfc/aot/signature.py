@@ -150,6 +150,28 @@ class Signature:
     batch: Batch | None = None
 
     @property
+    def initial_name(self) -> str:
+        """The C name of what variables hold at first, an array of bytes in the object."""
+        return f"{self.entry_point}_initial"
+
+    @property
+    def initial_places(self) -> dict[int, int]:
+        """Where in that array the value of each variable begins that has one, by argument."""
+        places, at = {}, 0
+        for variable in self.variables:
+            if variable.initial is not None:
+                places[variable.argument] = at
+                at += -(-len(variable.initial) // ALIGNMENT) * ALIGNMENT
+        return places
+
+    @property
+    def initial_arrays(self) -> tuple[tuple[str, bytes], ...]:
+        """That array with its name; none where all variables are zero at first."""
+        given = [v.initial for v in self.variables if v.initial is not None]
+        made = b"".join(x + bytes(-len(x) % ALIGNMENT) for x in given)
+        return ((self.initial_name, made),) if made else ()
+
+    @property
     def is_served(self) -> bool:
         """Whether the entry point takes more than the arena: threads, a clock, which program."""
         has_choice = self.batch is not None and len(self.batch.sizes) > 1
@@ -291,5 +313,6 @@ _OF_ANY_INDEX = {"arg_data", "set_arg_data", "arg_size", "result_data", "result_
 
 
 def methods(name: str) -> set[str]:
-    """The names of the methods for one array."""
-    return {name, f"{name}_data", f"set_{name}_data", f"{name}_size", f"{name}_count"}
+    """The names of the methods for one array; variables tell what they hold at first, too."""
+    found = {name, f"{name}_data", f"set_{name}_data", f"{name}_size", f"{name}_count"}
+    return found | {f"{name}_initial"} if name.startswith("var_") else found

@@ -46,6 +46,10 @@ THREAD_POOL = Path(__file__).parent / "thread_pool.h"
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+_SOME_THREADS = 8
+_STATED = click.core.ParameterSource.COMMANDLINE
+
+
 def _text(name: str, metavar: str, help: str, **more: Any) -> Decorator:
     return click.option(name, metavar=metavar, help=help, **more)
 
@@ -59,9 +63,9 @@ def _switch(name: str, help: str) -> Decorator:
 
 
 _INPUTS = (
-    _text(
-        "--graph", "FILE.pb|FILE.pbtxt|FOLDER|FILE.hlo|MODULE:FUNCTION",
-        "What to compile: a GraphDef, for which --config says what of it, the folder of a "
+    click.option(
+        "--graph", "--dir", metavar="FILE.pb|FILE.pbtxt|FOLDER|FILE.hlo|MODULE:FUNCTION",
+        help="What to compile: a GraphDef, for which --config says what of it, the folder of a "
         "SavedModel, HLO text, StableHLO, ONNX, or a Python function; modules are also looked for "
         "in the current folder.",
     ),
@@ -82,6 +86,12 @@ _INPUTS = (
     _text("--variables_to_feed", "NODE,…|all",
           "Which variables of a SavedModel the class keeps as state, called param_NODE; others are "
           "constants.", default=""),
+    _text("--checkpoint_path", "PREFIX",
+          "The checkpoint with the values of variables, without the endings of its files: of a "
+          "SavedModel its own when left out; of a GraphDef, variables that --config does not state "
+          "become constants."),
+    _switch("--initial_values",
+            "Let variables that are state begin as what the checkpoint holds, not with zeros."),
     _text("--shape", "NAME=1,224,224,3",
           "The sizes of a SavedModel's input that are open in the file.", multiple=True),
     _switch(
@@ -98,6 +108,9 @@ _OUTPUTS = (
           default="out.h", show_default=True),
     click.option("--out_object", "--out_function_object", metavar="FILE",
                  help="Where to write the object file.", default="out_model.o", show_default=True),
+    _text("--output_prefix", "PREFIX",
+          "Write PREFIX.h, PREFIX.o and PREFIX_metadata.o, but for those that have an option of "
+          "their own."),
     _text("--out_archive", "FILE.a", "Where to write a static library of the object file."),
     _text("--out_shared_object", "FILE.so", "Where to write a shared library of it; for this kind "
           "of machine alone, by its C compiler."),
@@ -130,6 +143,7 @@ _OUTPUTS = (
     click.option("--threads", type=int, default=1, metavar="N", show_default=True,
                  help="Share large kernels among at most so many threads, of a pool that the "
                  "program gives to set_thread_pool()."),
+    _switch("--multithreading", f"The same as --threads {_SOME_THREADS}."),
 )  # fmt: skip
 _TARGETS = (
     _text("--target_triple", "TRIPLE",
@@ -164,6 +178,8 @@ def tfcompile(
     signature_def_key: str | None,
     variables_to_feed: str,
     shape: Sequence[str],
+    checkpoint_path: str | None,
+    initial_values: bool,
     asked: Asked | None,
     dump_fetch_nodes: bool,
     cpp_class: str | None,
@@ -179,6 +195,8 @@ def tfcompile(
     threads: int,
     bindings: Sequence[str],
     options: Options,
+    multithreading: bool,
+    output_prefix: str | None,
     **outputs: str | None,
 ) -> None:
     """Compile a graph ahead of time into a C++ header and an object file.
@@ -193,11 +211,16 @@ def tfcompile(
         return
     graph, name = _required("--graph", graph), _required("--cpp_class", cpp_class)
     chosen = CppClass.parse(name)
+    threads = max(threads, _SOME_THREADS) if multithreading else threads
+    outputs = _with_prefix(outputs, output_prefix)
     target = _target(target_triple, target_cpu, target_features)
     features = Features(
         gen_name_to_index, gen_program_shape, threads, xla_hlo_profile, optimize == "size"
     )
-    flags = SavedModelFlags(tag_set, signature_def_key, variables_to_feed, tuple(shape))
+    flags = SavedModelFlags(
+        tag_set, signature_def_key, variables_to_feed, tuple(shape), checkpoint_path,
+        initial_values,
+    )  # fmt: skip
     source = _source(graph, config, arg, flags, asked)
     if quantize_weights is not None:
         source, changed = with_stored_weights(source, quantize_weights)
@@ -208,6 +231,16 @@ def tfcompile(
 def main() -> None:
     """The entry point of the command `tfcompile`."""
     run_command(tfcompile, "tfcompile")
+
+
+def _with_prefix(outputs: dict[str, str | None], prefix: str | None) -> dict[str, str | None]:
+    """The names of files, of a prefix where no option names them."""
+    if prefix is None:
+        return outputs
+    ends = {"out_header": ".h", "out_object": ".o", "out_metadata_object": "_metadata.o"}
+    context = click.get_current_context()
+    stated = {name for name in ends if context.get_parameter_source(name) is _STATED}
+    return outputs | {name: prefix + end for name, end in ends.items() if name not in stated}
 
 
 def _required(option: str, value: str | None) -> str:
@@ -224,6 +257,8 @@ class SavedModelFlags:
     signature_def_key: str | None
     variables_to_feed: str
     shape: tuple[str, ...]
+    checkpoint_path: str | None
+    initial_values: bool
 
     def __bool__(self) -> bool:
         return any((self.tag_set, self.signature_def_key, self.variables_to_feed, self.shape))
@@ -233,8 +268,9 @@ class SavedModelFlags:
         sizes = dict(map(sizes_given, self.shape))
         shapes = {name: (n,) if isinstance(n, int) else tuple(n) for name, n in sizes.items()}
         return read_saved_model(
-            folder, self.tag_set, self.signature_def_key, self.variables_to_feed, shapes, batch
-        )
+            folder, self.tag_set, self.signature_def_key, self.variables_to_feed, shapes, batch,
+            self.checkpoint_path, self.initial_values,
+        )  # fmt: skip
 
 
 def _source(
@@ -248,7 +284,11 @@ def _source(
     if args and (config is not None or is_saved_model(graph)):
         raise TfcError("--arg is for Python functions: what is fed has its shape already")
     if is_saved_model(graph) and config is None:
+        if flags.initial_values and not flags.variables_to_feed:
+            raise TfcError("--initial_values is of variables: give --variables_to_feed")
         return _sized(lambda size: flags.read(graph, size), asked)
+    if flags.initial_values and not flags.checkpoint_path:
+        raise TfcError("--initial_values are those of a checkpoint: give --checkpoint_path")
     if flags:
         raise TfcError(
             "--tag_set, --signature_def_key, --variables_to_feed and --shape are for the folder of "
@@ -257,12 +297,18 @@ def _source(
     if is_graph(graph) and config is None:
         raise TfcError(f"{graph} is a GraphDef by its name: give --config, which says what of it")
     if config is None:
+        if flags.checkpoint_path or flags.initial_values:
+            raise TfcError(
+                "--checkpoint_path and --initial_values are for SavedModels, and GraphDefs with "
+                f"--config, got {graph}"
+            )
         return load_sized(graph, args, asked)
     if not is_graph(graph):
         raise TfcError(
             f"--config is for a GraphDef in a file that ends with .pb or .pbtxt, got {graph}"
         )
-    return _sized(lambda size: read_graph(graph, config, size), asked)
+    values = flags.checkpoint_path, flags.initial_values
+    return _sized(lambda size: read_graph(graph, config, size, *values), asked)
 
 
 def _sized(

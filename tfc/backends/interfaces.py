@@ -293,12 +293,14 @@ class ObjectOptions:
     is_timed: whether the caller brings a clock.
     is_small: whether few bytes of code are worth more than speed.
     constants: where they lie.
+    data: further arrays of bytes that it holds, with the names that C has for them.
     """
 
     threads: int = 1
     is_timed: bool = False
     is_small: bool = False
     constants: Constants = Constants.INSIDE
+    data: tuple[tuple[str, bytes], ...] = ()
 
     @property
     def is_served(self) -> bool:

@@ -52,6 +52,13 @@ def dense_cases() -> Iterator[Case]:
              "sparse_plus", "sparse_sigmoid", "sparsemax", "glu")  # fmt: skip
     for name in names:
         yield f"activation_{name}", chain((3, 4), lambda name=name: L.Dense(6, activation=name))
+    yield "int8_dense", chain((2, 5), lambda: L.Dense(6, "relu"), lambda: L.Dense(3))
+    yield (
+        "int8_rows",
+        chain((4,), lambda: L.Embedding(9, 6),
+              lambda: L.EinsumDense("abc,cde->abde", (None, 2, 3), bias_axes="de"),
+              lambda: L.EinsumDense("abde,dec->abc", (None, 4)), dtype="int32"),
+    )  # fmt: skip
     yield "dense", chain((5,), lambda: L.Dense(3))
     yield "dense_nobias", chain((2, 5), lambda: L.Dense(3, use_bias=False))
     yield "dense_layer_activation", chain((5,), lambda: L.Dense(3, activation=L.LeakyReLU()))
@@ -606,6 +613,8 @@ def save(name: str, make: Callable[[], Any], folder: Path) -> None:
     keras.utils.clear_session()
     model = make()
     randomize(model)
+    if name.startswith("int8"):
+        model.quantize("int8")
     inputs = [example(port, 2) for port in model.inputs]
     given = inputs if len(inputs) > 1 else inputs[0]
     if isinstance(model._inputs_struct if hasattr(model, "_inputs_struct") else None, dict):

@@ -10,7 +10,7 @@ variable, which counts the runs.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from tfc.frontend import operations as ops
 from tfc.frontend.program import Abstract, trace_function
 from tfc.frontend.promotion import as_tensor
 from tfc.frontend.tensor import Tensor
+from tfc.graph.files.checkpoints import CheckpointReader
 from tfc.graph.files.freezing import extract_sub_graph
 from tfc.graph.files.importing import import_graph_def
 from tfc.graph.files.tensors import shape_from_proto
@@ -39,23 +40,37 @@ from tfc.importers.tensorflow.meanings import file_errors
 from tfc.importers.values import Held, traced
 from tfc.importers.walk import Walk
 
+Values = Callable[[Any, frozenset[str]], Mapping[str, np.ndarray]]
+_OF_OBJECTS = "/.ATTRIBUTES/VARIABLE_VALUE"  # behind the names of tf.train.Checkpoint
 RUNS = "runs"  # the variable that counts runs, where random numbers are drawn
 
 
 @dataclass(frozen=True)
 class HeldVariable:
-    """A variable as it is traced: its name among the effects, and what it holds."""
+    """A variable as it is traced: its name among the effects, and what it holds.
+
+    initial: its value at first, if that is not zero.
+    """
 
     stated: Variable
     name: str
     shape: Shape
+    initial: np.ndarray | None = None
 
 
-def configured_module(graph_def: Any, config: Configuration, file: str) -> Interface:
+def configured_module(
+    graph_def: Any,
+    config: Configuration,
+    file: str,
+    checkpoint: str | None = None,
+    is_initial: bool = False,
+) -> Interface:
     """The module of a graph and its configuration, with the names that its class has.
 
     Args:
         file: the graph's, for messages.
+        checkpoint: where values of variables are, of which those that are no state are constants.
+        is_initial: whether state begins as what the checkpoint holds.
 
     Raises:
         TfcError: graph and configuration do not go together, or an operation cannot be compiled.
@@ -66,7 +81,8 @@ def configured_module(graph_def: Any, config: Configuration, file: str) -> Inter
     dtypes = [_dtype_of(graph_def, feed, config, file) for feed in config.feeds]
     held = [held_by(graph_def, variable, config, file) for variable in config.variables]
     reader = readers.Reader(file, graph_def)
-    return module_between(reader, config, dtypes, held, word(Path(file).stem))
+    values = _no_values if checkpoint is None else _values_in(checkpoint)
+    return module_between(reader, config, dtypes, held, word(Path(file).stem), values, is_initial)
 
 
 def module_between(
@@ -75,7 +91,8 @@ def module_between(
     dtypes: Sequence[DType],
     held: Sequence[HeldVariable],
     name: str,
-    values: Callable[[readers.Content], Mapping[str, np.ndarray]] = lambda _: {},
+    values: Values,
+    is_initial: bool = False,
 ) -> Interface:
     """The module of what lies between feeds and fetches.
 
@@ -83,7 +100,9 @@ def module_between(
         dtypes: those of the feeds.
         held: the variables of the configuration, in its order.
         name: the module's.
-        values: tells what others hold that the part needs, by what their handles name.
+        values: tells what variables hold that the part needs, and those of further names, by what
+            their handles name: those that are not held are constants.
+        is_initial: whether those that are held begin as what they hold.
 
     Raises:
         TfcError: a placeholder or variable is needed that is not stated, or an operation cannot be
@@ -100,11 +119,58 @@ def module_between(
     feeds = [feeds[n] for n in used]
     _check_complete(reader, feeds, fetches, config)
     content = reader.content(feeds, fetches)
-    known = values(content)
+    names = frozenset(h.name for h in held)
+    known = dict(values(content, names if is_initial else frozenset()))
+    first = {name: known.pop(name) for name in names if name in known}
+    if is_initial:
+        held = [_begun(h, first, config) for h in held]
     _check_variables(content, config, known)
     shapes = [Shape(element_type_of(dtype.dtype), feed.dims)
               for feed, dtype in zip(config.feeds, dtypes)]  # fmt: skip
     return _Tracing(config, content, shapes, used, held, known).interface(name)
+
+
+def _no_values(content: Any, names: frozenset[str]) -> Mapping[str, np.ndarray]:
+    return {}
+
+
+def _values_in(prefix: str) -> Values:
+    """What a checkpoint holds for variables."""
+
+    def values(content: Any, names: frozenset[str]) -> Mapping[str, np.ndarray]:
+        graphs = [content.graph, *(f.graph for f in content.functions.values())]
+        needed = {n.attributes.get("shared_name") or n.name
+                  for graph in graphs for n in graph.nodes if n.op in HANDLES}  # fmt: skip
+        with file_errors(prefix):
+            checkpoint = CheckpointReader(prefix)
+            found = {}
+            for name in sorted(needed | names):
+                keys = (name, f"{name}{_OF_OBJECTS}")
+                if key := next((k for k in keys if checkpoint.has_tensor(k)), None):
+                    found[name] = checkpoint.get_tensor(key)
+            return found
+
+    return values
+
+
+def _begun(
+    held: HeldVariable, values: Mapping[str, np.ndarray], config: Configuration
+) -> HeldVariable:  # fmt: skip
+    """A variable with its value at first.
+
+    Raises:
+        TfcError: there is none, or it is not as the variable.
+    """
+    where = f"the variable '{held.stated.node}' of {config.source}"
+    value = values.get(held.name)
+    if value is None:
+        raise TfcError(f"{where} has no value in the checkpoint, as which it could begin")
+    if Shape(element_type_of(value.dtype), value.shape) != held.shape:
+        raise TfcError(
+            f"{where} is {held.shape.without_layout()}, but {value.dtype}{list(value.shape)} in "
+            "the checkpoint"
+        )
+    return replace(held, initial=value)
 
 
 def _named(id: TensorName) -> str:
@@ -294,7 +360,9 @@ class _Tracing:
         found, result = [], len(self.config.fetches)
         for number, held in enumerate(self.held, len(self.shapes)):
             is_read = self._is_read_only(held)
-            found.append(State(held.stated.name, number, None if is_read else result))
+            initial = None if held.initial is None else held.initial.tobytes()
+            place = None if is_read else result
+            found.append(State(held.stated.name, number, place, initial=initial))
             result += not is_read
         if self.draws:
             number = len(self.shapes) + len(self.held)

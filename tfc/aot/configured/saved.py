@@ -29,6 +29,8 @@ def saved_module(
     variables_to_feed: str = "",
     shapes: Shapes | None = None,
     batch: int | None = None,
+    checkpoint: str | None = None,
+    is_initial: bool = False,
 ) -> Interface:
     """The module of a signature, with the names that its class has.
 
@@ -38,6 +40,9 @@ def saved_module(
             them, or `all`; others are constants.
         shapes: sizes of inputs whose sizes are open in the file.
         batch: the size of first dimensions that are open besides.
+        checkpoint: the path, without endings, of a checkpoint to read instead of the model's own.
+        is_initial: whether variables that are state begin as what the checkpoint holds; with zeros
+            if not.
 
     Raises:
         TfcError: there is no such model, signature or variable, or it cannot be compiled.
@@ -60,13 +65,12 @@ def saved_module(
     config = replace(config, variables=tuple(variables))
     graph_def, file = saved.meta_graph.graph_def, saved.reader.file
     held = [held_by(graph_def, variable, config, file) for variable in variables]
-    chosen = {h.name for h in held}
 
-    def values(content: Content) -> Mapping[str, np.ndarray]:
-        return {k: x for k, x in saved.variables(content).items() if k not in chosen}
+    def values(content: Content, names: frozenset[str]) -> Mapping[str, np.ndarray]:
+        return saved.variables(content, names, checkpoint)
 
     dtypes = [as_dtype(feed.dtype) for feed in inputs]
-    return module_between(saved.reader, config, dtypes, held, word(name), values)
+    return module_between(saved.reader, config, dtypes, held, word(name), values, is_initial)
 
 
 def _id(tensor: str) -> TensorName:

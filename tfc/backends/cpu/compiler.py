@@ -206,6 +206,7 @@ class CpuCompiler(Compiler):
                 data = external_constants(pool)
             case Constants.GIVEN:
                 pool, data = "", ""
+        data += "".join(constant_pool(symbol, array, "") for symbol, array in asked.data)
         checked = checked_processor(target)
         text, sites = _joined(prepared, asked, pool, is_checked=checked != "")
         code = compile_ir(text + data, target, is_small=asked.is_small).object_code

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfc.errors import ModelFileError
+from tfc.errors import ModelFileError, UnsupportedError
 from tfc.importers.keras.layer import Layer, Variable
 from tfc.importers.keras.weights import Archive
 
@@ -134,7 +134,16 @@ def listed(attributes: Any, name: str) -> list[str]:
 def _enter(
     parameters: Parameters, layer: Layer, variable: Variable, name: str, array: np.ndarray
 ) -> None:
-    """Enter an array as a parameter, under a name of its own."""
+    """Enter an array as a parameter, under a name of its own.
+
+    Raises:
+        UnsupportedError: it is of integers, in a layer that computes with floats.
+    """
+    if array.dtype == np.int8 and not layer.is_int8:
+        raise UnsupportedError(
+            f"the layer '{layer.name}' has the weight '{variable.name}' in integers of 8 bits, but "
+            "is not said to be quantized: save the model before it is quantized"
+        )
     unique, number = _joined(name, variable.name), 1
     while unique in parameters:
         number += 1

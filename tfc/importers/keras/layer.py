@@ -20,6 +20,9 @@ _TYPES = {
 }  # fmt: skip
 
 
+_QUANTIZED = ("Dense", "EinsumDense", "Embedding")  # layers that compute with 8-bit weights
+
+
 @dataclass(frozen=True)
 class Variable:
     """A weight of a layer. trainable: whether Keras counts it so."""
@@ -62,7 +65,18 @@ class Layer:
         Raises:
             UnsupportedError: its policy is of no known kind, as that of quantized layers.
         """
-        return dtype_of(self.config.get("dtype"), self.name)
+        policy: Any = self.config.get("dtype")
+        return dtype_of(policy["config"].get("source_name") if self.is_int8 else policy, self.name)
+
+    @property
+    def is_int8(self) -> bool:
+        """Whether its weights are integers of 8 bits, each row or column with a scale."""
+        policy = self.config.get("dtype")
+        if not isinstance(policy, Mapping) or policy.get("class_name") != "QuantizedDTypePolicy":
+            return False
+        inner = policy.get("config")
+        has_rows = self.class_name in _QUANTIZED
+        return has_rows and isinstance(inner, Mapping) and inner.get("mode") == "int8"
 
     def leaves(self) -> Iterator["Layer"]:
         """It and the layers within it, but not those of models, which have graphs of their own."""

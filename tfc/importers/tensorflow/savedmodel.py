@@ -148,8 +148,15 @@ class SavedModel:
         dims = self.reader.meanings.shape(info.tensor_shape)
         return self.reader.nodes.value(info.name), key, dtype, dims
 
-    def variables(self, content: Content) -> dict[str, np.ndarray]:
+    def variables(
+        self, content: Content, also: Iterable[str] = (), checkpoint: str | None = None
+    ) -> dict[str, np.ndarray]:
         """The values of the variables that a part of the graph needs, by their names.
+
+        Args:
+            also: further names.
+            checkpoint: where to read them, as far as the names of its files are the same, instead
+                of beside the file.
 
         Raises:
             ModelFileError: the checkpoint is damaged, or lacks one.
@@ -158,10 +165,10 @@ class SavedModel:
         needed = {
             node.attributes.get("shared_name") or node.name
             for graph in graphs for node in graph.nodes if node.op in _VARIABLES
-        }  # fmt: skip
+        }.union(also)  # fmt: skip
         if not needed:
             return {}
-        prefix = self.directory / "variables" / "variables"
+        prefix = checkpoint or self.directory / "variables" / "variables"
         restored = self._restored()
         with file_errors(str(prefix)):
             checkpoint = CheckpointReader(prefix)

@@ -22,7 +22,7 @@ WRONG_PROCESSOR = 2
 
 
 def constant_pool(name: str, constants: bytes, linkage: str = "private unnamed_addr ") -> str:
-    """The LLVM IR of read-only data."""
+    """The LLVM IR of read-only data, of the program's own or, with linkage "", for others."""
     escaped = "".join(_ESCAPES[b] for b in constants)
     return (
         f'@"{name}" = {linkage}constant [{len(constants)} x i8] c"{escaped}", align {ALIGNMENT}\n'

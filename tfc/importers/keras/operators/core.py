@@ -8,6 +8,7 @@ import tfc.numpy as tnp
 from tfc.errors import UnsupportedError
 from tfc.importers.keras.layer import Layer, Variable
 from tfc.importers.keras.operators.activations import activated
+from tfc.importers.keras.operators.quantized import dense_product, einsum_product, with_scale
 from tfc.importers.keras.table import Use, layer, with_bias
 
 
@@ -28,18 +29,26 @@ def output(use: Use, x: Any) -> Any:
     return x
 
 
-@layer("Dense", variables=with_bias("kernel"), mask="passes")
+def _dense_variables(layer: Layer) -> list[Variable]:
+    return with_scale(layer, with_bias("kernel")(layer))
+
+
+@layer("Dense", variables=_dense_variables, mask="passes")
 def dense(use: Use, x: Any, *, units: Any = None, activation: Any = None,
           use_bias: bool = True) -> Any:  # fmt: skip
     """x @ kernel + bias along the last axis."""
-    made = tnp.matmul(floating(use, x), use["kernel"])
+    if use.layer.is_int8:
+        made = dense_product(use, floating(use, x))
+    else:
+        made = tnp.matmul(floating(use, x), use["kernel"])
     made = made + use["bias"] if use_bias else made
     return activated(use, activation, made)
 
 
 def _einsum_variables(layer: Layer) -> list[Variable]:
     has_bias = layer.config.get("bias_axes") is not None
-    return [Variable(n) for n in ("kernel", *(["bias"] if has_bias else []))]
+    names = ("kernel", *(["bias"] if has_bias else []))
+    return with_scale(layer, [*map(Variable, names)])
 
 
 @layer("EinsumDense", variables=_einsum_variables)
@@ -48,7 +57,10 @@ def einsum_dense(
     bias_axes: Any = None,
 ) -> Any:  # fmt: skip
     """A sum of products by an equation."""
-    made = einsum(equation, floating(use, x), use["kernel"])
+    if use.layer.is_int8:
+        made = einsum_product(use, equation, floating(use, x))
+    else:
+        made = einsum(equation, floating(use, x), use["kernel"])
     made = made if bias_axes is None else made + use["bias"]
     return activated(use, activation, made)
 
@@ -67,7 +79,7 @@ def _embedding_variables(layer: Layer) -> list[Variable]:
     tied = layer.config.get("tie_weights", True)
     if layer.class_name == "ReversibleEmbedding" and not tied:
         names.append("reverse_embeddings")
-    return [Variable(n) for n in names]
+    return with_scale(layer, [*map(Variable, names)])
 
 
 @layer("Embedding", variables=_embedding_variables, mask=_shown, casts=False)
@@ -76,7 +88,11 @@ def embedding(use: Use, x: Any, *, input_dim: Any = None, output_dim: Any = None
     """The rows of a table; with mask_zero, a mask of those that are not the first."""
     places = x.astype(np.int32) if x.dtype.kind not in "iu" else x
     use.shown = (x != 0) if mask_zero else None
-    return tnp.take(use["embeddings"], places, axis=0, mode="clip")
+    rows = tnp.take(use["embeddings"], places, axis=0, mode="clip")
+    if not use.layer.is_int8:
+        return rows
+    scale = tnp.take(use["embeddings_scale"], places, axis=0, mode="clip")
+    return rows.astype(use.dtype) / scale[..., None]
 
 
 @layer("Masking", mask=_shown)
