@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from benchmarks.ahead.building import Built, fastest, libraries, link, run, sizes_of
+from benchmarks.ahead.building import Built, compiling_seconds, libraries, link, run, sizes_of
 from benchmarks.ahead.programs import Program
 from benchmarks.protocol import BenchmarkError
 from tfc.backends.target import Target
-
-COMPILE_ROUNDS = 2
 
 
 class Contender(Protocol):
@@ -61,7 +59,7 @@ class Tfc:
                    "--graph", "model.py:run", "--cpp_class", "Computation",
                    "--out_header", "model.h", "--out_function_object", "model.o",
                    *self.flags]  # fmt: skip
-        seconds = fastest(command, folder, COMPILE_ROUNDS)
+        seconds = compiling_seconds(command, folder)
         sizes = (program.argument(batch).nbytes, result_bytes)
         made = link(folder, "model.h", "Computation", sizes, ["model.o"], ["-std=c++11"])
         written = sizes_of(folder, ["model.h", "model.o"])
@@ -102,15 +100,17 @@ class Tensorflow:
         return "" if version(self.python, "tensorflow", "tensorflow_cpu") else "not installed"
 
     def build(self, program: Program, batch: int, result_bytes: int, folder: Path) -> Built:
-        run([self.python, "-m", "benchmarks.ahead.in_tensorflow", program.key, str(batch),
-             "saved"], folder)  # fmt: skip
+        saved = folder.parent / f"{program.key}-{batch}-saved"
+        if not saved.exists():
+            code = [self.python, "-m", "benchmarks.ahead.in_tensorflow"]
+            run([*code, program.key, str(batch), str(saved)], folder)
         command = [
             self.python, "-m", "tensorflow.python.tools.saved_model_cli", "aot_compile_cpu",
-            "--dir", "saved", "--tag_set", "serve", "--signature_def_key", "serving_default",
+            "--dir", str(saved), "--tag_set", "serve", "--signature_def_key", "serving_default",
             "--output_prefix", "model", "--cpp_class", "Computation",
             *(["--target_cpu", self.cpu] if self.cpu else []),
         ]  # fmt: skip
-        seconds = fastest(command, folder, COMPILE_ROUNDS)
+        seconds = compiling_seconds(command, folder)
         written = ["model.h", "model.o", "model_constants.o", "model_metadata.o"]
         # The metadata repeats the weights, and Run() does not need it.
         objects = ["model.o", "model_constants.o", *map(str, self._runtime(program.images))]
@@ -182,7 +182,7 @@ class Iree:
         command = [compiler, "model.mlir", "-o", "model.vmfb", "--iree-input-type=stablehlo",
                    "--iree-hal-target-backends=llvm-cpu", "--iree-llvmcpu-target-cpu=host",
                    "--iree-opt-level=O3"]  # fmt: skip
-        seconds = fastest(command, folder, COMPILE_ROUNDS)
+        seconds = compiling_seconds(command, folder)
         served = (self.python, "-m", "benchmarks.ahead.in_iree", str(folder / "model.vmfb"))
         return Built(served, False, seconds, sizes_of(folder, ["model.vmfb"]), None,
                      ("IREE's runtime",))  # fmt: skip

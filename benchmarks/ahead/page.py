@@ -24,7 +24,8 @@ counted. tfc's classes and tfcompile's run in the same loop in C++, IREE in its 
 program, ONNX Runtime in a loop of Python with bound arguments, which adds some microseconds.
 
 Artefacts are all files that the compiler writes for the first batch, "program" is the measuring
-program with them, stripped, and compiling a process of its own, the better of two. ONNX Runtime
+program with them, stripped, and compiling a process of its own, the better of two
+where it is short. ONNX Runtime
 compiles when it loads, which is not counted.
 """
 
