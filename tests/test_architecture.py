@@ -202,6 +202,10 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "quantization": TRACING,
     "testing": (*TRACING, "testing.*"),
     "testing.generators": HLO,
+    "testing.ptx.text": ("errors",),
+    "testing.ptx.state": ("errors",),
+    "testing.ptx.instructions": ("errors", "testing.ptx.text", "testing.ptx.state"),
+    "testing.ptx": ("errors", "testing.ptx.*"),
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),
     "console": HLO,  # what the command lines share
     "aot.bindings": (*TRACING, "aot"),

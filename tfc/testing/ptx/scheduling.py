@@ -1,0 +1,203 @@
+"""Running a batch of blocks: the threads of one segment at a time.
+
+Threads that can run are kept by the segment they are in. The first segment is next, so threads that
+parted wait where they meet again; now and then whole warps that are further on get their turn, as
+they may be what others wait for.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from tfc.testing.ptx.instructions.control import Barrier, Barriers, Branch, Finish, Table
+from tfc.testing.ptx.program import Code, Program, Step
+from tfc.testing.ptx.state.faults import Fault, Place, Violation
+from tfc.testing.ptx.state.threads import ALL, Lanes, Threads
+
+FAIRNESS = 256  # segments until others get a turn
+
+
+class Scheduler:
+    """Runs a program with a batch's threads.
+
+    Args:
+        budget: instructions that may be issued; more are an infinite loop.
+    """
+
+    def __init__(self, program: Program, threads: Threads, budget: int):
+        self.program, self.threads, self.budget = program, threads, budget
+        self.ready: dict[int, list[Lanes]] = {0: [ALL]}
+        self.barriers = Barriers(threads)
+        self.counts: Counter[int] = Counter()
+        self.place = Place(program.name)
+        self.lanes: Lanes = ALL
+
+    def run(self) -> None:
+        """Run all threads to their end.
+
+        Raises:
+            Fault: a thread does what it must not.
+        """
+        turns = 0
+        try:
+            with np.errstate(all="ignore"):
+                while self.ready:
+                    turns += 1
+                    if turns % FAIRNESS == 0 and len(self.ready) > 1:
+                        self._run_later_warps()
+                    number = min(self.ready)
+                    self._run(number, self._taken(number))
+                self._check_all_left()
+        except Violation as violation:
+            raise self._fault(violation) from None
+        for number, lanes in self.counts.items():
+            for opcode, times in self.program.code[number].opcodes.items():
+                self.threads.report.instructions[opcode] += times * lanes
+
+    def _taken(self, number: int) -> Lanes:
+        parts = self.ready.pop(number)
+        if len(parts) == 1:
+            return parts[0]
+        lanes = np.sort(np.concatenate(parts))
+        return ALL if len(lanes) == self.threads.count else lanes
+
+    def _run_later_warps(self) -> None:
+        """Give warps a turn of which no thread is in the first segment."""
+        t = self.threads
+        first, *others = sorted(self.ready)
+        behind = np.zeros(t.warps, bool)
+        for part in self.ready[first]:
+            behind[t.warp[part]] = True
+        for number in others:
+            lanes = t.lane_numbers(self._taken(number))
+            free = ~behind[t.warp[lanes]]
+            behind[t.warp[lanes]] = True
+            if not free.all():
+                self._add(number, lanes[~free])
+            if free.any():
+                self._run(number, lanes[free])
+
+    def _add(self, number: int | None, lanes: Lanes) -> None:
+        if number is None:
+            self.threads.exited[lanes] = True
+        elif isinstance(lanes, slice) or len(lanes):
+            self.ready.setdefault(number, []).append(lanes)
+
+    # --- One segment ------------------------------------------------------------------------------
+
+    def _run(self, number: int, lanes: Lanes) -> None:
+        t, code = self.threads, self.program.code[number]
+        self.budget -= len(code.steps) + 1
+        if self.budget < 0:
+            raise Violation("budget", "the budget of instructions is spent: an endless loop?")
+        t.clock += len(code.steps) + 1
+        self.counts[number] += t.how_many(lanes)
+        for step in code.steps:
+            self.lanes = lanes
+            if step.predicate is not None or step.checks or step.marks:
+                self._run_checked(step, lanes)
+            else:
+                self._step = step
+                step.run(t, lanes)
+        self.lanes = lanes
+        if code.end is None:
+            self._add(code.following, lanes)
+        else:
+            self._leave(code, lanes)
+
+    def _run_checked(self, step: Step, lanes: Lanes) -> None:
+        t = self.threads
+        self._step = step
+        is_copy = step.instruction.opcode == "mov" and len(step.reads) == 1 == len(step.writes)
+        if step.predicate is not None:
+            mask = np.broadcast_to(step.predicate(t, lanes), (t.how_many(lanes),))
+            if not mask.any():
+                return
+            lanes = self.lanes = t.within(lanes, mask)
+        if not (is_copy and step.predicate is None):
+            self._check_written(step, lanes)
+        step.run(t, lanes)
+        copied = step.checks and is_copy and step.predicate is None
+        for register in step.marks:
+            t.written[register][lanes] = t.written[step.checks[0]][lanes] if copied else True
+
+    def _check_written(self, step: Step, lanes: Lanes) -> None:
+        for register in step.checks:
+            written = self.threads.written[register][lanes]
+            if not written.all():
+                name = self.program.names[register]
+                raise Violation("uninitialized", f"a read of register {name}, never written",
+                                int(np.flatnonzero(~written)[0]))  # fmt: skip
+
+    # --- Where threads go -------------------------------------------------------------------------
+
+    def _leave(self, code: Code, lanes: Lanes) -> None:
+        t, end = self.threads, code.end
+        assert code.end_step is not None
+        self._step = code.end_step
+        self._check_written(code.end_step, lanes)
+        for register in code.end_step.marks:
+            t.written[register][lanes] = True
+        taken, rest = lanes, None
+        if end is not None and end.predicate is not None:
+            mask = np.broadcast_to(end.predicate(t, lanes), (t.how_many(lanes),))
+            taken, rest = t.within(lanes, mask), t.within(lanes, ~mask)
+            if not mask.any():
+                taken = None
+            if mask.all():
+                rest = None
+            if taken is not None and rest is not None:
+                both = np.zeros(t.warps, bool)
+                both[t.warp[taken]] = True
+                t.report.divergent_branches += int(np.count_nonzero(
+                    np.bincount(t.warp[rest][both[t.warp[rest]]])))  # fmt: skip
+        if rest is not None:
+            self._add(code.following, rest)
+        if taken is None:
+            return
+        match end:
+            case Finish():
+                t.exited[taken] = True
+            case Branch():
+                self._add(code.targets[0], taken)
+            case Table():
+                self._follow_table(code, end, taken)
+            case Barrier():
+                for some, number in self.barriers.arrive(
+                    end, t.lane_numbers(taken), code.following
+                ):
+                    self._add(number, some)
+
+    def _follow_table(self, code: Code, end: Table, lanes: Lanes) -> None:
+        t = self.threads
+        index = np.broadcast_to(end.index(t, lanes), (t.how_many(lanes),))
+        outside = index >= len(code.targets)
+        if outside.any():
+            raise Violation("out-of-bounds", "an index beyond the table of a branch",
+                            int(np.flatnonzero(outside)[0]))  # fmt: skip
+        for value in np.unique(index):
+            self._add(code.targets[int(value)], t.within(lanes, index == value))
+
+    def _check_all_left(self) -> None:
+        waiting = [entry for entries in self.barriers.waiting.values() for entry in entries]
+        if waiting:
+            ended = int(np.count_nonzero(self.threads.exited))
+            self.lanes = waiting[0].lanes
+            for code in self.program.code:
+                if code.end is waiting[0].barrier and code.end_step is not None:
+                    self._step = code.end_step
+            raise Violation(
+                "barrier",
+                "a barrier that some threads of the block never reach "
+                f"({sum(len(w.lanes) for w in waiting)} wait, {ended} have ended)",
+                0,
+            )
+
+    def _fault(self, violation: Violation) -> Fault:
+        t, instruction = self.threads, self._step.instruction
+        place = Place(self.program.name, instruction.line, instruction.text)
+        thread = block = None
+        if violation.lane is not None:
+            lanes = t.lane_numbers(self.lanes)
+            thread, block = t.position(int(lanes[min(violation.lane, len(lanes) - 1)]))
+        return Fault(violation.kind, violation.message, place, thread, block, violation.address)
