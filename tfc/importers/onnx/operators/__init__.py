@@ -14,7 +14,7 @@ FAMILIES = (
     *("randoms", "reductions", "selections", "sequences", "shapes", "signals"),
     *("layers.attention", "layers.convolutions", "layers.images", "layers.losses"),
     *("layers.normalization", "layers.pooling", "layers.quantization", "layers.recurrent"),
-    *("layers.resizing", "domains.learning", "domains.trees"),
+    *("layers.resizing", "domains.learning", "domains.machines", "domains.trees"),
     *("domains.microsoft", "domains.quantized"),
 )
 for _family in FAMILIES:

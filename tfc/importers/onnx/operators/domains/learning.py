@@ -195,40 +195,6 @@ def _first(tensor: Any, floats: Any, numbers: Any, texts: Any) -> np.ndarray:
     return np.array(texts, object) if numbers is None else np.array(numbers, np.int64)
 
 
-def _kernel(x: Any, vectors: np.ndarray, kind: str, params: Any) -> Any:
-    """The products of rows with support vectors by a kernel."""
-    gamma, coefficient, degree = (*params, 0.0, 0.0, 3.0)[:3] if params else (0.0, 0.0, 3.0)
-    if kind == "RBF":
-        apart = x[:, None] - vectors
-        return tnp.exp(-gamma * tnp.sum(apart * apart, -1))
-    product = tnp.matmul(x, vectors.T)
-    if kind == "POLY":
-        return (gamma * product + coefficient) ** float(degree)
-    if kind == "SIGMOID":
-        return tnp.tanh(gamma * product + coefficient)
-    return product
-
-
-@operator("SVMRegressor", domain=ML)
-def svm_regressor(
-    x: Any, *, coefficients: Any, kernel_params: Any = None, kernel_type: str = "LINEAR",
-    n_supports: int = 0, one_class: int = 0, post_transform: str = "NONE", rho: Any,
-    support_vectors: Any = None,
-) -> Any:  # fmt: skip
-    """A weighted sum of kernels with support vectors."""
-    wide = tnp.astype(x, np.float32)
-    weights = np.array(coefficients, np.float32)
-    if n_supports:
-        vectors = np.array(support_vectors, np.float32).reshape(n_supports, -1)
-        made = tnp.matmul(_kernel(wide, vectors, kernel_type, kernel_params), weights[:, None])
-    else:
-        made = tnp.matmul(wide, weights[:, None])
-    made = made + np.float32(rho[0])
-    if one_class:
-        made = tnp.where(made > 0, np.float32(1), np.float32(-1))
-    return transformed(made, post_transform)
-
-
 @operator("ZipMap", domain=ML)
 def scores_by_label(
     x: Any, *, classlabels_int64s: Any = None, classlabels_strings: Any = None
