@@ -41,8 +41,8 @@ own, so that no file can end or stall the program.
 OTHER = {
     "AutoContrast": "changes images", "ContrastLimitedAdaptiveHistogramEqualization": "",
     "Equalization": "", "FlaxLayer": "code of another framework", "HashedCrossing": "text",
-    "Hashing": "text", "IntegerLookup": "", "JaxLayer": "code of another framework",
-    "Lambda": "code", "MaxNumBoundingBoxes": "", "MelSpectrogram": "", "Pipeline": "",
+    "Hashing": "text", "JaxLayer": "code of another framework",
+    "Lambda": "code", "MaxNumBoundingBoxes": "", "Pipeline": "",
     "RandomCrop": "", "ReversibleEmbedding": "", "STFTSpectrogram": "", "Solarization": "",
     "StringLookup": "text", "TFSMLayer": "a SavedModel beside the file",
     "TextVectorization": "text",

@@ -52,6 +52,25 @@ def dense_cases() -> Iterator[Case]:
              "sparse_plus", "sparse_sigmoid", "sparsemax", "glu")  # fmt: skip
     for name in names:
         yield f"activation_{name}", chain((3, 4), lambda name=name: L.Dense(6, activation=name))
+    yield "mel", chain((300,), lambda: L.MelSpectrogram(
+        num_mel_bins=6, fft_length=64, sequence_length=50, sequence_stride=32, sampling_rate=8000,
+        max_freq=3500, top_db=30))  # fmt: skip
+    yield "mel_power", chain((2, 200), lambda: L.MelSpectrogram(
+        num_mel_bins=5, fft_length=64, sequence_stride=16, window="hamming", power_to_db=False,
+        mag_exp=1.0))  # fmt: skip
+    for count, mode in ((1, "int"), (3, "int"), (2, "multi_hot"), (1, "count")):
+        yield (
+            f"lookup_{mode}_{count}",
+            chain(
+                (4,),
+                lambda count=count, mode=mode: L.IntegerLookup(
+                    num_oov_indices=count, vocabulary=[4, 1, 9], output_mode=mode
+                ),
+                dtype="int64",
+            ),
+        )
+    yield "lookup_mask", chain((4,), lambda: L.IntegerLookup(
+        vocabulary=[0, -1, 4, 1], mask_token=0), dtype="int64")  # fmt: skip
     yield "int8_dense", chain((2, 5), lambda: L.Dense(6, "relu"), lambda: L.Dense(3))
     yield (
         "int8_rows",

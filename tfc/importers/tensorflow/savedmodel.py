@@ -171,13 +171,13 @@ class SavedModel:
         prefix = checkpoint or self.directory / "variables" / "variables"
         restored = self._restored()
         with file_errors(str(prefix)):
-            checkpoint = CheckpointReader(prefix)
+            reader = CheckpointReader(prefix)
             found = {}
             for name in sorted(needed):
                 key, part = restored.get(name, (name, ""))
-                if name not in restored and not checkpoint.has_tensor(name):
+                if name not in restored and not reader.has_tensor(name):
                     continue  # what reads it says so
-                found[name] = _part(checkpoint.get_tensor(key), part, f"{prefix}: {key}")
+                found[name] = _part(reader.get_tensor(key), part, f"{prefix}: {key}")
         return found
 
     def _restored(self) -> dict[str, tuple[str, str]]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-import tfc.numpy as tnp
 from tfc.errors import UnsupportedError
 from tfc.graph.types.dtypes import DType
+from tfc.importers.lookups import Lookup
 from tfc.importers.tensorflow.context import context_at
 from tfc.importers.tensorflow.nodes import Nodes
 from tfc.importers.tensorflow.table import operator
@@ -27,24 +27,6 @@ class TableHandle:
     """What names a table."""
 
     name: str
-
-
-@dataclass(frozen=True)
-class Lookup:
-    """What a table holds: keys in order, and the value of each."""
-
-    keys: np.ndarray
-    values: np.ndarray
-
-    def find(self, keys: Any, default: Any) -> Any:
-        """The value of each key, or the default."""
-        if not self.keys.size:
-            return tnp.broadcast_to(default, (*keys.shape, *self.values.shape[1:]))
-        places = tnp.searchsorted(self.keys, keys)
-        places = tnp.minimum(places, np.asarray(self.keys.size - 1, places.dtype))
-        is_there = tnp.take(self.keys, places) == keys
-        is_there = tnp.reshape(is_there, (*keys.shape, *[1] * (self.values.ndim - 1)))
-        return tnp.where(is_there, tnp.take(self.values, places, axis=0), default)
 
 
 def filled(nodes: Nodes, constant: Callable[[Any], np.ndarray]) -> dict[str, Lookup]:
@@ -64,8 +46,7 @@ def filled(nodes: Nodes, constant: Callable[[Any], np.ndarray]) -> dict[str, Loo
         keys, values = (constant(x) for x in given)
         is_numeric = keys.dtype.kind in "iu" and values.dtype.kind not in "OS"
         if is_numeric and keys.ndim == 1 and values.shape[:1] == keys.shape:
-            order = np.argsort(keys, kind="stable")
-            found[makes.name] = Lookup(keys[order], values[order])
+            found[makes.name] = Lookup.of(keys, values)
     return found
 
 

@@ -16,6 +16,7 @@ from tfc.importers.keras.operators import (
     recurrent,
     reshaping,
     sequences,
+    signals,
     tensorflow,
     wrappers,
 )
@@ -23,6 +24,6 @@ from tfc.importers.keras.table import KERAS
 
 __all__ = [
     "KERAS", "activations", "attention", "convolutions", "core", "merging", "normalization",
-    "operations", "pooling", "preprocessing", "recurrent", "reshaping", "sequences", "tensorflow",
-    "wrappers",
+    "operations", "pooling", "preprocessing", "recurrent", "reshaping", "sequences", "signals",
+    "tensorflow", "wrappers",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ import tfc.numpy as tnp
 from tfc import nn
 from tfc.errors import UnsupportedError
 from tfc.importers.keras.table import Use, layer
+from tfc.importers.lookups import Lookup
 
 
 @layer("Rescaling", mask="passes")
@@ -39,6 +40,43 @@ def category_encoding(
 ) -> Any:
     """Categories as ones and zeros."""
     return encoded(x.astype(np.int32), output_mode, num_tokens, use.dtype, count_weights)
+
+
+@layer("IntegerLookup", casts=False, remark="of integers to integers, with a vocabulary")
+def integer_lookup(
+    use: Use, x: Any, *, vocabulary: Any = None, num_oov_indices: int = 1,
+    mask_token: Any = None, oov_token: int = -1, output_mode: str = "int", invert: bool = False,
+    max_tokens: Any = None, pad_to_max_tokens: bool = False, vocabulary_dtype: Any = None,
+    vocabulary_size: Any = None, oov_method: str = "floormod", salt: Any = None,
+    idf_weights: Any = None,
+) -> Any:  # fmt: skip
+    """The number of each key in the vocabulary; what is not in it has the numbers before.
+
+    Raises:
+        UnsupportedError: it is stated in another way.
+    """
+    if not isinstance(vocabulary, (list, tuple)):
+        raise UnsupportedError("a lookup whose vocabulary is not in its config is not supported")
+    if invert or pad_to_max_tokens or num_oov_indices < 1 or oov_method != "floormod":
+        raise UnsupportedError(
+            "a lookup is supported that gives numbers of keys, and one at least to unknown keys"
+        )
+    first = [] if mask_token is None else [mask_token]
+    special = [*first, *[oov_token] * num_oov_indices]
+    keys = [*vocabulary]
+    keys = keys[len(special) :] if keys[: len(special)] == special else keys
+    known = np.asarray([*first, *keys], np.int64)
+    numbers = np.arange(len(known)) + num_oov_indices
+    numbers[: len(first)] = 0
+    wide = x.astype(np.int64)
+    unknown = len(first) + tnp.mod(wide, np.int64(num_oov_indices))
+    found = Lookup.of(known, numbers.astype(np.int64)).find(wide, unknown)
+    if output_mode == "int":
+        return found
+    if first:
+        raise UnsupportedError("a lookup with a mask_token has the output_mode 'int'")
+    dtype = np.dtype(vocabulary_dtype or np.int64)
+    return encoded(found, output_mode, len(keys) + num_oov_indices, dtype)
 
 
 @layer("Discretization", casts=False)
