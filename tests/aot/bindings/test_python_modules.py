@@ -14,7 +14,7 @@ from tfc.aot.bindings.python import python_text
 from tfc.aot.bindings.rust import rust_text
 from tfc.aot.signature import CppClass, signature_of
 from tfc.aot.tfcompile import tfcompile
-from tfc.errors import TfcError
+from tfc.errors import TfcError, UnsupportedError
 from tfc.hlo import parse
 
 
@@ -107,3 +107,12 @@ def test_the_command_writes_them_beside_the_header(tmp_path, monkeypatch, matmul
     assert wrong.output == (
         "error: there are no bindings for 'cobol'; there are those for js, rust, python\n"
     )
+
+
+def test_classes_for_several_sizes_of_batch_have_none(tmp_path):
+    with pytest.raises(UnsupportedError, match="has no bindings: compile the size"):
+        tfc.aot.compile(
+            lambda x: x * 2, "f32[?,4]", cpp_class="M", out_dir=tmp_path, batch_sizes=[1, 8],
+            bindings=["rust"],
+        )  # fmt: skip
+    assert list(tmp_path.iterdir()) == []

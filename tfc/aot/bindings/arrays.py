@@ -22,6 +22,8 @@ class Array:
     name: what it is looked up by; "" for none.
     label: what messages and comments call it.
     at: bytes from the start of the block of memory that holds all buffers.
+    initial: where what a variable holds at first begins in the object's array of such values; None
+        for zeros.
     """
 
     names: tuple[str, ...]
@@ -29,6 +31,7 @@ class Array:
     label: str
     leaf: Leaf
     at: int
+    initial: int | None = None
 
     @property
     def description(self) -> str:
@@ -48,7 +51,8 @@ def argument_arrays(signature: Signature) -> list[Array]:
             names, label = _names("arg", number, leaf), f"argument {number} ({leaf.name})"
         else:
             names, label = (f"var_{leaf.called}",), f"variable {leaf.name}"
-        found.append(Array(names, leaf.name, label, leaf, at[number]))
+        initial = signature.initial_places.get(number)
+        found.append(Array(names, leaf.name, label, leaf, at[number], initial))
     return found
 
 

@@ -137,7 +137,14 @@ export class $name {
       this.#memory.grow(missing);
     }
     const buffer = this.#memory.buffer;
-    new Uint8Array(buffer, this.#base, BLOCK_BYTES).fill(0);
+    const bytes = new Uint8Array(buffer);
+    bytes.fill(0, this.#base, this.#base + BLOCK_BYTES);
+    for (const { at, size, initial } of ARGUMENTS) {
+      if (initial !== null) {
+        const start = exports.$initial.value + initial;
+        bytes.copyWithin(this.#base + at, start, start + size);
+      }
+    }
     const places = [...ARGUMENTS, ...RESULTS].map((array) => this.#base + array.at);
     // Behind the pointers what the code is served: the temporaries, no threads, no clock, no
     // constants but its own, and the first program.
@@ -238,7 +245,7 @@ export class $name {
   static compile(source?: Source): Promise<WebAssembly.Module>;
 
   /**
-   * An object with memory of its own. Arguments and variables are zero.
+   * An object with memory of its own. Arguments and variables are zero, or what these begin as.
    * @param source $wasm beside this file when left out
    * @param calls the functions outside that the program calls, by name
    */
@@ -311,6 +318,7 @@ def _module(signature: Signature, name: str, wasm: str) -> str:
         block_bytes=-(-place(signature).block_bytes // ALIGNMENT) * ALIGNMENT,
         alignment=ALIGNMENT,
         entry=signature.entry_point,
+        initial=signature.initial_name,
         passed="services" if signature.is_served else "this.#base",
         accessors="".join(parts),
     )
@@ -330,6 +338,8 @@ def _table(arrays: Sequence[Array]) -> str:
             "range": _RANGES.get(element.name),
             "length": shape.size * (2 if element.is_complex else 1),
             "at": array.at,
+            "size": shape.byte_size,
+            "initial": array.initial,
         }
         rows.append(f'{json.dumps(fields)[:-1]}, "type": {_type(element)}}}')
     return "".join(f"\n  {row}," for row in rows) + ("\n" if rows else "")

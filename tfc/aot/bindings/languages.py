@@ -24,10 +24,11 @@ def _javascript(stem: str, signature: Signature, target: Target, code: bytes) ->
             f"JavaScript runs WebAssembly: make the code for wasm32-unknown-unknown, not {target}"
         )
     wasm = f"{stem}.wasm"
+    exports = [signature.entry_point, *(name for name, _ in signature.initial_arrays)]
     return [
         (f"{stem}.mjs", javascript_text(signature, wasm).encode()),
         (f"{stem}.d.mts", typescript_text(signature, wasm).encode()),
-        (wasm, wasm_module(code, signature.entry_point, signature.symbols)),
+        (wasm, wasm_module(code, exports, signature.symbols)),
     ]
 
 

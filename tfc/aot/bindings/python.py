@@ -54,6 +54,7 @@ class _Array(NamedTuple):
 
 _ARGUMENTS = ($arguments)
 _VARIABLES = {$variables}
+_INITIAL: dict[str, tuple[int, int]] = {$begun}
 _RESULTS = ($results)
 _REASONS: dict[int, str] = {$reasons}
 
@@ -110,11 +111,15 @@ class $name:
             OSError: it cannot be loaded. AttributeError: it is another program's.
         """
         path = Path(__file__).with_name("$library") if library is None else Path(library)
-        self._entry = ctypes.CDLL(str(path.absolute())).$entry
+        loaded = ctypes.CDLL(str(path.absolute()))
+        self._entry = loaded.$entry
         self._entry.argtypes = [ctypes.c_void_p] * 3
         self._entry.restype = ctypes.c_int32
         self._arena = _empty(_Array("temporaries", "uint8", ($arena_bytes,), "u8"))
         self.variables = {name: _empty(array) for name, array in _VARIABLES.items()}
+        for name, (at, size) in _INITIAL.items():
+            held = (ctypes.c_ubyte * (at + size)).in_dll(loaded, "$initial")
+            ctypes.memmove(self.variables[name].ctypes.data, ctypes.byref(held, at), size)
 
     def __call__(self$parameters) -> $returned:
         """Compute the results of arguments.
@@ -172,6 +177,14 @@ def _module(signature: Signature, name: str, library: str) -> str:
         program=str(signature),
         library=library,
         entry=signature.entry_point,
+        initial=signature.initial_name,
+        begun=_lines(
+            [
+                f'"{signature.arguments[n].name}": ({at}, {signature.arguments[n].shape.byte_size})'
+                for n, at in signature.initial_places.items()
+            ],
+            4,
+        ),
         alignment=ALIGNMENT,
         minimum_alignment=MINIMUM_ALIGNMENT,
         arena_bytes=signature.arena_size,

@@ -53,7 +53,7 @@ extern "C" {
         results: *const *mut c_void,
         memory: *mut c_void,
     ) -> i32;
-}
+$initial}
 
 /// The program $program$called
 ///
@@ -77,14 +77,14 @@ impl<'m> $name<'m> {
     pub const MEMORY_BYTES: usize = $memory_bytes;
 
     /// Makes the arguments, results and temporaries in memory of the caller's, which may begin
-    /// anywhere; arguments and variables are zero.
+    /// anywhere; arguments and variables are zero, or what these begin as.
     pub fn new(memory: &'m mut [u8]) -> Result<Self, &'static str> {
         let past = memory.as_ptr() as usize % $alignment;
         let start = ($alignment - past) % $alignment;
         match memory.get_mut(start..start + $block_bytes) {
             Some(block) => {
                 block.fill(0);
-                Ok(Self { block })
+$begun                Ok(Self { block })
             }
             None => Err("the memory is shorter than MEMORY_BYTES"),
         }
@@ -121,6 +121,12 @@ _WRITTEN = Template("""
         unsafe { &mut *self.block.as_mut_ptr().add($at).cast() }
     }
 """)
+_INITIAL = Template("    static $name: [u8; $size];\n")
+_BEGUN = Template("""\
+                // SAFETY: the array is in the object and is never written.
+                let initial: &[u8] = unsafe { &$name[$start..$end] };
+                block[$at..$at + initial.len()].copy_from_slice(initial);
+""")
 # What the entry point takes beside temporaries: no threads, no clock, no constants but its own, and
 # the first program.
 _SERVED = """\
@@ -154,6 +160,11 @@ def _module(signature: Signature, name: str, stem: str) -> str:
         called=f"{threads}.",
         stem=stem,
         entry=signature.entry_point,
+        initial="".join(
+            _INITIAL.substitute(name=name, size=len(held))
+            for name, held in signature.initial_arrays
+        ),
+        begun="".join(_begun(signature, array) for array in arguments),
         num_args=len(arguments),
         num_results=len(results),
         num_variables=len(signature.variables),
@@ -170,6 +181,18 @@ def _module(signature: Signature, name: str, stem: str) -> str:
             for status, said in failures(signature)
         ),
         accessors="".join(parts),
+    )
+
+
+def _begun(signature: Signature, array: Array) -> str:
+    """What gives a variable the value that it has at first."""
+    if array.initial is None:
+        return ""
+    return _BEGUN.substitute(
+        name=signature.initial_name,
+        start=array.initial,
+        end=array.initial + array.leaf.shape.byte_size,
+        at=array.at,
     )
 
 

@@ -15,8 +15,8 @@ from tfc.errors import TfcError, UnsupportedError
 _STACK_BYTES = 1 << 20
 
 
-def wasm_module(code: bytes, entry_point: str, symbols: Sequence[str]) -> bytes:
-    """A WebAssembly module that exports the entry point, `memory` and `__heap_base`.
+def wasm_module(code: bytes, exports: Sequence[str], symbols: Sequence[str]) -> bytes:
+    """A WebAssembly module that exports these symbols, `memory` and `__heap_base`.
 
     Args:
         symbols: the functions that the object calls, which the module imports from `env`.
@@ -31,7 +31,8 @@ def wasm_module(code: bytes, entry_point: str, symbols: Sequence[str]) -> bytes:
         source.write_bytes(code)
         outside.write_text("".join(f"{symbol}\n" for symbol in symbols))
         arguments = [
-            *command, "--no-entry", f"--export={entry_point}", "--export=__heap_base",
+            *command, "--no-entry", "--export=__heap_base",
+            *(f"--export={name}" for name in exports),
             f"--allow-undefined-file={outside}", "-z", f"stack-size={_STACK_BYTES}",
             "--stack-first", "--strip-all", str(source), "-o", str(made),
         ]  # fmt: skip
