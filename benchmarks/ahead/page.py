@@ -15,7 +15,8 @@ _TEXT = """\
 Written by `python benchmarks/aot.py --docs docs/aot.md`, in one run on one core of the machine
 below. Each program is stated once, over operations that all libraries have, with the same random
 weights as constants; values are compared with NumPy's in f64 before anything is timed. Latencies
-are medians of samples that all take in turns.
+are medians of samples that all take in turns, of the time that the core spent on the process, so
+that other work on the machine counts for less.
 
 tfcompile is `saved_model_cli aot_compile_cpu` of TensorFlow. The sources that it needs at run
 time are compiled with -O3, and for "native" with -march=native (convolutions for x86-64-v3 where
@@ -25,8 +26,7 @@ program, ONNX Runtime in a loop of Python with bound arguments, which adds some 
 
 Artefacts are all files that the compiler writes for the first batch, "program" is the measuring
 program with them, stripped, and compiling a process of its own, the better of two
-where it is short. ONNX Runtime
-compiles when it loads, which is not counted.
+where it is short. ONNX Runtime compiles when it loads, which is not counted.
 """
 
 

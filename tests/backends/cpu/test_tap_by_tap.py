@@ -107,3 +107,8 @@ def test_padding_takes_no_part_where_the_kernel_is_infinite():
     # The first line of the window is on padding in the first line of places only.
     assert set(result[0, 0].flat) == {4 * 64, 6 * 64}
     assert np.isposinf(result[0, 1:]).all()
+
+
+def test_what_is_packed_next_is_fetched_while_tiles_are_computed():
+    executable = tfc.compile(parse(LARGE))
+    assert "memref.prefetch" in executable.as_text("mlir")

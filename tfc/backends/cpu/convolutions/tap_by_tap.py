@@ -4,10 +4,12 @@
         for each tap, and each block of features of the array:
             pack that part of the kernel                              (stays in L2)
             for each panel of it (stays in L1), for each tile of places at which the tap is inside:
+                fetch some of the part that is packed next            (into the caches)
                 sums += features of the places × panel                (in registers)
 
-So the kernel is read once, in order. The places of a tile follow each other in a rectangle of the
-last two spatial dimensions, over the ends of its lines; taps on padding take no part.
+So the kernel is read once, in order, and from memory while tiles are computed. The places of a tile
+follow each other in a rectangle of the last two spatial dimensions, over the ends of its lines;
+taps on padding take no part.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +30,9 @@ from tfc.backends.mlir.vectors import (
     for_range,
     index_value,
     maximum,
+    minimum,
     multiply,
+    prefetch,
     subtract,
 )
 from tfc.backends.mlir.windows import bounds_inside
@@ -147,6 +151,9 @@ class _ByTaps:
         spec, plan, width = self.spec, self.plan, self.plan.tile_columns
         line = add(multiply(depth, spec.rhs.dims[-2]), first)
         start = add(multiply(line, spec.rhs.dims[-1]), column)
+        # What is packed next; after the last, that once more.
+        last = spec.rhs.size // spec.rhs.dims[-1] - plan.inputs
+        following = minimum(add(line, plan.inputs), last)
         source = in_place(self.rhs, start, 1, spec.rhs.dims[-1])
         panels = pack(
             self.vectors, source, plan.columns, plan.inputs, width, self.workspace, 0,
@@ -166,9 +173,11 @@ class _ByTaps:
             high, wide = inner
             values = [lhs, out, high.count, wide.count, high.lhs_step, wide.lhs_step]
             values += [high.out_step, wide.out_step, plan.columns, panels.panel_step, plan.inputs]
+            values += [add(multiply(following, spec.rhs.dims[-1]), column), spec.rhs.dims[-1]]
             call_part(
                 "taps", (self.vectors, plan.tile_rows, width, plan.inputs % _UNROLL == 0),
-                [self.lhs, self.workspace, memory], list(map(index_value, values)), self._tiles,
+                [self.lhs, self.workspace, memory, self.rhs], list(map(index_value, values)),
+                self._tiles,
                 any_size=True,
             )  # fmt: skip
 
@@ -179,13 +188,14 @@ class _ByTaps:
         """All tiles of a rectangle of places, in a function that convolutions of all sizes share.
 
         Args:
-            memories: of the array, the packed kernel, and the sums.
+            memories: of the array, the packed kernel, the sums, and the kernel.
             values: where in lhs and sums the rectangle begins, its sizes, the steps from a line and
                 from a place to the next in lhs and in the sums, the columns, the distance of panels
-                of one column in the packed kernel, and their depth.
+                of one column in the packed kernel, and their depth; where the part of the kernel
+                begins that is packed next, and the distance of its lines.
         """
         lhs, out, lines, places, lhs_line, lhs_place, out_line, out_place, *rest = values
-        columns, panel_step, depth = rest
+        columns, panel_step, depth, next_start, next_step = rest
         total = multiply(lines, places)
         # From the last place of a line to the first of the next.
         back = subtract(places, 1)
@@ -222,9 +232,24 @@ class _ByTaps:
                     is_there, lambda p=place[1], r=row: line.store(r, memories[2], [p], adds=True)
                 )
 
+        def share(first: Position) -> Any:
+            """How many of the next block's lines are fetched before the tile of a place."""
+            return arith.divui(index_value(multiply(first, depth)), index_value(total))
+
         def panel(j: Position, _: Any) -> None:
             right, to = packed.panel(j), add(out, j)
-            for_range(0, total, self.plan.tile_rows, lambda i, _: tile(i, right, to))
+            coming = add(next_start, j)
+
+            def fetch(p: Position, _: Any) -> None:
+                line = add(coming, multiply(p, next_step))
+                for at in range(0, self.plan.tile_columns, self.vectors.lanes):
+                    prefetch(memories[3], add(line, at))
+
+            def one(i: Position, _: Any) -> None:
+                for_range(share(i), share(minimum(add(i, self.plan.tile_rows), total)), 1, fetch)
+                tile(i, right, to)
+
+            for_range(0, total, self.plan.tile_rows, one)
 
         for_range(0, columns, self.plan.tile_columns, panel)
 
