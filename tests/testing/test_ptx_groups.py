@@ -86,6 +86,13 @@ end:""", each_lane(lambda r, n: (10, 11, 12, 11)[r[n] % 4])),
     ("""{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1;
     call.uni (b), twice_and_one, (a); ld.param.b32 %r2, [b]; }""",
      each_lane(lambda r, n: 2 * r[n] + 1)),
+    # A sum of 96 bits, and the difference that is the first number again.
+    ("""add.cc.u32 %r3, %r1, -1; addc.cc.u32 %r4, %r1, -1; addc.u32 %r5, %r1, 0;
+    sub.cc.u32 %r6, %r3, -1; subc.cc.u32 %r7, %r4, -1; subc.u32 %r8, %r5, 0;
+    sub.u32 %r2, %r5, %r1; shl.b32 %r2, %r2, 16; xor.b32 %r6, %r6, %r8; or.b32 %r2, %r2, %r6;
+    xor.b32 %r7, %r7, %r1; or.b32 %r2, %r2, %r7; add.u32 %r2, %r2, %r4;""",
+     each_lane(lambda r, n: (1 << 16 if r[n] else 0)
+               + ((int(r[n]) << 32 | int(r[n])) + (1 << 64) - 1 >> 32) % (1 << 32))),
     ("mov.b64 %d5, {%r1, %r0}; mov.b64 {%r3, %r2}, %d5; add.u32 %r2, %r2, %r3;",
      each_lane(lambda r, n: r[n] + n) + LANES // 32 * 32),
 ]  # fmt: skip

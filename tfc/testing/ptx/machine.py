@@ -18,6 +18,7 @@ from tfc.testing.ptx.text.parser import parse
 from tfc.testing.ptx.text.syntax import Function, Source
 
 BATCH = 16_384  # threads that run together: their registers stay in a CPU's caches
+BATCH_SHARED = 8 << 20  # bytes of shared memory that they have at most
 MAX_SHARED = 232_448
 _LIMITS = ((1 << 31) - 1, 65_535, 65_535), (1024, 1024, 64)
 
@@ -155,7 +156,8 @@ class Machine:
         parameters = _packed(kernel, arguments)
         report = Report()
         blocks = grid_sizes[0] * grid_sizes[1] * grid_sizes[2]
-        together = max(BATCH // size, 1)
+        shared = max(kernel.shared_bytes + shared_bytes, 1)
+        together = max(min(BATCH // size, BATCH_SHARED // shared), 1)
         for first in range(0, blocks, together):
             count = min(together, blocks - first)
             threads = Threads(grid_sizes, block_sizes, first, count)

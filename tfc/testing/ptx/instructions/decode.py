@@ -29,6 +29,7 @@ from tfc.testing.ptx.text.types import DTYPES, bits_of, is_type
 
 Run: TypeAlias = Callable[[Threads, Lanes], None]
 Reader: TypeAlias = Callable[[Threads, Lanes], Any]
+CARRY = Register("%carry of .cc")
 Writer: TypeAlias = Callable[[Threads, Lanes, Any], None]
 # Prefixes of special registers; all other names that begin with % are of the program.
 # fmt: off
@@ -59,6 +60,7 @@ class Decoder:
         variables: dict[str, Variable],
     ):
         self.symbols, self.variables = symbols, variables
+        registers = {**registers, CARRY.name: "pred"}
         self.dtypes = [bits_of(DTYPES[t]) if t != "pred" else DTYPES[t]
                        for t in registers.values()]  # fmt: skip
         self.numbers = {name: n for n, name in enumerate(registers)}

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tfc.testing.ptx.instructions.decode import Decoder, Run, arrays, elementwise
+from tfc.testing.ptx.instructions.decode import CARRY, Decoder, Run, arrays, elementwise
 from tfc.testing.ptx.text.syntax import Instruction
 from tfc.testing.ptx.text.types import DTYPES, UNSIGNED
 
@@ -179,6 +179,8 @@ def binary(function: Callable[..., Any]) -> Callable[[Decoder, Instruction], Run
     """A decoder for d = function(a, b) of one type."""
 
     def decode(decoder: Decoder, instruction: Instruction) -> Run:
+        if "cc" in instruction.modifiers and function in _SATURATING:
+            return with_carry(decoder, instruction)
         (name,) = decoder.types(instruction)
         saturating = "sat" in decoder.flags(instruction, ("sat",) if name == "s32" else ())
         chosen = _SATURATING[function] if saturating else function
@@ -233,6 +235,35 @@ def multiply(decoder: Decoder, instruction: Instruction) -> Run:
     return elementwise(
         decoder, instruction, lambda a, b, c: product(a, b) + c, result, name, name, result
     )
+
+
+def with_carry(decoder: Decoder, instruction: Instruction) -> Run:
+    """add.cc, addc, sub.cc and subc: sums longer than a register, part after part."""
+    (name,) = decoder.types(instruction)
+    gives = "cc" in decoder.flags(instruction, ("cc",))
+    if name[0] not in "us" or DTYPES[name].itemsize < 4:
+        raise decoder.unknown(instruction, "of 32 or 64 bits")
+    bits = UNSIGNED[8 * DTYPES[name].itemsize]
+    write = decoder.write(instruction.operands[0], name)
+    a, b = (decoder.read(o, name) for o in instruction.operands[1:])
+    takes = decoder.read(CARRY, "pred") if instruction.opcode.endswith("c") else None
+    carry = decoder.write(CARRY, "pred") if gives else None
+    subtracts = instruction.opcode.startswith("sub")
+
+    def run(t: Any, lanes: Any) -> None:
+        x, y = (np.asarray(read(t, lanes)).view(bits) for read in (a, b))
+        before = bits(0) if takes is None else takes(t, lanes).astype(bits)
+        if subtracts:
+            first = x - y
+            result, carried = first - before, (x < y) | (first < before)
+        else:
+            first = x + y
+            result, carried = first + before, (first < x) | (first + before < first)
+        write(t, lanes, result.view(DTYPES[name]))
+        if carry is not None:
+            carry(t, lanes, carried)
+
+    return run
 
 
 def shift(decoder: Decoder, instruction: Instruction) -> Run:
@@ -334,6 +365,7 @@ ROWS: dict[str, Callable[[Decoder, Instruction], Run]] = {
     "add": binary(np.add), "sub": binary(np.subtract), "mul": multiply, "mad": multiply,
     "div": binary(quotient), "rem": binary(remainder), "abs": magnitude, "neg": unary(np.negative),
     "min": binary(np.minimum), "max": binary(np.maximum), "sad": sum_of_differences,
+    "addc": with_carry, "subc": with_carry,
     "popc": unary(bits_set, "u32"), "clz": unary(leading_zeros, "u32"),
     "bfind": unary(highest_bit, "u32"), "brev": unary(reversed_bits),
     "bfe": field, "bfi": field, "shl": shift, "shr": shift, "shf": funnel,
