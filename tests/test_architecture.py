@@ -205,7 +205,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "testing.ptx.text": ("errors",),
     "testing.ptx.state": ("errors",),
     "testing.ptx.instructions": ("errors", "testing.ptx.text", "testing.ptx.state"),
-    "testing.ptx": ("errors", "testing.ptx.*"),
+    "testing.ptx": ("errors", "testing.ptx.*", "backends.gpu.driver"),
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),
     "console": HLO,  # what the command lines share
     "aot.bindings": (*TRACING, "aot"),

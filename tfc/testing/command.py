@@ -14,6 +14,7 @@ from tfc.hlo.op import OPS
 from tfc.testing.fuzz import fuzz
 from tfc.testing.generators.modules import OPCODES
 from tfc.testing.mutants import fuzz_mutants
+from tfc.testing.ptx.driver import device_for_tests
 from tfc.testing.report import Report
 
 SOURCES = ("hlo", "mutants", "jax")
@@ -44,6 +45,9 @@ def run(settings: Settings) -> bool:
     """
     start_source = _SOURCES[settings.source](settings)
     console, start = Console(stderr=True), time.monotonic()
+    if settings.backend == "gpu":
+        with device_for_tests() as device:
+            console.print(f"programs run on the {device.name}", highlight=False)
     with console.status("growing programs") as status:
 
         def show(report: Report) -> None:

@@ -7,7 +7,7 @@ wrong in comments at the top, and the command that runs it again.
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +29,7 @@ from tfc.testing.compare import flat, mismatch
 from tfc.testing.generators.layouts import with_entry_layout, with_layouts
 from tfc.testing.generators.modules import OPCODES, modules
 from tfc.testing.generators.values import Draw, arguments_for
+from tfc.testing.ptx.driver import device_of
 from tfc.testing.report import Failure, Outcome, Report, described, outcome_of, reason_of
 from tfc.testing.shrinking import shrink
 
@@ -204,16 +205,24 @@ def outcome_of_program(module: Module, arguments: Sequence[Any], backend: str) -
     if print_module(parse(print_module(module))) != print_module(module):
         return Outcome(wrong="its text, parsed and printed, is another")
     try:
-        results = compile_module(module, backend)(*flat(tuple(arguments)))
+        results = results_of(compile_module(module, backend), backend, flat(tuple(arguments)))
     except Exception as error:  # whatever it is, it is of the program at hand
         return outcome_of(error)
     return Outcome(wrong=mismatch(module, arguments, results) or "")
 
 
+def results_of(
+    executable: Callable[..., Sequence[Any]], backend: str, arrays: Iterable[Any]
+) -> list[np.ndarray]:
+    """What a program gives for arrays, on the host; programs for GPUs run with or without one."""
+    with device_of(backend):
+        return [np.asarray(r) for r in executable(*arrays)]
+
+
 def problem(module: Module, arguments: Sequence[Any], backend: str) -> str | None:
     """None if a backend computes what the reference says, else what is wrong."""
     try:
-        results = compile_module(module, backend)(*flat(tuple(arguments)))
+        results = results_of(compile_module(module, backend), backend, flat(tuple(arguments)))
     except TfcError as error:
         return f"{type(error).__name__}: {error}".partition("\n")[0]
     return mismatch(module, arguments, results)

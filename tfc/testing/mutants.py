@@ -27,7 +27,7 @@ from tfc.hlo.text.parser import parse
 from tfc.hlo.text.printer import print_module
 from tfc.testing.apart import Apart, Gone, Say
 from tfc.testing.compare import flat, mismatch
-from tfc.testing.fuzz import TYPE_SETS, drawing, programs
+from tfc.testing.fuzz import TYPE_SETS, drawing, programs, results_of
 from tfc.testing.generators.modules import STATEFUL
 from tfc.testing.generators.values import arguments_for
 from tfc.testing.mutations import mutated, plain_text
@@ -202,7 +202,8 @@ def run_mutant(mutant: Mutant, say: Say) -> tuple[Outcome, tuple[str, ...]]:
         executable = compile_module(module, mutant.backend)
         say("running")
         # A program may overwrite what it is given (input_output_alias).
-        results = executable(*(a.copy() for a in flat(tuple(arguments))))
+        copies = [a.copy() for a in flat(tuple(arguments))]
+        results = results_of(executable, mutant.backend, copies)
     except Exception as error:
         return outcome_of(error), opcodes
     say("comparing")

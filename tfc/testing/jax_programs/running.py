@@ -21,6 +21,7 @@ from tfc.hlo.text.literal_text import print_literal
 from tfc.imported import ImportedFunction, read_stablehlo
 from tfc.testing.apart import Apart, Gone, Say
 from tfc.testing.compare import flat, is_close, mismatch
+from tfc.testing.fuzz import results_of
 from tfc.testing.jax_programs.drawing import JaxProgram, draw
 from tfc.testing.jax_programs.program import functions_in, source
 from tfc.testing.jax_programs.shrinking import shrink
@@ -101,7 +102,7 @@ def run_program(program: JaxProgram, say: Say) -> Outcome:
         say("compiling")
         executable = ImportedFunction(module, program.backend).compile()
         say("running")
-        got = [np.asarray(r) for r in executable(*(a.copy() for a in arguments))]
+        got = results_of(executable, program.backend, [a.copy() for a in arguments])
     except Exception as error:  # whatever it is, it is of the program at hand
         return outcome_of(error)
     say("comparing")
