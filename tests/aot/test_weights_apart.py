@@ -78,7 +78,7 @@ def made(cpp: Cpp) -> Any:
         layer, "f32[1,40]", cpp_class="demo::Layer", out_dir=cpp.folder, weights="file"
     )
     assert made.weights == cpp.folder / "layer.weights"
-    content = made.weights.read_bytes()
+    content = (cpp.folder / "layer.weights").read_bytes()
     (cpp.folder / "short.weights").write_bytes(content[:-1])
     damaged = bytearray(content)
     damaged[1000] ^= 1
