@@ -106,9 +106,7 @@ def compile(
     machine = Target.parse(target) if isinstance(target, str) else target or Target.portable()
     features = Features(True, True, threads, profile, small, constants_of(weights))
     header, made, signature = generate(found, chosen, machine, entry_point, options, features)
-    files = {"h": header.encode(), "o": made.code, **_apart(signature, made)}
-    if describe:
-        files["json"] = description(signature, machine, made.code).encode()
+    files = {"h": header.encode(), "o": made.code, **_beside(signature, made, describe)}
     beside = binding_files(bindings, paths["h"].stem, signature, machine, made.code)
     write_files(
         *((paths[kind], content) for kind, content in files.items()),
@@ -141,15 +139,19 @@ def constants_of(weights: str) -> Constants:
     return _PLACES[weights]
 
 
-def _apart(signature: Signature, made: ObjectCode) -> dict[str, bytes]:
-    """The file of constants that do not lie in the object, if there is one."""
+def _beside(signature: Signature, made: ObjectCode, describe: bool) -> dict[str, bytes]:
+    """The files beside header and object: constants that lie elsewhere, and a description."""
+    files: dict[str, bytes] = {}
     match signature.constants:
         case Constants.GIVEN:
-            return {"weights": made.constants}
+            files["weights"] = made.constants
         case Constants.LINKED:
-            return {"constants": constants_object(signature.entry_point, made)}
+            files["constants"] = constants_object(signature.entry_point, made)
         case Constants.INSIDE:
-            return {}
+            pass
+    if describe:
+        files["json"] = description(signature, made.target, made.code).encode()
+    return files
 
 
 def _interface(source: Any, args: Sequence[Any], state: int) -> Module | Interface | Batched:

@@ -221,13 +221,9 @@ def tfcompile(
     outputs = _with_prefix(outputs, output_prefix)
     target = _target(target_triple, target_cpu, target_features)
     features = Features(
-        gen_name_to_index,
-        gen_program_shape,
-        threads,
-        xla_hlo_profile,
-        optimize == "size",
+        gen_name_to_index, gen_program_shape, threads, xla_hlo_profile, optimize == "size",
         _place_of_constants(outputs),
-    )
+    )  # fmt: skip
     flags = SavedModelFlags(
         tag_set, signature_def_key, variables_to_feed, tuple(shape), checkpoint_path,
         initial_values,
