@@ -94,7 +94,8 @@ _INPUTS = (
     _switch("--initial_values",
             "Let variables that are state begin as what the checkpoint holds, not with zeros."),
     _text("--shape", "NAME=1,224,224,3",
-          "The sizes of a SavedModel's input that are open in the file.", multiple=True),
+          "The sizes of a SavedModel's input that are open in the file; -1 for its batch.",
+          multiple=True),
     _switch(
         "--dump_fetch_nodes",
         "Print the nodes that --config fetches, with commas between them, and do nothing else.",
