@@ -20,6 +20,7 @@ from tfc.hlo.ir import Computation, Module
 from tfc.hlo.shape import Shape, leaves
 from tfc.hlo.structure import structure
 from tfc.passes.analysis.donation import donation_of
+from tfc.passes.expand.inline import Inline
 
 MOST_ROWS = 1 << 24
 Make = Callable[[int], Module | Interface]
@@ -152,6 +153,6 @@ def _at(made: Interface, batch: Batch, sizes: Sizes) -> Interface:
 
 
 def _meaning(module: Module) -> object:
-    """What is equal for modules that compute the same in the same steps."""
-    entry = module.entry
+    """What is equal for modules that compute the same in the same steps, calls or not."""
+    entry = Inline()(module).entry
     return structure(Computation.make("", entry.parameters, entry.root))
