@@ -203,6 +203,48 @@ def test_programs_without_an_operating_system(tmp_path: Path):
         np.testing.assert_allclose(got, array, rtol=1e-6, atol=1e-6)
 
 
+BATCHES = """
+#include <stdio.h>
+#include "rows.h"
+
+int main(int count, char** arguments) {
+  Rows_object rows;
+  size_t n, i;
+  if (count != 2 || !Rows_init(&rows, true) || !Rows_load_weights(&rows, arguments[1])) return 1;
+  for (i = 0; i < 7 * 64; ++i) Rows_arg_x_data(&rows)[i] = (float)(i % 9) / 8;
+  for (n = 1; n <= 7; ++n) {
+    if (!Rows_set_batch_size(&rows, n) || !Rows_run(&rows)) return 2;
+    fwrite(Rows_result1_data(&rows), sizeof(float), n * 10, stdout);
+  }
+  Rows_free(&rows);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["aarch64", "armv7"])
+def test_batches_and_weights_in_a_file_there(name: str, tmp_path: Path):
+    machine = MACHINES[name]
+    if shutil.which(machine.emulator) is None:
+        pytest.skip(f"{machine.emulator} is not installed")
+    made = tfc.aot.compile(
+        mlp, "f32[?,64]", cpp_class="Rows", out_dir=tmp_path, target=machine.target,
+        dynamic_batch=7, weights="file",
+    )  # fmt: skip
+    source, program = str(tmp_path / "main.c"), str(tmp_path / "program")
+    Path(source).write_text(BATCHES)
+    strict = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-static")
+    zig("cc", "-target", machine.zig, *strict, source, str(made.object), "-o", program)
+    done = subprocess.run(
+        [machine.emulator, program, str(made.weights)], capture_output=True, check=True, timeout=60
+    )
+    x = (np.arange(7 * 64) % 9 / np.float32(8)).astype(np.float32).reshape(7, 64)
+    wanted = np.asarray(mlp(x)[1])
+    found = np.frombuffer(done.stdout, np.float32).reshape(-1, 10)
+    parts = [wanted[:n] for n in range(1, 8)]
+    np.testing.assert_allclose(found, np.concatenate(parts), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     "target",
     ["x86_64-pc-windows-msvc", "x86_64-pc-windows-gnu", "aarch64-apple-macosx",

@@ -166,3 +166,11 @@ def test_flags_of_saved_models_are_for_saved_models(tmp_path, matmul_text):
 def test_sizes_that_are_open_are_stated(tmp_path):
     assert run(tmp_path, "keras_convolutions", "net", "--shape", "keras_tensor=2,8,8,3") == ""
     assert "(feed_keras_tensor: f32[2,8,8,3]) -> f32[2,4]" in (tmp_path / "net.h").read_text()
+
+
+def test_the_batch_of_a_signature_stays_open_where_other_sizes_are_given(tmp_path: Path):
+    sizes = ("--shape", "words=-1,6", "--batch_sizes", "1,4")
+    assert run(tmp_path, "keras_encoder", "sized", *sizes) == ""
+    assert "set_batch_size(std::size_t rows)" in (tmp_path / "sized.h").read_text()
+    said = run(tmp_path, "keras_encoder", "open", "--shape", "words=-1,6")
+    assert said.startswith("error: the input 'words' has open sizes")

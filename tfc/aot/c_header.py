@@ -11,6 +11,8 @@ from tfc.aot.batches.methods import batch_in_c
 from tfc.aot.elements import c_type, remark
 from tfc.aot.placing import Placing
 from tfc.aot.signature import ALIGNMENT, MINIMUM_ALIGNMENT, Leaf, Signature
+from tfc.aot.weights import weights_in_c
+from tfc.backends.interfaces import Constants
 
 _TEXT = Template("""\
 #include <stdbool.h>
@@ -31,7 +33,7 @@ typedef struct {
   void* results[$results_length];
   void* arena;
   void* block;
-  const char* error_msg;  // why the last run failed; empty if it did not$fields$batch_field
+  const char* error_msg;  // why the last run failed; empty if it did not$fields$further
 } ${prefix}_object;
 $struct
 static inline size_t ${prefix}_arg_size(size_t i) {
@@ -64,7 +66,7 @@ static inline bool ${prefix}_init(${prefix}_object* self, bool with_args) {
 }
 
 static inline void ${prefix}_free(${prefix}_object* self) {
-  free(self->block);
+  free(self->block);$weights_release
   self->block = NULL;
 }
 
@@ -73,7 +75,7 @@ static inline bool ${prefix}_is_usable(const void* data, size_t size) {
   return size == 0 || (data != NULL && (uintptr_t)data % alignment == 0);
 }
 
-$batch
+$batch$weights_functions
 // Runs the computation: true if it succeeded; error_msg says why not.
 static inline bool ${prefix}_run(${prefix}_object* self) {
   int32_t status;
@@ -81,7 +83,7 @@ static inline bool ${prefix}_run(${prefix}_object* self) {
   if (self->block == NULL) {
     self->error_msg = "there are no buffers";
     return false;
-  }$alias_results
+  }$weights_check$alias_results
   for (i = 0; i < ${prefix}_NUM_ARGS; ++i) {
     if (!${prefix}_is_usable(self->args[i], ${prefix}_arg_size(i))) {
       self->error_msg = "an argument has no buffer, or one that is not aligned";
@@ -127,7 +129,7 @@ _SERVED = Template("""
   served.parallel_for = $parallel_for;
   served.pool = $pool;
   served.clock = NULL;
-  served.constants = NULL;
+  served.constants = $constants;
   served.program = 0;""")
 
 _FIELDS = """
@@ -146,8 +148,10 @@ def c_interface(signature: Signature, placing: Placing, failure: str) -> str:
     """
     is_shared = signature.threads > 1
     prefix = _prefix(signature)
+    batch, weights = batch_in_c(signature, prefix), weights_in_c(signature, prefix)
     served = _SERVED.substitute(
         prefix=prefix,
+        constants="self->weights.data" if signature.constants is Constants.GIVEN else "NULL",
         parallel_for="self->parallel_for" if is_shared else "NULL",
         pool="self->pool" if is_shared else "NULL",
     )
@@ -187,7 +191,9 @@ def c_interface(signature: Signature, placing: Placing, failure: str) -> str:
         fields=_FIELDS if is_shared else "",
         served=served if signature.is_served else "",
         struct=_STRUCT.substitute(prefix=prefix) if signature.is_served else "",
-        **batch_in_c(signature, prefix),
+        further=batch["batch_field"] + weights["weights_field"],
+        **batch,
+        **weights,
         accessors=_accessors(signature),
     )
 

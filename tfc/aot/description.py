@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from tfc.aot.placing import place
 from tfc.aot.signature import Leaf, Signature
+from tfc.backends.interfaces import ObjectCode
 from tfc.backends.target import Target
 from tfc.runtime.later import later
 
 if TYPE_CHECKING:
+    from tfc.backends.cpu.runtime import abi
     from tfc.backends.llvm import compilation
 else:
+    abi = later("tfc.backends.cpu.runtime.abi")
     compilation = later("tfc.backends.llvm.compilation")
 
 
@@ -42,6 +45,10 @@ def description(signature: Signature, target: Target, code: bytes) -> str:
             "block_bytes": placing.block_bytes,
         },
         "batch": _batch(signature),
+        "weights": {
+            "place": signature.constants.name.lower(),
+            "checksum": f"{signature.constant_sum:016x}" if signature.constant_sum else None,
+        },
         "threads": signature.threads,
         "symbols": list(signature.symbols),
         "target": {"triple": target.triple, "cpu": target.cpu, "features": str(target.features)},
@@ -77,6 +84,12 @@ def _leaf(leaf: Leaf, number: int) -> dict[str, Any]:
         "dims": list(leaf.shape.dims),
         "bytes": leaf.shape.byte_size,
     }
+
+
+def constants_object(entry_point: str, made: ObjectCode) -> bytes:
+    """An object file with the constants of another, which refers to them by name."""
+    pool = abi.constant_pool(abi.linked_constants(entry_point), made.constants, "")
+    return compilation.compile_ir(pool, made.target).object_code
 
 
 def metadata_object(entry_point: str, text: str, target: Target) -> bytes:

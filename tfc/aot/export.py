@@ -8,18 +8,19 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tfc.aot.batches.programs import Asked, programs
 from tfc.aot.batches.sources import batched_model, batched_source
 from tfc.aot.bindings.languages import binding_files
-from tfc.aot.description import description
+from tfc.aot.description import constants_object, description
 from tfc.aot.header import header_text
 from tfc.aot.interface import Batched, Interface
 from tfc.aot.signature import CppClass, Signature, signature_of
 from tfc.aot.source import module_of
 from tfc.aot.state import with_state
-from tfc.backends.interfaces import ObjectOptions
+from tfc.aot.weights import checksum
+from tfc.backends.interfaces import Constants, ObjectCode, ObjectOptions
 from tfc.backends.target import Target
 from tfc.compiler import compile_object
 from tfc.errors import TfcError, UnsupportedError
@@ -29,13 +30,19 @@ from tfc.options import Options
 from tfc.runtime.threads import MOST_THREADS
 from tfc.tracebacks import api_boundary
 
+Weights = Literal["inside", "file", "separate"]
+_PLACES = {
+    "inside": Constants.INSIDE, "file": Constants.GIVEN, "separate": Constants.LINKED
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class AotResult:
     """The files that a compilation has written, and what they offer.
 
     header, object: their paths; the header is C++11, the object for `target`.
-    object_size: bytes of the object file, constants included.
+    object_size: bytes of the object file, constants included that lie in it.
+    weights: the file, or the other object file, that constants lie in; None if they do not.
     """
 
     header: Path
@@ -43,6 +50,7 @@ class AotResult:
     signature: Signature
     target: Target
     object_size: int
+    weights: Path | None = None
 
 
 @api_boundary
@@ -55,15 +63,10 @@ def compile(
     target: Target | str | None = None,
     entry_point: str | None = None,
     options: Options | None = None,
-    threads: int = 1,
-    profile: bool = False,
-    small: bool = False,
-    state: int = 0,
-    describe: bool = False,
-    batch_sizes: Sequence[int] = (),
-    dynamic_batch: int | None = None,
-    bindings: Sequence[str] = (),
-) -> AotResult:
+    threads: int = 1, profile: bool = False, small: bool = False, describe: bool = False,
+    state: int = 0, batch_sizes: Sequence[int] = (), dynamic_batch: int | None = None,
+    weights: Weights = "inside", bindings: Sequence[str] = (),
+) -> AotResult:  # fmt: skip
     """Compile a function or module into `name`.o and `name`.h (TL-3).
 
     What it closes over becomes constants (AOT-6); the object needs only the C library (AOT-2).
@@ -88,6 +91,8 @@ def compile(
         batch_sizes: sizes of batch to have code for, of arguments such as "f32[?,8]". Where rows
             are independent, all sizes from the least to the largest will do; else these alone.
         dynamic_batch: the most rows of a batch of any size; rows must be independent.
+        weights: where constants lie: "inside" the object; in a "file" `name`.weights, which the
+            class maps into memory; or in a "separate" object `name`_constants.o to link beside.
         bindings: what else is to call it: any of "js", "rust" and "python" (bindings/languages.py).
 
     Raises:
@@ -99,24 +104,54 @@ def compile(
     asked = Asked.of(batch_sizes, dynamic_batch)
     found = _batched(source, args, state, asked) if asked else _interface(source, args, state)
     machine = Target.parse(target) if isinstance(target, str) else target or Target.portable()
-    features = Features(threads=threads, is_timed=profile, is_small=small)
-    header, code, signature = generate(found, chosen, machine, entry_point, options, features)
-    said = description(signature, machine, code) if describe else ""
-    files = list(zip(paths, (header.encode(), code, said.encode())))[: 3 if describe else 2]
-    beside = binding_files(bindings, paths[0].stem, signature, machine, code)
-    write_files(*files, *((paths[0].with_name(file), content) for file, content in beside))
-    return AotResult(paths[0], paths[1], signature, machine, len(code))
+    features = Features(True, True, threads, profile, small, constants_of(weights))
+    header, made, signature = generate(found, chosen, machine, entry_point, options, features)
+    files = {"h": header.encode(), "o": made.code, **_beside(signature, made, describe)}
+    beside = binding_files(bindings, paths["h"].stem, signature, machine, made.code)
+    write_files(
+        *((paths[kind], content) for kind, content in files.items()),
+        *((paths["h"].with_name(file), content) for file, content in beside),
+    )
+    other = next((paths[kind] for kind in ("weights", "constants") if kind in files), None)
+    return AotResult(paths["h"], paths["o"], signature, machine, len(made.code), other)
 
 
-def _paths(folder: Path, stem: str) -> list[Path]:
-    """Where header, object and description are written.
+def _paths(folder: Path, stem: str) -> dict[str, Path]:
+    """Where each kind of file is written.
 
     Raises:
         TfcError: the name has a folder in it.
     """
     if Path(stem).name != stem:
         raise TfcError(f"the name of the files must not have a folder in it, got '{stem}'")
-    return [folder / f"{stem}{suffix}" for suffix in (".h", ".o", ".json")]
+    kinds = {kind: folder / f"{stem}.{kind}" for kind in ("h", "o", "json", "weights")}
+    return {**kinds, "constants": folder / f"{stem}_constants.o"}
+
+
+def constants_of(weights: str) -> Constants:
+    """Where constants lie, by the word for it.
+
+    Raises:
+        TfcError: there is no such word.
+    """
+    if weights not in _PLACES:
+        raise TfcError(f"weights must be one of {', '.join(_PLACES)}, got '{weights}'")
+    return _PLACES[weights]
+
+
+def _beside(signature: Signature, made: ObjectCode, describe: bool) -> dict[str, bytes]:
+    """The files beside header and object: constants that lie elsewhere, and a description."""
+    files: dict[str, bytes] = {}
+    match signature.constants:
+        case Constants.GIVEN:
+            files["weights"] = made.constants
+        case Constants.LINKED:
+            files["constants"] = constants_object(signature.entry_point, made)
+        case Constants.INSIDE:
+            pass
+    if describe:
+        files["json"] = description(signature, made.target, made.code).encode()
+    return files
 
 
 def _interface(source: Any, args: Sequence[Any], state: int) -> Module | Interface | Batched:
@@ -156,6 +191,7 @@ class Features:
     threads: the most that may share the work of a run, of a pool that its user gives it.
     is_timed: whether it counts how long each kernel takes.
     is_small: whether few bytes of code are worth more than speed.
+    constants: where they lie.
     """
 
     names: bool = True
@@ -163,6 +199,7 @@ class Features:
     threads: int = 1
     is_timed: bool = False
     is_small: bool = False
+    constants: Constants = Constants.INSIDE
 
 
 def generate(
@@ -172,11 +209,12 @@ def generate(
     entry_point: str | None = None,
     options: Options | None = None,
     features: Features | None = None,
-) -> tuple[str, bytes, Signature]:
-    """The text of the header, the bytes of the object, and their signature.
+) -> tuple[str, ObjectCode, Signature]:
+    """The text of the header, the object, and their signature.
 
     Raises:
-        TfcError: the class or the entry point has a name that cannot be used.
+        TfcError: the class or the entry point has a name that cannot be used, or constants are to
+            lie elsewhere of which there are none.
         UnsupportedError: some op has no CPU code, or the target cannot be timed.
     """
     chosen = features or Features()
@@ -192,13 +230,14 @@ def generate(
     signature = replace(
         signature_of(found, cpp_class, entry_point),
         has_names=chosen.names, has_shape=chosen.shape, threads=chosen.threads,
-        batch=several and several.batch,
+        batch=several and several.batch, constants=chosen.constants,
     )  # fmt: skip
     header_text(signature)  # refuses what a header cannot say before the long work is done
     modules = [p.module for p in several.programs] if several else [module_in(found)]
     asked = ObjectOptions(
-        chosen.threads, chosen.is_timed, chosen.is_small, data=signature.initial_arrays
-    )
+        chosen.threads, chosen.is_timed, chosen.is_small, chosen.constants,
+        signature.initial_arrays,
+    )  # fmt: skip
     made = compile_object(modules[0], signature.entry_point, target, options, asked, modules[1:])
     sized = replace(
         signature,
@@ -210,7 +249,11 @@ def generate(
         symbols=made.symbols,
     )
     _check_memory(sized)
-    return header_text(sized), made.code, sized
+    if chosen.constants is not Constants.INSIDE and not made.constants:
+        raise TfcError("the program has no weights: leave out what puts them into a file")
+    if chosen.constants is Constants.GIVEN:
+        sized = replace(sized, constant_sum=checksum(made.constants))
+    return header_text(sized), made, sized
 
 
 def module_in(source: Module | Interface | Batched) -> Module:

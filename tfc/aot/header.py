@@ -28,6 +28,7 @@ from tfc.aot.signature import (
     methods,
 )
 from tfc.aot.static_data import static_data_terms
+from tfc.aot.weights import weights_terms
 from tfc.errors import TfcError
 
 _HEADER = Template("""\
@@ -39,7 +40,7 @@ _HEADER = Template("""\
 $constant_bytes
 #ifndef $guard
 #define $guard
-
+$weights_common
 #ifdef __cplusplus
 $includes
 
@@ -89,7 +90,9 @@ $static_data
         static_cast<unsigned char*>(block_) + (kAlignment - address % kAlignment) % kAlignment;
     arena_ = data;$place_results$place_args
   }
-  ~$name() { std::free(block_); }
+  ~$name() {
+    std::free(block_);$weights_release
+  }
 
   $name(const $name&) = delete;
   $name& operator=(const $name&) = delete;
@@ -117,7 +120,7 @@ $static_data
 
   // Why the last Run() failed; empty if it did not.
   const char* error_msg() const { return error_msg_; }
-$batch$services
+$batch$weights_methods$services
   // Arg methods for managing input buffers. Buffers are in row-major order. There is a set of
   // methods for each positional argument, and a second one for it by name. A buffer given by
   // set_argN_data() stays the caller's; it must not overlap the results. It begins at a multiple
@@ -142,7 +145,7 @@ $result_methods$variables
   // One block of memory holds the temporaries, the results, and the arguments if they are ours.
   static constexpr std::size_t kOwnBytes = $own_bytes;
   static constexpr std::size_t kBlockBytes = $block_bytes;
-$index_of$private_services$run_batch
+$index_of$private_services$weights_private$run_batch
   static bool IsUsable(const void* data, std::size_t size) {
     const std::size_t alignment = size >= kMinAlignment ? kMinAlignment : size >= 16 ? 16 : 1;
     const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(data);
@@ -153,7 +156,7 @@ $index_of$private_services$run_batch
   const char* Problem() const {
     if (block_ == nullptr) {
       return "there are no buffers: memory ran out, or the object was moved from";
-    }$check_args$check_results
+    }$weights_check$check_args$check_results
     return "";
   }
 
@@ -162,14 +165,14 @@ $index_of$private_services$run_batch
     std::swap(arena_, other.arena_);
     std::swap(args_, other.args_);
     std::swap(results_, other.results_);
-    std::swap(error_msg_, other.error_msg_);$swap$batch_swap
+    std::swap(error_msg_, other.error_msg_);$swap$batch_swap$weights_swap
   }
 
   void* block_ = nullptr;
   void* arena_ = nullptr;
   void* args_[$args_length] = {};
   void* results_[$results_length] = {};
-  const char* error_msg_ = "";$fields$batch_field
+  const char* error_msg_ = "";$fields$batch_field$weights_field
 };
 
 $close
@@ -263,6 +266,7 @@ def _text(signature: Signature, name: str) -> str:
         **static_data_terms(signature),
         **service_terms(signature),
         **batch_terms(signature),
+        **weights_terms(signature),
     )
 
 

@@ -8,6 +8,7 @@ finish:   CountTimes();
 from string import Template
 
 from tfc.aot.signature import Signature
+from tfc.backends.interfaces import Constants
 
 _ALONE = """
   // The object file was made for one thread (kThreads): Run() computes in the thread that calls it.
@@ -200,7 +201,8 @@ def service_terms(signature: Signature) -> dict[str, str]:
         )
         terms["finish"] = "\n    CountTimes(totals);"
         clock = "&clock"
-    terms["prepare"] += f"\n    Served served = {{arena_, {pool}, {clock}, nullptr, 0}};"
+    constants = "weights_.data" if signature.constants is Constants.GIVEN else "nullptr"
+    terms["prepare"] += f"\n    Served served = {{arena_, {pool}, {clock}, {constants}, 0}};"
     return terms
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from tfc.aot.interface import Batch, Interface, State
 from tfc.aot.taken_names import why_not_global, why_not_in_cpp, why_not_linked
+from tfc.backends.interfaces import Constants
 from tfc.errors import TfcError, UnsupportedError
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import AnyShape, Shape
@@ -129,6 +130,7 @@ class Signature:
     sites: what is timed, as text; None if nothing is.
     symbols: the C functions that the object file needs from its user.
     batch: the sizes of batch that there is code for; arrays are those of the largest.
+    constants: where they lie; `constant_sum` is their checksum where the class is given them.
     """
 
     cpp_class: CppClass
@@ -148,6 +150,8 @@ class Signature:
     sites: tuple[str, ...] | None = None
     symbols: tuple[str, ...] = ()
     batch: Batch | None = None
+    constants: Constants = Constants.INSIDE
+    constant_sum: int = 0
 
     @property
     def initial_name(self) -> str:
@@ -175,7 +179,8 @@ class Signature:
     def is_served(self) -> bool:
         """Whether the entry point takes more than the arena: threads, a clock, which program."""
         has_choice = self.batch is not None and len(self.batch.sizes) > 1
-        return self.threads > 1 or self.sites is not None or has_choice
+        is_given = self.constants is Constants.GIVEN
+        return self.threads > 1 or self.sites is not None or has_choice or is_given
 
     @property
     def fed(self) -> tuple[Leaf, ...]:

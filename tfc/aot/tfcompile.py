@@ -17,7 +17,7 @@ import click
 from tfc.aot.batches.options import batch_options, report_batches
 from tfc.aot.batches.programs import Asked, programs
 from tfc.aot.bindings.languages import binding_files, bindings_option
-from tfc.aot.description import description, metadata_object
+from tfc.aot.description import constants_object, description, metadata_object
 from tfc.aot.export import Features, generate, module_in
 from tfc.aot.flags.compatible import compatible_flags
 from tfc.aot.flags.xla import XlaCommand
@@ -33,6 +33,7 @@ from tfc.aot.libraries import archive, shared_object
 from tfc.aot.load import load_sized
 from tfc.aot.signature import CppClass
 from tfc.aot.stored_weights import with_stored_weights
+from tfc.backends.interfaces import Constants
 from tfc.backends.target import Target
 from tfc.console import run_command, sizes_given
 from tfc.errors import TfcError
@@ -93,7 +94,8 @@ _INPUTS = (
     _switch("--initial_values",
             "Let variables that are state begin as what the checkpoint holds, not with zeros."),
     _text("--shape", "NAME=1,224,224,3",
-          "The sizes of a SavedModel's input that are open in the file.", multiple=True),
+          "The sizes of a SavedModel's input that are open in the file; -1 for its batch.",
+          multiple=True),
     _switch(
         "--dump_fetch_nodes",
         "Print the nodes that --config fetches, with commas between them, and do nothing else.",
@@ -111,6 +113,11 @@ _OUTPUTS = (
     _text("--output_prefix", "PREFIX",
           "Write PREFIX.h, PREFIX.o and PREFIX_metadata.o, but for those that have an option of "
           "their own."),
+    click.option("--out_weights", "--weights-file", metavar="FILE",
+                 help="Where to write the constants as a file of their own, which the class maps "
+                 "into memory by LoadWeights()."),
+    _text("--out_constant_buffers_object", "FILE",
+          "Where to write an object file with the constants, to be linked beside the other."),
     _text("--out_archive", "FILE.a", "Where to write a static library of the object file."),
     _text("--out_shared_object", "FILE.so", "Where to write a shared library of it; for this kind "
           "of machine alone, by its C compiler."),
@@ -215,8 +222,9 @@ def tfcompile(
     outputs = _with_prefix(outputs, output_prefix)
     target = _target(target_triple, target_cpu, target_features)
     features = Features(
-        gen_name_to_index, gen_program_shape, threads, xla_hlo_profile, optimize == "size"
-    )
+        gen_name_to_index, gen_program_shape, threads, xla_hlo_profile, optimize == "size",
+        _place_of_constants(outputs),
+    )  # fmt: skip
     flags = SavedModelFlags(
         tag_set, signature_def_key, variables_to_feed, tuple(shape), checkpoint_path,
         initial_values,
@@ -332,12 +340,15 @@ def _write(
     soname = outputs.pop("soname")
     if soname and not outputs["out_shared_object"]:
         raise TfcError("--soname is the name of a shared library: give --out_shared_object, too")
-    header, code, signature = generate(source, cpp_class, target, entry_point, options, features)
+    header, found, signature = generate(source, cpp_class, target, entry_point, options, features)
+    code = found.code
     said = description(signature, target, code)
     module = module_in(source)
     made: dict[str, Callable[[], bytes]] = {
         "out_header": header.encode,
         "out_object": lambda: code,
+        "out_weights": lambda: found.constants,
+        "out_constant_buffers_object": lambda: constants_object(signature.entry_point, found),
         "out_archive": lambda: archive([("model.o", code)], [signature.entry_point]),
         "out_shared_object": lambda: shared_object(code, soname, target),
         "out_metadata_object": lambda: metadata_object(signature.entry_point, said, target),
@@ -350,6 +361,20 @@ def _write(
     for file, content in binding_files(bindings, header_file.stem, signature, target, code):
         files.append((header_file.with_name(file), content))
     write_files(*files)
+
+
+def _place_of_constants(outputs: dict[str, str | None]) -> Constants:
+    """Where constants lie, by the files that are asked for.
+
+    Raises:
+        TfcError: they do not go together.
+    """
+    if not outputs["out_constant_buffers_object"]:
+        return Constants.GIVEN if outputs["out_weights"] else Constants.INSIDE
+    for other in ("out_weights", "out_shared_object"):
+        if outputs[other]:
+            raise TfcError(f"give one of --out_constant_buffers_object and --{other}")
+    return Constants.LINKED
 
 
 def _target(triple: str, cpu: str, features: str) -> Target:

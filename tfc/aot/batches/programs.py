@@ -4,8 +4,9 @@ make(32), make(33) ──places──► where the rows are
        └──────────resized──► 1, 2, 4, 8, 16, 32      if rows are independent; else make(1), make(8)
 
 Whether rows are independent is found out twice: by following them through the program, and by
-making it anew for another size, which must give the same as resizing does. A function that divides
-by the size of its batch, say, gives another.
+making it anew for the other sizes, which must give the same as resizing does. A function that
+divides by the size of its batch, say, gives another. For one row alone it is not made, as sizes of
+one are treated in ways of their own that mean the same.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from tfc.hlo.ir import Computation, Module
 from tfc.hlo.shape import Shape, leaves
 from tfc.hlo.structure import structure
 from tfc.passes.analysis.donation import donation_of
+from tfc.passes.expand.inline import Inline
 
 MOST_ROWS = 1 << 24
 Make = Callable[[int], Module | Interface]
@@ -64,7 +66,8 @@ def programs(make: Make, asked: Asked) -> Batched:
     """
     largest = asked.sizes[-1]
     size = max(largest, 2)  # of one row nothing shows what happens to several
-    sizes = Sizes(size, next((n for n in reversed(asked.sizes) if 1 < n < size), size + 1))
+    further = [n for n in asked.sizes if 1 < n < size] or [size + 1]
+    sizes = Sizes(size, further[-1])
     made, other = _interface(make(size)), _interface(make(sizes.new))
     arguments = _places(made, other, sizes, "argument")
     if not any(arguments):
@@ -73,6 +76,8 @@ def programs(make: Make, asked: Asked) -> Batched:
     batch = Batch(asked.sizes, True, arguments, results)
     try:
         _require_independent(made, other, batch, sizes)
+        for n in further[:-1]:
+            _require_independent(made, _interface(make(n)), batch, Sizes(size, n))
     except UnsupportedError as error:
         if asked.is_any:
             raise UnsupportedError(f"rows of the batch are not independent: {error}") from None
@@ -148,6 +153,6 @@ def _at(made: Interface, batch: Batch, sizes: Sizes) -> Interface:
 
 
 def _meaning(module: Module) -> object:
-    """What is equal for modules that compute the same in the same steps."""
-    entry = module.entry
+    """What is equal for modules that compute the same in the same steps, calls or not."""
+    entry = Inline()(module).entry
     return structure(Computation.make("", entry.parameters, entry.root))

@@ -171,7 +171,7 @@ class _Frame:
         operands, attributes = x.operands, x.attributes
         if x.opcode == "constant":
             attributes = Attributes(literal=self._repeated(x, rows))
-        elif x.opcode == "broadcast" and d not in x["dimensions"]:
+        elif x.opcode == "broadcast" and d not in x.attributes.get("dimensions", ()):
             operands = (self.new[operands[0]],)
         elif x.opcode != "iota" or x["iota_dimension"] == d:
             return self._applied(x, self._plan_for(x, rows))

@@ -120,7 +120,7 @@ def _before_last(count: Callable[[Instruction], int]) -> Rule:
 
 def _broadcast(x: Instruction, rows: Sequence[Rows | None], _: Sizes) -> Plan | None:
     (r,) = rows
-    return r and Plan(Rows(x["dimensions"][r.dimension], r.count), {0: r})
+    return r and Plan(Rows(x.attributes.get("dimensions", ())[r.dimension], r.count), {0: r})
 
 
 def _transpose(x: Instruction, rows: Sequence[Rows | None], _: Sizes) -> Plan | None:

@@ -11,6 +11,7 @@ from tfc.aot.bindings.rust import rust_text
 from tfc.aot.bindings.wasm import wasm_module
 from tfc.aot.libraries import shared_object
 from tfc.aot.signature import Signature
+from tfc.backends.interfaces import Constants
 from tfc.backends.target import Target
 from tfc.errors import TfcError, UnsupportedError
 
@@ -75,11 +76,15 @@ def binding_files(
         TfcError: there are no bindings for a language, the class has a name that one uses, or a
             linker refuses.
         UnsupportedError: the code is for another machine than the language needs, or for several
-            sizes of batch; or there is no linker.
+            sizes of batch; its weights lie elsewhere; or there is no linker.
     """
     if languages and signature.batch is not None:
         raise UnsupportedError(
             "a class for several sizes of batch has no bindings: compile the size that is needed"
+        )
+    if languages and signature.constants is not Constants.INSIDE:
+        raise UnsupportedError(
+            "bindings do not load weights: leave those in the object file, or leave bindings out"
         )
     for language in languages:
         if language not in _LANGUAGES:

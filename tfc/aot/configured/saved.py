@@ -86,13 +86,14 @@ def _feed(found: Input, shapes: Shapes, batch: int | None) -> Feed:
     """
     dims, given = found.dims, shapes.get(found.name)
     fits = given is None or dims is None or (
-        len(dims) == len(given) and all(d in (None, n) for d, n in zip(dims, given))
+        len(dims) == len(given) and all(d in (None, n) or n == -1 for d, n in zip(dims, given))
     )  # fmt: skip
     if not fits:
         raise ShapeError(
             f"the input '{found.name}' is {dims} in the file, not {tuple(given or ())}"
         )
-    chosen = dims if given is None else tuple(given)
+    # A size of -1 stays open.
+    chosen = dims if given is None else tuple(None if n == -1 else n for n in given)
     if chosen and chosen[0] is None and batch is not None:
         chosen = (batch, *chosen[1:])
     if chosen is None or None in chosen:
