@@ -196,7 +196,7 @@ class _ByTaps:
         """
         lhs, out, lines, places, lhs_line, lhs_place, out_line, out_place, *rest = values
         columns, panel_step, depth, next_start, next_step = rest
-        total = multiply(lines, places)
+        total = index_value(multiply(lines, places))
         # From the last place of a line to the first of the next.
         back = subtract(places, 1)
         wraps = [
@@ -232,26 +232,36 @@ class _ByTaps:
                     is_there, lambda p=place[1], r=row: line.store(r, memories[2], [p], adds=True)
                 )
 
-        def share(first: Position) -> Any:
-            """How many of the next block's lines are fetched before the tile of a place."""
-            return arith.divui(index_value(multiply(first, depth)), index_value(total))
-
         def panel(j: Position, _: Any) -> None:
-            right, to = packed.panel(j), add(out, j)
-            coming = add(next_start, j)
-
-            def fetch(p: Position, _: Any) -> None:
-                line = add(coming, multiply(p, next_step))
-                for at in range(0, self.plan.tile_columns, self.vectors.lanes):
-                    prefetch(memories[3], add(line, at))
+            right, to, coming = packed.panel(j), add(out, j), add(next_start, j)
 
             def one(i: Position, _: Any) -> None:
-                for_range(share(i), share(minimum(add(i, self.plan.tile_rows), total)), 1, fetch)
+                self._fetch(memories[3], coming, next_step, depth, i, total)
                 tile(i, right, to)
 
             for_range(0, total, self.plan.tile_rows, one)
 
         for_range(0, columns, self.plan.tile_columns, panel)
+
+    def _fetch(
+        self, memory: Any, start: Position, step: Position, depth: Position, place: Position,
+        total: Any,
+    ) -> None:  # fmt: skip
+        """Bring a share of a panel's lines into the caches: that of the tile from a place on.
+
+        Args:
+            start, step: where the panel begins in the kernel, and the distance of its lines.
+            depth: the number of lines. total: the number of places.
+        """
+        ends = [place, minimum(add(place, self.plan.tile_rows), total)]
+        first, end = (arith.divui(index_value(multiply(e, depth)), total) for e in ends)
+
+        def line(p: Position, _: Any) -> None:
+            at = add(start, multiply(p, step))
+            for column in range(0, self.plan.tile_columns, self.vectors.lanes):
+                prefetch(memory, add(at, column))
+
+        for_range(first, end, 1, line)
 
     def _sums_of(
         self, memory: Any, rows: Sequence[Position], right: Panels, depth: Position
