@@ -216,12 +216,11 @@ def tfcompile(
     """Compile a graph ahead of time into a C++ header and an object file.
 
     Unless told the code is for machines of this kind in general, and never for the one at hand
-    alone: on x86-64 there are three versions of it, for any processor, for those with AVX2
-    (x86-64-v3) and for those with AVX-512 (x86-64-v4), of which the first Run() chooses one; on
-    aarch64 it is for armv8-a. Versions differ in the last bits of results, as from x86-64-v3 on
-    product and sum are rounded once.
-    With --cpu native the code uses all that the processor at hand offers. On x86-64 Run() fails
-    with a message where the processor lacks what all of the code is made for.
+    alone: on x86-64 there are versions for any processor, for those with AVX2 (x86-64-v3) and for
+    those with AVX-512 (x86-64-v4), of which the first Run() chooses one; on aarch64 it is for
+    armv8-a. Versions differ in the last bits of results, as from x86-64-v3 on product and sum are
+    rounded once. With --cpu native the code uses all that the processor at hand offers. On x86-64
+    Run() fails with a message where the processor lacks what all of the code is made for.
     """
     if dump_fetch_nodes:
         click.echo(fetch_nodes(_required("--config", config)))
