@@ -96,7 +96,7 @@ def module_text(module: Module, dialect: str) -> str:
 def compile_object(
     module: Module,
     name: str,
-    target: Target | None = None,
+    target: Target | Sequence[Target] | None = None,
     options: Options | None = None,
     asked: ObjectOptions | None = None,
     others: Sequence[Module] = (),
@@ -105,21 +105,24 @@ def compile_object(
 
     Args:
         name: the C name of the entry point (see backends/cpu/runtime/abi.py).
-        target: the machine to make code for; `Target.portable` when left out.
+        target: the machine to make code for, or several, of which the code takes the last that it
+            can run on, in the order of what they need; `Target.portable` when left out.
         asked: what the object file is to be like.
         others: further modules, each of which the object file has a program for; they share
             constants. The caller of the code says which is to run.
 
     Raises:
         VerificationError: the module breaks an invariant.
-        UnsupportedError: the target is no CPU, or some op has no CPU code.
+        UnsupportedError: the target is no CPU, or some op has no CPU code, or the targets do not go
+            together.
+        TfcError: the code for one of the targets would never run.
     """
     for each in (module, *others):
         _check(each)
     chosen = options or Options.from_environment()
     compiler = get_backend("cpu").compiler
-    machine = target or Target.portable()
-    return compiler.compile_object(module, name, machine, chosen, asked or ObjectOptions(), others)
+    machines = (target,) if isinstance(target, Target) else target or Target.portable()
+    return compiler.compile_object(module, name, machines, chosen, asked or ObjectOptions(), others)
 
 
 def _require_module(module: Any) -> None:

@@ -158,7 +158,15 @@ def test_programs_share_what_is_stored_and_equal_code(tmp_path: Path):
         {"batch_sizes": [16]}, {"batch_sizes": [1, 4, 16]}, {"dynamic_batch": 16}
     ]  # fmt: skip
     sizes = [
-        tfc.aot.compile(product, "f32[?,300]", cpp_class="P", out_dir=tmp_path, describe=True, **a)
+        tfc.aot.compile(
+            product,
+            "f32[?,300]",
+            cpp_class="P",
+            out_dir=tmp_path,
+            describe=True,
+            target="x86_64-linux-gnu,x86-64-v3",
+            **a,
+        )
         for a in asked
     ]
     assert {made.signature.constant_size for made in sizes} == {weights.nbytes}

@@ -1,6 +1,7 @@
 """Threads and C: classes whose objects share pools, and the header as a C compiler sees it."""
 
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -144,6 +145,8 @@ def test_threads_are_clean_under_sanitizers(cpp, objects, kind):
     cpp.run([PROGRAM], objects, *flags, "-pthread")
 
 
+# Clang is that of the package ziglang.
+CLANG, CLANGXX = (f"{sys.executable} -m ziglang {command}" for command in ("cc", "c++"))
 EVERY_TYPE = [
     "pred", "s4", "u4", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "f8e5m2", "f16",
     "bf16", "f32", "f64", "c64", "c128",
@@ -161,20 +164,22 @@ def all_types(cpp_class: str, **more) -> str:
     return header_text(replace(signature, **more))
 
 
+@pytest.mark.parametrize("compilers", [("gcc", "g++"), (CLANG, CLANGXX)], ids=["gcc", "clang"])
 @pytest.mark.parametrize("more", [{}, {"threads": 4, "has_names": False, "sites": ("%dot",)}])
-def test_the_header_is_clean_for_c_and_cpp(cpp, more):
+def test_the_header_is_clean_for_c_and_cpp(cpp, more, compilers):
     """With every element type, and with what is asked for beside."""
     (cpp.folder / "all.h").write_text(all_types("types::All", **more), encoding="utf-8")
     (cpp.folder / "z.h").write_text(all_types("Z", **more), encoding="utf-8")
-    for language, file in (("c99", "main.c"), ("c++11", "main.cc")):
+    files = ("c99", "main.c"), ("c++11", "main.cc")
+    for (language, file), command in zip(files, compilers):
         start = "types::All all; return all.Run() ? 0 : 1;"
         if file == "main.c":
             start = "types_All_object a; return types_All_init(&a, true) && types_All_run(&a);"
         source = cpp.folder / file
         source.write_text(f'#include "all.h"\n#include "z.h"\nint main(void) {{ {start} }}\n')
-        command = "gcc" if file == "main.c" else "g++"
         done = subprocess.run(
-            [command, f"-std={language}", *STRICT, "-fsyntax-only", str(source)],
+            [*command.split(), f"-std={language}", *STRICT, "-c", str(source),
+             "-o", str(cpp.folder / "main.o")],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

@@ -109,5 +109,5 @@ def _program(element_type: str) -> str:
 def test_objects_call_no_multiply_add_of_the_library(target: str, element_type: str):
     """Neither in functions, nor in products and convolutions."""
     module = parse(_program(element_type))
-    _, code, _ = generate(module, CppClass.parse("C"), Target.parse(target))
-    assert not re.search(rb"\bfmaf?\b", code)
+    _, made, _ = generate(module, CppClass.parse("C"), [Target.parse(target)])
+    assert not re.search(rb"\bfmaf?\b", made.code)

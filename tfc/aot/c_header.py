@@ -21,7 +21,7 @@ _TEXT = Template("""\
 #include <stdlib.h>
 
 int32_t $entry(void* const* args, void* const* results, void* $memory);
-$prototypes
+$cpu_prototype$prototypes
 // The same as the class for C++, as functions. An object has its own buffers: one object must not
 // be used by two threads at once.
 #define ${prefix}_NUM_ARGS $num_args
@@ -103,6 +103,9 @@ static inline bool ${prefix}_run(${prefix}_object* self) {
   }
   return status == 0;
 }
+
+// The processor whose version of the code runs here; empty where none does.
+static inline const char* ${prefix}_cpu(void) { return $cpu; }
 $accessors""")
 
 _ACCESSOR = Template("""
@@ -166,6 +169,8 @@ def c_interface(signature: Signature, placing: Placing, failure: str) -> str:
     )
     return _TEXT.substitute(
         entry=signature.entry_point,
+        cpu_prototype=cpu_prototype(signature),
+        cpu=cpu_expression(signature),
         prefix=prefix,
         memory="served" if signature.is_served else "arena",
         prototypes="".join(f"void {s}(void* out, void** in);\n" for s in signature.symbols)
@@ -196,6 +201,18 @@ def c_interface(signature: Signature, placing: Placing, failure: str) -> str:
         **weights,
         accessors=_accessors(signature),
     )
+
+
+def cpu_prototype(signature: Signature, linkage: str = "") -> str:
+    """The declaration of the function of the object that says which version of it runs, if any."""
+    return f"{linkage}const char* {signature.cpu_symbol}(void);\n" * signature.is_dispatched
+
+
+def cpu_expression(signature: Signature) -> str:
+    """The name of the processor whose version runs."""
+    if signature.is_dispatched:
+        return f"{signature.cpu_symbol}()"
+    return f'"{signature.cpus[0] if signature.cpus else ""}"'
 
 
 def _prefix(signature: Signature) -> str:

@@ -19,8 +19,9 @@ else:
     compilation = later("tfc.backends.llvm.compilation")
 
 
-def description(signature: Signature, target: Target, code: bytes) -> str:
+def description(signature: Signature, made: ObjectCode) -> str:
     """The signature, sizes, target and digest of an object file, as JSON."""
+    target, code = made.target, made.code
     fed, fetched = signature.fed, signature.fetched
     placing = place(signature)
     found = {
@@ -52,7 +53,8 @@ def description(signature: Signature, target: Target, code: bytes) -> str:
         "threads": signature.threads,
         "symbols": list(signature.symbols),
         "target": {"triple": target.triple, "cpu": target.cpu, "features": str(target.features)},
-        "processor": signature.processor,
+        "cpus": list(signature.cpus),
+        "checks_processor": signature.is_checked,
         "object": {"bytes": len(code), "sha256": hashlib.sha256(code).hexdigest()},
     }
     return json.dumps(found, indent=2) + "\n"

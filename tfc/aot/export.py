@@ -16,6 +16,7 @@ from tfc.aot.bindings.languages import binding_files
 from tfc.aot.description import constants_object, description
 from tfc.aot.header import header_text
 from tfc.aot.interface import Batched, Interface
+from tfc.aot.processors import chosen_targets
 from tfc.aot.signature import CppClass, Signature, signature_of
 from tfc.aot.source import module_of
 from tfc.aot.state import with_state
@@ -61,6 +62,7 @@ def compile(
     out_dir: str | os.PathLike[str] = ".",
     name: str | None = None,
     target: Target | str | None = None,
+    cpus: str | Sequence[str] = (),
     entry_point: str | None = None,
     options: Options | None = None,
     threads: int = 1, profile: bool = False, small: bool = False, describe: bool = False,
@@ -77,9 +79,8 @@ def compile(
         cpp_class: the class to generate, such as "foo::bar::MatMulComp".
         out_dir: where to write; made if it is not there.
         name: of the files; the class's in snake case when left out.
-        target: the machine to make code for (AOT-7): a Target, the text of one, or "native": this
-            processor and all it offers. Left out, machines of this kind in general: on x86-64
-            x86-64-v3, which is checked when the code runs.
+        target: the machine (AOT-7): a Target, its text, or "native"; of this kind when left out.
+        cpus: its processors to have code for, such as "x86-64,x86-64-v4"; see `chosen_targets`.
         entry_point: the C name of the code in the object; made of `cpp_class` when left out.
         options: how to compile; taken from the environment when left out.
         threads: the most that share the work of a Run(), of a pool that the C++ program brings.
@@ -103,17 +104,17 @@ def compile(
     paths = _paths(Path(out_dir), name or chosen.file_name)
     asked = Asked.of(batch_sizes, dynamic_batch)
     found = _batched(source, args, state, asked) if asked else _interface(source, args, state)
-    machine = Target.parse(target) if isinstance(target, str) else target or Target.portable()
     features = Features(True, True, threads, profile, small, constants_of(weights))
-    header, made, signature = generate(found, chosen, machine, entry_point, options, features)
+    targets = chosen_targets(target, cpus)
+    header, made, signature = generate(found, chosen, targets, entry_point, options, features)
     files = {"h": header.encode(), "o": made.code, **_beside(signature, made, describe)}
-    beside = binding_files(bindings, paths["h"].stem, signature, machine, made.code)
+    beside = binding_files(bindings, paths["h"].stem, signature, made.target, made.code)
     write_files(
         *((paths[kind], content) for kind, content in files.items()),
         *((paths["h"].with_name(file), content) for file, content in beside),
     )
     other = next((paths[kind] for kind in ("weights", "constants") if kind in files), None)
-    return AotResult(paths["h"], paths["o"], signature, machine, len(made.code), other)
+    return AotResult(paths["h"], paths["o"], signature, made.target, len(made.code), other)
 
 
 def _paths(folder: Path, stem: str) -> dict[str, Path]:
@@ -150,7 +151,7 @@ def _beside(signature: Signature, made: ObjectCode, describe: bool) -> dict[str,
         case Constants.INSIDE:
             pass
     if describe:
-        files["json"] = description(signature, made.target, made.code).encode()
+        files["json"] = description(signature, made).encode()
     return files
 
 
@@ -205,19 +206,22 @@ class Features:
 def generate(
     source: Module | Interface | Batched,
     cpp_class: CppClass,
-    target: Target,
+    targets: Sequence[Target],
     entry_point: str | None = None,
     options: Options | None = None,
     features: Features | None = None,
 ) -> tuple[str, ObjectCode, Signature]:
     """The text of the header, the object, and their signature.
 
+    Args:
+        targets: of the versions of the code.
+
     Raises:
-        TfcError: the class or the entry point has a name that cannot be used, or constants are to
-            lie elsewhere of which there are none.
+        TfcError: the class or the entry point has a name that cannot be used, constants are to lie
+            elsewhere of which there are none, or the code for one of the targets would never run.
         UnsupportedError: some op has no CPU code, or the target cannot be timed.
     """
-    chosen = features or Features()
+    chosen, target = features or Features(), targets[0]
     if chosen.is_timed and target.pointer_bits != 64:
         raise UnsupportedError(
             f"counters of time need a target with pointers of 64 bits, {target} has "
@@ -238,11 +242,12 @@ def generate(
         chosen.threads, chosen.is_timed, chosen.is_small, chosen.constants,
         signature.initial_arrays,
     )  # fmt: skip
-    made = compile_object(modules[0], signature.entry_point, target, options, asked, modules[1:])
+    made = compile_object(modules[0], signature.entry_point, targets, options, asked, modules[1:])
     sized = replace(
         signature,
         pointer_bytes=target.pointer_bits // 8,
-        processor=made.checked_processor,
+        cpus=made.cpus,
+        is_checked=made.is_checked,
         arena_size=made.arena_size,
         constant_size=made.constant_size,
         sites=tuple(map(_site, made.sites)) if chosen.is_timed else None,

@@ -15,7 +15,7 @@ from string import Template
 
 from tfc.aot.accessors import argument_methods, result_methods, variable_methods
 from tfc.aot.batches.methods import batch_terms
-from tfc.aot.c_header import c_interface
+from tfc.aot.c_header import c_interface, cpu_expression, cpu_prototype
 from tfc.aot.placing import Placing, place
 from tfc.aot.services import service_terms
 from tfc.aot.signature import (
@@ -38,6 +38,7 @@ _HEADER = Template("""\
 //
 //   arguments $argument_bytes bytes, results $result_bytes, temporaries $arena_bytes, constants \
 $constant_bytes
+//   $processors
 #ifndef $guard
 #define $guard
 $weights_common
@@ -45,7 +46,7 @@ $weights_common
 $includes
 
 extern "C" std::int32_t $entry_point(void* const* args, void* const* results, void* $memory);
-$prototypes
+$cpu_prototype$prototypes
 static_assert(sizeof(void*) == $pointer_bytes, "the object file is for a machine with pointers of \
 $pointer_bytes bytes");
 
@@ -120,6 +121,10 @@ $static_data
 
   // Why the last Run() failed; empty if it did not.
   const char* error_msg() const { return error_msg_; }
+
+  // The processor whose version of the code runs here: $cpus; empty where Run() fails, as the
+  // processor lacks instructions of all of them.
+  static const char* cpu() { return $cpu; }
 $batch$weights_methods$services
   // Arg methods for managing input buffers. Buffers are in row-major order. There is a set of
   // methods for each positional argument, and a second one for it by name. A buffer given by
@@ -252,7 +257,13 @@ def _text(signature: Signature, name: str) -> str:
         )
         + _initial(signature),
         begun=", but for\n  // those with initial values" if signature.initial_places else "",
-        failure=_failure(signature.processor),
+        failure=_failure(signature),
+        processors=_processors(signature),
+        cpus=_listed(signature.cpus),
+        cpu=f"::{cpu_expression(signature)}"
+        if signature.is_dispatched
+        else cpu_expression(signature),
+        cpu_prototype=cpu_prototype(signature, 'extern "C" '),
         open="".join(f"namespace {n} {{\n" for n in namespaces) + gap,
         close="".join(f"}}  // namespace {n}\n" for n in reversed(namespaces)),
         argument_methods=argument_methods(signature),
@@ -261,7 +272,7 @@ def _text(signature: Signature, name: str) -> str:
         check_args=_check_args(signature),
         alias_results="".join(f"\n    results_[{r}] = args_[{a}];" for r, a in signature.aliases),
         check_results=_CHECK_RESULTS if signature.results else "",
-        in_c=c_interface(signature, placing, _failure(signature.processor)),
+        in_c=c_interface(signature, placing, _failure(signature)),
         **_constants(signature),
         **static_data_terms(signature),
         **service_terms(signature),
@@ -270,10 +281,23 @@ def _text(signature: Signature, name: str) -> str:
     )
 
 
-def _failure(processor: str) -> str:
+def _processors(signature: Signature) -> str:
+    """What processors the object file is for, as a sentence."""
+    listed = _listed(signature.cpus)
+    if len(signature.cpus) < 2:
+        return f"code for {listed}"
+    return f"code for {listed}: the first Run() takes the last that the processor can run"
+
+
+def _listed(cpus: Sequence[str]) -> str:
+    return ", ".join(cpus) or "any processor"
+
+
+def _failure(signature: Signature) -> str:
     """The expression that says why the entry point has failed."""
-    if not processor:
+    if not signature.is_checked:
         return '"the computation failed"'
+    processor = signature.cpus[0]
     return (
         f"status == {WRONG_PROCESSOR}\n"
         f'          ? "this processor lacks instructions of {processor}, "\n'

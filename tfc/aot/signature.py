@@ -121,7 +121,8 @@ class Signature:
     aliases: pairs of a result and the argument into whose buffer it is written, by number.
     donated: the arguments whose buffers are written, by number.
     pointer_bytes: how wide the pointers are of the machine that the object is for.
-    processor: what the entry point checks to have at least, if it does.
+    cpus: the processors that there is code for, the first of which asks least.
+    is_checked: whether the entry point looks for what that asks.
     arena_size, constant_size: bytes of temporaries, which the caller provides, and of constants,
         which the object file holds.
     variables: state that the class keeps between runs; behind the other arguments and results.
@@ -140,7 +141,8 @@ class Signature:
     aliases: tuple[tuple[int, int], ...] = ()
     donated: frozenset[int] = frozenset()
     pointer_bytes: int = 8
-    processor: str = ""
+    cpus: tuple[str, ...] = ()
+    is_checked: bool = False
     arena_size: int = 0
     constant_size: int = 0
     variables: tuple[State, ...] = ()
@@ -181,6 +183,16 @@ class Signature:
         has_choice = self.batch is not None and len(self.batch.sizes) > 1
         is_given = self.constants is Constants.GIVEN
         return self.threads > 1 or self.sites is not None or has_choice or is_given
+
+    @property
+    def is_dispatched(self) -> bool:
+        """Whether the entry point looks what the processor has."""
+        return self.is_checked or len(self.cpus) > 1
+
+    @property
+    def cpu_symbol(self) -> str:
+        """The C function that then says which version runs; see backends/cpu/runtime/abi.py."""
+        return f"{self.entry_point}_cpu"
 
     @property
     def fed(self) -> tuple[Leaf, ...]:

@@ -31,6 +31,7 @@ from tfc.aot.graphs import (
 from tfc.aot.interface import Batched, Interface
 from tfc.aot.libraries import archive, shared_object
 from tfc.aot.load import load_sized
+from tfc.aot.processors import chosen_targets
 from tfc.aot.signature import CppClass
 from tfc.aot.stored_weights import with_stored_weights
 from tfc.backends.interfaces import Constants
@@ -155,14 +156,19 @@ _OUTPUTS = (
 _TARGETS = (
     _text("--target_triple", "TRIPLE",
           "LLVM's name of the machine to make code for, such as aarch64-linux-gnu.", default=""),
+    _text("--cpu", "NAME,…",
+          "LLVM's names of its processors to make code for, such as x86-64,x86-64-v4, or native "
+          "for the one at hand: Run() takes the code for the last of them, in the order of what "
+          "they need, that the processor can run. When left out, x86-64,x86-64-v3,x86-64-v4 on "
+          "x86-64, and else the least that fits the triple. Several are for x86-64 alone.",
+          default=""),
     _text(
         "--target_cpu", "NAME",
-        "LLVM's name of its processor, such as x86-64-v4, or native for the one at hand; the least "
-        "that fits the triple when left out.",
+        "LLVM's name of the one processor to make code for, as in --cpu.",
         default="",
     ),
-    _text("--target_features", "LIST", "Features to add and remove, such as +avx2,-fma4.",
-          default=""),
+    _text("--target_features", "LIST", "Features to add to it and remove, such as +avx2,-fma4; the "
+          "processor is the least that fits the triple if there is no --target_cpu.", default=""),
 )  # fmt: skip
 
 
@@ -192,6 +198,7 @@ def tfcompile(
     cpp_class: str | None,
     entry_point: str | None,
     target_triple: str,
+    cpu: str,
     target_cpu: str,
     target_features: str,
     gen_name_to_index: bool,
@@ -208,10 +215,12 @@ def tfcompile(
 ) -> None:
     """Compile a graph ahead of time into a C++ header and an object file.
 
-    Without any --target option the code is for machines of this kind in general: on x86-64 for
-    x86-64-v3, on aarch64 for armv8-a. With --target_cpu native it uses all that the processor at
-    hand offers. On x86-64 Run() fails with a message where the processor lacks what the code is
-    made for.
+    Unless told the code is for machines of this kind in general, and never for the one at hand
+    alone: on x86-64 there are versions for any processor, for those with AVX2 (x86-64-v3) and for
+    those with AVX-512 (x86-64-v4), of which the first Run() chooses one; on aarch64 it is for
+    armv8-a. Versions differ in the last bits of results, as from x86-64-v3 on product and sum are
+    rounded once. With --cpu native the code uses all that the processor at hand offers. On x86-64
+    Run() fails with a message where the processor lacks what all of the code is made for.
     """
     if dump_fetch_nodes:
         click.echo(fetch_nodes(_required("--config", config)))
@@ -220,7 +229,7 @@ def tfcompile(
     chosen = CppClass.parse(name)
     threads = max(threads, _SOME_THREADS) if multithreading else threads
     outputs = _with_prefix(outputs, output_prefix)
-    target = _target(target_triple, target_cpu, target_features)
+    targets = _targets(target_triple, cpu, target_cpu, target_features)
     features = Features(
         gen_name_to_index, gen_program_shape, threads, xla_hlo_profile, optimize == "size",
         _place_of_constants(outputs),
@@ -233,7 +242,7 @@ def tfcompile(
     if quantize_weights is not None:
         source, changed = with_stored_weights(source, quantize_weights)
         click.echo(changed)
-    _write(source, chosen, target, entry_point, features, options, bindings, outputs)
+    _write(source, chosen, targets, entry_point, features, options, bindings, outputs)
 
 
 def main() -> None:
@@ -329,7 +338,7 @@ def _sized(
 def _write(
     source: Module | Interface | Batched,
     cpp_class: CppClass,
-    target: Target,
+    targets: Sequence[Target],
     entry_point: str | None,
     features: Features,
     options: Options,
@@ -340,9 +349,8 @@ def _write(
     soname = outputs.pop("soname")
     if soname and not outputs["out_shared_object"]:
         raise TfcError("--soname is the name of a shared library: give --out_shared_object, too")
-    header, found, signature = generate(source, cpp_class, target, entry_point, options, features)
-    code = found.code
-    said = description(signature, target, code)
+    header, found, signature = generate(source, cpp_class, targets, entry_point, options, features)
+    code, target, said = found.code, found.target, description(signature, found)
     module = module_in(source)
     made: dict[str, Callable[[], bytes]] = {
         "out_header": header.encode,
@@ -377,7 +385,16 @@ def _place_of_constants(outputs: dict[str, str | None]) -> Constants:
     return Constants.LINKED
 
 
-def _target(triple: str, cpu: str, features: str) -> Target:
-    if not (triple or cpu or features):
-        return Target.portable()
-    return Target.parse(f"{triple or Target.host().triple},{cpu},{features}")
+def _targets(triple: str, cpus: str, cpu: str, features: str) -> tuple[Target, ...]:
+    """The machines to make code for.
+
+    Raises:
+        TfcError: the flags do not go together.
+    """
+    if not (cpu or features):
+        return chosen_targets(triple or None, cpus)
+    if cpus:
+        raise TfcError(
+            "--cpu names all processors: give it in place of --target_cpu and --target_features"
+        )
+    return chosen_targets(f"{triple or Target.host().triple},{cpu},{features}")

@@ -313,10 +313,10 @@ class ObjectCode:
     """An object file whose C function `name` runs `module`, and the memory it needs.
 
     The function's signature is in backends/cpu/runtime/abi.py; `arena_size` is in bytes.
-    `checked_processor` is what the function checks its processor for, if it does. `sites` are the
-    instructions that its clock times, from number 1 on, `symbols` the C functions it calls that
-    the user links. `constants` are those that do not lie in it, aligned to 64 bytes where they are
-    read.
+    It has a version for each of `cpus`, the first of which is `target`'s and asks least of a
+    processor; whether it has that `is_checked`. `sites` are the instructions that its clock times,
+    from number 1 on, `symbols` the C functions it calls that the user links. `constants` are those
+    that do not lie in it, aligned to 64 bytes where they are read.
     """
 
     name: str
@@ -325,7 +325,8 @@ class ObjectCode:
     arena_size: int
     constant_size: int
     target: Target
-    checked_processor: str = ""
+    is_checked: bool = False
+    cpus: tuple[str, ...] = ()
     sites: tuple[Instruction, ...] = ()
     symbols: tuple[str, ...] = ()
     constants: bytes = b""
@@ -364,7 +365,7 @@ class Compiler(ABC):
         self,
         module: Module,
         name: str,
-        target: Target,
+        targets: Sequence[Target],
         options: Options,
         asked: "ObjectOptions",
         others: Sequence[Module] = (),
@@ -372,6 +373,7 @@ class Compiler(ABC):
         """Compile to an object file whose entry point is the C function `name`.
 
         Args:
+            targets: of the versions that it has, among which it chooses by the processor.
             others: further programs in it, of which the caller chooses one for each run.
 
         Raises:

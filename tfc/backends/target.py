@@ -24,7 +24,7 @@ else:
 class Architecture:
     """One family of targets: its defaults, and how its assembly shows the width of its vectors.
 
-    `cpu` is the least there is, `portable_cpu` what can be expected, if that is more.
+    `cpu` is the least there is, `others` what objects have code for beside.
 
     `vectors` lists (pattern, bits, registers), widest first; the first whose pattern occurs in the
     assembly of a vector computation is what the CPU has.
@@ -33,7 +33,7 @@ class Architecture:
     name: str
     vectors: tuple[tuple[str, int, int], ...]
     cpu: str = "generic"
-    portable_cpu: str = ""
+    others: tuple[str, ...] = ()
     features: str = ""
     abi: str = ""
 
@@ -42,12 +42,12 @@ class Architecture:
 # fmt: off
 _ARCHITECTURES = {
     "x86-64":  Architecture("x86_64", ((r"zmm", 512, 32), (r"ymm", 256, 16), (r"xmm", 128, 16)),
-                            "x86-64", "x86-64-v3"),
+                            "x86-64", ("x86-64-v3", "x86-64-v4")),
     "aarch64": Architecture("aarch64", ((r"\.4s", 128, 32),)),
     "x86":     Architecture("i386", ((r"\bxmm", 128, 8),), "pentium4"),
     "arm":     Architecture("arm", ((r"\bq\d", 128, 16),)),
     "thumb":   Architecture("arm", ((r"\bq\d", 128, 16),)),
-    "riscv64": Architecture("riscv64", ((r"\bvsetivli", 128, 32),), "generic-rv64", "",
+    "riscv64": Architecture("riscv64", ((r"\bvsetivli", 128, 32),), "generic-rv64", (),
                             "+m,+a,+f,+d,+c", "lp64d"),
     "wasm32":  Architecture("wasm32", ((r"\bv128", 128, 16),), features="+simd128"),
     "nvptx64": Architecture("nvptx64", (), "sm_80"),
@@ -140,14 +140,19 @@ class Target:
         return _host()
 
     @staticmethod
-    def portable() -> "Target":
-        """What objects are for unless told: this kind of machine, of about the last ten years.
+    def portable(triple: str = "") -> "tuple[Target, ...]":
+        """What objects have code for unless told: any machine of this kind, or of a triple.
 
-        An object for x86-64 checks that its processor has what x86-64-v3 stands for.
+        On x86-64 it is for every processor, and better for those with AVX2 (x86-64-v3) and with
+        AVX-512 (x86-64-v4), of which the second are twice as fast where products take the time;
+        the object asks the processor which code it can run.
+
+        Raises:
+            UnsupportedError: LLVM or tfc makes no code for that triple.
         """
-        host = _host()
-        known = _architecture(host.triple)
-        return _describe(host.triple, known.portable_cpu or known.cpu, known.features)
+        least = Target.parse(triple or _host().triple)
+        others = _architecture(least.triple).others
+        return least, *(_describe(least.triple, cpu, least.features) for cpu in others)
 
     @staticmethod
     def parse(text: str) -> "Target":

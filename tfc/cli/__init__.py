@@ -321,10 +321,9 @@ def explore(program: str, shapes: Sequence[str], reading: Reading, runs: int, ou
 @click.option(
     "--target",
     metavar="TRIPLE[,CPU[,FEATURES]]|native",
-    help="The machine to make code for, such as aarch64-linux-gnu, or native for the one at hand "
-    "and all it offers. Left out, machines of this kind in general: on x86-64 x86-64-v3, which is "
-    "checked when the code runs, on aarch64 armv8-a.",
+    help="The machine to make code for, such as aarch64-linux-gnu; of this kind when left out.",
 )
+@click.option("--cpu", metavar="NAME,…", default="", help="Its processors, as tfcompile has them.")
 @batch_options
 @bindings_option
 @_shapes_option
@@ -339,6 +338,7 @@ def compile_command(
     cpp_class: str,
     out_dir: str,
     target: str | None,
+    cpu: str,
     asked: Asked | None,
     bindings: Sequence[str],
     shapes: Sequence[str],
@@ -351,9 +351,10 @@ def compile_command(
         found, changed = with_stored_weights(found, quantize_weights)
         click.echo(changed)
     made = aot.compile(
-        found, cpp_class=cpp_class, out_dir=out_dir, target=target, bindings=bindings
+        found, cpp_class=cpp_class, out_dir=out_dir, target=target, cpus=cpu, bindings=bindings
     )
-    click.echo(f"{made.header}\n{made.object} ({made.object_size} bytes, for {made.target.triple})")
+    machine = f"{made.target.triple}, {' or '.join(made.signature.cpus)}"
+    click.echo(f"{made.header}\n{made.object} ({made.object_size} bytes, for {machine})")
 
 
 # --- inspect ------------------------------------------------------------------------------------

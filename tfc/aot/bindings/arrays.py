@@ -79,9 +79,9 @@ def _names(kind: str, number: int, leaf: Leaf) -> tuple[str, ...]:
 def failures(signature: Signature) -> list[tuple[int | None, str]]:
     """What the entry point returns where it fails, and what that means; None for all else."""
     found: list[tuple[int | None, str]] = [(None, "the computation failed")]
-    if signature.processor:
+    if signature.is_checked:
         lacks = (
-            f"this processor lacks instructions of {signature.processor}, for which the code was "
+            f"this processor lacks instructions of {signature.cpus[0]}, for which the code was "
             "made: make it for another processor"
         )
         found.insert(0, (WRONG_PROCESSOR, lacks))

@@ -15,7 +15,14 @@ from tfc.backends.cpu.kernels import has_tiled_code
 from tfc.backends.cpu.program import Planned, Program, emit_program, emit_programs
 from tfc.backends.cpu.runtime.abi import constant_pool, external_constants, linked_constants
 from tfc.backends.cpu.runtime.bytecode_interpreter import program_data, whole_program
-from tfc.backends.cpu.runtime.processor_check import checked_entry, checked_processor
+from tfc.backends.cpu.runtime.processor_check import (
+    Version,
+    checked_entry,
+    cpu_symbol,
+    in_order,
+    is_checked,
+    processor_name,
+)
 from tfc.backends.cpu.runtime.threads import sharing_cores
 from tfc.backends.cpu.runtime.timing import Site
 from tfc.backends.cpu.sharing import scratch_bytes
@@ -29,6 +36,7 @@ from tfc.backends.llvm.compilation import (
     to_llvm_ir,
 )
 from tfc.backends.llvm.parts import emit_assembly, emit_ir, emit_object, unseen
+from tfc.backends.llvm.versions import VersionText, compile_versions
 from tfc.backends.target import Target
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction, Module
@@ -175,7 +183,7 @@ class CpuCompiler(Compiler):
         self,
         module: Module,
         name: str,
-        target: Target,
+        targets: Sequence[Target],
         options: Options,
         asked: ObjectOptions,
         others: Sequence[Module] = (),
@@ -183,10 +191,12 @@ class CpuCompiler(Compiler):
         """Compile to an object file whose entry point is called `name`.
 
         Raises:
-            UnsupportedError: some op has no CPU code, or the target is no CPU.
+            UnsupportedError: some op has no CPU code, or the targets do not go together.
+            TfcError: the code for one of the targets would never run.
         """
+        targets = in_order(targets)
         prepared = [
-            self.prepare(each, name, target, options, "object", asked.threads)
+            self.prepare(each, name, targets[0], options, "object", asked.threads, targets[1:])
             for each in (module, *others)
         ]
         if others:
@@ -197,24 +207,14 @@ class CpuCompiler(Compiler):
         first.write_constants(pool)
         constants = pool.tobytes()
         del pool
-        pool, inside = f"{name}.constants", asked.constants is Constants.INSIDE
-        match asked.constants:
-            case Constants.INSIDE:
-                data = constant_pool(pool, constants)
-            case Constants.LINKED:
-                pool = linked_constants(name)
-                data = external_constants(pool)
-            case Constants.GIVEN:
-                pool, data = "", ""
-        data += "".join(constant_pool(symbol, array, "") for symbol, array in asked.data)
-        checked = checked_processor(target)
-        text, sites = _joined(prepared, asked, pool, is_checked=checked != "")
-        code = compile_ir(text + data, target, is_small=asked.is_small).object_code
+        code, sites = _object_code(prepared, targets, asked, constants)
+        inside = asked.constants is Constants.INSIDE
         called = [callee.symbol for each in prepared for callee in each.callees.values()]
         return ObjectCode(
             name, code, first.module, max(each.assignment.arena_size for each in prepared),
-            len(constants), target, checked, tuple(site.instruction for site in sites),
-            tuple(dict.fromkeys(called)), b"" if inside else constants,
+            len(constants), targets[0], is_checked(targets[0]), tuple(map(processor_name, targets)),
+            tuple(site.instruction for site in sites), tuple(dict.fromkeys(called)),
+            b"" if inside else constants,
         )  # fmt: skip
 
     def prepare(
@@ -225,17 +225,19 @@ class CpuCompiler(Compiler):
         options: Options,
         place: Place,
         threads: int = 1,
+        others: Sequence[Target] = (),
     ) -> Compilation:
         """Optimise a module, plan its memory, and find what it calls outside of its code.
 
         Args:
             threads: how many share large kernels; in this process it is the processor's cores.
+            others: further targets for which the same plan is to do.
         """
         if target.is_gpu:
             raise UnsupportedError(f"the CPU backend makes no code for {target}; use backend='gpu'")
         optimized = self.optimize(module, options)
         cores = sharing_cores() if place == "process" else threads
-        assignment = assign_buffers(optimized, scratch_bytes(target, cores))
+        assignment = assign_buffers(optimized, scratch_bytes((target, *others), cores))
         found = callees(optimized, place)
         kept = place == "process" and bool(options.cache_dir)
         cache = CodeCache(Path(options.cache_dir)) if kept else None
@@ -245,31 +247,69 @@ class CpuCompiler(Compiler):
 def _whole(compilation: Compilation) -> CompiledModule:
     """A program and its interpreter, whose constants and processor are somewhere else."""
     pool = f"{compilation.name}.constants"
-    text, _ = _joined([compilation], ObjectOptions(), pool, is_checked=False)
+    text, _ = _joined([compilation], ObjectOptions(), pool)
     return compile_ir(text + external_constants(pool), compilation.target)
 
 
 def _joined(
-    compilations: Sequence[Compilation], asked: ObjectOptions, pool: str, *, is_checked: bool
+    compilations: Sequence[Compilation], asked: ObjectOptions, pool: str
 ) -> tuple[str, tuple[Site, ...]]:
     """The LLVM IR of programs in one module with their interpreter, and the sites of all.
 
     Args:
         pool: the symbol of the constants, which is defined elsewhere; see `whole_program`.
-        is_checked: whether the entry point checks the processor.
     """
     first = compilations[0]
     name, target = first.name, first.target
     planned = [Planned(each.module, each.assignment, each.callees) for each in compilations]
     programs = emit_programs(planned, name, target, first.cores)
-    entry = f"{name}.run" if is_checked else name
     text = _kernels(programs[0].module) + whole_program(
         name, [program.bytecode for program in programs], *first.counts, pool,
-        target.pointer_bits, entry, is_served=asked.is_served or len(programs) > 1,
+        target.pointer_bits, is_served=asked.is_served or len(programs) > 1,
     )  # fmt: skip
-    if is_checked:
-        text += checked_entry(name, entry, target)
     return text, programs[0].sites
+
+
+def _object_code(
+    compilations: Sequence[Compilation],
+    targets: Sequence[Target],
+    asked: ObjectOptions,
+    constants: bytes,
+) -> tuple[bytes, tuple[Site, ...]]:
+    """An object file with a version of the programs for each target, and the sites of all.
+
+    The versions have the same plan, and so the same constants and sites.
+    """
+    name, target = compilations[0].name, targets[0]
+    if len(targets) == 1 and not is_checked(target):
+        pool, data = _data(name, asked, constants, "private unnamed_addr ")
+        text, sites = _joined(compilations, asked, pool)
+        return compile_ir(text + data, target, is_small=asked.is_small).object_code, sites
+    pool, data = _data(name, asked, constants, "hidden unnamed_addr ")
+    texts, versions, sites = [], [], ()
+    for number, version in enumerate(targets):
+        run = f"{name}.{number}.{version.cpu}".replace("-", "_")
+        each = [replace(c, name=run, target=version) for c in compilations]
+        text, sites = _joined(each, asked, pool)
+        text += external_constants(pool) if pool else ""
+        texts.append(VersionText(text, version, asked.is_small))
+        versions.append(Version(run, version))
+    seen = (name, cpu_symbol(name), *(symbol for symbol, _ in asked.data))
+    return compile_versions(texts, data + checked_entry(name, versions), seen).object_code, sites
+
+
+def _data(name: str, asked: ObjectOptions, constants: bytes, linkage: str) -> tuple[str, str]:
+    """The symbol of the constants, and the LLVM IR of all data that programs share."""
+    data = "".join(constant_pool(symbol, array, "") for symbol, array in asked.data)
+    match asked.constants:
+        case Constants.INSIDE:
+            pool = f"{name}.constants"
+            return pool, data + constant_pool(pool, constants, linkage)
+        case Constants.LINKED:
+            pool = linked_constants(name)
+            return pool, data + external_constants(pool)
+        case Constants.GIVEN:
+            return "", data
 
 
 def _kernels(module: Any) -> str:

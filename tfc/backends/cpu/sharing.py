@@ -4,11 +4,11 @@ Chunks are a matter of the kernel and of the machine, not of how many threads ru
 the same bits whoever runs what. Each chunk has scratch memory of its own.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from tfc.backends.cpu.kernels import chunk_count, workspace_shape
-from tfc.backends.mlir.kernels import is_silent, kernel_of
+from tfc.backends.mlir.kernels import Kernel, is_silent, kernel_of
 from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
@@ -57,8 +57,11 @@ def _has_kernel(instruction: Instruction) -> bool:
     return instruction.opcode not in ("while", "conditional", "call") and not is_silent(instruction)
 
 
-def scratch_bytes(target: Target, cores: int) -> Callable[[Instruction], int]:
-    """How many bytes of scratch memory the kernel of an instruction needs, for all its chunks."""
+def scratch_bytes(targets: Sequence[Target], cores: int) -> Callable[[Instruction], int]:
+    """How many bytes of scratch memory the kernel of an instruction needs, for all its chunks.
+
+    The most that it needs on any of the targets.
+    """
     known: dict[Hashable, int] = {}
 
     def of(instruction: Instruction) -> int:
@@ -69,13 +72,19 @@ def scratch_bytes(target: Target, cores: int) -> Callable[[Instruction], int]:
         shapes = tuple([o.shape for o in kernel.operands])
         key = structure(kernel.computation), shapes, kernel.results
         if key not in known:
-            chunks = chunks_of(instruction, target, cores)
-            scratch = workspace_shape(kernel, target, chunks)
-            each = 0 if scratch is None else scratch.byte_size
-            known[key] = chunks * chunk_bytes(scratch) if scratch and chunks > 1 else each
+            known[key] = max(_scratch(instruction, kernel, target, cores) for target in targets)
         return known[key]
 
     return of
+
+
+def _scratch(instruction: Instruction, kernel: Kernel, target: Target, cores: int) -> int:
+    """How many bytes of scratch memory all chunks of a kernel need."""
+    chunks = chunks_of(instruction, target, cores)
+    scratch = workspace_shape(kernel, target, chunks)
+    if scratch is None:
+        return 0
+    return chunks * chunk_bytes(scratch) if chunks > 1 else scratch.byte_size
 
 
 def chunk_bytes(scratch: Shape) -> int:

@@ -270,7 +270,7 @@ def optimized(
     Raises:
         InternalError: the text is not LLVM IR that llvmlite's LLVM accepts.
     """
-    module = _parse(_with_attributes(expand_multiply_adds(text, target), target, is_small))
+    module = parse(_with_attributes(expand_multiply_adds(text, target), target, is_small))
     module.triple, module.data_layout = target.triple, str(machine.target_data)
     if effort is not Effort.NONE:
         passes, builder = pass_manager(effort, machine, target.is_gpu)
@@ -342,12 +342,19 @@ def _make_jit() -> llvmlite.LLJIT:
 _contexts: dict[int, llvmlite.ContextRef] = {}
 
 
-def _parse(text: str) -> llvmlite.ModuleRef:
+def parse(text: str, bitcodes: Sequence[bytes] = ()) -> llvmlite.ModuleRef:
+    """The module of LLVM IR, with those of bitcode linked into it.
+
+    Raises:
+        InternalError: the text is not LLVM IR that llvmlite's LLVM accepts, or they do not fit.
+    """
     context = llvmlite.create_context()
     try:
         module = llvmlite.parse_assembly(text, context)
         _contexts[id(context)] = context
         weakref.finalize(module, _contexts.pop, id(context)).atexit = False
+        for bitcode in bitcodes:
+            module.link_in(llvmlite.parse_bitcode(bitcode, context))
         module.verify()
     except RuntimeError as error:
         position = re.search(r"<string>:(\d+):\d+", str(error))

@@ -14,7 +14,11 @@ file brings threads, a clock or the constants, or chooses among several programs
 of pointers and a number as wide as one; the three after the first are null pointers or as in
 bytecode_interpreter.c, and the last two are read where there is something to give or to choose. The
 function of an object file for x86-64 returns WRONG_PROCESSOR where instructions are missing that it
-is made of.
+is made of; beside it then stands
+
+    const char* NAME_cpu(void);
+
+which gives the name of the processor whose version of the code runs here, "" where none does.
 """
 
 ALIGNMENT = 64

@@ -81,16 +81,16 @@ def program_data(name: str, bytecode: Bytecode, arguments: int, results: int) ->
 
 def whole_program(
     name: str, bytecodes: Sequence[Bytecode], arguments: int, results: int, pool: str,
-    pointer_bits: int, entry: str, *, is_served: bool = False,
+    pointer_bits: int, *, is_served: bool = False,
 ) -> str:  # fmt: skip
     """The LLVM IR of programs, their interpreter, and an entry point around them.
 
     Args:
+        name: what the entry point is called, and the tables after it.
         bytecodes: one, or those of which the caller says one; they share the constants.
         pool: the symbol of the constants, which is to be defined beside; empty if the caller gives
             their address.
         pointer_bits: the width of an address on the target, and of sizes of memory.
-        entry: what the entry point is called; seen by others if that is the program's name.
         is_served: whether the caller gives more than memory; it must where there is more to give.
     """
     assert is_served or (pool and len(bytecodes) == 1)
@@ -99,17 +99,17 @@ def whole_program(
     arities = dict.fromkeys(arity for bytecode in bytecodes for arity in bytecode.arities)
     callers = "".join(_caller(arity, "internal ") for arity in arities)
     programs = [name] if len(bytecodes) == 1 else [f"{name}.{n}" for n in range(len(bytecodes))]
+    local = "internal unnamed_addr "
     tables = "".join(
-        _tables(program, bytecode, arguments, results, "internal ", "internal ")
+        _tables(program, bytecode, arguments, results, local, local)
         for program, bytecode in zip(programs, bytecodes)
     )
-    linkage = "" if entry == name else "internal "
     if is_served:
         data, body = _served_entry(name, programs, pool, pointer_bits)
     else:
         data, body = _entry(name, pool)
     return f"""{tables}{callers}{interpret}{data}
-define {linkage}i32 @"{entry}"(ptr %args, ptr %results, ptr %arena) {{
+define i32 @"{name}"(ptr %args, ptr %results, ptr %arena) {{
 {body}  ret i32 %status
 }}
 """

@@ -1,7 +1,7 @@
-/* The check that a processor has the instructions that an object file is made of; x86-64 only.
+/* The versions of a program, each for processors that have certain instructions; x86-64 only.
 
    It is made of what every x86-64 has (processor_check.py says how), and becomes the entry point of
-   the object file, which calls the program's own. */
+   the object file, which calls that of the last version which the processor at hand can run. */
 
 #include "runtime.h"
 
@@ -12,11 +12,16 @@ struct need {
     u32 mask;
 };
 
-/* The needs of the program; those with the highest leaf below 2^31 there, and the bits that the
-   system must have set for registers that it saves. */
-extern const struct need tfc_needs[];
-extern const i32 tfc_need_count, tfc_most_leaf;
-extern const u32 tfc_saved;
+/* What a version needs; the highest leaf below 2^31 there, and the bits that the system must have
+   set for registers that it saves. */
+struct version {
+    const struct need *needs;
+    u32 need_count, most_leaf, saved;
+    const char *cpu; /* its name */
+    i32 (*run)(void *const *arguments, void *const *results, void *arena);
+};
+extern const struct version tfc_versions[];
+extern const i32 tfc_version_count;
 
 /* EAX and EBX, ECX and EDX of a leaf and a subleaf; which registers the system saves. */
 struct answer {
@@ -25,28 +30,42 @@ struct answer {
 __attribute__((sysv_abi)) struct answer tfc_cpuid(u32 leaf, u32 subleaf);
 __attribute__((sysv_abi)) u32 tfc_xgetbv(void);
 
-i32 tfc_run(void *const *arguments, void *const *results, void *arena);
-
-/* Whether the processor has all that is needed, and the system saves the registers for it. */
-static i32 fits(void) {
-    if ((u32)tfc_cpuid(0, 0).words[0] < (u32)tfc_most_leaf)
+/* Whether the processor has all that a version needs, and the system saves the registers for it. */
+static i32 fits(const struct version *version) {
+    if ((u32)tfc_cpuid(0, 0).words[0] < version->most_leaf)
         return 0;
-    for (i32 n = 0; n < tfc_need_count; ++n) {
-        const struct need *need = &tfc_needs[n];
+    for (u32 n = 0; n < version->need_count; ++n) {
+        const struct need *need = &version->needs[n];
         struct answer answer = tfc_cpuid(need->leaf, need->subleaf);
         u32 bits = (u32)(answer.words[need->from / 64] >> need->from % 64);
         if ((bits & need->mask) != need->mask)
             return 0;
     }
-    return tfc_saved == 0 || (tfc_xgetbv() & tfc_saved) == tfc_saved;
+    return version->saved == 0 || (tfc_xgetbv() & version->saved) == version->saved;
+}
+
+/* The number of the version to run, from 1 on; 0 if there is none. Threads that ask at the same
+   time find the same. */
+__attribute__((noinline)) static i32 chosen(void) {
+    static u8 known; /* what was found, once something was */
+    i32 number = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (number == 0) {
+        for (number = tfc_version_count; number > 0 && !fits(&tfc_versions[number - 1]);)
+            --number;
+        __atomic_store_n(&known, (u8)number, __ATOMIC_RELAXED);
+    }
+    return number;
 }
 
 i32 tfc_checked_run(void *const *arguments, void *const *results, void *arena) {
-    static u8 is_known; /* to fit */
-    if (!__atomic_load_n(&is_known, __ATOMIC_RELAXED)) {
-        if (!fits())
-            return WRONG_PROCESSOR;
-        __atomic_store_n(&is_known, 1, __ATOMIC_RELAXED);
-    }
-    return tfc_run(arguments, results, arena);
+    i32 number = chosen();
+    if (number == 0)
+        return WRONG_PROCESSOR;
+    return tfc_versions[number - 1].run(arguments, results, arena);
+}
+
+/* The name of what runs here; empty if nothing does. */
+const char *tfc_checked_cpu(void) {
+    i32 number = chosen();
+    return number == 0 ? "" : tfc_versions[number - 1].cpu;
 }

@@ -1,9 +1,10 @@
-"""The check that a processor has the instructions that an object file is made of; x86-64 only.
+"""The versions of a program, each for processors that have certain instructions; x86-64 only.
 
     int32_t NAME(args, results, arena)         processor_check.c, made of what every x86-64 has
-        unless the processor is known to fit:  asked once in a process
+        the last version that the processor can run:         asked once in a process
+            return NAME.x86-64-v3(args, results, arena)
+        none:
             return WRONG_PROCESSOR
-        return NAME.run(args, results, arena)
 
 Which instructions those are LLVM says: it puts a function into another only if that one's processor
 has all that the first needs. Whether they are there the processor says, and the operating system
@@ -12,17 +13,20 @@ front of empty functions, since LLVM reads assembly for the machine that it runs
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, reduce
+from itertools import combinations
 from operator import or_
 
 from tfc.backends.cpu.runtime.generated import constant, runtime_ir
 from tfc.backends.llvm.compilation import compile_ir
 from tfc.backends.target import Target
+from tfc.errors import TfcError, UnsupportedError
 
 _EAX, _EBX, _ECX, _EDX = range(4)
 _FEW = 8
-_PLAIN = '"target-cpu"="x86-64" "target-features"=""'
+_PLAIN = 'nounwind "target-cpu"="x86-64" "target-features"=""'
 
 # Bits of the answers to CPUID, by leaf, subleaf and register: LLVM's names of what they stand for.
 # Left out is what LLVM uses only if asked for by name, as for ciphers, or takes for given.
@@ -48,6 +52,9 @@ _SAVES = 27  # bit of leaf 1, ECX: the system has said which registers it saves
 # Registers that the system has to save: the bits of that answer, for what needs them.
 _SAVED = {"avx": 0x6, "avx512f": 0xE6, "egpr": 0x80000}
 
+# Of struct version in processor_check.c.
+_VERSION = "{ ptr, i32, i32, i32, ptr, ptr }"
+
 # Of a leaf and a subleaf, two words: EAX and EBX, ECX and EDX.
 # push rbx; mov eax, edi; mov ecx, esi; cpuid; shl rbx, 32; or rax, rbx; shl rdx, 32; or rdx, rcx;
 # pop rbx; ret
@@ -56,15 +63,52 @@ _CPUID = "53 89F8 89F1 0FA2 48C1E320 4809D8 48C1E220 4809CA 5B C3"
 _XGETBV = "31C9 0F01D0 C3"
 
 
-def checked_processor(target: Target) -> str:
-    """What object files for a target check their processor for, in short; empty if they do not.
+@dataclass(frozen=True)
+class Version:
+    """A version of a program: the function that runs it, and the machine that it is made for."""
+
+    run: str
+    target: Target
+
+
+def is_checked(target: Target) -> bool:
+    """Whether object files for a target check their processor."""
+    is_x86 = target.architecture == "x86_64" and target.pointer_bits == 64
+    return is_x86 and bool(needed_features(target))
+
+
+def processor_name(target: Target) -> str:
+    """What a target asks of a processor, in short.
 
     The features of the processor at hand are many, and told by its name.
     """
-    if target.architecture != "x86_64" or not needed_features(target):
-        return ""
     added = re.findall(r"\+[^,]+", target.features)
     return " ".join([target.cpu, *added]) if len(added) < _FEW else target.cpu
+
+
+def in_order(targets: Sequence[Target]) -> tuple[Target, ...]:
+    """The targets of the versions of one program: the first asks least of a processor.
+
+    Raises:
+        UnsupportedError: they are for several machines, or for others than x86-64.
+        TfcError: two of them ask for the same, so that one would never run.
+    """
+    if len(targets) == 1:
+        return tuple(targets)
+    triple = targets[0].triple
+    if targets[0].architecture != "x86_64" or any(t.triple != triple for t in targets):
+        raise UnsupportedError(
+            "versions for several processors are made for one system of x86-64 at a time, got "
+            f"{' and '.join(map(str, targets))}: name one processor"
+        )
+    found = sorted(targets, key=lambda target: len(needed_features(target)))
+    for less, more in combinations(found, 2):
+        if needed_features(less) == needed_features(more):
+            raise TfcError(
+                f"code for {processor_name(less)} would never run beside that for "
+                f"{processor_name(more)}, which needs the same instructions: leave one out"
+            )
+    return tuple(found)
 
 
 @cache
@@ -85,28 +129,57 @@ def needed_features(target: Target) -> frozenset[str]:
     return frozenset(name for number, name in enumerate(names) if number in found)
 
 
-def checked_entry(name: str, run: str, target: Target) -> str:
-    """The LLVM IR of an entry point that calls `run`, a function of three pointers, if it can."""
-    needed = needed_features(target)
+def cpu_symbol(name: str) -> str:
+    """The C function that says which version of an entry point runs."""
+    return f"{name}_cpu"
+
+
+def checked_entry(name: str, versions: Sequence[Version]) -> str:
+    """The LLVM IR of an entry point that calls the last version that can run, and of `cpu_symbol`.
+
+    Args:
+        versions: in order (see `in_order`); their functions are declared by it.
+    """
+    rows, around = [], []
+    for number, version in enumerate(versions):
+        row, tables = _version(number, version)
+        rows.append(row)
+        around.append(tables)
+    count = len(versions)
+    definitions = {
+        "tfc_versions": f"@tfc_versions = internal constant [{count} x {_VERSION}] "
+        f"[{', '.join(rows)}]",
+        "tfc_version_count": constant("tfc_version_count", count),
+        "tfc_cpuid": _machine_code("{ i64, i64 } @tfc_cpuid(i32 %leaf, i32 %subleaf)", _CPUID),
+        "tfc_xgetbv": _machine_code("i32 @tfc_xgetbv()", _XGETBV),
+    }
+    text = runtime_ir("processor_check", definitions)
+    text = re.sub(r"^(define .*\)) \{$", rf"\1 {_PLAIN} {{", text, flags=re.MULTILINE)
+    text = text.replace("@tfc_checked_run(", f'@"{name}"(')
+    return text.replace("@tfc_checked_cpu(", f'@"{cpu_symbol(name)}"(') + "".join(around)
+
+
+def _version(number: int, version: Version) -> tuple[str, str]:
+    """The entry of a version in the table of them, and what that refers to."""
+    needed = needed_features(version.target)
     saved = reduce(or_, (bits for feature, bits in _SAVED.items() if feature in needed), 0)
     masks = dict(_masks(needed))
     if saved:
         masks[1, 0, _ECX] = masks.get((1, 0, _ECX), 0) | 1 << _SAVES
     needs = [(leaf, sub, 32 * register, mask) for (leaf, sub, register), mask in masks.items()]
-    rows = ", ".join(f"[4 x i32] [{', '.join(f'i32 {n}' for n in need)}]" for need in needs)
+    listed = ", ".join(f"[4 x i32] [{', '.join(f'i32 {n}' for n in need)}]" for need in needs)
     most = max((leaf for leaf, _, _ in masks if leaf < 1 << 31), default=0)
-    definitions = {
-        "tfc_needs": f"@tfc_needs = internal constant [{len(needs)} x [4 x i32]] [{rows}]",
-        "tfc_need_count": constant("tfc_need_count", len(needs)),
-        "tfc_most_leaf": constant("tfc_most_leaf", most),
-        "tfc_saved": constant("tfc_saved", saved),
-        "tfc_cpuid": _machine_code("{ i64, i64 } @tfc_cpuid(i32 %leaf, i32 %subleaf)", _CPUID),
-        "tfc_xgetbv": _machine_code("i32 @tfc_xgetbv()", _XGETBV),
-        "tfc_run": "",
-    }
-    text = runtime_ir("processor_check", definitions)
-    text = re.sub(r"^(define .*\)) \{$", rf"\1 {_PLAIN} {{", text, flags=re.MULTILINE)
-    return text.replace("@tfc_run(", f'@"{run}"(').replace("@tfc_checked_run(", f'@"{name}"(')
+    cpu = processor_name(version.target)
+    row = (
+        f"{_VERSION} {{ ptr @tfc_needs.{number}, i32 {len(needs)}, i32 {most}, i32 {saved}, "
+        f'ptr @tfc_cpu.{number}, ptr @"{version.run}" }}'
+    )
+    tables = (
+        f"@tfc_needs.{number} = internal constant [{len(needs)} x [4 x i32]] [{listed}]\n"
+        f'@tfc_cpu.{number} = internal constant [{len(cpu) + 1} x i8] c"{cpu}\\00"\n'
+        f'declare i32 @"{version.run}"(ptr, ptr, ptr)\n'
+    )
+    return row, tables
 
 
 def _machine_code(head: str, code: str) -> str:

@@ -5,7 +5,7 @@
 #     GRAPH digits.onnx            # any file that `tfcompile --graph` reads, or module:function
 #     CPP_CLASS demo::Digits
 #     [CONFIG digits.config.pbtxt] # of a TensorFlow graph: what to feed and to fetch
-#     [TARGET_TRIPLE triple] [TARGET_CPU name] [TARGET_FEATURES list]
+#     [TARGET_TRIPLE triple] [CPU names] [TARGET_CPU name] [TARGET_FEATURES list]
 #     [BATCH_SIZES n…] [DYNAMIC_BATCH most] # rows along first dimensions that are open
 #     [ENTRY_POINT name] [TFCOMPILE_FLAGS flag…] [DEPENDS file…]
 #     [NO_TEST] [NO_BENCHMARK])
@@ -28,7 +28,7 @@ endif()
 
 function(tfc_library name)
   set(flags NO_TEST NO_BENCHMARK)
-  set(values GRAPH CONFIG CPP_CLASS TARGET_TRIPLE TARGET_CPU TARGET_FEATURES ENTRY_POINT
+  set(values GRAPH CONFIG CPP_CLASS TARGET_TRIPLE CPU TARGET_CPU TARGET_FEATURES ENTRY_POINT
              DYNAMIC_BATCH)
   cmake_parse_arguments(
     PARSE_ARGV 1 arg "${flags}" "${values}" "TFCOMPILE_FLAGS;DEPENDS;BATCH_SIZES")
@@ -71,7 +71,7 @@ function(tfc_library name)
   set(options --graph "${arg_GRAPH}" --cpp_class "${arg_CPP_CLASS}"
               --out_header "${header}" --out_function_object "${object}")
   string(REPLACE ";" "," arg_BATCH_SIZES "${arg_BATCH_SIZES}")
-  foreach(option CONFIG TARGET_TRIPLE TARGET_CPU TARGET_FEATURES ENTRY_POINT BATCH_SIZES
+  foreach(option CONFIG TARGET_TRIPLE CPU TARGET_CPU TARGET_FEATURES ENTRY_POINT BATCH_SIZES
                  DYNAMIC_BATCH)
     if(arg_${option})
       string(TOLOWER "${option}" flag)
