@@ -288,3 +288,19 @@ def _check_memory(signature: Signature) -> None:
             f"the program needs {needed} bytes of memory, of which the target's pointers of "
             f"{8 * signature.pointer_bytes} bits reach {most}; make its arrays smaller"
         )
+
+
+def with_stored_weights(
+    source: Module | Interface | Batched, storage: Storage
+) -> tuple[Module | Interface | Batched, Report]:
+    """What to compile with weights in few bits, and what that changes.
+
+    Raises:
+        TfcError: a weight has an element that is NaN or infinite.
+    """
+    made, report = store_weights(module_in(source), storage)
+    if isinstance(source, Batched):
+        smaller = [store_weights(p.module, storage)[0] for p in source.programs[:-1]]
+        found = [replace(p, module=m) for p, m in zip(source.programs, [*smaller, made])]
+        return replace(source, programs=tuple(found)), report
+    return (replace(source, module=made) if isinstance(source, Interface) else made), report

@@ -18,7 +18,7 @@ from tfc.aot.batches.options import batch_options, report_batches
 from tfc.aot.batches.programs import Asked, programs
 from tfc.aot.bindings.languages import binding_files, bindings_option
 from tfc.aot.description import constants_object, description, metadata_object
-from tfc.aot.export import Features, generate, module_in
+from tfc.aot.export import Features, generate, module_in, with_stored_weights
 from tfc.aot.flags.compatible import compatible_flags
 from tfc.aot.flags.xla import XlaCommand
 from tfc.aot.graphs import (
@@ -33,7 +33,6 @@ from tfc.aot.libraries import archive, shared_object
 from tfc.aot.load import load_sized
 from tfc.aot.processors import chosen_targets
 from tfc.aot.signature import CppClass
-from tfc.aot.stored_weights import with_stored_weights
 from tfc.backends.interfaces import Constants
 from tfc.backends.target import Target
 from tfc.console import run_command, sizes_given

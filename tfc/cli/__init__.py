@@ -16,9 +16,9 @@ from tfc import __version__, aot
 from tfc.aot.batches.options import batch_options
 from tfc.aot.batches.programs import Asked
 from tfc.aot.bindings.languages import bindings_option
+from tfc.aot.export import with_stored_weights
 from tfc.aot.formats import read_module, read_program
 from tfc.aot.load import load, load_sized
-from tfc.aot.stored_weights import with_stored_weights
 from tfc.backends.registry import get_backend
 from tfc.backends.target import Target
 from tfc.cli.options import backend_option, output_option, target_option
