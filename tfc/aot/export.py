@@ -28,6 +28,9 @@ from tfc.errors import TfcError, UnsupportedError
 from tfc.files import write_files
 from tfc.hlo.ir import Instruction, Module
 from tfc.options import Options
+from tfc.quantization.modules import store_weights
+from tfc.quantization.report import Report
+from tfc.quantization.weights import Storage
 from tfc.runtime.threads import MOST_THREADS
 from tfc.tracebacks import api_boundary
 
