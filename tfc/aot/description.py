@@ -91,7 +91,8 @@ def _leaf(leaf: Leaf, number: int) -> dict[str, Any]:
 def constants_object(entry_point: str, made: ObjectCode) -> bytes:
     """An object file with the constants of another, which refers to them by name."""
     pool = abi.constant_pool(abi.linked_constants(entry_point), made.constants, "")
-    return compilation.compile_ir(pool, made.target).object_code
+    made_of_pool = compilation.compile_ir(pool, made.target).object_code
+    return abi.with_constants(made_of_pool, [made.constants])
 
 
 def metadata_object(entry_point: str, text: str, target: Target) -> bytes:

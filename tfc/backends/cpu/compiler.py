@@ -13,7 +13,12 @@ from tfc.backends.cpu.constants import with_shared_constants
 from tfc.backends.cpu.executable import CpuExecutable, MachineCode
 from tfc.backends.cpu.kernels import has_tiled_code
 from tfc.backends.cpu.program import Planned, Program, emit_program, emit_programs
-from tfc.backends.cpu.runtime.abi import constant_pool, external_constants, linked_constants
+from tfc.backends.cpu.runtime.abi import (
+    constant_pool,
+    external_constants,
+    linked_constants,
+    with_constants,
+)
 from tfc.backends.cpu.runtime.bytecode_interpreter import program_data, whole_program
 from tfc.backends.cpu.runtime.processor_check import (
     Version,
@@ -281,10 +286,13 @@ def _object_code(
     The versions have the same plan, and so the same constants and sites.
     """
     name, target = compilations[0].name, targets[0]
+    held = [array for _, array in asked.data]
+    held += [constants] if asked.constants is Constants.INSIDE else []
     if len(targets) == 1 and not is_checked(target):
         pool, data = _data(name, asked, constants, "private unnamed_addr ")
         text, sites = _joined(compilations, asked, pool)
-        return compile_ir(text + data, target, is_small=asked.is_small).object_code, sites
+        made = compile_ir(text + data, target, is_small=asked.is_small)
+        return with_constants(made.object_code, held), sites
     pool, data = _data(name, asked, constants, "hidden unnamed_addr ")
     texts, versions, sites = [], [], ()
     for number, version in enumerate(targets):
@@ -295,7 +303,8 @@ def _object_code(
         texts.append(VersionText(text, version, asked.is_small))
         versions.append(Version(run, version))
     seen = (name, cpu_symbol(name), *(symbol for symbol, _ in asked.data))
-    return compile_versions(texts, data + checked_entry(name, versions), seen).object_code, sites
+    made = compile_versions(texts, data + checked_entry(name, versions), seen)
+    return with_constants(made.object_code, held), sites
 
 
 def _data(name: str, asked: ObjectOptions, constants: bytes, linkage: str) -> tuple[str, str]:

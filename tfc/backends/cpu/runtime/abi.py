@@ -21,16 +21,59 @@ is made of; beside it then stands
 which gives the name of the processor whose version of the code runs here, "" where none does.
 """
 
+import hashlib
+from collections.abc import Iterable
+
+from tfc.errors import InternalError
+
 ALIGNMENT = 64
 WRONG_PROCESSOR = 2
+_LARGE = 1 << 16  # bytes of constants that do not travel as text
 
 
 def constant_pool(name: str, constants: bytes, linkage: str = "private unnamed_addr ") -> str:
-    """The LLVM IR of read-only data, of the program's own or, with linkage "", for others."""
-    escaped = "".join(_ESCAPES[b] for b in constants)
-    return (
-        f'@"{name}" = {linkage}constant [{len(constants)} x i8] c"{escaped}", align {ALIGNMENT}\n'
-    )
+    """The LLVM IR of read-only data, of the program's own or, with linkage "", for others.
+
+    Large ones, as text, would take longer than the code: there a mark and zeros stand for them,
+    which `with_constants` replaces in the object file. LLVM is told not to look at those.
+    """
+    size, mark = len(constants), _mark(constants)
+    if size < _LARGE:
+        kind, value = f"[{size} x i8]", f'c"{_escaped(constants)}"'
+        return f'@"{name}" = {linkage}constant {kind} {value}, align {ALIGNMENT}\n'
+    first, rest = f"[{len(mark)} x i8]", f"[{size - len(mark)} x i8]"
+    value = f'<{{ {first} c"{_escaped(mark)}", {rest} zeroinitializer }}>'
+    kind = f"externally_initialized constant <{{ {first}, {rest} }}>"
+    return f'@"{name}" = {linkage}{kind} {value}, align {ALIGNMENT}\n'
+
+
+def with_constants(code: bytes, pools: Iterable[bytes]) -> bytes:
+    """An object file with the bytes of the constants that stand in it as marks.
+
+    Raises:
+        InternalError: a mark is not there, or not followed by the room for the constants.
+    """
+    found = {_mark(constants): constants for constants in pools if len(constants) >= _LARGE}
+    filled = bytearray(code) if found else code
+    for mark, constants in found.items():
+        size, at = len(constants), filled.find(mark)
+        if at < 0:
+            raise InternalError("an object file has lost the place of its constants")
+        while at >= 0:
+            if filled[at + len(mark) : at + size] != bytes(size - len(mark)):
+                raise InternalError("the constants of an object file lie in several pieces")
+            filled[at : at + size] = constants
+            at = filled.find(mark, at + size)
+    return bytes(filled)
+
+
+def _mark(constants: bytes) -> bytes:
+    """What stands for constants: 64 bytes that nothing else has."""
+    return hashlib.blake2b(constants, digest_size=64).digest()
+
+
+def _escaped(data: bytes) -> str:
+    return "".join(_ESCAPES[b] for b in data)
 
 
 def linked_constants(name: str) -> str:
