@@ -17,11 +17,15 @@ VOCABULARY = "the ops that formulas here are written with"
 RULES = "about these very ops: the pass has rules for them"
 DRAWN = "what random programs draw, and how often"
 
-OTHERS = ("graph", "importers")  # rooms whose operators are other systems', by their names
+# Rooms whose operators are other systems', by their names.
+OTHERS = ("graph/", "importers/", "testing/ptx/")
 
 # file: {name of what holds the literal: why it may}
 ALLOWED: dict[str, dict[str, str]] = {
+    "aot/batches/resizing.py": {"_OWN": ROWS},
+    "aot/batches/rules.py": {"RULES": ROWS},
     "backends/cpu/kernels.py": {"SEQUENTIAL": ROWS},
+    "backends/gpu/kernels.py": {"FORMS": ROWS},
     "backends/mlir/bodies.py": {"BODIES": ROWS},
     "backends/mlir/arithmetic/elemental.py": {"EMISSION": ROWS},
     "backends/mlir/arithmetic/complex_arithmetic.py": {"COMPLEX_ARITHMETIC": ROWS},
@@ -104,7 +108,7 @@ def test_there_are_no_tables_of_opcodes_but_those_with_a_reason():
     wrong = []
     for path in sorted((ROOT / "tfc").rglob("*.py")):
         file = path.relative_to(ROOT / "tfc").as_posix()
-        if file.split("/")[0] in OTHERS:
+        if file.startswith(OTHERS):
             continue
         for name, line in tables(ast.parse(path.read_text())):
             found.setdefault(file, set()).add(name)
