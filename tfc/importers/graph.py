@@ -16,6 +16,7 @@ class Port:
     """An input or an output of a graph.
 
     dtype: None where the file does not say it.
+    is_assumed: whether the dtype is what seems likely by what takes the value: others fit, too.
     dims: sizes, names of sizes that are open, None for open ones without a name; None if not even
         their number is known.
     kind: "tensor", "sequence" of tensors, or "optional" tensor.
@@ -25,6 +26,7 @@ class Port:
     dtype: np.dtype | None = None
     dims: tuple[int | str | None, ...] | None = None
     kind: str = "tensor"
+    is_assumed: bool = False
 
     def __str__(self) -> str:
         dtype = "?" if self.dtype is None else self.dtype

@@ -346,7 +346,7 @@ def _checked(port: Port, value: Any) -> Any:
         len(dims) == array.ndim
         and all(not isinstance(d, int) or d == n for d, n in zip(dims, array.shape))
     )
-    if not fits or port.dtype not in (None, array.dtype):
+    if not fits or (port.dtype not in (None, array.dtype) and not port.is_assumed):
         sizes = ",".join(map(str, array.shape))
         raise ShapeError(f"the input {port} got {array.dtype}[{sizes}]")
     return array

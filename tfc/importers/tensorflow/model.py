@@ -56,7 +56,8 @@ class TensorFlowModel(Model):
         self._variables = dict(variables or {})
         states = [Port(a.name or a.variable, a.dtype, a.dims) for a in arguments]
         written = [p for p, a in zip(states, arguments) if not a.readonly]
-        inputs = [Port(f.name or f.tensor, f.dtype, f.dims) for f in feeds] + states
+        inputs = [Port(f.name or f.tensor, f.dtype, f.dims, is_assumed=f.is_assumed) for f in feeds]
+        inputs += states
         outputs = [Port(f.name or f.tensor, f.dtype, f.dims) for f in fetches] + written
         graph = replace(
             content.graph, name=name or content.graph.name, inputs=tuple(inputs),

@@ -34,12 +34,14 @@ class Feed:
 
     tensor: the value that it replaces, `node` or `node:1`.
     name: what it is called; as the tensor if left out.
+    is_assumed: whether the dtype is only what seems likely.
     """
 
     tensor: str
     name: str = ""
     dtype: np.dtype | None = None
     dims: tuple[int | None, ...] | None = None
+    is_assumed: bool = False
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,8 @@ class Reader:
         if not node.op.startswith("Placeholder"):
             number = self._number_of_dtype(node_name, place)
             dtype = None if number is None else self.meanings.dtype_of(number, name)
-            return Feed(value_name(node_name, place), name, dtype, None)
+            # A row says the dtypes of an operator, not which input has which.
+            return Feed(value_name(node_name, place), name, dtype, None, is_assumed=True)
         dtype = (
             self.meanings.dtype_of(node.attr["dtype"].type, name) if "dtype" in node.attr else None
         )
@@ -159,8 +162,8 @@ class Reader:
         return Feed(node_name, name, dtype, dims)
 
     def _number_of_dtype(self, name: str, place: int) -> int | None:
-        """The dtype of a value, by TensorFlow's number, as a node states it that takes the value;
-        None if none does."""
+        """The likely dtype of a value, by TensorFlow's number, as a node states it that takes the
+        value; None if none does."""
         for node in self.nodes.by_name.values():
             for n, taken in enumerate(self.nodes.taken(node)):
                 row = OPERATORS.get(node.op)
