@@ -54,7 +54,9 @@ def with_constants(code: bytes, pools: Iterable[bytes]) -> bytes:
         InternalError: a mark is not there, or not followed by the room for the constants.
     """
     found = {_mark(constants): constants for constants in pools if len(constants) >= _LARGE}
-    filled = bytearray(code) if found else code
+    if not found:
+        return code
+    filled = bytearray(code)
     for mark, constants in found.items():
         size, at = len(constants), filled.find(mark)
         if at < 0:
