@@ -399,16 +399,18 @@ def test_many_damaged_files_are_refused_or_work():
 
 
 def test_what_only_training_draws_is_refused():
-    for op, given in (("scaled_dot_product_attention.default", 3), ("rrelu.default", 1)):
+    flash = "_scaled_dot_product_flash_attention_for_cpu.default"
+    for op, given, before in (("scaled_dot_product_attention.default", 3, 1), (flash, 3, 0),
+                              ("rrelu.default", 1, 0)):  # fmt: skip
 
-        def change(stated: dict, op: str = op, given: int = given) -> None:
+        def change(stated: dict, op: str = op, given: int = given, before: int = before) -> None:
             call = next(call for call in nodes_of(stated) if "gelu" in call["target"])
             array = call["inputs"][0]
             numbers = [{"name": "", "arg": {"as_float": 0.5}, "kind": 1},
                        {"name": "", "arg": {"as_float": 0.6}, "kind": 1},
                        {"name": "", "arg": {"as_bool": True}, "kind": 1}]  # fmt: skip
             none = {"name": "", "arg": {"as_none": True}, "kind": 1}
-            given_too = [none, numbers[0]] if given == 3 else numbers
+            given_too = [none] * before + (numbers[:1] if given == 3 else numbers)
             call.update(target=f"torch.ops.aten.{op}", inputs=[array] * given + given_too)
 
         model = TorchModel("the file", read(with_json("encoder", "model.json", change)))

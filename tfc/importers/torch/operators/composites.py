@@ -11,7 +11,6 @@ import numpy as np
 
 import tfc.numpy as tnp
 from tfc import nn
-from tfc.errors import UnsupportedError
 from tfc.importers.torch.operators.creation import arange
 from tfc.importers.torch.operators.creation import dropout as native_dropout
 from tfc.importers.torch.operators.pooling import adaptive_avg_pool, max_pool2d
@@ -175,10 +174,8 @@ def sdpa(
     Raises:
         UnsupportedError: it drops elements, as when it is trained.
     """
-    if dropout_p:
-        raise UnsupportedError("attention drops elements: call .eval() before the export")
     parts = map(wide, (query, key, value))
-    return attention(*parts, is_causal=is_causal, attn_mask=mask, scale=scale)[0]
+    return attention(*parts, dropout_p, is_causal, attn_mask=mask, scale=scale)[0]
 
 
 @composite("unbind.int")

@@ -7,6 +7,7 @@ import numpy as np
 
 import tfc.numpy as tnp
 from tfc import nn
+from tfc.errors import UnsupportedError
 from tfc.frontend.differentiation.gradient import vjp
 from tfc.importers.torch.table import Call, aten, cast
 
@@ -116,12 +117,23 @@ def _attention(
     return tnp.matmul(nn.softmax(scores, -1), value), sums
 
 
+def _refuse_dropout(share: float) -> None:
+    """Raise UnsupportedError if attention drops a share of its elements, as when it is trained."""
+    if share:
+        raise UnsupportedError("attention drops elements: call .eval() before the export")
+
+
 @aten("_scaled_dot_product_flash_attention_for_cpu.default")
 def attention(
     query: Any, key: Any, value: Any, dropout_p: float = 0.0, is_causal: bool = False, *,
     attn_mask: Any = None, scale: float | None = None,
 ) -> Any:  # fmt: skip
-    """Scaled dot product attention, and the logarithms of its softmax's sums."""
+    """Scaled dot product attention, and the logarithms of its softmax's sums.
+
+    Raises:
+        UnsupportedError: it drops elements, as when it is trained.
+    """
+    _refuse_dropout(dropout_p)
     return _attention(query, key, value, is_causal, attn_mask, scale)
 
 
@@ -130,6 +142,11 @@ def attention_gradients(
     g: Any, query: Any, key: Any, value: Any, out: Any, sums: Any, dropout_p: float,
     is_causal: bool, *, attn_mask: Any = None, scale: float | None = None,
 ) -> Any:  # fmt: skip
-    """The gradients of attention by query, key and value."""
+    """The gradients of attention by query, key and value.
+
+    Raises:
+        UnsupportedError: it dropped elements.
+    """
+    _refuse_dropout(dropout_p)
     return vjp(lambda q, k, v: _attention(q, k, v, is_causal, attn_mask, scale)[0],
                query, key, value)[1](g)  # fmt: skip
