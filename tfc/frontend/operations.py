@@ -14,6 +14,7 @@ from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import current_trace, emit
 from tfc.hlo import builder
 from tfc.hlo.attributes.convolution_dimensions import ConvolutionDimensionNumbers
+from tfc.hlo.attributes.precision import operand_precision
 from tfc.hlo.attributes.window import Window
 from tfc.hlo.ir import Computation, Instruction, has_side_effect, inline
 from tfc.hlo.literal import Literal
@@ -217,17 +218,23 @@ def dot(
     contracting: tuple[Sequence[int], Sequence[int]],
     batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
     result: ElementType | None = None,
+    precision: Any = None,
 ) -> Tensor:
     """Sums of products over paired dimensions; the result has batch, lhs free, rhs free (DG-1…3).
 
     Args:
         result: the element type in which to accumulate; the operands' if left out.
+        precision: "default", "high" or "highest", or one for each operand.
+
+    Raises:
+        ShapeError: the dimensions do not pair, or there is no such precision.
     """
     attributes: dict[str, Any] = {
         "lhs_batch_dims": tuple(batch[0]) or None,
         "lhs_contracting_dims": tuple(contracting[0]),
         "rhs_batch_dims": tuple(batch[1]) or None,
         "rhs_contracting_dims": tuple(contracting[1]),
+        "operand_precision": operand_precision(precision),
     }
     shape = None
     if result is not None and result != lhs.array_shape.element_type:

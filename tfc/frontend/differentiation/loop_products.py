@@ -42,6 +42,7 @@ class Product:
             ([0, *lhs_contracting], [0, *rhs_contracting]),
             (lhs_batch, rhs_batch),
             self.dot.array_shape.element_type,
+            self.dot.attributes.get("operand_precision"),
         )
         for move in reversed(self.moves):
             made = ops.wrap(move.with_(operands=(made.instruction,)))

@@ -233,11 +233,12 @@ def _dot(g: Tensor, y: Tensor, lhs: Tensor, rhs: Tensor) -> list[Cotangent]:
     batch = tuple(range(len(lhs_batch)))
     start = len(batch) + len(lhs_free)
     from_lhs, from_rhs = range(len(batch), start), range(start, start + len(rhs_free))
+    precision = y.instruction.attributes.get("operand_precision")
     return [
         _dot_operand(g, (batch, from_rhs), rhs, (rhs_batch, rhs_free, rhs_contracting),
-                     lhs, (lhs_batch, lhs_free, lhs_contracting)),
+                     lhs, (lhs_batch, lhs_free, lhs_contracting), precision),
         _dot_operand(g, (batch, from_lhs), lhs, (lhs_batch, lhs_free, lhs_contracting),
-                     rhs, (rhs_batch, rhs_free, rhs_contracting)),
+                     rhs, (rhs_batch, rhs_free, rhs_contracting), precision and precision[::-1]),
     ]  # fmt: skip
 
 
@@ -251,16 +252,19 @@ def _dot_operand(
     of_other: Dimensions,
     mine: Tensor,
     of_mine: Dimensions,
+    precision: tuple[str, str] | None,
 ) -> Tensor:
     """The cotangent of one operand of a dot: g times the other operand, over its free dimensions.
 
     Args:
         of_g: the dimensions of g that are batch, and that come from the other operand.
         of_other, of_mine: each operand's batch, free and contracting dimensions.
+        precision: mine, which g takes the place of, and the other's.
     """
     batch, free, contracting = of_other
     wide = g.array_shape.element_type
-    product = ops.dot(g, ops.convert(other, wide), (of_g[1], free), (of_g[0], batch))
+    contracted, shared = (of_g[1], free), (of_g[0], batch)
+    product = ops.dot(g, ops.convert(other, wide), contracted, shared, precision=precision)
     # Now: batch, my free dimensions, then the other's contracting ones in ascending order.
     paired = dict(zip(contracting, of_mine[2]))
     order = [*of_mine[0], *of_mine[1], *(paired[d] for d in sorted(contracting))]

@@ -19,8 +19,9 @@ Term = tuple[Tensor, list[Any]]
 
 @traceable
 def einsum(
-    subscripts: Any, /, *operands: Any, optimize: Any = "greedy", preferred_element_type: Any = None
-) -> Tensor:
+    subscripts: Any, /, *operands: Any, optimize: Any = "greedy", precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Tensor:  # fmt: skip
     """Sums of products by Einstein's convention: einsum("bij,jk->bik", x, y).
 
     Args:
@@ -28,6 +29,7 @@ def einsum(
             Operands may take turns with lists of numbers: einsum(x, [0, 1], y, [1, 2], [0, 2]).
         optimize: the order of the products: "greedy" or "optimal" by cost, False from the left,
             or a path of `einsum_path`.
+        precision: of the products, as `matmul` takes it.
         preferred_element_type: the dtype of the sums and of the result; the operands' if left out.
 
     Raises:
@@ -44,7 +46,7 @@ def einsum(
         while picked:
             rest = [labels for _, labels in [*terms, *picked[:-1]]]
             needed = {n for labels in rest for n in labels} | {*output}
-            term = _multiply(term, picked.pop(), needed, preferred_element_type)
+            term = _multiply(term, picked.pop(), needed, preferred_element_type, precision)
         terms.append(term)
     kind = None if preferred_element_type is None else element_type_of(preferred_element_type)
     tensor, labels = sum_out(*terms[0], {*output}, kind)
@@ -162,8 +164,9 @@ def _take_diagonal(tensor: Tensor, labels: list[Any]) -> tuple[Tensor, list[Any]
     return tensor, labels
 
 
-def _multiply(x: Term, y: Term, needed: set[Any], dtype: Any) -> Term:
+def _multiply(x: Term, y: Term, needed: set[Any], dtype: Any, precision: Any) -> Term:
     """The product of two terms, summed over what nothing else needs."""
     batch = [label for label in x[1] if label in y[1] and label in needed]
     free = [label for label in [*x[1], *y[1]] if label in needed and label not in batch]
-    return contract(x[0], y[0], x[1], y[1], [*batch, *free], dtype), [*batch, *free]
+    labels = [*batch, *free]
+    return contract(x[0], y[0], x[1], y[1], labels, dtype, precision), labels

@@ -22,13 +22,15 @@ Labels = Sequence[Any]
 
 
 def contract(
-    x: Tensor, y: Tensor, left: Labels, right: Labels, result: Labels, dtype: Any = None
-) -> Tensor:
+    x: Tensor, y: Tensor, left: Labels, right: Labels, result: Labels, dtype: Any = None,
+    precision: Any = None,
+) -> Tensor:  # fmt: skip
     """Sum x times y over the labels that `result` lacks, and order the rest as it does.
 
     Args:
         left, right, result: one label for each dimension, none of them twice in one list.
         dtype: of the sums and the result; the operands' if left out.
+        precision: as `matmul` takes it.
 
     Raises:
         ShapeError: dimensions of one label differ in size (DG-1, DG-2).
@@ -49,7 +51,7 @@ def contract(
     product = ops.dot(
         x, y,
         ([left.index(n) for n in summed], [right.index(n) for n in summed]),
-        ([left.index(n) for n in batch], [right.index(n) for n in batch]), kind,
+        ([left.index(n) for n in batch], [right.index(n) for n in batch]), kind, precision,
     )  # fmt: skip
     made = batch + [n for n in left if n not in shared] + [n for n in right if n not in shared]
     return ops.transpose(product, [made.index(label) for label in result])
@@ -67,17 +69,21 @@ def sum_out(
 
 
 @traceable
-def matmul(x: ArrayLike, y: ArrayLike, /, *, preferred_element_type: Any = None) -> Tensor:
+def matmul(
+    x: ArrayLike, y: ArrayLike, /, *, precision: Any = None, preferred_element_type: Any = None
+) -> Tensor:
     """The matrix product over the last two dimensions; the others broadcast.
 
     A vector is a row on the left and a column on the right, and its dimension is dropped.
 
     Args:
+        precision: "default", "high" or "highest", or one for each operand: above the default,
+            products of bf16 are computed as those of f32.
         preferred_element_type: the dtype of the sums and of the result, such as int32 for int8;
             the operands' if left out.
 
     Raises:
-        ShapeError: a scalar operand, or inner dimensions that differ.
+        ShapeError: a scalar operand, no such precision, or inner dimensions that differ.
     """
     left, right = promote(x, y)
     if not left.ndim or not right.ndim:
@@ -89,7 +95,7 @@ def matmul(x: ArrayLike, y: ArrayLike, /, *, preferred_element_type: Any = None)
     return contract(
         left, right,
         [*left_batch, *rows, "inner"], [*right_batch, "inner", *columns], [*batch, *rows, *columns],
-        preferred_element_type,
+        preferred_element_type, precision,
     )  # fmt: skip
 
 
@@ -106,24 +112,31 @@ def _batch(tensor: Tensor, other: Tensor) -> tuple[Tensor, list[int]]:
 
 
 @traceable
-def dot(x: ArrayLike, y: ArrayLike, *, preferred_element_type: Any = None) -> Tensor:
+def dot(
+    x: ArrayLike, y: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None
+) -> Tensor:
     """Sums over the last dimension of x and the last but one of y; scalars multiply (DOT-1).
 
     Args:
+        precision: as `matmul` takes it.
         preferred_element_type: the dtype of the sums and of the result; the operands' if left out.
     """
     left, right = promote(x, y)
     pairs = ([], []) if not left.ndim or not right.ndim else ([-1], [max(right.ndim - 2, 0)])
-    return tensordot(left, right, pairs, preferred_element_type=preferred_element_type)
+    return tensordot(
+        left, right, pairs, precision=precision, preferred_element_type=preferred_element_type
+    )
 
 
 @traceable
 def tensordot(
-    x: ArrayLike, y: ArrayLike, axes: Any = 2, *, preferred_element_type: Any = None
-) -> Tensor:
+    x: ArrayLike, y: ArrayLike, axes: Any = 2, *, precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Tensor:  # fmt: skip
     """Sums over paired axes: the last n of x with the first n of y, or two lists of axes.
 
     Args:
+        precision: as `matmul` takes it.
         preferred_element_type: the dtype of the sums and of the result; the operands' if left out.
 
     Raises:
@@ -146,7 +159,7 @@ def tensordot(
         right_labels[j] = left_labels[i]
     free = [n for d, n in enumerate(left_labels) if d not in from_left]
     free += [n for d, n in enumerate(right_labels) if d not in from_right]
-    return contract(left, right, left_labels, right_labels, free, preferred_element_type)
+    return contract(left, right, left_labels, right_labels, free, preferred_element_type, precision)
 
 
 @traceable

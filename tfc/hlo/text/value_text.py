@@ -16,6 +16,7 @@ import numpy as np
 
 from tfc.errors import ShapeError, did_you_mean
 from tfc.hlo.attributes.convolution_dimensions import parse_labels
+from tfc.hlo.attributes.precision import PRECISIONS
 from tfc.hlo.attributes.replica_groups import ReplicaGroups, parse_groups, parse_replica_groups
 from tfc.hlo.attributes.window import parse_window, print_window
 from tfc.hlo.ir import Computation
@@ -164,19 +165,19 @@ def _bounded(lexer: Lexer, text: str) -> int:
     return int(text)
 
 
-def _parse_precisions(lexer: Lexer, _: Called) -> str:
-    """How exactly a product is to be computed, for each operand; kept as text."""
+def _parse_precisions(lexer: Lexer, _: Called) -> tuple[str, ...]:
+    """How exactly a product is to be computed, for each operand."""
 
     def precision() -> str:
         start, word = lexer.start, lexer.name("a precision").lower()
-        if word not in ("default", "high", "highest"):
+        if word not in PRECISIONS:
             lexer.error(f"a precision must be default, high or highest, got {word}", start)
         return word
 
     start, words = lexer.start, parse_list(lexer, "{", "}", precision)
     if len(words) != 2:
         lexer.error(f"expected a precision for each of 2 operands, got {len(words)}", start)
-    return "{" + ",".join(words) + "}"
+    return tuple(words)
 
 
 def _print_padding(value: Sequence[tuple[int, int, int]], _: NameOf) -> str:
@@ -212,7 +213,7 @@ FORMS: dict[str, Form] = {
     "slice":        Form(_print_slice,
                          lambda lexer, _: parse_list(lexer, "{", "}",
                                                      lambda: _parse_interval(lexer))),
-    "precisions":   Form(lambda v, _: v, _parse_precisions),
+    "precisions":   Form(lambda v, _: "{" + ",".join(v) + "}", _parse_precisions),
     "padding":      Form(_print_padding, _parse_padding),
     "window":       Form(lambda v, _: print_window(v), lambda lexer, _: parse_window(lexer)),
     "labels":       Form(lambda v, _: str(v), lambda lexer, _: parse_labels(lexer)),

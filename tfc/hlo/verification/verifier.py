@@ -22,6 +22,7 @@ import numpy as np
 
 from tfc.errors import ShapeError, VerificationError
 from tfc.hlo.attributes.devices import device_counts
+from tfc.hlo.attributes.precision import PRECISIONS
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import Attribute, op_named
 from tfc.hlo.shape import leaves
@@ -197,6 +198,10 @@ def _is_triples(value: Any) -> bool:
     return isinstance(value, tuple) and all(_is_ints(v) and len(v) == 3 for v in value)
 
 
+def _is_precisions(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(v in PRECISIONS for v in value)
+
+
 def _is_computations(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(v, Computation) for v in value)
 
@@ -210,7 +215,7 @@ _VALUES: dict[str, Callable[[Any], bool]] = {
     "name": lambda value: isinstance(value, str),
     "string": lambda value: isinstance(value, str),
     "raw": lambda value: isinstance(value, str),
-    "precisions": lambda value: isinstance(value, str),
+    "precisions": _is_precisions,
     "slice": _is_triples,
     "padding": _is_triples,
     "computation": lambda value: isinstance(value, Computation),

@@ -30,7 +30,7 @@ def swapped(dot: Instruction) -> Instruction:
     shape = Shape(out.element_type, tuple(out.dims[d] for d in order), layout)
     precision = dot.attributes.get("operand_precision")
     if precision is not None:
-        precision = "{" + ",".join(reversed(precision.strip("{}").split(","))) + "}"
+        precision = precision[::-1]
     attributes = dot.attributes.with_(
         lhs_batch_dims=tuple(rhs_batch) or None, rhs_batch_dims=tuple(batch) or None,
         lhs_contracting_dims=tuple(rhs_summed), rhs_contracting_dims=tuple(summed),

@@ -38,15 +38,14 @@ ALGORITHMS = {
 def _read_precision(operation: Operation) -> Values:
     if not operation.has("precision_config"):
         return {}
-    values = [text_of(a).lower() for a in operation.attribute("precision_config")]
-    return {"operand_precision": f"{{{','.join(values)}}}"} if set(values) - {"default"} else {}
+    values = tuple(text_of(a).lower() for a in operation.attribute("precision_config"))
+    return {"operand_precision": values} if set(values) - {"default"} else {}
 
 
 def _write_precision(e: Emission) -> Values:
-    text = e.get("operand_precision")
-    if text is None:
+    words = e.get("operand_precision")
+    if words is None:
         return {}
-    words = re.findall(r"\w+", text)
     made = ir.ArrayAttr.get([enumeration("precision", word.upper()) for word in words])
     return {"precision_config": made}
 

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tfc.hlo import builder
+from tfc.hlo.attributes.precision import PRECISIONS
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import OPS
 from tfc.hlo.shape import S32, ElementType, Shape
@@ -37,8 +38,11 @@ def _dot(g: Grower) -> Instruction:
     order = g.draw(st.permutations(wanted))
     other = tuple(dims[d] if d >= 0 else free[-1 - d] for d in order)
     rhs = g.like(Shape(lhs.array_shape.element_type, other))
+    # The default for both is left out, as StableHLO does.
+    precision = (g.pick(PRECISIONS), g.pick(PRECISIONS[1:])) if g.integer(0, 3) == 0 else None
     return builder.instruction(
-        "dot", [lhs, rhs], lhs_batch_dims=batch, lhs_contracting_dims=contracting,
+        "dot", [lhs, rhs], operand_precision=precision,
+        lhs_batch_dims=batch, lhs_contracting_dims=contracting,
         rhs_batch_dims=tuple(order.index(d) for d in batch),
         rhs_contracting_dims=tuple(order.index(d) for d in contracting),
     )  # fmt: skip
