@@ -174,8 +174,8 @@ def sdpa(
     Raises:
         UnsupportedError: it drops elements, as when it is trained.
     """
-    parts = map(wide, (query, key, value))
-    return attention(*parts, dropout_p, is_causal, attn_mask=mask, scale=scale)[0]
+    q, k, v = map(wide, (query, key, value))
+    return attention(q, k, v, dropout_p, is_causal, attn_mask=mask, scale=scale)[0]
 
 
 @composite("unbind.int")
