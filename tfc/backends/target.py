@@ -87,6 +87,13 @@ define i32 @bytes(ptr %p, ptr %q) {
 }
 declare i32 @llvm.vector.reduce.add.v16i32(<16 x i32>)
 """
+# One instruction for whole registers of 512 bits comes with those of products.
+_HALVES_PROBE = """
+define <16 x bfloat> @halves(<16 x float> %x) {
+  %y = fptrunc <16 x float> %x to <16 x bfloat>
+  ret <16 x bfloat> %y
+}
+"""
 _BYTE_PRODUCTS = {"x86_64": ("zext", "vpdpbusd", "x86"), "aarch64": ("sext", "sdot", "aarch64")}
 
 _SYSTEMS = ("linux", "windows", "darwin", "macos", "freebsd", "netbsd", "openbsd", "wasi")
@@ -202,6 +209,12 @@ class Target:
         return _byte_products(self.triple, self.cpu, self.features) if self.vector_bits else ""
 
     @property
+    def has_bf16_products(self) -> bool:
+        """Whether x86's instruction adds up two products of bf16 in a lane of 32 bits."""
+        wide = self.architecture == "x86_64" and self.vector_bits == 512
+        return wide and _has_bf16_products(self.triple, self.cpu, self.features)
+
+    @property
     def is_gpu(self) -> bool:
         """True if the target is an NVIDIA GPU."""
         return self.architecture == "nvptx64"
@@ -280,17 +293,23 @@ def _check_processor(triple: str, cpu: str, features: str) -> None:
         raise UnsupportedError(f"LLVM makes no code for {triple},{cpu},{features}: {lines[-1]}")
 
 
+def _compiled(text: str, triple: str, cpu: str, features: str) -> tuple[str, str]:
+    """The assembly that LLVM makes of a text for a processor, and how data lies there."""
+    machine = llvm.Target.from_triple(triple).create_target_machine(
+        cpu=cpu, features=features, opt=1, codemodel="small",
+        abiname=_architecture(triple).abi,
+    )  # fmt: skip
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.triple, module.data_layout = triple, str(machine.target_data)
+    return machine.emit_assembly(module), module.data_layout
+
+
 @cache
 def _describe(
     triple: str, cpu: str, features: str, caches: tuple[int, int, int] = _CACHE_DEFAULTS
 ) -> Target:
     known = _architecture(triple)
-    machine = llvm.Target.from_triple(triple).create_target_machine(
-        cpu=cpu, features=features, opt=1, codemodel="small", abiname=known.abi
-    )
-    module = llvm.parse_assembly(_PROBE, llvm.create_context())
-    module.triple, module.data_layout = triple, str(machine.target_data)
-    assembly = machine.emit_assembly(module)
+    assembly, layout = _compiled(_PROBE, triple, cpu, features)
     bits, registers = 0, 0
     for pattern, bits_if_found, registers_if_found in reversed(known.vectors):
         if re.search(pattern, assembly):
@@ -301,7 +320,7 @@ def _describe(
             f"code for {triple} needs SSE2: choose another processor than '{cpu}', such as pentium4"
         )
     has_fma = not re.search(r"\bfmaf?\b(?!\.)", assembly)
-    pointers = re.search(r"-p:(\d+)", module.data_layout)
+    pointers = re.search(r"-p:(\d+)", layout)
     pointer_bits = int(pointers[1]) if pointers else 64
     return Target(triple, cpu, features, bits, registers, has_fma, pointer_bits, *caches)
 
@@ -312,13 +331,14 @@ def _byte_products(triple: str, cpu: str, features: str) -> str:
     if known.name not in _BYTE_PRODUCTS:
         return ""
     extension, instruction, name = _BYTE_PRODUCTS[known.name]
-    machine = llvm.Target.from_triple(triple).create_target_machine(
-        cpu=cpu, features=features, opt=1, codemodel="small", abiname=known.abi
-    )
-    text = _BYTES_PROBE.replace("EXTENSION", extension)
-    module = llvm.parse_assembly(text, llvm.create_context())
-    module.triple, module.data_layout = triple, str(machine.target_data)
-    return name if instruction in machine.emit_assembly(module) else ""
+    probe = _BYTES_PROBE.replace("EXTENSION", extension)
+    return name if instruction in _compiled(probe, triple, cpu, features)[0] else ""
+
+
+@cache
+def _has_bf16_products(triple: str, cpu: str, features: str) -> bool:
+    found, _ = _compiled(_HALVES_PROBE, triple, cpu, features)
+    return re.search(r"vcvtneps2bf16\s+%zmm", found) is not None
 
 
 @cache

@@ -1,7 +1,7 @@
 """A kernel of a dot as a tiled matrix product, with what comes before and after it.
 
-Integers of up to 16 bits that are summed in 32 are computed as words of several that are neighbours
-along the sums: CPUs multiply two such words and add up the products in one instruction.
+Integers of up to 16 bits that are summed in 32, and bf16, are computed as words of several that are
+neighbours along the sums: CPUs multiply two such words and add up the products in one instruction.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,9 @@ from tfc.backends.cpu.products.epilogues import Epilogue, is_apart
 from tfc.backends.cpu.products.functions import SharedPart
 from tfc.backends.cpu.products.matmul import Around, Computed, Finish, Result, emit_product
 from tfc.backends.cpu.products.schedule import MatmulSpec
-from tfc.backends.cpu.products.word_tiles import packed, word
-from tfc.backends.cpu.products.words import words_of
+from tfc.backends.cpu.products.word_tiles import packed
+from tfc.backends.cpu.products.words import Words, words_of
+from tfc.backends.mlir.arithmetic.value import mlir_type
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.provider import arith
@@ -28,10 +29,9 @@ from tfc.passes.analysis.products import dot_groups
 def around_product(spec: MatmulSpec, kernel: Kernel, target: Target) -> MatmulSpec:
     """The spec of a kernel's dot, changed for what else the kernel computes."""
     assert kernel.product is not None
-    left, right = kernel.product.operands
-    lhs, rhs = (o.opcode != "parameter" for o in (left, right))
+    lhs, rhs = (o.opcode != "parameter" for o in kernel.product.operands)
     spec = replace(spec, lhs_computed=lhs, rhs_computed=rhs)
-    words = words_of(left, right, spec.element_type, target)
+    words = words_of(kernel.product, spec.element_type, target)
     if words:
         spec = replace(spec, words=words, k=-(-spec.k // words.count))
     if not is_apart(kernel):
@@ -120,6 +120,7 @@ def _computed(spec: MatmulSpec, kernel: Kernel, buffers: Sequence[Buffer], numbe
     def word_of(b: Position, i: Position, p: Position) -> Any:
         words, first, found = spec.words, multiply(p, count), list[Any]()
         assert words is not None
+        zero = arith.constant(mlir_type(spec.element_type), 0.0 if words is Words.BF16_PAIRS else 0)
         for place in range(count):
             at = add(first, place)
             if place < (total % count or count):
@@ -127,7 +128,8 @@ def _computed(spec: MatmulSpec, kernel: Kernel, buffers: Sequence[Buffer], numbe
                 continue
             # The last word may begin before the end and reach beyond it.
             inside = arith.cmpi(arith.CmpIPredicate.slt, index_value(at), index_value(total))
-            found.append(arith.select(inside, element(b, i, minimum(at, total - 1)), word(0)))
+            value = element(b, i, minimum(at, total - 1))
+            found.append(arith.select(inside, value, zero))
         return packed(words, found, left=number == 0)
 
     count = spec.words.count if spec.words else 1

@@ -1,4 +1,4 @@
-"""Tiles of products of words, which hold several narrow integers each (words.py)."""
+"""Tiles of products of words, which hold several narrow elements each (words.py)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from tfc.backends.cpu.products.words import Words
 from tfc.backends.mlir.provider import arith, ir, llvm, vector
 from tfc.backends.mlir.vectors import Position, Vectors, index_value, multiply
 
+_BF16_INTRINSIC = "llvm.x86.avx512bf16.dpbf16ps.{bits}"
 _INTRINSICS = {
     Words.UNSIGNED_SIGNED: "llvm.x86.avx512.vpdpbusd.{bits}",
     Words.SIGNED_UNSIGNED: "llvm.x86.avx512.vpdpbusd.{bits}",
@@ -41,15 +42,19 @@ class WordVectors(Vectors):
         """x·y + z, with words of the left operand and of the right one."""
         if self.words is Words.PAIRS:
             return arith.addi(self._paired_products(x, y), z)
+        if self.words is Words.BF16_PAIRS:
+            return self._call(_BF16_INTRINSIC, ir.BF16Type.get(), x, y, z)
         if self.words in _SIGNS:
             return self._one_by_one(x, y, z)
         if self.words is Words.SIGNED_UNSIGNED:
             x, y = y, x
-        in_bytes = ir.VectorType.get([4 * self.lanes], ir.IntegerType.get_signless(8))
-        name = _INTRINSICS[self.words].format(
-            bits=32 * self.lanes, lanes=self.lanes, bytes=4 * self.lanes
-        )
-        operands = [z, vector.bitcast(in_bytes, x), vector.bitcast(in_bytes, y)]
+        return self._call(_INTRINSICS[self.words], ir.IntegerType.get_signless(8), x, y, z)
+
+    def _call(self, intrinsic: str, element: Any, x: Any, y: Any, z: Any) -> Any:
+        """The processor's instruction for words of elements of a type."""
+        held = ir.VectorType.get([self.words.count * self.lanes], element)
+        name = intrinsic.format(bits=32 * self.lanes, lanes=self.lanes, bytes=4 * self.lanes)
+        operands = [z, vector.bitcast(held, x), vector.bitcast(held, y)]
         return llvm.call_intrinsic(self.type, ir.StringAttr.get(name), operands, [], [])
 
     def _one_by_one(self, x: Any, y: Any, z: Any) -> Any:
@@ -131,7 +136,12 @@ def tile_of(vectors: Vectors, height: int, width: int) -> RegisterTile:
 
 
 def packed(words: Words, elements: Sequence[Any], *, left: bool) -> Any:
-    """The word of elements, given as values of 32 bits whose lower ones are the element."""
+    """The word of elements, given as integers of 32 bits whose lower ones are the element.
+
+    Pairs of bf16 are given as f32, whose upper bits they are, and their word is one.
+    """
+    if words is Words.BF16_PAIRS:
+        return _packed_halves(*elements)
     bits = 32 // words.count
     found = arith.andi(elements[0], word((1 << bits) - 1))
     for place, element in enumerate(elements[1:], 1):
@@ -139,6 +149,14 @@ def packed(words: Words, elements: Sequence[Any], *, left: bool) -> Any:
             element = arith.andi(element, word((1 << bits) - 1))
         found = arith.ori(found, arith.shli(element, word(place * bits)))
     return arith.xori(found, word(_OFFSET)) if left and words is Words.OFFSET else found
+
+
+def _packed_halves(first: Any, second: Any) -> Any:
+    """The upper halves of two f32, as one."""
+    integer = ir.IntegerType.get_signless(32)
+    low, high = (arith.bitcast(integer, v) for v in (first, second))
+    low, high = arith.shrui(low, word(16)), arith.andi(high, word(-(1 << 16)))
+    return arith.bitcast(first.type, arith.ori(low, high))
 
 
 def word(value: int) -> Any:

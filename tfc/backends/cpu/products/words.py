@@ -1,14 +1,14 @@
-"""Narrow integers in words of 32 bits: neighbours along the sums, which CPUs multiply at once.
+"""Narrow elements in words of 32 bits: neighbours along the sums, which CPUs multiply at once.
 
-pairs of s16   word · word = a0·b0 + a1·b1
-fours of 8     word · word = a0·b0 + a1·b1 + a2·b2 + a3·b3
+pairs of s16 or bf16   word · word = a0·b0 + a1·b1
+fours of 8             word · word = a0·b0 + a1·b1 + a2·b2 + a3·b3
 """
 
 from enum import Enum
 
 from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import PRED, S4, S8, S16, S32, U4, U8, U32, ElementType
+from tfc.hlo.shape import BF16, F32, PRED, S4, S8, S16, S32, U4, U8, U32, ElementType
 
 _UNSIGNED_BYTES = (PRED, U4, U8)
 _SIGNED_BYTES = (PRED, S4, U4, S8)
@@ -24,6 +24,7 @@ class Words(Enum):
     """
 
     PAIRS = "two s16 each"
+    BF16_PAIRS = "two bf16 each"
     UNSIGNED_SIGNED = "four u8 and four s8"
     SIGNED_UNSIGNED = "four s8 and four u8"
     OFFSET = "four s8 each, on the left 128 larger"
@@ -37,18 +38,26 @@ class Words(Enum):
     @property
     def count(self) -> int:
         """How many elements a word holds."""
-        return 2 if self is Words.PAIRS else 4
+        return 2 if self in (Words.PAIRS, Words.BF16_PAIRS) else 4
 
 
-def words_of(lhs: Instruction, rhs: Instruction, to: ElementType, target: Target) -> Words | None:
-    """What holds the operands of a product; None if they are not narrow integers.
+def words_of(product: Instruction, to: ElementType, target: Target) -> Words | None:
+    """What holds the operands of a product; None if they are not narrow.
+
+    Pairs of bf16 are taken where each is asked for no more than the default precision: the
+    instruction takes what is subnormal for zero.
 
     Args:
         to: the type of the products and of their sums.
     """
-    if to not in (S32, U32) or lhs.opcode != "convert" or rhs.opcode != "convert":
+    lhs, rhs = product.operands
+    if to not in (F32, S32, U32) or lhs.opcode != "convert" or rhs.opcode != "convert":
         return None
     left, right = (o.operands[0].array_shape.element_type for o in (lhs, rhs))
+    if to is F32:
+        plain = set(product.attributes.get("operand_precision", ())) <= {"default"}
+        pairs = left is right is BF16 and plain and target.has_bf16_products
+        return Words.BF16_PAIRS if pairs else None
     words = _of_bytes(left, right, target)
     return words or (Words.PAIRS if left in _SHORTS and right in _SHORTS else None)
 
