@@ -50,7 +50,8 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other(distributions: Pat
 @pytest.mark.slow
 def test_the_source_distribution_has_what_the_tests_need(distributions: Path):
     (archive,) = distributions.glob("*.tar.gz")
-    names = {n.partition("/")[2] for n in tarfile.open(archive).getnames()}
+    with tarfile.open(archive) as opened:
+        names = {n.partition("/")[2] for n in opened.getnames()}
     for folder in ("tests", "docs", "examples", "benchmarks"):
         assert files_of(folder) <= names
     assert {"README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml"} <= names
