@@ -11,8 +11,9 @@
 
 A text (`text`) is cut into segments by `flow`, which puts calls in place; `program` decodes each
 instruction once, by the tables of the families (`instructions`), into a closure for many threads;
-`scheduling` runs batches of blocks, whose threads and memory are in `state`. `assembler` asks
-NVIDIA's own whether it takes a text.
+`scheduling` runs batches of blocks, whose threads and memory are in `state`. Bulk copies and
+products of warpgroups run beside the threads: their bytes come, and their registers are free, as
+late as what the threads wait for allows. `assembler` asks NVIDIA's own whether it takes a text.
 """
 
 from tfc.testing.ptx.machine import Kernel, Machine, Module

@@ -8,6 +8,7 @@ that part meet again as early as they can, at the immediate post-dominator of wh
 from dataclasses import dataclass, field, replace
 
 from tfc.errors import KindError
+from tfc.testing.ptx.instructions.warpgroups import is_gathering
 from tfc.testing.ptx.state.faults import UnknownInstructionError
 from tfc.testing.ptx.text.syntax import (
     Address,
@@ -24,7 +25,6 @@ from tfc.testing.ptx.text.syntax import (
 
 # Instructions that end a segment: control leaves, or threads wait for others.
 _JUMPS = {"bra", "brx", "ret", "exit"}
-WAITS = {"bar", "barrier", "mbarrier_wait"}
 MAX_INLINED = 20_000
 
 
@@ -163,6 +163,10 @@ def _renamed(operand: Operand, names: dict[str, str]) -> Operand:
 def _ends(instruction: Instruction) -> bool:
     if instruction.opcode in ("bar", "barrier"):
         return "warp" not in instruction.modifiers
+    if instruction.opcode == "mbarrier":
+        return "try_wait" in instruction.modifiers
+    if is_gathering(instruction):
+        return True
     return instruction.opcode in _JUMPS
 
 

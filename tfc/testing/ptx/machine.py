@@ -10,10 +10,14 @@ from tfc.errors import KindError
 from tfc.testing.ptx.instructions.copies import Copies
 from tfc.testing.ptx.program import Program, decode_kernel
 from tfc.testing.ptx.scheduling import Scheduler
+from tfc.testing.ptx.state.bulk import Bulk
 from tfc.testing.ptx.state.memory import WRITTEN, GlobalMemory, Space
+from tfc.testing.ptx.state.phases import Phases
+from tfc.testing.ptx.state.proxies import Proxies
 from tfc.testing.ptx.state.races import Races
 from tfc.testing.ptx.state.report import Report
 from tfc.testing.ptx.state.threads import Threads, Triple
+from tfc.testing.ptx.state.warpgroups import Warpgroups
 from tfc.testing.ptx.text.parser import parse
 from tfc.testing.ptx.text.syntax import Function, Source
 
@@ -183,6 +187,9 @@ class Machine:
         t.spaces["param"].shadow[:] = WRITTEN
         t.races = Races(t, len(t.spaces["shared"].data), program.shared_granule)
         t.copies = Copies(t)
+        if program.works_beside:
+            t.phases, t.bulk, t.proxies = Phases(t), Bulk(t), Proxies(t)
+            t.warpgroups = Warpgroups(t, program.fragile, program.max_registers)
 
 
 def _triple(sizes: Sequence[int], limits: Triple) -> Triple:

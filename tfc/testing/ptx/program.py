@@ -3,26 +3,34 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import prod
 from typing import TypeVar
 
+from tfc.errors import UnsupportedError
 from tfc.testing.ptx.flow import Segment, segments_of
 from tfc.testing.ptx.instructions import (
     access,
     atomics,
+    bulk,
     control,
     conversions,
     copies,
     floats,
     integers,
     matrices,
+    phases,
+    warpgroups,
     warps,
 )
 from tfc.testing.ptx.instructions.decode import Decoder, Reader, Run
+from tfc.testing.ptx.instructions.warpgroups import Together
 from tfc.testing.ptx.text.syntax import Function, Instruction, Source, Variable
 from tfc.testing.ptx.text.types import is_type
 
 Decoded = TypeVar("Decoded")
-_FAMILIES = (conversions, access, atomics, warps, matrices, copies, control)
+_FAMILIES = (
+    conversions, access, atomics, warps, matrices, copies, bulk, phases, warpgroups, control,
+)  # fmt: skip
 ROWS: dict[str, Callable[[Decoder, Instruction], Run]] = {
     name: decode for family in _FAMILIES for name, decode in family.ROWS.items()
 }
@@ -30,7 +38,10 @@ ROWS: dict[str, Callable[[Decoder, Instruction], Run]] = {
 
 @dataclass
 class Step:
-    """One instruction: what it does, and the registers to check before and to mark after."""
+    """One instruction: what it does, and the registers to check before and to mark after.
+
+    `touches` are those that products under way may have.
+    """
 
     instruction: Instruction
     run: Run
@@ -39,6 +50,7 @@ class Step:
     writes: set[int]
     checks: tuple[int, ...] = ()
     marks: tuple[int, ...] = ()
+    touches: tuple[int, ...] = ()
 
 
 @dataclass
@@ -62,7 +74,9 @@ class Code:
 class Program:
     """A kernel that can be launched.
 
-    `offsets` are where its parameters lie; `doubtful` the registers whose writing is kept track of.
+    `offsets` are where its parameters lie; `doubtful` the registers whose writing is kept track of,
+    `fragile` those that products of warpgroups have; `works_beside` says whether such products, or
+    copies, run beside the threads.
     """
 
     name: str
@@ -75,7 +89,10 @@ class Program:
     static_shared_bytes: int = 0
     shared_granule: int = 4
     doubtful: set[int] = field(default_factory=set)
+    fragile: set[int] = field(default_factory=set)
+    works_beside: bool = False
     max_threads: int = 1024
+    max_registers: int | None = None
 
 
 class Layout:
@@ -95,15 +112,20 @@ def decode_kernel(function: Function, source: Source, addresses: dict[str, int])
     """Decode a kernel; `addresses` has those of the module's variables in global memory.
 
     Raises:
-        UnknownInstructionError: an instruction has no meaning here.
+        UnsupportedError: an instruction has no meaning here, or blocks are to form clusters.
     """
+    if prod(function.directives.get("reqnctapercluster", ())) > 1:
+        raise UnsupportedError(f"the PTX interpreter has no clusters, which {function.name} needs")
     flat, segments = segments_of(function, source)
     program = Program(function.name, [], max_threads=function.max_threads)
     decoder = Decoder(flat.registers, _symbols(flat, source, addresses, program), flat.variables)
     program.code = [_decoded(decoder, segment) for segment in segments]
     program.dtypes, program.names = decoder.dtypes, decoder.names
     program.shared_granule = decoder.shared_granule
+    program.fragile, program.works_beside = decoder.fragile, decoder.works_beside
+    program.max_registers = function.max_registers
     _find_doubtful(program)
+    _find_touches(program)
     return program
 
 
@@ -219,3 +241,11 @@ def _find_doubtful(program: Program) -> None:
     for code in program.code:
         for step in [*code.steps, *([code.end_step] if code.end_step else [])]:
             step.marks = tuple(sorted(step.writes & program.doubtful))
+
+
+def _find_touches(program: Program) -> None:
+    """Find the uses of registers that products have, but those by the products."""
+    for code in program.code if program.fragile else ():
+        ends = code.end_step if not isinstance(code.end, Together) else None
+        for step in [*code.steps, *([ends] if ends else [])]:
+            step.touches = tuple(sorted((step.reads | step.writes) & program.fragile))

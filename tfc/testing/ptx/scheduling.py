@@ -10,8 +10,11 @@ from collections import Counter
 import numpy as np
 
 from tfc.testing.ptx.instructions.control import Barrier, Barriers, Branch, Finish, Table
+from tfc.testing.ptx.instructions.phases import PhaseWait
+from tfc.testing.ptx.instructions.warpgroups import Together
 from tfc.testing.ptx.program import Code, Program, Step
 from tfc.testing.ptx.state.faults import Fault, Place, Violation
+from tfc.testing.ptx.state.phases import Parked
 from tfc.testing.ptx.state.threads import ALL, Lanes, Threads
 
 FAIRNESS = 256  # segments until others get a turn
@@ -28,6 +31,7 @@ class Scheduler:
         self.program, self.threads, self.budget = program, threads, budget
         self.ready: dict[int, list[Lanes]] = {0: [ALL]}
         self.barriers = Barriers(threads)
+        self.gathering: dict[int, tuple[Code, np.ndarray]] = {}
         self.counts: Counter[int] = Counter()
         self.place = Place(program.name)
         self.lanes: Lanes = ALL
@@ -41,18 +45,32 @@ class Scheduler:
         turns = 0
         try:
             with np.errstate(all="ignore"):
-                while self.ready:
+                while self._is_any_ready():
                     turns += 1
                     if turns % FAIRNESS == 0 and len(self.ready) > 1:
                         self._run_later_warps()
                     number = min(self.ready)
                     self._run(number, self._taken(number))
                 self._check_all_left()
+                if self.threads.bulk is not None:
+                    self.threads.bulk.finish()
+                    self.threads.warpgroups.finish()
         except Violation as violation:
             raise self._fault(violation) from None
         for number, lanes in self.counts.items():
             for opcode, times in self.program.code[number].opcodes.items():
                 self.threads.report.instructions[opcode] += times * lanes
+
+    def _is_any_ready(self) -> bool:
+        """Whether any thread can run, once copies that nobody asks for have come to their end."""
+        phases = self.threads.phases
+        if phases is not None:
+            if phases.has_ended:
+                phases.wake()
+            if not self.ready and phases.parked:
+                self.threads.bulk.land()
+                phases.wake()
+        return bool(self.ready)
 
     def _taken(self, number: int) -> Lanes:
         parts = self.ready.pop(number)
@@ -94,7 +112,7 @@ class Scheduler:
         self.counts[number] += t.how_many(lanes)
         for step in code.steps:
             self.lanes = lanes
-            if step.predicate is not None or step.checks or step.marks:
+            if step.predicate is not None or step.checks or step.marks or step.touches:
                 self._run_checked(step, lanes)
             else:
                 self._step = step
@@ -116,6 +134,8 @@ class Scheduler:
             lanes = self.lanes = t.within(lanes, mask)
         if not (is_copy and step.predicate is None):
             self._check_written(step, lanes)
+        if step.touches:
+            t.warpgroups.touch(step.touches, lanes)
         step.run(t, lanes)
         copied = step.checks and is_copy and step.predicate is None
         for register in step.marks:
@@ -136,6 +156,8 @@ class Scheduler:
         assert code.end_step is not None
         self._step = code.end_step
         self._check_written(code.end_step, lanes)
+        if code.end_step.touches:
+            t.warpgroups.touch(code.end_step.touches, lanes)
         for register in code.end_step.marks:
             t.written[register][lanes] = True
         taken, rest = lanes, None
@@ -167,6 +189,47 @@ class Scheduler:
                     end, t.lane_numbers(taken), code.following
                 ):
                     self._add(number, some)
+            case PhaseWait():
+                self._wait(end, code, t.lane_numbers(taken))
+            case Together():
+                self._gather(end, code, t.lane_numbers(taken))
+
+    def _wait(self, end: PhaseWait, code: Code, lanes: np.ndarray) -> None:
+        """Threads whose phase is over go on; others are told once that it is not, then sleep."""
+        t = self.threads
+        places = end.places(t, lanes)
+        numbers = end.numbers(t, lanes, places)
+        patient = t.phases.patient[lanes]
+        t.bulk.land(places[patient])
+        over = t.phases.are_over(places, numbers)
+        sleep = ~over & patient
+        t.phases.patient[lanes] = ~over & ~sleep
+        end.write(t, lanes[~sleep], over[~sleep])
+        self._add(code.following, lanes[~sleep])
+
+        def go_on(some: np.ndarray) -> None:
+            end.write(t, some, np.ones(len(some), bool))
+            self._add(code.following, some)
+
+        if sleep.any():
+            t.phases.parked.append(
+                Parked(lanes[sleep], places[sleep], numbers[sleep], go_on, code.end_step)
+            )
+
+    def _gather(self, end: Together, code: Code, lanes: np.ndarray) -> None:
+        """Threads wait for the others of their warpgroup, and do the instruction together."""
+        t = self.threads
+        _, earlier = self.gathering.pop(id(end), (code, lanes[:0]))
+        lanes = np.sort(np.concatenate([earlier, lanes])) if len(earlier) else lanes
+        group = t.warpgroups.number
+        alive = np.bincount(group[~t.exited], minlength=group[-1] + 1)
+        complete = (np.bincount(group[lanes], minlength=group[-1] + 1) == alive)[group[lanes]]
+        if not complete.all():
+            self.gathering[id(end)] = (code, lanes[~complete])
+        if complete.any():
+            self.lanes = lanes[complete]
+            end.run(t, self.lanes)
+            self._add(code.following, self.lanes)
 
     def _follow_table(self, code: Code, end: Table, lanes: Lanes) -> None:
         t = self.threads
@@ -179,6 +242,16 @@ class Scheduler:
             self._add(code.targets[int(value)], t.within(lanes, index == value))
 
     def _check_all_left(self) -> None:
+        phases = self.threads.phases
+        if phases is not None and phases.parked:
+            parked = phases.parked[0]
+            self.lanes, self._step = parked.lanes, parked.end
+            lack = phases.lack(int(parked.places[0]))
+            raise Violation("barrier", f"a wait for a phase that never ends: {lack}", 0)
+        for code, lanes in self.gathering.values():
+            assert code.end_step is not None
+            self.lanes, self._step = lanes, code.end_step
+            raise Violation("divergence", "some threads of the warpgroup never come here", 0)
         waiting = [entry for entries in self.barriers.waiting.values() for entry in entries]
         if waiting:
             ended = int(np.count_nonzero(self.threads.exited))

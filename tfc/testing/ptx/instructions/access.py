@@ -76,6 +76,8 @@ def load(
         t.report.count_shared(places, size * count, t.warp[lanes])
         if weak:
             t.races.read(places, size * count, lanes)
+        if t.proxies is not None:
+            t.proxies.check_read(places, size * count)
     elif space == "global":
         t.report.count_global(t.report.loads, places, size * count, t.warp[lanes])
     return [t.spaces[space].read(places + n * size, dtype) for n in range(count)]
@@ -92,6 +94,8 @@ def store(
         t.report.count_shared(places, width, t.warp[lanes])
         if weak:
             t.races.write(places, width, lanes, values)
+        if t.proxies is not None:
+            t.proxies.note_write(places, width, lanes)
     elif space == "global":
         t.report.count_global(t.report.stores, places, width, t.warp[lanes])
     for n, value in enumerate(values):
@@ -203,13 +207,13 @@ def is_in_space(decoder: Decoder, instruction: Instruction) -> Run:
 
 
 def nothing(decoder: Decoder, instruction: Instruction) -> Run:
-    """Fences, prefetches and the like: all accesses happen in one order here."""
+    """Prefetches and the like: all accesses happen in one order here."""
     return lambda t, lanes: None
 
 
 ROWS: dict[str, Callable[[Decoder, Instruction], Run]] = {
     "ld": load_decoder, "ldu": load_decoder, "st": store_decoder,
     "cvta": convert_address, "isspacep": is_in_space,
-    **dict.fromkeys(("membar", "fence", "prefetch", "prefetchu", "discard", "applypriority",
-                     "nanosleep", "griddepcontrol", "setmaxnreg", "pmevent"), nothing),
+    **dict.fromkeys(("membar", "prefetch", "prefetchu", "discard", "applypriority", "nanosleep",
+                     "griddepcontrol", "pmevent"), nothing),
 }  # fmt: skip

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tfc.testing.ptx.instructions.decode import Decoder, Reader, Run, Writer
+from tfc.testing.ptx.instructions.phases import PhaseWait, wait_of
+from tfc.testing.ptx.instructions.warpgroups import Together, together_of
 from tfc.testing.ptx.state.faults import Violation
 from tfc.testing.ptx.state.threads import Lanes, Threads
 from tfc.testing.ptx.text.syntax import Instruction
@@ -54,7 +56,7 @@ class Barrier:
     write: Writer | None = None
 
 
-End: TypeAlias = Branch | Table | Finish | Barrier
+End: TypeAlias = Branch | Table | Finish | Barrier | PhaseWait | Together
 
 
 def end_of(decoder: Decoder, instruction: Instruction) -> End:
@@ -72,6 +74,10 @@ def end_of(decoder: Decoder, instruction: Instruction) -> End:
         case "ret" | "exit":
             decoder.flags(instruction, ("uni",))
             return Finish(predicate)
+        case "mbarrier":
+            return wait_of(decoder, instruction, predicate)
+        case "wgmma":
+            return together_of(decoder, instruction)
     return _barrier(decoder, instruction, predicate)
 
 

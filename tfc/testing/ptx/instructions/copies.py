@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tfc.testing.ptx.instructions import bulk
 from tfc.testing.ptx.instructions.access import HINTS, SPACES, load, note_shared, place
 from tfc.testing.ptx.instructions.decode import Decoder, Run
 from tfc.testing.ptx.state.memory import NEW, WRITTEN
@@ -50,6 +51,8 @@ class Copies:
             if len(ready.lanes):
                 width = ready.data.shape[1]
                 t.races.write(ready.places, width, ready.lanes, [ready.data])
+                if t.proxies is not None:
+                    t.proxies.note_write(ready.places, width, ready.lanes)
                 at = ready.places[:, None] + np.arange(width)
                 shared.data[at], shared.shadow[at] = ready.data, WRITTEN
             if not done.all():
@@ -107,10 +110,12 @@ def _commit(t: Threads, lanes: Lanes) -> None:
 
 
 def copy(decoder: Decoder, instruction: Instruction) -> Run:
-    """cp.async and what closes groups of copies and waits for them."""
+    """cp.async, what closes groups of copies and waits for them, and cp.async.bulk."""
     kind = instruction.modifiers[1] if len(instruction.modifiers) > 1 else ""
-    if instruction.modifiers[:1] != ("async",) or kind == "bulk":
-        raise decoder.unknown(instruction, "only cp.async without .bulk")
+    if instruction.modifiers[:1] != ("async",):
+        raise decoder.unknown(instruction, "only cp.async")
+    if kind == "bulk":
+        return bulk.copy_bulk(decoder, instruction)
     if kind == "commit_group":
         return _commit
     if kind == "wait_group":

@@ -51,6 +51,8 @@ class Decoder:
 
     Attributes:
         reads, writes: the registers of the instruction that is being decoded.
+        fragile: the registers that products of warpgroups use while they are under way.
+        works_beside: whether something runs beside the threads.
     """
 
     def __init__(
@@ -67,6 +69,8 @@ class Decoder:
         self.names = list(registers)
         self.reads: set[int] = set()
         self.writes: set[int] = set()
+        self.fragile: set[int] = set()
+        self.works_beside = False
         self.shared_granule = 16
 
     # --- Types and modifiers ----------------------------------------------------------------------

@@ -38,6 +38,9 @@ class Report:
     Attributes:
         instructions: that threads ran, by opcode; `total` adds them up.
         loads, stores: of global memory.
+        bulk_loads, bulk_stores: copies between it and shared memory that run beside the threads, as
+            accesses; bytes of a box outside of its tensor are none.
+        products: those of warpgroups, by shape.
         shared_accesses: instructions of warps on shared memory.
         bank_conflicts: how often a warp had to access shared memory again for one instruction.
         atomics: done by threads.
@@ -49,6 +52,9 @@ class Report:
     instructions: Counter[str] = field(default_factory=Counter)
     loads: Traffic = field(default_factory=Traffic)
     stores: Traffic = field(default_factory=Traffic)
+    bulk_loads: Traffic = field(default_factory=Traffic)
+    bulk_stores: Traffic = field(default_factory=Traffic)
+    products: Counter[str] = field(default_factory=Counter)
     shared_accesses: int = 0
     bank_conflicts: int = 0
     atomics: int = 0

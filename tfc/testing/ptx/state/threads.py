@@ -43,6 +43,11 @@ class Threads:
         self.report: Any = None
         self.races: Any = None
         self.copies: Any = None
+        # Where something runs beside the threads: barriers of phases, bulk copies, products.
+        self.phases: Any = None
+        self.bulk: Any = None
+        self.proxies: Any = None
+        self.warpgroups: Any = None
 
     def how_many(self, lanes: Lanes) -> int:
         """How many threads these are."""

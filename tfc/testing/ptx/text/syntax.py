@@ -144,6 +144,11 @@ class Function:
             count *= size
         return count
 
+    @property
+    def max_registers(self) -> int | None:
+        """What `.maxnreg` allows a thread, if it is stated."""
+        return next(iter(self.directives.get("maxnreg", ())), None)
+
 
 @dataclass
 class Source:
