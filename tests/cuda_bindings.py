@@ -22,12 +22,15 @@ ERRORS = {
     0: ("CUDA_SUCCESS", "no error"),
     1: ("CUDA_ERROR_INVALID_VALUE", "invalid argument"),
     2: ("CUDA_ERROR_OUT_OF_MEMORY", "out of memory"),
+    3: ("CUDA_ERROR_NOT_INITIALIZED", "initialization error"),
     100: ("CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"),
     209: ("CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution"),
     218: ("CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"),
+    222: ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the PTX is of another version"),
     700: ("CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"),
     719: ("CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"),
 }
+MACHINE_CODE = b"\x7fELF of the stand-in\n"  # what it makes of PTX begins so
 CAPABILITY = {75: 8, 76: 0}  # attributes of a device: its compute capability, major and minor
 ATTRIBUTES = {
     **CAPABILITY, 16: 108, 39: 2048, 81: 164 << 10, 82: 65536, 97: 163 << 10, 106: 32
@@ -48,6 +51,7 @@ class FakeCuda(ModuleType):
         super().__init__("cuda.bindings.driver")
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
         self.failing: dict[str, int] = {}
+        self.replaced: dict[str, Any] = {}
         self.machine = Machine(memory_limit=64 << 20)
         self.attributes = {**ATTRIBUTES, **(attributes or {})}
         self.count, self.version = 1, 13000
@@ -75,6 +79,7 @@ class FakeCuda(ModuleType):
         self.CUevent_flags = Enumeration(CU_EVENT_DEFAULT=0, CU_EVENT_DISABLE_TIMING=2)
         self.CUmemPool_attribute = Enumeration(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD=4)
         self.CUstreamCaptureMode = Enumeration(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL=1)
+        self.CUjitInputType = Enumeration(CU_JIT_INPUT_PTX=1)
         self.cuuint64_t = int
 
     def __getattribute__(self, name: str) -> Any:
@@ -86,6 +91,8 @@ class FakeCuda(ModuleType):
             self.calls.append((name, arguments))
             if name in self.failing:
                 return (self.failing[name], None)
+            if name in self.replaced:
+                return self.replaced[name](*arguments)
             given = found(*arguments)
             return (0, *(given if isinstance(given, tuple) else (given,)))
 
@@ -193,7 +200,8 @@ class FakeCuda(ModuleType):
         return ()
 
     def cuMemcpyDtoHAsync(self, target: int, source: int, size: int, stream: int) -> tuple[()]:
-        ctypes.memmove(target, self.machine.read(int(source), size).ctypes.data, size)
+        read = self.machine.read(int(source), size)
+        ctypes.memmove(target, read.ctypes.data, size)
         return ()
 
     def cuMemcpyDtoDAsync(self, target: int, source: int, size: int, stream: int) -> tuple[()]:
@@ -202,7 +210,25 @@ class FakeCuda(ModuleType):
 
     # --- Code and launches ----------------------------------------------------------------------
 
+    def cuLinkCreate(self, count: int, options: list[Any], values: list[Any]) -> list[bytes]:
+        return []
+
+    def cuLinkAddData(
+        self, linking: list[bytes], kind: int, data: bytes, size: int, name: bytes, *options: Any
+    ) -> tuple[()]:
+        linking.append(data[:size])
+        return ()
+
+    def cuLinkComplete(self, linking: list[bytes]) -> tuple[int, int]:
+        held = ctypes.create_string_buffer(MACHINE_CODE + linking[0])
+        self._pinned[ctypes.addressof(held)] = held
+        return ctypes.addressof(held), len(held)
+
+    def cuLinkDestroy(self, linking: list[bytes]) -> tuple[()]:
+        return ()
+
     def cuModuleLoadData(self, code: bytes) -> Any:
+        code = code.removeprefix(MACHINE_CODE)
         if not code.lstrip().startswith((b"//", b".version")):
             raise AssertionError("a cubin needs `failing`, or a real device")
         return self.machine.load(code.rstrip(b"\0"))

@@ -93,6 +93,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "backends.mlir.dialects": (),
     "backends.mlir": (*ANALYSIS, "backends.mlir.*"),
     "backends.mlir.ordered": (*ANALYSIS, "backends.mlir", "backends.mlir.arithmetic"),
+    "backends.cache": (*HLO, "backends.mlir"),
     "backends.cpu.runtime": (*HLO, "backends", "backends.llvm", "passes.memory"),
     "backends.cpu.loops": KERNELS,
     "backends.cpu.products": (*KERNELS, "backends.cpu.loops"),
@@ -103,6 +104,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "backends.cpu": (
         *KERNELS,
         "backends.llvm",
+        "backends.cache",
         "backends.cpu.*",
         "passes",
         "passes.memory",
@@ -113,6 +115,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "backends.gpu": (
         *KERNELS,
         "backends.llvm",
+        "backends.cache",
         "backends.gpu.driver",
         "backends.gpu.assembly",
         "passes",
