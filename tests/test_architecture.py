@@ -93,6 +93,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "backends.mlir.dialects": (),
     "backends.mlir": (*ANALYSIS, "backends.mlir.*"),
     "backends.mlir.ordered": (*ANALYSIS, "backends.mlir", "backends.mlir.arithmetic"),
+    "backends.cache": (*HLO, "backends.mlir"),
     "backends.cpu.runtime": (*HLO, "backends", "backends.llvm", "passes.memory"),
     "backends.cpu.loops": KERNELS,
     "backends.cpu.products": (*KERNELS, "backends.cpu.loops"),
@@ -103,16 +104,20 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "backends.cpu": (
         *KERNELS,
         "backends.llvm",
+        "backends.cache",
         "backends.cpu.*",
         "passes",
         "passes.memory",
         "tools.pictures",
     ),
     "backends.gpu.driver": ("errors", "runtime"),
+    "backends.gpu.assembly": ("errors",),
     "backends.gpu": (
         *KERNELS,
         "backends.llvm",
+        "backends.cache",
         "backends.gpu.driver",
+        "backends.gpu.assembly",
         "passes",
         "passes.memory",
         "hlo.evaluation",
@@ -205,7 +210,12 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "testing.ptx.text": ("errors",),
     "testing.ptx.state": ("errors",),
     "testing.ptx.instructions": ("errors", "testing.ptx.text", "testing.ptx.state"),
-    "testing.ptx": ("errors", "testing.ptx.*", "backends.gpu.driver"),
+    "testing.ptx": (
+        "errors",
+        "testing.ptx.*",
+        "backends.gpu.driver",
+        "backends.gpu.assembly",
+    ),
     "testing.jax_programs": (*COMPILER, "imported", "testing.*"),
     "console": HLO,  # what the command lines share
     "aot.bindings": (*TRACING, "aot"),
@@ -220,6 +230,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "importers.tensorflow",
     ),
     "aot.batches": (*TRACING, "aot", "importers"),
+    "aot.gpu.loader": (),
+    "aot.gpu": (*TRACING, "aot", "aot.gpu.loader"),
     "aot": (
         *TRACING,
         "aot.batches",
@@ -417,7 +429,7 @@ def test_what_is_public_has_a_docstring():
 
 
 PAGES = [*SOURCES, *(ROOT / n for n in ("README.md", "CONTRIBUTING.md", "docs/design.md"))]
-EXAMPLES = {"file.py", "train.py"}  # files of a user
+EXAMPLES = {"file.py", "train.py", "_gpu.py", "model_gpu.py", "build/model_gpu.py"}  # of a user
 
 
 def test_the_files_that_are_named_exist():

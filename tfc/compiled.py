@@ -15,18 +15,21 @@ from tfc.frontend.trace import leak
 from tfc.frontend.tree import Structure
 from tfc.hlo.ir import Module
 from tfc.options import Options
-from tfc.runtime.device_arrays import DeviceArray
+from tfc.runtime.device_arrays import DeviceArray, is_on_gpu
 from tfc.runtime.later import later
 from tfc.tracebacks import api_boundary, hide_frames
 
 if TYPE_CHECKING:
     from tfc import compiler
     from tfc.backends import interfaces
+    from tfc.backends.gpu import driver, memory
     from tfc.backends.interfaces import Executable, MemoryAnalysis
     from tfc.passes.analysis.cost import CostAnalysis
 else:
     compiler = later("tfc.compiler")
     interfaces = later("tfc.backends.interfaces")
+    driver = later("tfc.backends.gpu.driver")
+    memory = later("tfc.backends.gpu.memory")
 
 Leaf = tuple[np.dtype, tuple[int, ...], bool]  # of an argument: dtype, dimensions, weak
 
@@ -220,6 +223,18 @@ def quick_signature(arguments: CallSignature, result: Structure) -> "interfaces.
     return interfaces.Signature([*found, *named.values()], result, tuple(named), weak)
 
 
+def borrowed(leaf: Any) -> Any:
+    """What another library holds on the GPU as an array there, in the same memory; else the leaf.
+
+    Raises:
+        DriverError: there is no GPU for programs.
+        UnsupportedError: it is not row-major, on another GPU, or of a type without a counterpart.
+    """
+    if isinstance(leaf, Tensor) or not is_on_gpu(leaf):
+        return leaf
+    return memory.borrowed(driver.current_driver(), leaf)
+
+
 def as_array(leaf: Any) -> Any:
     """The NumPy array of an argument; one on a device stays there.
 
@@ -231,4 +246,5 @@ def as_array(leaf: Any) -> Any:
         raise leak(leaf.instruction, leaf.home)
     if isinstance(leaf, ShapeDtypeStruct):
         raise TraceError(f"{leaf} has no elements to run with; it is for lower and eval_shape")
-    return leaf if isinstance(leaf, DeviceArray) else np.asarray(leaf)
+    held = borrowed(leaf)
+    return held if isinstance(held, DeviceArray) else np.asarray(held)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from tfc.bound import BoundFunction
-from tfc.compiled import CallSignature, Compiled, Leaf, Lowered, as_array
+from tfc.compiled import CallSignature, Compiled, Leaf, Lowered, as_array, borrowed
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
@@ -193,6 +193,7 @@ class JitFunction:
         traced = tuple([a for n, a in enumerate(args) if n not in numbers])
         rest = {k: v for k, v in named.items() if k not in names}
         leaves, structure = tree.flatten((traced, rest))
+        leaves = [borrowed(leaf) for leaf in leaves]
         described = tuple(map(_describe, leaves))
         key = CallSignature(structure, described, tuple(statics))
         for number, (dtype, _, _) in enumerate(described):

@@ -23,8 +23,7 @@ from tfc.hlo.shape import AnyShape, Shape, element_type_of
 from tfc.hlo.specs import spec_of
 from tfc.hlo.text.value_text import parse_shape
 from tfc.runtime.arrays import Spec, copied
-from tfc.runtime.device_arrays import DeviceArray
-from tfc.runtime.dlpack import CUDA
+from tfc.runtime.device_arrays import DeviceArray, is_on_gpu
 from tfc.runtime.functions import as_value
 from tfc.runtime.later import later
 from tfc.runtime.transfers import FROM_PROGRAM, INFEED, OUTFEED, TO_PROGRAM, put, receive
@@ -126,8 +125,7 @@ def _on_gpu(leaf: Any) -> DeviceArray:
     device = driver.current_driver()
     if isinstance(leaf, DeviceArray) and leaf.device is device:
         return leaf
-    kind = getattr(leaf, "__dlpack_device__", lambda: (0, 0))()
-    if kind[0] == CUDA and not isinstance(leaf, DeviceArray):
+    if is_on_gpu(leaf):
         return memory.borrowed(device, leaf)
     array = np.asarray(leaf)
     shape = Shape(element_type_of(array.dtype), array.shape)

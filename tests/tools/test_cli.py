@@ -115,6 +115,25 @@ def test_opt_shows_each_change_and_what_it_took(tmp_path: Path):
     assert all(name in listed.output for name in ("simplify", "cse", "max_instructions=128"))
 
 
+def test_compile_for_gpus_writes_a_bundle_and_says_what_is_wrong(tmp_path: Path):
+    out = str(tmp_path / "softmax")
+    asked = ["compile", SOFTMAX, "--backend", "gpu"]
+    made = run(*asked, "-o", out, "--gpu-arch", "sm_80", "--cpp-class", "demo::Softmax")
+    assert made.exit_code == 0
+    assert [line.split(" ")[0] for line in made.output.splitlines()] == [
+        f"{out}{end}" for end in (".gpu", "_gpu.py", ".h", ".cc")
+    ]
+    for wrong, message in (
+        ([], "missing option '-o'"),
+        (["-o", out, "--gpu-arch", "sm_12"], "written as sm_80 or later"),
+        (["-o", out, "--target", "native"], "for CPUs"),
+    ):
+        made = run(*asked, *wrong)
+        assert made.exit_code != 0
+        assert message in made.output
+    assert "missing option '--cpp-class'" in run("compile", SOFTMAX).output
+
+
 def test_compile_writes_header_and_object(tmp_path: Path):
     made = run("compile", SOFTMAX, "--cpp-class", "demo::Softmax", "--out-dir", str(tmp_path))
     assert made.exit_code == 0, made.output

@@ -210,7 +210,7 @@ _VARIABLES = Template("""
   // by set_var_X_data() stays the caller's; Run() writes it unless the variable is read only.
 $methods""")
 
-_ANY_NAME = "NameOfTheClass"
+ANY_NAME = "NameOfTheClass"
 
 
 def header_text(signature: Signature) -> str:
@@ -230,8 +230,13 @@ def header_text(signature: Signature) -> str:
 
 def _used(signature: Signature) -> set[str]:
     """The names inside the class, which it must not have itself."""
-    text = _text(signature, _ANY_NAME)
-    inside = text[text.index(f"class {_ANY_NAME} final") : text.index("#else  // C")]
+    text = _text(signature, ANY_NAME)
+    return names_inside(text[: text.index("#else  // C")], signature)
+
+
+def names_inside(text: str, signature: Signature) -> set[str]:
+    """The names inside the class of a header, there called ANY_NAME."""
+    inside = text[text.index(f"class {ANY_NAME} final") :]
     code = re.sub(r"//[^\n]*|\"[^\"\n]*\"", "", inside)
     numbered = {
         m for n in range(len(signature.arguments)) for kind in ("arg", "result")
@@ -273,7 +278,7 @@ def _text(signature: Signature, name: str) -> str:
         alias_results="".join(f"\n    results_[{r}] = args_[{a}];" for r, a in signature.aliases),
         check_results=_CHECK_RESULTS if signature.results else "",
         in_c=c_interface(signature, placing, _failure(signature)),
-        **_constants(signature),
+        **class_constants(signature),
         **static_data_terms(signature),
         **service_terms(signature),
         **batch_terms(signature),
@@ -306,7 +311,7 @@ def _failure(signature: Signature) -> str:
     )
 
 
-def _constants(signature: Signature) -> dict[str, str]:
+def class_constants(signature: Signature) -> dict[str, str]:
     """The constants of the class, with comments, and what gives them addresses."""
     arguments, results = signature.arguments, signature.results
     groups: list[tuple[str, dict[str, int]]] = [

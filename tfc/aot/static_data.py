@@ -44,7 +44,7 @@ _TEXT = Template("""\
     static constexpr const char* variable_names[] = {$variable_names};$program_shape
     static constexpr StaticDataTable table = {
         "$class_name", "$entry", kNumArgs, kNumResults, kNumVariables, arg_sizes, result_sizes,
-        arg_names, result_names, variable_names, $shape_pointer, &::$entry};
+        arg_names, result_names, variable_names, $shape_pointer, $raw};
     return table;
   }
 
@@ -117,8 +117,12 @@ _INDEX_OF = """
 """
 
 
-def static_data_terms(signature: Signature) -> dict[str, str]:
-    """The tables of a class, and the search in them."""
+def static_data_terms(signature: Signature, has_raw: bool = True) -> dict[str, str]:
+    """The tables of a class, and the search in them.
+
+    Args:
+        has_raw: whether there is a C function that takes arguments, results and temporaries.
+    """
     lookups = _NO_LOOKUPS
     if signature.has_names:
         counts = {"fed": len(signature.fed), "fetched": len(signature.fetched)}
@@ -126,6 +130,7 @@ def static_data_terms(signature: Signature) -> dict[str, str]:
     text = _TEXT.substitute(
         class_name=str(signature.cpp_class),
         entry=signature.entry_point,
+        raw=f"&::{signature.entry_point}" if has_raw else "nullptr",
         argument_sizes=_sizes(signature.arguments),
         result_sizes=_sizes(signature.results),
         argument_names=_names([leaf.name for leaf in signature.arguments]),

@@ -16,8 +16,9 @@ from tfc import __version__, aot
 from tfc.aot.batches.options import batch_options
 from tfc.aot.batches.programs import Asked
 from tfc.aot.bindings.languages import bindings_option
-from tfc.aot.export import with_stored_weights
+from tfc.aot.export import module_in, with_stored_weights
 from tfc.aot.formats import read_module, read_program
+from tfc.aot.gpu.options import GpuAsked, gpu_options
 from tfc.aot.load import load, load_sized
 from tfc.backends.registry import get_backend
 from tfc.backends.target import Target
@@ -316,8 +317,9 @@ def explore(program: str, shapes: Sequence[str], reading: Reading, runs: int, ou
 
 @tfc.command("compile")
 @click.argument("program")
-@click.option("--cpp-class", required=True, metavar="NS::NAME", help="The C++ class to generate.")
+@click.option("--cpp-class", metavar="NS::NAME", help="The C++ class to generate.")
 @click.option("--out-dir", default=".", show_default=True, metavar="DIR")
+@gpu_options
 @click.option(
     "--target",
     metavar="TRIPLE[,CPU[,FEATURES]]|native",
@@ -335,8 +337,9 @@ def explore(program: str, shapes: Sequence[str], reading: Reading, runs: int, ou
 )
 def compile_command(
     program: str,
-    cpp_class: str,
+    cpp_class: str | None,
     out_dir: str,
+    gpu: GpuAsked | None,
     target: str | None,
     cpu: str,
     asked: Asked | None,
@@ -345,11 +348,21 @@ def compile_command(
     reading: Reading,
     quantize_weights: Storage | None,
 ) -> None:
-    """Compile PROGRAM, a file of any kind that tfc reads, "-" or module:function, for C++."""
+    """Compile PROGRAM, a file of any kind that tfc reads, "-" or module:function, for C++.
+
+    With --backend gpu the code is for NVIDIA GPUs: a bundle NAME.gpu and its loader NAME_gpu.py.
+    """
     found = load_sized(program, shapes, asked, reading)
     if quantize_weights is not None:
         found, changed = with_stored_weights(found, quantize_weights)
         click.echo(changed)
+    if gpu is not None:
+        if target or cpu or bindings or asked:
+            raise click.UsageError("--target, --cpu, --bindings and sizes of batch are for CPUs")
+        click.echo(gpu.write(module_in(found), cpp_class))
+        return
+    if cpp_class is None:
+        raise click.UsageError("missing option '--cpp-class', the C++ class to generate")
     made = aot.compile(
         found, cpp_class=cpp_class, out_dir=out_dir, target=target, cpus=cpu, bindings=bindings
     )

@@ -45,6 +45,14 @@ class DeviceMemory(Protocol):
         """Wait until all that was asked of the device is done."""
         ...
 
+    def lend(self, stream: int) -> None:
+        """Let another library's stream read and write here, after what was asked before."""
+        ...
+
+
+_LEGACY = 1  # the stream that CUDA's programs use unless they name one
+_UNORDERED = -1  # of DLPack: whoever asks for the array sees to the order himself
+
 
 class DeviceArray:
     """An array on a device, row-major: what a program for a GPU returns, and takes.
@@ -115,7 +123,8 @@ class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """How PyTorch, CuPy and Numba read it without a copy; what was asked before is done."""
-        self.memory.wait()
+        self.memory.lend(_LEGACY)
+        self.memory.wait()  # some do not look at the stream
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
@@ -129,13 +138,17 @@ class DeviceArray:
         """The kind of the device and its number, as DLPack counts them."""
         return (dlpack.CUDA, self.memory.number)
 
-    def __dlpack__(self, stream: Any = None, **_: Any) -> Any:
+    def __dlpack__(self, stream: int | None = None, **_: Any) -> Any:
         """A capsule for `from_dlpack` of another library, without a copy.
 
-        What was asked before is done when this returns, so any stream may read it.
+        Args:
+            stream: the CUDA stream in which the array will be read, 1 for the legacy default one,
+                which it is if left out: it waits there for what was asked before. With -1 nothing
+                waits.
         """
-        self.memory.wait()
         held = self.memory
+        if stream != _UNORDERED:
+            held.lend(_LEGACY if stream is None else stream)
         return dlpack.export(held.address, self.dtype, self.shape, self.__dlpack_device__(), held)
 
     def item(self) -> Any:
@@ -170,3 +183,14 @@ class DeviceArray:
         if self._memory is None:
             return f"DeviceArray(deleted, shape={self.shape}, dtype={self.dtype})"
         return f"DeviceArray({np.asarray(self)!r})"
+
+
+def is_on_gpu(x: Any) -> bool:
+    """Whether an object is another library's array on a GPU."""
+    if isinstance(x, (np.ndarray, np.generic, DeviceArray, int, float, complex)):
+        return False
+    kind: Any = getattr(x, "__dlpack_device__", None)
+    if callable(kind):
+        found: Any = kind()
+        return found[0] == dlpack.CUDA
+    return getattr(x, "__cuda_array_interface__", None) is not None

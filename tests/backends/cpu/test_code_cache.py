@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import tfc
-from tfc.backends.cpu import code_cache, compiler, private_folder
-from tfc.backends.cpu.code_cache import CodeCache, code_key
+from tfc.backends.cache import code_cache, private_folder
+from tfc.backends.cache.code_cache import CodeCache, code_key
+from tfc.backends.cpu import compiler
 from tfc.options import Options
 
 PROGRAM = """ENTRY main {

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tfc.backends.cache.code_cache import CodeCache, code_key
 from tfc.backends.cpu.calls import Callee, Place, callees
-from tfc.backends.cpu.code_cache import CodeCache, code_key
 from tfc.backends.cpu.constants import with_shared_constants
 from tfc.backends.cpu.executable import CpuExecutable, MachineCode
 from tfc.backends.cpu.kernels import has_tiled_code

@@ -39,4 +39,6 @@ class GpuCompiler(Compiler):
         program = emit_gpu_program(optimized, assignment)
         mlir = str(program.module)
         llvm = lower_gpu_to_llvm(program.module)
-        return GpuExecutable(module, optimized, target, program, mlir, llvm, assignment)
+        return GpuExecutable(
+            module, optimized, target, program, mlir, llvm, assignment, options.cache_dir
+        )

@@ -1,26 +1,43 @@
 """Memory on a GPU, given back when nothing refers to it; arrays to it and from it."""
 
-import weakref
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from tfc.backends.gpu.driver import Driver
+from tfc.errors import UnsupportedError
 from tfc.hlo.shape import Shape, from_memory, to_memory
 from tfc.runtime.device_arrays import DeviceArray
 from tfc.runtime.dlpack import take
 
 
 class GpuMemory:
-    """Bytes on the GPU of a driver, which `let_go` gives back."""
+    """Bytes on the GPU of a driver.
 
-    number = 0
+    Args:
+        let_go: is given the address when nothing refers to the memory any more.
+    """
 
-    def __init__(self, device: Driver, size: int, address: int, let_go: Callable[[], None]):
-        self.device, self.size, self.address = device, size, address
-        weakref.finalize(self, let_go).atexit = False
+    __slots__ = ("_lent", "_let_go", "address", "device", "size")
+
+    def __init__(self, device: Driver, size: int, address: int, let_go: Callable[[int], object]):
+        self.device, self.size, self.address, self._let_go = device, size, address, let_go
+        self._lent: set[int] | None = None
+
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if is_finalizing() or not hasattr(self, "_lent"):
+            return
+        for stream in self._lent or ():
+            self.device.wait_for(stream)
+        self._let_go(self.address)
+
+    @property
+    def number(self) -> int:
+        """The number of the GPU."""
+        return self.device.number
 
     def read(self, dtype: np.dtype, dims: tuple[int, ...]) -> np.ndarray:
         """A copy on the host."""
@@ -32,6 +49,15 @@ class GpuMemory:
         """Wait until all that was asked of the GPU is done."""
         self.device.synchronize()
 
+    def lend(self, stream: int) -> None:
+        """Let another library's stream read and write here, after what was asked before.
+
+        The memory goes to its next user after what that stream is asked for while this object
+        lives.
+        """
+        self.device.hold(stream)
+        self._lent = {*(self._lent or ()), stream}
+
 
 def new_memory(device: Driver, size: int) -> GpuMemory:
     """Memory of its own, uninitialised.
@@ -39,20 +65,60 @@ def new_memory(device: Driver, size: int) -> GpuMemory:
     Raises:
         OutOfMemoryError: there is not as much.
     """
-    address = device.allocate(size)
-    return GpuMemory(device, size, address, lambda: device.free(address))
+    return GpuMemory(device, size, device.allocate(size), device.free)
 
 
 def borrowed(device: Driver, x: Any) -> DeviceArray:
     """The array of another library that lies on the GPU, in the same memory.
 
+    What its library has asked for is done before what is asked for from now on, and it may have the
+    memory back when all that was asked of it here is done.
+
     Raises:
-        UnsupportedError: it is not row-major, or of an element type without a counterpart.
+        UnsupportedError: it is not row-major, on another GPU, or of an element type without a
+            counterpart.
     """
-    taken = take(x.__dlpack__())
+    if not hasattr(x, "__dlpack__"):
+        return _borrowed_by_interface(device, x)
+    number = x.__dlpack_device__()[1]
+    if number != device.number:
+        raise UnsupportedError(
+            f"the array lies on GPU {number}, and programs run on GPU {device.number}: bring it "
+            "there before"
+        )
+    taken = take(x.__dlpack__(stream=device.stream_address or None))
     size = prod(taken.dims) * taken.dtype.itemsize
-    memory = GpuMemory(device, size, taken.address, taken.let_go)
-    return DeviceArray(memory, taken.dtype, taken.dims)
+
+    def let_go(_: int) -> None:
+        device.synchronize()
+        taken.let_go()
+
+    return DeviceArray(GpuMemory(device, size, taken.address, let_go), taken.dtype, taken.dims)
+
+
+def _borrowed_by_interface(device: Driver, x: Any) -> DeviceArray:
+    about, held = x.__cuda_array_interface__, [x]
+    dtype, dims = np.dtype(about["typestr"]), tuple(about["shape"])
+    if dtype.kind == "V" or about.get("mask") is not None:
+        raise UnsupportedError(
+            f"an array on a GPU of type {about['typestr']} has no counterpart: convert it before"
+        )
+    if about.get("strides") is not None and not _is_row_major(about["strides"], dims, dtype):
+        raise UnsupportedError("an array on a GPU must be row-major: make it contiguous before")
+    if about.get("stream") is not None:
+        device.wait_for(about["stream"])
+
+    def let_go(_: int) -> None:
+        device.synchronize()
+        held.clear()
+
+    size = prod(dims) * dtype.itemsize
+    return DeviceArray(GpuMemory(device, size, about["data"][0], let_go), dtype, dims)
+
+
+def _is_row_major(strides: Sequence[int], dims: Sequence[int], dtype: np.dtype) -> bool:
+    steps = np.cumprod([dtype.itemsize, *reversed(dims)])[: len(dims)][::-1]
+    return all(size < 2 or stride == step for size, stride, step in zip(dims, strides, steps))
 
 
 def to_gpu(array: np.ndarray, shape: Shape, device: Driver) -> GpuMemory:

@@ -18,8 +18,7 @@ from tfc.hlo.op import Value
 from tfc.hlo.shape import AnyShape, Shape, from_memory, to_memory
 from tfc.passes.memory.buffers import Slice
 
-_MOST_GRAPHS = 16  # that a stretch of steps keeps, for as many sets of addresses
-_LEAST_RECORDED = 2  # steps: one launch is no faster as a graph
+MOST_GRAPHS = 16  # that a stretch of steps keeps, for as many sets of addresses
 
 Bases = Mapping[tuple[str, int], int]  # where each space of memory begins
 
@@ -39,6 +38,13 @@ class Runner:
         """Run all steps; those of the GPU go on when this returns."""
         for part in self._parts:
             part(bases)
+
+    def graph(self, bases: Bases) -> Graph | None:
+        """All steps as one, where they were recorded for these addresses; None where they were not,
+        or the host decides among them."""
+        only = self._parts[0] if len(self._parts) == 1 else None
+        stretch = getattr(only, "__self__", None)
+        return stretch.graph(bases) if isinstance(stretch, _Stretch) else None
 
     def _prepare(self, steps: Steps) -> list[Callable[[Bases], None]]:
         parts: list[Callable[[Bases], None]] = []
@@ -130,10 +136,15 @@ class Runner:
 
 @dataclass(frozen=True)
 class _ReadyLaunch:
-    """A launch whose function is loaded."""
-
     function: Any
     step: Launch
+
+    def prepared(self, driver: Driver, bases: Bases) -> Graph:
+        """The launch with these addresses."""
+        step = self.step
+        addresses = [bases[b.space, b.index] + b.offset for b in step.buffers]
+        arguments = [*addresses, *step.numbers]
+        return driver.prepare(self.function, step.blocks, step.threads, arguments, step.shared)
 
     def run(self, driver: Driver, bases: Bases) -> None:
         step = self.step
@@ -177,24 +188,35 @@ class _Stretch:
 
     def run(self, bases: Bases) -> None:
         """Run them: step by step with new addresses, as a graph with known ones."""
-        if len(self._steps) < _LEAST_RECORDED:
-            self._step_by_step(bases)
-            return
-        key = tuple([bases[space] for space in self._spaces])
+        key = self._key(bases)
         graph = self._graphs.get(key)
+        if graph is None and key in self._graphs:
+            graph = self._graphs[key] = self._recorded(bases)
         if graph is not None:
             graph.launch()
-        elif key in self._graphs:
-            with self._driver.record() as recording:
-                self._step_by_step(bases)
-            self._graphs[key] = recording.graph
-            assert recording.graph is not None
-            recording.graph.launch()
-        else:
-            if len(self._graphs) >= _MOST_GRAPHS:
-                del self._graphs[next(iter(self._graphs))]
-            self._graphs[key] = None
+            return
+        if len(self._graphs) >= MOST_GRAPHS:
+            # Another thread may have removed it, or all of them.
+            self._graphs.pop(next(iter(self._graphs), key), None)
+        self._graphs[key] = None
+        self._step_by_step(bases)
+
+    def graph(self, bases: Bases) -> Graph | None:
+        """The graph for these addresses, if there is one."""
+        return self._graphs.get(self._key(bases))
+
+    def _key(self, bases: Bases) -> tuple[int, ...]:
+        return tuple([bases[space] for space in self._spaces])
+
+    def _recorded(self, bases: Bases) -> Graph:
+        """All steps as one; a single launch is no faster as a graph."""
+        first = self._steps[0]
+        if len(self._steps) == 1 and isinstance(first, _ReadyLaunch):
+            return first.prepared(self._driver, bases)
+        with self._driver.record() as recording:
             self._step_by_step(bases)
+        assert recording.graph is not None
+        return recording.graph
 
     def _step_by_step(self, bases: Bases) -> None:
         for step in self._steps:

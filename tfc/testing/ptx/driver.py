@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from tfc.backends.gpu.driver import Driver, current_driver, using
-from tfc.backends.gpu.driver.interface import Dimensions, MemoryUse, Recording
+from tfc.backends.gpu.driver.interface import (
+    Dimensions,
+    MemoryUse,
+    Multiprocessor,
+    Recording,
+    Resources,
+)
 from tfc.errors import DriverError
 from tfc.testing.ptx.machine import Machine
 
@@ -19,6 +25,7 @@ class InterpretedDriver:
     """The interpreter as a GPU. What it reports of each launch is in `reports`, by kernel."""
 
     name = "interpreter of PTX"
+    number = 0
 
     def __init__(self, architecture: str = "sm_80"):
         self.architecture = architecture
@@ -66,6 +73,17 @@ class InterpretedDriver:
         shared: int = 0,
     ) -> None:
         """Run a kernel, thread by thread at once."""
+        self._do(self.prepare(function, blocks, threads, arguments, shared).launch)
+
+    def prepare(
+        self,
+        function: Any,
+        blocks: Dimensions,
+        threads: Dimensions,
+        arguments: Sequence[int],
+        shared: int = 0,
+    ) -> "_Steps":
+        """A launch that is made again and again."""
         passed = [np.uint64(a) for a in arguments]
 
         def run() -> None:
@@ -74,7 +92,7 @@ class InterpretedDriver:
             )
             self.reports.append((function.name, report))
 
-        self._do(run)
+        return _Steps([run])
 
     def _do(self, step: Callable[[], None]) -> None:
         if self._recorded is not None:
@@ -93,12 +111,50 @@ class InterpretedDriver:
             self._recorded = None
         recording.graph = _Steps(steps)
 
+    def mark(self) -> "_Mark":
+        """This place in the order: all that was asked for is done."""
+        return _Mark()
+
+    def wait_for(self, stream: int) -> None:
+        """There are no other streams."""
+
+    def hold(self, stream: int) -> None:
+        """There are no other streams."""
+
+    stream_address = 0
+
+    @property
+    def multiprocessor(self) -> Multiprocessor:
+        """Those of an A100, as the code is for sm_80; the interpreter runs all blocks in order."""
+        return Multiprocessor(108, 2048, 32, 65536, 164 << 10)
+
+    def resources(self, function: Any) -> Resources:
+        """What a kernel takes: shared memory; registers are what an assembler makes of them."""
+        return Resources(0, function.shared_bytes, 0)
+
+    def version(self) -> str:
+        """Nothing: there is no machine code."""
+        return ""
+
+    def assemble(self, ptx: bytes) -> bytes:
+        """PTX as it is."""
+        return ptx
+
     def synchronize(self) -> None:
         """Nothing is left to wait for: all is done when it is asked for."""
 
     def memory(self) -> MemoryUse:
         """What programs may have, and what is left of it."""
         return MemoryUse(self._machine.memory_limit - self._machine.allocated, _MEMORY)
+
+
+class _Mark:
+    def wait(self) -> None:
+        """All is done."""
+
+    def seconds_since(self, earlier: "_Mark") -> float:
+        """Nothing is measured: the time of an interpreter says nothing of a GPU."""
+        return 0.0
 
 
 class _Steps:

@@ -4,7 +4,7 @@ driver = current_driver()       PyCUDA's, or cuda-bindings'; DriverError if ther
 with using(other): …            another one for a while, such as an interpreter of PTX
 """
 
-from tfc.backends.gpu.driver.choice import current_driver, using
+from tfc.backends.gpu.driver.choice import current_driver, opened_driver, using
 from tfc.backends.gpu.driver.interface import Driver, Graph
 
-__all__ = ["Driver", "Graph", "current_driver", "using"]
+__all__ = ["Driver", "Graph", "current_driver", "opened_driver", "using"]

@@ -33,6 +33,14 @@ def current_driver() -> Driver:
         return _chosen[-1]
 
 
+def opened_driver() -> Driver | None:
+    """The driver that programs run with if it was asked for before, without a lock."""
+    try:
+        return _chosen[-1]
+    except IndexError:
+        return None
+
+
 @contextmanager
 def using(driver: Driver) -> Iterator[Driver]:
     """Run the programs that are compiled meanwhile with another driver."""

@@ -18,6 +18,43 @@ class MemoryUse:
     total: int
 
 
+@dataclass(frozen=True)
+class Multiprocessor:
+    """What each multiprocessor of a GPU has for the blocks that it runs at the same time.
+
+    count: how many multiprocessors there are.
+    threads, blocks, registers, shared: the most; shared memory in bytes.
+    """
+
+    count: int
+    threads: int
+    blocks: int
+    registers: int
+    shared: int
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a kernel takes: registers of a thread, bytes that a block shares by the code's own
+    statement, and bytes of a thread's own memory, where registers do not do."""
+
+    registers: int
+    shared: int
+    local: int
+
+
+class Mark(Protocol):
+    """A place in the order of what was asked for."""
+
+    def wait(self) -> None:
+        """Wait until all that was asked before is done."""
+        ...
+
+    def seconds_since(self, earlier: Any) -> float:
+        """How long after an earlier mark the GPU came to this one; waits for it."""
+        ...
+
+
 class Graph(Protocol):
     """Launches and copies that were recorded, and run as one."""
 
@@ -44,6 +81,11 @@ class Driver(Protocol):
     @property
     def name(self) -> str:
         """What the GPU is called, such as "NVIDIA H100 80GB HBM3"."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """Its number among the GPUs that programs see."""
         ...
 
     @property
@@ -95,12 +137,61 @@ class Driver(Protocol):
         """
         ...
 
+    def prepare(
+        self,
+        function: Any,
+        blocks: Dimensions,
+        threads: Dimensions,
+        arguments: Sequence[int],
+        shared: int = 0,
+    ) -> Graph:
+        """A launch that is made again and again, with the arguments of `launch`."""
+        ...
+
     def record(self) -> AbstractContextManager[Recording]:
         """Record what is launched and copied inside, instead of doing it."""
         ...
 
     def synchronize(self) -> None:
         """Wait until all that was asked is done."""
+        ...
+
+    def mark(self) -> Mark:
+        """This place in the order."""
+        ...
+
+    def wait_for(self, stream: int) -> None:
+        """Do what is asked from now on after what another library's stream was asked for.
+
+        Args:
+            stream: its address; 1 and 2 are the streams that programs of CUDA use by default.
+        """
+        ...
+
+    def hold(self, stream: int) -> None:
+        """Make that stream do what it is asked from now on after what was asked here before."""
+        ...
+
+    @property
+    def stream_address(self) -> int:
+        """The address of the stream, which other libraries can wait for."""
+        ...
+
+    @property
+    def multiprocessor(self) -> Multiprocessor:
+        """What the GPU's multiprocessors have."""
+        ...
+
+    def resources(self, function: Any) -> Resources:
+        """What a kernel takes."""
+        ...
+
+    def version(self) -> str:
+        """Which driver makes machine code of PTX; "" where nobody can keep that."""
+        ...
+
+    def assemble(self, ptx: bytes) -> bytes:
+        """The machine code that the driver makes of PTX, to be loaded another time."""
         ...
 
     def memory(self) -> MemoryUse:

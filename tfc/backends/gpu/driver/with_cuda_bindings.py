@@ -5,18 +5,45 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from tfc.backends.gpu.driver.architectures import OLDEST, architecture_of
-from tfc.backends.gpu.driver.interface import Dimensions, MemoryUse, Recording
-from tfc.errors import DriverError, OutOfMemoryError
-from tfc.runtime.later import later
-
-cuda: Any = later("cuda.bindings.driver")
+from tfc.backends.gpu.driver.blocks import Blocks, rounded
+from tfc.backends.gpu.driver.failures import failure, no_driver, no_gpu, no_memory, too_old
+from tfc.backends.gpu.driver.interface import (
+    Dimensions,
+    MemoryUse,
+    Multiprocessor,
+    Recording,
+    Resources,
+)
+from tfc.backends.gpu.driver.staging import SMALL, Staging
+from tfc.errors import OutOfMemoryError
 
 _SHARED = 48 << 10  # bytes that a kernel may have without asking
+
+
+class _Binding:
+    """The module whose functions are the driver's."""
+
+    def __init__(self) -> None:
+        self.cuda: Any = import_module("cuda.bindings.driver")
+
+    def ask(self, name: str, *arguments: Any) -> Any:
+        """Call a function of the driver, and return what it gives.
+
+        Raises:
+            DriverError: it says that it failed; OutOfMemoryError if for lack of memory.
+        """
+        status, *results = getattr(self.cuda, name)(*arguments)
+        if status != self.cuda.CUresult.CUDA_SUCCESS:
+            _, text = self.cuda.cuGetErrorString(status)
+            said = text.decode() if isinstance(text, bytes) else str(status)
+            raise failure(name, int(status), said)
+        return results[0] if len(results) == 1 else tuple(results)
 
 
 def open_driver(number: int = 0) -> "BindingsDriver":
@@ -25,57 +52,43 @@ def open_driver(number: int = 0) -> "BindingsDriver":
     Raises:
         DriverError: there is no driver, or no such GPU.
     """
+    binding = _Binding()
     try:
-        _ask("cuInit", 0)
+        binding.ask("cuInit", 0)
     except RuntimeError as error:  # the binding finds no library of the driver
-        raise DriverError(
-            f"NVIDIA's driver cannot be loaded ({error}); use backend='cpu' or take as_text('ptx')"
-        ) from None
-    count = _ask("cuDeviceGetCount")
+        raise no_driver(error) from None
+    count = binding.ask("cuDeviceGetCount")
     if number >= count:
-        raise DriverError(f"there is no GPU {number}: the driver finds {count}; use backend='cpu'")
-    return BindingsDriver(number)
-
-
-def _ask(name: str, *arguments: Any) -> Any:
-    """Call a function of the driver, and return what it gives.
-
-    Raises:
-        DriverError: it says that it failed; OutOfMemoryError if for lack of memory.
-    """
-    status, *results = getattr(cuda, name)(*arguments)
-    if status != cuda.CUresult.CUDA_SUCCESS:
-        if status == cuda.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
-            raise OutOfMemoryError("there is no memory left on the GPU: make arrays smaller")
-        _, text = cuda.cuGetErrorString(status)
-        said = text.decode() if isinstance(text, bytes) else str(status)
-        raise DriverError(f"{name} of the CUDA driver failed: {said}")
-    return results[0] if len(results) == 1 else tuple(results)
+        raise no_gpu(number, count)
+    return BindingsDriver(binding, number, count)
 
 
 class _Module:
     """Loaded code; it is unloaded with the last reference to it or to a function of it."""
 
     def __init__(self, driver: "BindingsDriver", code: bytes):
-        self._driver, self.handle = driver, _ask("cuModuleLoadData", code + b"\0")
+        self.binding = driver.binding
+        self.handle = self.binding.ask("cuModuleLoadData", code + b"\0")
 
     def __del__(self) -> None:
         if hasattr(self, "handle"):
-            cuda.cuModuleUnload(self.handle)
+            self.binding.cuda.cuModuleUnload(self.handle)
 
 
 class _Function:
     """A kernel, and the bytes of shared memory that it may have."""
 
     def __init__(self, module: _Module, name: str):
-        self.handle = _ask("cuModuleGetFunction", module.handle, name.encode())
+        self._ask = module.binding.ask
+        self.handle = self._ask("cuModuleGetFunction", module.handle, name.encode())
         self._module, self._allowed = module, _SHARED
 
     def allow(self, shared: int) -> None:
         """Let its blocks have this much shared memory."""
         if shared > self._allowed:
-            kind = cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            _ask("cuFuncSetAttribute", self.handle, kind, shared)
+            kinds = self._module.binding.cuda.CUfunction_attribute
+            kind = kinds.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            self._ask("cuFuncSetAttribute", self.handle, kind, shared)
             self._allowed = shared
 
 
@@ -84,51 +97,117 @@ class _Graph:
 
     def __init__(self, driver: "BindingsDriver", recorded: Any):
         self._driver = driver
-        self._executable = _ask("cuGraphInstantiate", recorded, 0)
-        _ask("cuGraphDestroy", recorded)
+        self._executable = driver.binding.ask("cuGraphInstantiate", recorded, 0)
+        driver.binding.ask("cuGraphDestroy", recorded)
+        self._arguments = (self._executable, driver.stream)
 
     def launch(self) -> None:
         """Run it."""
-        self._driver.launch_graph(self._executable)
+        self._driver.submit("cuGraphLaunch", self._arguments)
 
     def __del__(self) -> None:
         if hasattr(self, "_executable"):
-            cuda.cuGraphExecDestroy(self._executable)
+            self._driver.binding.cuda.cuGraphExecDestroy(self._executable)
+
+
+class _Prepared:
+    """A launch with its arguments in memory, as the driver wants them."""
+
+    def __init__(self, driver: "BindingsDriver", function: _Function, values: Sequence[int],
+                 sizes: Sequence[int], shared: int):  # fmt: skip
+        count = len(values)
+        held = (ctypes.c_uint64 * count)(*values)
+        first = ctypes.addressof(held)
+        places = (ctypes.c_void_p * count)(*range(first, first + 8 * count, 8))
+        self._driver, self._kept = driver, (function, held, places)
+        self._arguments = (function.handle, *sizes, shared, driver.stream,
+                           ctypes.addressof(places), 0)  # fmt: skip
+
+    def launch(self) -> None:
+        """Run it."""
+        self._driver.submit("cuLaunchKernel", self._arguments)
+
+
+class _Event:
+    """A place in the order of a stream."""
+
+    def __init__(self, driver: "BindingsDriver", stream: Any):
+        self._driver = driver
+        self._ask, self._cuda = driver.binding.ask, driver.binding.cuda
+        self.handle = self._ask("cuEventCreate", self._cuda.CUevent_flags.CU_EVENT_DEFAULT)
+        driver.do("cuEventRecord", self.handle, stream)
+
+    def wait(self) -> None:
+        """Wait until all that was asked before is done."""
+        self._driver.enter()
+        self._ask("cuEventSynchronize", self.handle)
+
+    def seconds_since(self, earlier: "_Event") -> float:
+        """How long after an earlier mark the GPU came to this one."""
+        self.wait()
+        return self._ask("cuEventElapsedTime", earlier.handle, self.handle) / 1e3
+
+    def __del__(self) -> None:
+        if hasattr(self, "handle"):
+            self._cuda.cuEventDestroy(self.handle)
 
 
 class BindingsDriver:
-    """A GPU in its primary context, which PyTorch, CuPy and JAX use too."""
+    """A GPU in its primary context, which PyTorch, CuPy and JAX use too.
 
-    def __init__(self, number: int):
-        self._device = _ask("cuDeviceGet", number)
+    Args:
+        count: how many GPUs there are.
+    """
+
+    def __init__(self, binding: _Binding, number: int, count: int = 1):
+        self.binding, self._ask, self._cuda = binding, binding.ask, binding.cuda
+        self.number = number
+        self._device = self._ask("cuDeviceGet", number)
         if self._capability < OLDEST:
-            raise DriverError(
-                f"{self.name} is too old: code is made for compute capability 8.0 and later, and "
-                f"it has {'.'.join(map(str, self._capability))}; use backend='cpu'"
-            )
-        self._context = _ask("cuDevicePrimaryCtxRetain", self._device)
+            raise too_old(self.name, self._capability)
+        self._context = self._ask("cuDevicePrimaryCtxRetain", self._device)
+        # With several GPUs other libraries may change which one a thread uses.
+        self._is_alone = count == 1
         self._entered = threading.local()
+        # The functions themselves: finding them takes as long as they do.
+        self._launches = {n: getattr(self._cuda, n) for n in ("cuGraphLaunch", "cuLaunchKernel")}
         # One stream: what is asked for while it records would be recorded.
         self._turn = threading.RLock()
         self._recording = False
         self._to_free: list[int] = []
         self.enter()
-        self.stream = _ask("cuStreamCreate", cuda.CUstream_flags.CU_STREAM_NON_BLOCKING)
+        self.stream = self._ask("cuStreamCreate", self._cuda.CUstream_flags.CU_STREAM_NON_BLOCKING)
         # Memory that is given back stays with the process, so that asking again takes no time.
-        pool = _ask("cuDeviceGetDefaultMemPool", self._device)
-        kind = cuda.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
-        _ask("cuMemPoolSetAttribute", pool, kind, cuda.cuuint64_t(2**64 - 1))
+        self._pool = self._ask("cuDeviceGetDefaultMemPool", self._device)
+        kind = self._cuda.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+        self._ask("cuMemPoolSetAttribute", self._pool, kind, self._cuda.cuuint64_t(2**64 - 1))
+        self._blocks = Blocks()
+        self._staging = Staging(self._pinned, self.mark)
 
     def enter(self) -> None:
         """Make the context this thread's."""
-        if not getattr(self._entered, "is_so", False):
-            _ask("cuCtxSetCurrent", self._context)
+        if not (self._is_alone and getattr(self._entered, "is_so", False)):
+            self._ask("cuCtxSetCurrent", self._context)
             self._entered.is_so = True
+
+    def submit(self, name: str, arguments: tuple[Any, ...]) -> None:
+        """Ask for a launch: as `do`, in as few steps as there can be."""
+        with self._turn:
+            if not (self._is_alone and getattr(self._entered, "is_so", False)):
+                self.enter()
+            if self._launches[name](*arguments)[0]:
+                self._ask(name, *arguments)  # fails again, and says why
+
+    def do(self, name: str, *arguments: Any) -> Any:
+        """Ask for something in the stream, which nobody else does meanwhile."""
+        with self._turn:
+            self.enter()
+            return self._ask(name, *arguments)
 
     @cached_property
     def name(self) -> str:
         """What the GPU is called."""
-        return _ask("cuDeviceGetName", 256, self._device).split(b"\0")[0].decode()
+        return self._ask("cuDeviceGetName", 256, self._device).split(b"\0")[0].decode()
 
     @property
     def architecture(self) -> str:
@@ -137,13 +216,29 @@ class BindingsDriver:
 
     @cached_property
     def _capability(self) -> tuple[int, int]:
-        kinds = cuda.CUdevice_attribute
-        return (
-            _ask("cuDeviceGetAttribute", kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-                 self._device),
-            _ask("cuDeviceGetAttribute", kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-                 self._device),
-        )  # fmt: skip
+        return self._about("COMPUTE_CAPABILITY_MAJOR"), self._about("COMPUTE_CAPABILITY_MINOR")
+
+    def _about(self, attribute: str) -> int:
+        kind = getattr(self._cuda.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{attribute}")
+        return int(self._ask("cuDeviceGetAttribute", kind, self._device))
+
+    @cached_property
+    def multiprocessor(self) -> Multiprocessor:
+        """What the GPU's multiprocessors have."""
+        return Multiprocessor(
+            self._about("MULTIPROCESSOR_COUNT"),
+            self._about("MAX_THREADS_PER_MULTIPROCESSOR"),
+            self._about("MAX_BLOCKS_PER_MULTIPROCESSOR"),
+            self._about("MAX_REGISTERS_PER_MULTIPROCESSOR"),
+            self._about("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR"),
+        )
+
+    @property
+    def stream_address(self) -> int:
+        """The address of the stream."""
+        return int(self.stream)
+
+    # --- Code -----------------------------------------------------------------------------------
 
     def load(self, code: bytes) -> _Module:
         """Load PTX or a cubin."""
@@ -155,41 +250,105 @@ class BindingsDriver:
         self.enter()
         return _Function(module, name)
 
+    def resources(self, function: _Function) -> Resources:
+        """What a kernel takes."""
+        self.enter()
+        kinds = self._cuda.CUfunction_attribute
+        asked = (
+            kinds.CU_FUNC_ATTRIBUTE_NUM_REGS,
+            kinds.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+            kinds.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
+        )
+        return Resources(*(int(self._ask("cuFuncGetAttribute", k, function.handle)) for k in asked))
+
+    def version(self) -> str:
+        """Which driver makes machine code of PTX."""
+        return f"CUDA driver {self._ask('cuDriverGetVersion')}"
+
+    def assemble(self, ptx: bytes) -> bytes:
+        """The machine code that the driver makes of PTX."""
+        self.enter()
+        linking = self._ask("cuLinkCreate", 0, [], [])
+        try:
+            kind = self._cuda.CUjitInputType.CU_JIT_INPUT_PTX
+            data = ptx + b"\0"
+            self._ask("cuLinkAddData", linking, kind, data, len(data), b"program", 0, [], [])
+            address, size = self._ask("cuLinkComplete", linking)
+            return ctypes.string_at(int(address), int(size))
+        finally:
+            self._cuda.cuLinkDestroy(linking)
+
+    # --- Memory ---------------------------------------------------------------------------------
+
     def allocate(self, size: int) -> int:
-        """Memory of the device's pool."""
+        """Memory that was given back, or of the device's pool."""
+        size = rounded(size)
+        address = self._blocks.take(size)
+        if address is None:
+            try:
+                address = int(self.do("cuMemAllocAsync", size, self.stream))
+            except OutOfMemoryError:
+                address = self._allocate_at_last(size)
+            self._blocks.add(address, size)
+        return address
+
+    def _allocate_at_last(self, size: int) -> int:
+        """Memory once all that nobody uses is given back, which lies in pieces otherwise."""
         with self._turn:
-            self.enter()
-            return int(_ask("cuMemAllocAsync", max(size, 1), self.stream))
+            for address in self._blocks.drain():
+                self._ask("cuMemFreeAsync", address, self.stream)
+            self.synchronize()
+            self._ask("cuMemPoolTrimTo", self._pool, 0)
+            try:
+                return int(self._ask("cuMemAllocAsync", size, self.stream))
+            except OutOfMemoryError:
+                raise no_memory(size, self.memory()) from None
 
     def free(self, address: int) -> None:
-        """Give memory back to the pool, once what was asked before is done."""
+        """Give memory back, once what was asked before is done."""
+        if self._blocks.put(address):
+            return
+        self._to_free.append(address)
         with self._turn:
-            self.enter()
-            self._to_free.append(address)
             while self._to_free and not self._recording:
-                _ask("cuMemFreeAsync", self._to_free.pop(), self.stream)
+                self.do("cuMemFreeAsync", self._to_free.pop(), self.stream)
 
     def write(self, address: int, source: np.ndarray) -> None:
-        """Copy a contiguous array there: the driver has taken it when this returns."""
-        if source.nbytes:
-            with self._turn:
-                self.enter()
-                _ask("cuMemcpyHtoDAsync", address, source.ctypes.data, source.nbytes, self.stream)
+        """Copy a contiguous array there."""
+
+        def copy(start: int, piece: np.ndarray) -> None:
+            where = address + start, piece.ctypes.data, piece.nbytes
+            self.do("cuMemcpyHtoDAsync", *where, self.stream)
+
+        if source.nbytes > SMALL:
+            self._staging.send(source, copy)
+        elif source.nbytes:
+            copy(0, source)
 
     def read(self, target: np.ndarray, address: int) -> None:
         """Copy from there to a contiguous array, and wait."""
-        if target.nbytes:
-            with self._turn:
-                self.enter()
-                _ask("cuMemcpyDtoHAsync", target.ctypes.data, address, target.nbytes, self.stream)
-        self.synchronize()
+
+        def copy(start: int, piece: np.ndarray) -> None:
+            where = piece.ctypes.data, address + start, piece.nbytes
+            self.do("cuMemcpyDtoHAsync", *where, self.stream)
+
+        if target.nbytes > SMALL:
+            self._staging.receive(target, copy)
+        elif target.nbytes:
+            copy(0, target)
+            self.synchronize()
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy bytes from one place to another."""
         if size:
-            with self._turn:
-                self.enter()
-                _ask("cuMemcpyDtoDAsync", target, source, size, self.stream)
+            self.do("cuMemcpyDtoDAsync", target, source, size, self.stream)
+
+    def memory(self) -> MemoryUse:
+        """How much memory there is, and how much of it is free."""
+        self.enter()
+        return MemoryUse(*self._ask("cuMemGetInfo"))
+
+    # --- The stream -----------------------------------------------------------------------------
 
     def launch(
         self,
@@ -200,44 +359,56 @@ class BindingsDriver:
         shared: int = 0,
     ) -> None:
         """Run a kernel."""
-        count = len(arguments)
-        values = (ctypes.c_uint64 * count)(*arguments)
-        first = ctypes.addressof(values)
-        places = (ctypes.c_void_p * count)(*range(first, first + 8 * count, 8))
-        with self._turn:
-            self.enter()
-            function.allow(shared)
-            _ask("cuLaunchKernel", function.handle, *blocks, *threads, shared, self.stream,
-                 ctypes.addressof(places), 0)  # fmt: skip
+        self.prepare(function, blocks, threads, arguments, shared).launch()
 
-    def launch_graph(self, executable: Any) -> None:
-        """Run a recorded graph."""
-        with self._turn:
-            self.enter()
-            _ask("cuGraphLaunch", executable, self.stream)
+    def prepare(
+        self,
+        function: _Function,
+        blocks: Dimensions,
+        threads: Dimensions,
+        arguments: Sequence[int],
+        shared: int = 0,
+    ) -> _Prepared:
+        """A launch that is made again and again."""
+        self.enter()
+        function.allow(shared)
+        return _Prepared(self, function, arguments, (*blocks, *threads), shared)
 
     @contextmanager
     def record(self) -> Iterator[Recording]:
         """Record what is launched and copied inside."""
         recording = Recording()
-        mode = cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+        mode = self._cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
         with self._turn:
-            self.enter()
-            _ask("cuStreamBeginCapture", self.stream, mode)
+            self.do("cuStreamBeginCapture", self.stream, mode)
             self._recording = True
             try:
                 yield recording
             finally:
                 self._recording = False
-                recorded = _ask("cuStreamEndCapture", self.stream)
+                recorded = self._ask("cuStreamEndCapture", self.stream)
             recording.graph = _Graph(self, recorded)
+
+    def mark(self) -> _Event:
+        """This place in the order."""
+        self.enter()
+        return _Event(self, self.stream)
+
+    def wait_for(self, stream: int) -> None:
+        """Do what is asked from now on after what another stream was asked for."""
+        self.enter()
+        self.do("cuStreamWaitEvent", self.stream, _Event(self, stream).handle, 0)
+
+    def hold(self, stream: int) -> None:
+        """Make that stream do what it is asked from now on after what was asked here."""
+        self.do("cuStreamWaitEvent", stream, self.mark().handle, 0)
 
     def synchronize(self) -> None:
         """Wait until all that was asked is done."""
-        self.enter()
-        _ask("cuStreamSynchronize", self.stream)
+        # For an event, since another thread may begin to record, and waiting is not recorded.
+        self.mark().wait()
 
-    def memory(self) -> MemoryUse:
-        """How much memory there is, and how much of it is free."""
-        self.enter()
-        return MemoryUse(*_ask("cuMemGetInfo"))
+    def _pinned(self, size: int) -> np.ndarray:
+        """An array in pinned memory, which stays."""
+        address = int(self._ask("cuMemHostAlloc", size, 0))
+        return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))

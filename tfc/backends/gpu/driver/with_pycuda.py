@@ -3,13 +3,21 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from tfc.backends.gpu.driver.architectures import OLDEST, architecture_of
-from tfc.backends.gpu.driver.interface import Dimensions, MemoryUse, Recording
+from tfc.backends.gpu.driver.failures import no_driver, no_gpu, no_memory, too_old
+from tfc.backends.gpu.driver.interface import (
+    Dimensions,
+    MemoryUse,
+    Multiprocessor,
+    Recording,
+    Resources,
+)
+from tfc.backends.gpu.driver.staging import SMALL, Staging
 from tfc.errors import DriverError, OutOfMemoryError
 from tfc.runtime.later import later
 
@@ -17,6 +25,8 @@ cuda: Any = later("pycuda.driver")
 tools: Any = later("pycuda.tools")
 
 _SHARED = 48 << 10  # bytes that a kernel may have without asking
+# Blocks of a multiprocessor, by compute capability; PyCUDA does not ask for them.
+_BLOCKS = {(8, 6): 16, (8, 7): 16, (8, 9): 24, (12, 0): 24}
 T = TypeVar("T")
 
 
@@ -29,12 +39,10 @@ def open_driver(number: int = 0) -> "PycudaDriver":
     try:
         cuda.init()
     except Exception as error:  # an ImportError where the driver's library is not there
-        raise DriverError(
-            f"NVIDIA's driver cannot be loaded ({error}); use backend='cpu' or take as_text('ptx')"
-        ) from None
+        raise no_driver(error) from None
     count = cuda.Device.count()
     if number >= count:
-        raise DriverError(f"there is no GPU {number}: the driver finds {count}; use backend='cpu'")
+        raise no_gpu(number, count)
     return PycudaDriver(number)
 
 
@@ -71,6 +79,28 @@ class _Function:
             self._allowed = shared
         return self._kernel
 
+    def resources(self) -> Resources:
+        """What it takes."""
+        kernel = self._kernel
+        return Resources(kernel.num_regs, kernel.shared_size_bytes, kernel.local_size_bytes)
+
+
+class _Event:
+    """A place in the order of the stream."""
+
+    def __init__(self, stream: Any):
+        self._event = _ask(cuda.Event)
+        _ask(self._event.record, stream)
+
+    def wait(self) -> None:
+        """Wait until all that was asked before is done."""
+        _ask(self._event.synchronize)
+
+    def seconds_since(self, earlier: "_Event") -> float:
+        """How long after an earlier mark the GPU came to this one."""
+        self.wait()
+        return _ask(self._event.time_since, earlier._event) / 1e3
+
 
 class _Steps:
     """What was recorded, as a list: PyCUDA offers no graphs."""
@@ -84,22 +114,29 @@ class _Steps:
             step()
 
 
+class _Prepared:
+    """A launch with its arguments."""
+
+    def __init__(self, driver: "PycudaDriver", kernel: Any, sizes: Any, values: Any, shared: int):
+        call = partial(kernel.prepared_async_call, *sizes, driver.stream, *values)
+        self.launch = partial(_ask, partial(call, shared_size=shared))
+
+
 class PycudaDriver:
     """A GPU in its primary context, which PyTorch, CuPy and JAX use too."""
 
     def __init__(self, number: int):
+        self.number = number
         self._device = cuda.Device(number)
         if self._device.compute_capability() < OLDEST:
-            raise DriverError(
-                f"{self.name} is too old: code is made for compute capability 8.0 and later, and "
-                f"it has {'.'.join(map(str, self._device.compute_capability()))}; use backend='cpu'"
-            )
+            raise too_old(self.name, self._device.compute_capability())
         self._context = _ask(self._device.retain_primary_context)
         self._entered = threading.local()
         self._held: dict[int, Any] = {}
         self._enter()
         self._pool = tools.DeviceMemoryPool()
         self.stream = _ask(cuda.Stream)
+        self._staging = Staging(_pinned, self.mark)
 
     def _enter(self) -> None:
         if not getattr(self._entered, "is_so", False):
@@ -129,7 +166,10 @@ class PycudaDriver:
     def allocate(self, size: int) -> int:
         """Memory of a pool, whose blocks are used again in the order of the stream."""
         self._enter()
-        block = _ask(self._pool.allocate, max(size, 1))
+        try:
+            block = _ask(self._pool.allocate, max(size, 1))
+        except OutOfMemoryError:  # the pool has given back before what nobody uses
+            raise no_memory(size, self.memory()) from None
         self._held[int(block)] = block
         return int(block)
 
@@ -140,16 +180,28 @@ class PycudaDriver:
 
     def write(self, address: int, source: np.ndarray) -> None:
         """Copy a contiguous array there."""
-        if source.nbytes:
-            self._enter()
-            _ask(cuda.memcpy_htod_async, address, source, self.stream)
+
+        def copy(start: int, piece: np.ndarray) -> None:
+            _ask(cuda.memcpy_htod_async, address + start, piece, self.stream)
+
+        self._enter()
+        if source.nbytes > SMALL:
+            self._staging.send(source, copy)
+        elif source.nbytes:
+            copy(0, source)
 
     def read(self, target: np.ndarray, address: int) -> None:
         """Copy from there to a contiguous array, and wait."""
-        if target.nbytes:
-            self._enter()
-            _ask(cuda.memcpy_dtoh_async, target, address, self.stream)
-        self.synchronize()
+
+        def copy(start: int, piece: np.ndarray) -> None:
+            _ask(cuda.memcpy_dtoh_async, piece, address + start, self.stream)
+
+        self._enter()
+        if target.nbytes > SMALL:
+            self._staging.receive(target, copy)
+        elif target.nbytes:
+            copy(0, target)
+            self.synchronize()
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy bytes from one place to another."""
@@ -165,12 +217,21 @@ class PycudaDriver:
         shared: int = 0,
     ) -> None:
         """Run a kernel."""
-        kernel, values = function.ready(len(arguments), shared), tuple(arguments)
+        self._do(self.prepare(function, blocks, threads, arguments, shared).launch)
 
-        def call() -> None:
-            kernel.prepared_async_call(blocks, threads, self.stream, *values, shared_size=shared)
-
-        self._do(lambda: _ask(call))
+    def prepare(
+        self,
+        function: _Function,
+        blocks: Dimensions,
+        threads: Dimensions,
+        arguments: Sequence[int],
+        shared: int = 0,
+    ) -> "_Prepared":
+        """A launch that is made again and again."""
+        self._enter()
+        kernel = function.ready(len(arguments), shared)
+        sizes = tuple(blocks), tuple(threads)
+        return _Prepared(self, kernel, sizes, tuple(arguments), shared)
 
     def _do(self, step: Callable[[], None]) -> None:
         """Do a step, or add it to what this thread records."""
@@ -192,6 +253,52 @@ class PycudaDriver:
             self._entered.recorded = None
         recording.graph = steps
 
+    def mark(self) -> _Event:
+        """This place in the order."""
+        self._enter()
+        return _Event(self.stream)
+
+    def wait_for(self, stream: int) -> None:
+        """Do what is asked from now on after what another stream was asked for: all are waited for,
+        since PyCUDA knows its own streams alone."""
+        self._enter()
+        _ask(cuda.Context.synchronize)
+
+    def hold(self, stream: int) -> None:
+        """Make that stream do what it is asked from now on after what was asked here: it is done
+        when this returns."""
+        self.synchronize()
+
+    @property
+    def stream_address(self) -> int:
+        """The address of the stream."""
+        return int(self.stream.handle)
+
+    @cached_property
+    def multiprocessor(self) -> Multiprocessor:
+        """What the GPU's multiprocessors have."""
+        kinds, about = cuda.device_attribute, self._device.get_attribute
+        return Multiprocessor(
+            about(kinds.MULTIPROCESSOR_COUNT),
+            about(kinds.MAX_THREADS_PER_MULTIPROCESSOR),
+            _BLOCKS.get(self._device.compute_capability(), 32),
+            about(kinds.MAX_REGISTERS_PER_MULTIPROCESSOR),
+            about(kinds.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
+        )
+
+    def resources(self, function: _Function) -> Resources:
+        """What a kernel takes."""
+        self._enter()
+        return function.resources()
+
+    def version(self) -> str:
+        """Nothing: PyCUDA does not give the machine code that the driver makes."""
+        return ""
+
+    def assemble(self, ptx: bytes) -> bytes:
+        """PTX as it is: the driver keeps its own machine code of it."""
+        return ptx
+
     def synchronize(self) -> None:
         """Wait until all that was asked is done."""
         self._enter()
@@ -201,3 +308,8 @@ class PycudaDriver:
         """How much memory there is, and how much of it is free."""
         self._enter()
         return MemoryUse(*_ask(cuda.mem_get_info))
+
+
+def _pinned(size: int) -> np.ndarray:
+    """An array in pinned memory, which stays."""
+    return _ask(cuda.pagelocked_empty, size, np.uint8)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvmlite
 
-from tfc.backends.cpu.private_folder import NotPrivateError, PrivateFolder
+from tfc.backends.cache.private_folder import NotPrivateError, PrivateFolder
 from tfc.backends.mlir.provider import ir
 from tfc.hlo.ir import Module
 from tfc.hlo.text.printer import print_module
@@ -104,12 +104,19 @@ def code_key(module: Module, *others: object) -> str:
         for instruction in computation.instructions:
             if instruction.opcode == "constant":
                 digest.update(instruction["literal"].bytes)
-    digest.update(repr((*others, _versions())).encode())
+    digest.update(repr((*others, versions())).encode())
+    return digest.hexdigest()
+
+
+def text_key(text: str, *others: object) -> str:
+    """What stands for the code of a text, given what else it depends on."""
+    digest = hashlib.sha256(text.encode())
+    digest.update(repr(others).encode())
     return digest.hexdigest()
 
 
 @cache
-def _versions() -> tuple[object, ...]:
+def versions() -> tuple[object, ...]:
     """What makes code: tfc file by file, since a version may be worked on, and its libraries."""
     folder = Path(__file__).parents[2]
     sources = sorted([*folder.rglob("*.py"), *folder.rglob("*.ll")])

@@ -1,0 +1,169 @@
+"""C++ classes for GPUs, compiled strictly and run with a libcuda that is the interpreter of PTX."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import libcuda
+import numpy as np
+import pytest
+from cpp_programs import CHECKS
+
+import tfc
+import tfc.aot
+import tfc.numpy as tnp
+from tfc.errors import TfcError
+
+COMPILER = shutil.which("c++") or ""
+needs_compiler = pytest.mark.skipif(not COMPILER, reason="there is no C++ compiler")
+
+
+def model(x: Any, y: Any) -> Any:
+    return tfc.nn.relu(x @ np.float32([[1, -1], [2, 1], [0, 3]])), tnp.sum(x, axis=0) + y
+
+
+PROGRAM = """
+#include "model.h"
+#include <cstring>
+extern "C" int run() {
+  demo::Model model;
+  const float x[6] = {1, 2, 3, -1, 0, 1};
+  std::memcpy(model.arg_x_data(), x, sizeof x);
+  model.arg1(0) = 10;
+  model.arg1(1) = 20;
+  model.arg1(2) = 30;
+  for (int round = 0; round < 2; ++round) {
+    CHECK(model.Run());
+    if (model.error_msg()[0] != '\\0') std::printf("%s\\n", model.error_msg());
+    CHECK(model.result0(0, 0) == 5 && model.result0(0, 1) == 10);
+    CHECK(model.result0(1, 0) == 0 && model.result0(1, 1) == 4);
+    CHECK(model.result1(0) == 10 && model.result1(1) == 22 && model.result1(2) == 34);
+  }
+  demo::Model other(std::move(model));
+  other.arg_x(0, 0) = 2;
+  CHECK(other.Run() && other.result0(0, 0) == 6);
+  CHECK(!model.Run() && std::strstr(model.error_msg(), "moved from") != nullptr);
+  CHECK(demo::Model::LookupArgIndex("y") == 1 && demo::Model::kNumResults == 2);
+  other.set_arg_data(0, nullptr);
+  CHECK(!other.Run() && std::strstr(other.error_msg(), "set_arg_device()") != nullptr);
+  return failures;
+}
+"""
+
+
+@needs_compiler
+def test_a_class_computes_with_arrays_on_the_host(tmp_path: Path):
+    made = tfc.aot.compile_gpu(
+        model, "f32[2,3]", "f32[3]", out=tmp_path / "model", cpp_class="demo::Model"
+    )
+    assert made.cpp_source is not None
+    libcuda.build(tmp_path, COMPILER, CHECKS + PROGRAM, made.cpp_source)
+    _, calls, left = libcuda.run(tmp_path)
+    assert left == 0
+    assert calls.count("cuMemAlloc_v2") == calls.count("cuMemFree_v2") == 6
+    assert calls.count("cuModuleLoadData") == 2  # machine code, which the library refuses, and PTX
+    assert calls.count("cuMemcpyHtoDAsync_v2") == 1 + 3 * 2  # constants, then what each run takes
+    # Contexts are left as they were found: what is pushed is popped.
+    assert calls.count("cuCtxPushCurrent_v2") == calls.count("cuCtxPopCurrent_v2")
+    assert calls[-1] == "cuDevicePrimaryCtxRelease_v2"
+
+
+ON_DEVICE = """
+#include "model.h"
+#include <cstring>
+extern "C" int cuMemAlloc_v2(unsigned long long*, unsigned long long);
+extern "C" int cuMemcpyHtoDAsync_v2(unsigned long long, const void*, unsigned long long, void*);
+extern "C" int cuMemcpyDtoHAsync_v2(void*, unsigned long long, unsigned long long, void*);
+extern "C" int cuMemFree_v2(unsigned long long);
+extern "C" int run() {
+  unsigned long long x = 0, y = 0;
+  CHECK(cuMemAlloc_v2(&x, 4) == 0 && cuMemAlloc_v2(&y, 4) == 0);
+  Steps steps(Steps::AllocMode::RESULTS_AND_TEMPS_ONLY);
+  int streams = 0;
+  steps.set_stream(&streams);
+  steps.set_arg_device(0, x);
+  steps.set_result_device(0, y);
+  const std::int32_t starts[] = {1, 2, 3, 7}, expected[] = {0, -1, -7, -16};
+  for (int n = 0; n < 4; ++n) {
+    CHECK(cuMemcpyHtoDAsync_v2(x, &starts[n], 4, nullptr) == 0);
+    CHECK(steps.Run());
+    std::int32_t got = 0;
+    CHECK(cuMemcpyDtoHAsync_v2(&got, y, 4, nullptr) == 0);
+    CHECK(got == expected[n]);
+  }
+  CHECK(cuMemFree_v2(x) == 0 && cuMemFree_v2(y) == 0);
+  return failures;
+}
+"""
+
+
+@needs_compiler
+def test_a_class_reads_and_writes_arrays_on_the_device_through_loops_and_branches(tmp_path: Path):
+    def collatz(n: Any) -> Any:
+        def body(state: Any) -> Any:
+            n, count = state
+            return tnp.where(n % 2 == 0, n // 2, 3 * n + 1), count + 1
+
+        steps = tfc.while_loop(lambda s: s[0] != 1, body, (n, np.int32(0)))[1]
+        return tfc.cond(n == 1, lambda x: x, lambda x: -x, steps)
+
+    tfc.aot.compile_gpu(
+        collatz, "s32[]", out=tmp_path / "model", cpp_class="Steps", architectures=["sm_80"]
+    )
+    libcuda.build(
+        tmp_path, COMPILER, CHECKS + ON_DEVICE, tmp_path / "model.cc", Path("libcuda.so.1")
+    )
+    _, calls, left = libcuda.run(tmp_path)
+    assert left == 0
+    runs = calls[calls.index("cuStreamCreate") :]
+    # Nothing is copied from the host but what the test itself copies, and constants once.
+    assert runs.count("cuMemcpyHtoDAsync_v2") <= 4 + 1
+
+
+FAILURES: list[tuple[str, int, str]] = [
+    ("cuInit", 100, "cuInit of the CUDA driver failed: no CUDA-capable device is detected"),
+    ("cuMemAlloc", 2, "cuMemAlloc of the CUDA driver failed: out of memory"),
+    ("cuLaunchKernel", 719, "cuLaunchKernel of the CUDA driver failed: unspecified launch failure"),
+    ("cuModuleLoadData", 218, "cuModuleLoadData of the CUDA driver failed: a PTX JIT"),
+]
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_what_the_driver_refuses_is_said_and_nothing_is_lost(tmp_path: Path):
+    tfc.aot.compile_gpu(lambda x: x + 1, "f32[3]", out=tmp_path / "model", cpp_class="Adder")
+    program = """
+#include "model.h"
+extern "C" int run() {
+  for (int round = 0; round < 2; ++round) {
+    Adder adder;
+    CHECK(!adder.Run());
+    std::printf("%s\\n", adder.error_msg());
+    CHECK(!adder.Run());
+  }
+  Adder adder;
+  adder.set_device(4);
+  CHECK(!adder.Run());
+  return failures;
+}
+"""
+    libcuda.build(tmp_path, COMPILER, CHECKS + program, tmp_path / "model.cc")
+    for name, status, message in FAILURES:
+        failures, calls, left = libcuda.run(tmp_path, {name: status})
+        assert (failures, left) == (0, 0), message
+        assert calls.count("cuDevicePrimaryCtxRetain") == calls.count(
+            "cuDevicePrimaryCtxRelease_v2"
+        )
+
+
+def test_names_and_constants_that_do_not_fit_are_refused(tmp_path: Path):
+    def compiled(function: Callable[..., Any], cpp_class: str) -> Any:
+        return tfc.aot.compile_gpu(function, "f32[3]", out=tmp_path / "m", cpp_class=cpp_class)
+
+    with pytest.raises(TfcError, match="must not be called 'arg0_data'"):
+        compiled(lambda x: x, "arg0_data")
+    large = np.arange(5 << 20, dtype=np.float32)
+    with pytest.raises(TfcError, match="make weights arguments"):
+        compiled(lambda x: x[0] * large, "Model")
+    assert list(tmp_path.iterdir()) == []

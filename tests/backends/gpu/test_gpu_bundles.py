@@ -1,0 +1,273 @@
+"""Bundles run with their loader alone, on the interpreter through a stand-in for cuda-bindings."""
+
+import ast
+import importlib.util
+import io
+import json
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from cuda_bindings import FakeCuda, installed
+
+import tfc
+import tfc.aot
+import tfc.numpy as tnp
+from tfc.backends.gpu.assembly import programs
+from tfc.errors import TfcError, UnsupportedError
+from tfc.testing.ptx.machine import Machine
+
+random = np.random.default_rng(3)
+W = random.standard_normal((3, 4)).astype(np.float32)
+
+
+def classify(x: Any) -> Any:
+    return tfc.nn.softmax(x @ W), tnp.sort(x)
+
+
+def written(folder: Path, function: Callable[..., Any], *args: Any, **named: Any) -> ModuleType:
+    """The loader that was written beside a bundle of PTX for one architecture."""
+    named = {"architectures": ["sm_80"], **named}
+    made = tfc.aot.compile_gpu(function, *args, out=folder / "model", **named)
+    spec = importlib.util.spec_from_file_location("model_gpu", made.loader)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def no_assembler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine where ptxas is not installed: bundles have PTX, which the interpreter runs."""
+
+    def find(name: str) -> Path:
+        raise UnsupportedError(f"there is no {name}")
+
+    monkeypatch.setattr(programs, "find_program", find)
+
+
+def altered(path: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """A bundle beside another, whose manifest was changed."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(members["manifest.json"])
+    change(manifest)
+    members["manifest.json"] = json.dumps(manifest).encode()
+    changed = path.with_name("changed.gpu")
+    with zipfile.ZipFile(changed, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return changed
+
+
+@pytest.mark.usefixtures("no_assembler")
+def test_a_bundle_computes_what_numpy_says_without_tfc(tmp_path: Path):
+    model_gpu = written(tmp_path, classify, "f32[5,3]")
+    with installed() as cuda:
+        model = model_gpu.load()
+        for _ in range(2):
+            x = random.standard_normal((5, 3)).astype(np.float32)
+            scores, rows = model(x)
+            e = np.exp(x.astype(np.float64) @ W)
+            np.testing.assert_allclose(scores, e / e.sum(1, keepdims=True), rtol=1e-5)
+            np.testing.assert_array_equal(rows, np.sort(x))
+        assert model.signature == "(x: f32[5,3]) -> (f32[5,4], f32[5,3])"
+        model.close()
+        assert cuda.machine.allocated == 0
+
+
+def test_the_loader_needs_only_python_and_numpy(tmp_path: Path):
+    made = tfc.aot.compile_gpu(lambda x: x + 1, "f32[3]", out=tmp_path / "m")
+    tree = ast.parse(made.loader.read_text())
+    imported = {
+        name.split(".")[0]
+        for node in ast.walk(tree)
+        for name in (
+            [a.name for a in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    assert imported - set(sys.stdlib_module_names) == {"numpy"}
+
+
+@pytest.mark.usefixtures("no_assembler")
+def test_loops_branches_and_arguments_by_name(tmp_path: Path):
+    def collatz(n: Any, way: Any) -> Any:
+        def body(state: Any) -> Any:
+            n, count = state
+            return tnp.where(n % 2 == 0, n // 2, 3 * n + 1), count + 1
+
+        steps = tfc.while_loop(lambda s: s[0] != 1, body, (n, 0))[1]
+        return tfc.switch(way, [lambda x: x, lambda x: -x, lambda x: x * 100], steps)
+
+    model_gpu = written(tmp_path, collatz, "s32[]", "s32[]")
+    with installed():
+        model = model_gpu.load()
+        # From 3 it takes 7 steps, from 1 none; a way that there is not is the last one.
+        for n, way, expected in ((3, 0, 7), (3, 1, -7), (3, 2, 700), (1, 0, 0), (3, 9, 700)):
+            assert int(model(np.int32(n), way=np.int32(way))) == expected
+        with pytest.raises(TypeError, match="expected arrays for"):
+            model(np.int32(1), when=np.int32(0))
+
+
+@pytest.mark.usefixtures("no_assembler")
+def test_arrays_on_the_device_are_read_where_they_lie_unless_they_are_written(tmp_path: Path):
+    f = tfc.jit(lambda x, y: (x.at[1].set(5.0), y * 2), donate_argnums=0)
+    model_gpu = written(tmp_path, f, "f32[3]", "f32[3]")
+
+    class OnDevice:
+        def __init__(self, machine: Machine, values: Any):
+            self.array = np.float32(values)
+            self.address = machine.allocate(self.array.nbytes)
+            machine.write(self.address, self.array)
+            self.__cuda_array_interface__ = {
+                "shape": self.array.shape, "typestr": "<f4", "data": (self.address, False),
+                "version": 3, "strides": None, "stream": 77,
+            }  # fmt: skip
+
+    with installed() as cuda:
+        model = model_gpu.load()
+        x, y = (OnDevice(cuda.machine, v) for v in ([1, 2, 3], [4, 5, 6]))
+        first, second = model(x, y)
+        np.testing.assert_array_equal(first, [1, 5, 3])
+        np.testing.assert_array_equal(second, [8, 10, 12])
+        kept = cuda.machine.read(x.address, 12).view(np.float32)
+        np.testing.assert_array_equal(kept, x.array)
+        assert ("cuStreamSynchronize", (77,)) in cuda.calls  # who writes it may not be done
+        assert "cuMemcpyHtoDAsync" not in cuda.names()[cuda.names().index("cuLaunchKernel") :]
+
+
+@pytest.mark.usefixtures("no_assembler")
+def test_arguments_that_do_not_fit_are_refused_in_a_sentence(tmp_path: Path):
+    model_gpu = written(tmp_path, lambda x: x + 1, "bf16[2,3]")
+    with installed():
+        model = model_gpu.load()
+        with pytest.raises(ValueError, match=r"argument x must be bfloat16\[2, 3\], got float32"):
+            model(np.zeros((2, 3), np.float32))
+        with pytest.raises(TypeError, match="got 0 by place"):
+            model()
+
+
+def test_machine_code_comes_first_and_ptx_where_the_driver_refuses_it(tmp_path: Path):
+    model_gpu = written(tmp_path, lambda x: x * 2, "f32[3]", architectures=["sm_90a", "sm_80"])
+    archive = zipfile.ZipFile(tmp_path / "model.gpu")
+    manifest = json.loads(archive.read("manifest.json"))
+    kinds = [[(c["architecture"], c["kind"]) for c in p["code"]] for p in manifest["programs"]]
+    assert kinds == [[("sm_80", "cubin"), ("sm_80", "ptx")], [("sm_90a", "cubin")]]
+    loaded: list[bytes] = []
+
+    class Older(FakeCuda):
+        def __getattribute__(self, name: str) -> Any:
+            found = super().__getattribute__(name)
+            if name != "cuModuleLoadData":
+                return found
+
+            def call(code: bytes) -> Any:
+                loaded.append(code[:4])
+                return (209, None) if code.startswith(b"\x7fELF") else found(code)
+
+            return call
+
+    with installed(Older()):
+        np.testing.assert_array_equal(model_gpu.load()(np.float32([1, 2, 3])), [2, 4, 6])
+    assert loaded[0] == b"\x7fELF"
+    assert loaded[1] != b"\x7fELF"
+    message = r"no code for a GPU of compute capability 7\.5: .* sm_80, sm_90a"
+    old = FakeCuda({75: 7, 76: 5})
+    with installed(old), pytest.raises(model_gpu.BundleError, match=message):
+        model_gpu.load()
+
+
+def test_what_is_missing_is_said_in_a_sentence(tmp_path: Path):
+    model_gpu = written(tmp_path, lambda x: x * 2, "f32[3]")
+    for module in ("cuda", "cuda.bindings", "cuda.bindings.driver", "pycuda", "pycuda.driver"):
+        assert module not in sys.modules
+    with pytest.raises(model_gpu.DriverError, match="pip install cuda-bindings"):
+        model_gpu.load()
+    fake = FakeCuda()
+    fake.failing["cuInit"] = 100
+    with installed(fake), pytest.raises(model_gpu.DriverError, match="no CUDA-capable device"):
+        model_gpu.load()
+    with installed(), pytest.raises(model_gpu.DriverError, match="no GPU 3: the driver finds 1"):
+        model_gpu.load(device=3)
+    with pytest.raises(model_gpu.BundleError, match=r"cannot read .*other\.gpu"):
+        model_gpu.load(tmp_path / "other.gpu")
+
+
+DAMAGES: list[tuple[Callable[[dict[str, Any]], object], str]] = [
+    (lambda m: m.update(format=9), "its format is 9"),
+    (lambda m: m.pop("programs"), "it has no 'programs'"),
+    (lambda m: m["programs"][0].update(arena=-1), "expected a size, got -1"),
+    (lambda m: m["parameters"][0].update(bytes=1 << 40), "which is not its size"),
+    (lambda m: m["programs"][0]["steps"][0]["buffers"][0].__setitem__(2, 4), "outside of the mem"),
+    (lambda m: m["programs"][0]["steps"][0].update(kind="shell"), "knows no step 'shell'"),
+    (lambda m: m["programs"][0]["steps"][0].update(blocks=[0, 1, 1]), "is run by"),
+    (lambda m: m["programs"][0]["code"][0].update(member="../x"), "damaged"),
+    (lambda m: m["programs"][0]["code"][0].update(sha256="0"), "was changed"),
+    (lambda m: m["programs"][0]["code"][0].update(architecture="x"), "no architecture 'x'"),
+    (lambda m: m.update(programs=7), "not iterable"),
+    (lambda m: m.update(aliases=[[0, 9]]), "index"),
+]
+
+
+@pytest.mark.usefixtures("no_assembler")
+def test_a_damaged_manifest_is_an_error_of_one_sentence(tmp_path: Path):
+    model_gpu = written(tmp_path, lambda x: x * 2, "f32[3]")
+    for change, message in DAMAGES:
+        changed = altered(tmp_path / "model.gpu", change)
+        with installed(), pytest.raises(model_gpu.BundleError, match=message):
+            model_gpu.load(changed)
+
+
+@pytest.mark.usefixtures("no_assembler")
+def test_damaged_bytes_never_give_anything_but_an_error_or_the_right_result(tmp_path: Path):
+    model_gpu = written(tmp_path, lambda x: x * 2, "f32[3]")
+    whole = (tmp_path / "model.gpu").read_bytes()
+    drawn = np.random.default_rng(1)
+    x = np.float32([1, 2, 3])
+    for _ in range(30):
+        data = bytearray(whole)
+        place = int(drawn.integers(len(data)))
+        match drawn.integers(3):
+            case 0:
+                data[place] ^= 1 << int(drawn.integers(8))
+            case 1:
+                del data[place:]
+            case _:
+                data[place:place] = bytes(drawn.integers(0, 256, 5).astype(np.uint8))
+        (tmp_path / "model.gpu").write_bytes(bytes(data))
+        with installed():
+            try:
+                result = model_gpu.load()(x)
+            except model_gpu.BundleError:
+                continue
+            np.testing.assert_array_equal(result, x * 2)
+
+
+def test_what_python_runs_is_refused_by_name(tmp_path: Path):
+    def function(x: Any) -> Any:
+        return tfc.pure_callback(lambda y: y, tfc.ShapeDtypeStruct((3,), np.float32), x)
+
+    with pytest.raises(UnsupportedError, match=r"custom-call.* which a program for GPUs"):
+        tfc.aot.compile_gpu(function, "f32[3]", out=tmp_path / "m")
+    with pytest.raises(TfcError, match="written as sm_80 or later"):
+        tfc.aot.compile_gpu(lambda x: x, "f32[3]", out=tmp_path / "m", architectures=["sm_70"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_program_gives_the_same_bytes(tmp_path: Path):
+    made = [
+        tfc.aot.compile_gpu(lambda x: x + 1, "f32[3]", out=tmp_path / n, architectures=["sm_80"])
+        for n in "ab"
+    ]
+    assert made[0].bundle.read_bytes() == made[1].bundle.read_bytes()
+    assert zipfile.ZipFile(io.BytesIO(made[0].bundle.read_bytes())).testzip() is None

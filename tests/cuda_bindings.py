@@ -1,0 +1,303 @@
+"""A stand-in for `cuda.bindings.driver`, whose device is the interpreter of PTX.
+
+    with installed() as cuda: …         what imports cuda.bindings.driver meanwhile gets this
+
+It has the functions that tfc and the loader of bundles call, with their arguments and what they
+return; `calls` lists them, `failing` makes one return a status.
+"""
+
+import ctypes
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from tfc.testing.ptx.machine import Machine
+
+ERRORS = {
+    0: ("CUDA_SUCCESS", "no error"),
+    1: ("CUDA_ERROR_INVALID_VALUE", "invalid argument"),
+    2: ("CUDA_ERROR_OUT_OF_MEMORY", "out of memory"),
+    3: ("CUDA_ERROR_NOT_INITIALIZED", "initialization error"),
+    100: ("CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"),
+    209: ("CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution"),
+    218: ("CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"),
+    222: ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the PTX is of another version"),
+    700: ("CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"),
+    719: ("CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"),
+}
+MACHINE_CODE = b"\x7fELF of the stand-in\n"  # what it makes of PTX begins so
+CAPABILITY = {75: 8, 76: 0}  # attributes of a device: its compute capability, major and minor
+ATTRIBUTES = {
+    **CAPABILITY, 16: 108, 39: 2048, 81: 164 << 10, 82: 65536, 97: 163 << 10, 106: 32
+}  # fmt: skip
+
+
+class Enumeration:
+    """Names of numbers, each of which is only equal to itself."""
+
+    def __init__(self, **values: int):
+        self.__dict__.update(values)
+
+
+class FakeCuda(ModuleType):
+    """The module; one device of capability 8.0."""
+
+    def __init__(self, attributes: dict[int, int] | None = None):
+        super().__init__("cuda.bindings.driver")
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.failing: dict[str, int] = {}
+        self.replaced: dict[str, Any] = {}
+        self.machine = Machine(memory_limit=64 << 20)
+        self.attributes = {**ATTRIBUTES, **(attributes or {})}
+        self.count, self.version = 1, 13000
+        self._recorded: list[Any] | None = None
+        self._pinned: dict[int, Any] = {}
+        self._events, self._clock = 0, 0.0
+        self.CUresult = Enumeration(**{name: code for code, (name, _) in ERRORS.items()})
+        self.CUdevice_attribute = Enumeration(
+            CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=75,
+            CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR=76,
+            CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT=16,
+            CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR=39,
+            CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR=81,
+            CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR=82,
+            CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN=97,
+            CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR=106,
+        )
+        self.CUfunction_attribute = Enumeration(
+            CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES=1,
+            CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES=3,
+            CU_FUNC_ATTRIBUTE_NUM_REGS=4,
+            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8,
+        )
+        self.CUstream_flags = Enumeration(CU_STREAM_NON_BLOCKING=1)
+        self.CUevent_flags = Enumeration(CU_EVENT_DEFAULT=0, CU_EVENT_DISABLE_TIMING=2)
+        self.CUmemPool_attribute = Enumeration(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD=4)
+        self.CUstreamCaptureMode = Enumeration(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL=1)
+        self.CUjitInputType = Enumeration(CU_JIT_INPUT_PTX=1)
+        self.cuuint64_t = int
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if not name.startswith("cu") or name == "cuuint64_t":
+            return found
+
+        def call(*arguments: Any) -> tuple[Any, ...]:
+            self.calls.append((name, arguments))
+            if name in self.failing:
+                return (self.failing[name], None)
+            if name in self.replaced:
+                return self.replaced[name](*arguments)
+            given = found(*arguments)
+            return (0, *(given if isinstance(given, tuple) else (given,)))
+
+        return call
+
+    def names(self) -> list[str]:
+        """What was called, in order."""
+        return [name for name, _ in self.calls]
+
+    # --- Devices, contexts, streams, events -----------------------------------------------------
+
+    def cuInit(self, flags: int) -> tuple[()]:
+        return ()
+
+    def cuDriverGetVersion(self) -> int:
+        return self.version
+
+    def cuDeviceGetCount(self) -> int:
+        return self.count
+
+    def cuDeviceGet(self, number: int) -> int:
+        return number
+
+    def cuDeviceGetName(self, length: int, device: int) -> bytes:
+        return b"interpreter of PTX".ljust(length, b"\0")
+
+    def cuDeviceGetAttribute(self, attribute: int, device: int) -> int:
+        return self.attributes[attribute]
+
+    def cuDevicePrimaryCtxRetain(self, device: int) -> str:
+        return "primary"
+
+    def cuCtxSetCurrent(self, context: str) -> tuple[()]:
+        assert context == "primary"
+        return ()
+
+    def cuStreamCreate(self, flags: int) -> int:
+        return 0x5EA
+
+    def cuStreamSynchronize(self, stream: int) -> tuple[()]:
+        return ()
+
+    def cuStreamWaitEvent(self, stream: int, event: int, flags: int) -> tuple[()]:
+        return ()
+
+    def cuEventCreate(self, flags: int) -> int:
+        self._events += 1
+        return self._events
+
+    def cuEventRecord(self, event: int, stream: int) -> tuple[()]:
+        return ()
+
+    def cuEventSynchronize(self, event: int) -> tuple[()]:
+        return ()
+
+    def cuEventElapsedTime(self, first: int, second: int) -> float:
+        return 0.25 * (second - first)
+
+    def cuEventDestroy(self, event: int) -> tuple[()]:
+        return ()
+
+    def cuGetErrorString(self, status: int) -> bytes:
+        return ERRORS[status][1].encode()
+
+    # --- Memory ---------------------------------------------------------------------------------
+
+    def cuDeviceGetDefaultMemPool(self, device: int) -> str:
+        return "pool"
+
+    def cuMemPoolSetAttribute(self, pool: str, kind: int, value: int) -> tuple[()]:
+        return ()
+
+    def cuMemPoolTrimTo(self, pool: str, kept: int) -> tuple[()]:
+        return ()
+
+    def cuMemGetInfo(self) -> tuple[int, int]:
+        machine = self.machine
+        return machine.memory_limit - machine.allocated, machine.memory_limit
+
+    def cuMemAllocAsync(self, size: int, stream: int) -> int:
+        return self.machine.allocate(size)
+
+    def cuMemFreeAsync(self, address: int, stream: int) -> tuple[()]:
+        self.machine.free(address)
+        return ()
+
+    def cuMemAlloc(self, size: int) -> int:
+        return self.machine.allocate(size)
+
+    def cuMemFree(self, address: int) -> tuple[()]:
+        self.machine.free(address)
+        return ()
+
+    def cuMemHostAlloc(self, size: int, flags: int) -> int:
+        block = ctypes.create_string_buffer(size)
+        self._pinned[ctypes.addressof(block)] = block
+        return ctypes.addressof(block)
+
+    def cuMemFreeHost(self, address: int) -> tuple[()]:
+        del self._pinned[address]
+        return ()
+
+    def cuMemcpyHtoDAsync(self, target: int, source: int, size: int, stream: int) -> tuple[()]:
+        self.machine.write(int(target), np.frombuffer(ctypes.string_at(source, size), np.uint8))
+        return ()
+
+    def cuMemcpyDtoHAsync(self, target: int, source: int, size: int, stream: int) -> tuple[()]:
+        read = self.machine.read(int(source), size)
+        ctypes.memmove(target, read.ctypes.data, size)
+        return ()
+
+    def cuMemcpyDtoDAsync(self, target: int, source: int, size: int, stream: int) -> tuple[()]:
+        self._do(lambda: self.machine.write(target, self.machine.read(source, size)))
+        return ()
+
+    # --- Code and launches ----------------------------------------------------------------------
+
+    def cuLinkCreate(self, count: int, options: list[Any], values: list[Any]) -> list[bytes]:
+        return []
+
+    def cuLinkAddData(
+        self, linking: list[bytes], kind: int, data: bytes, size: int, name: bytes, *options: Any
+    ) -> tuple[()]:
+        linking.append(data[:size])
+        return ()
+
+    def cuLinkComplete(self, linking: list[bytes]) -> tuple[int, int]:
+        held = ctypes.create_string_buffer(MACHINE_CODE + linking[0])
+        self._pinned[ctypes.addressof(held)] = held
+        return ctypes.addressof(held), len(held)
+
+    def cuLinkDestroy(self, linking: list[bytes]) -> tuple[()]:
+        return ()
+
+    def cuModuleLoadData(self, code: bytes) -> Any:
+        code = code.removeprefix(MACHINE_CODE)
+        if not code.lstrip().startswith((b"//", b".version")):
+            raise AssertionError("a cubin needs `failing`, or a real device")
+        return self.machine.load(code.rstrip(b"\0"))
+
+    def cuModuleUnload(self, module: Any) -> tuple[()]:
+        return ()
+
+    def cuModuleGetFunction(self, module: Any, name: bytes) -> Any:
+        return module[name.decode()]
+
+    def cuFuncSetAttribute(self, function: Any, kind: int, value: int) -> tuple[()]:
+        return ()
+
+    def cuFuncGetAttribute(self, kind: int, function: Any) -> int:
+        return {1: function.shared_bytes, 3: 0, 4: 32}[kind]
+
+    def cuLaunchKernel(self, function: Any, *rest: Any) -> tuple[()]:
+        grid, block, (shared, _, places, _) = rest[:3], rest[3:6], rest[6:]
+        pointers = (ctypes.c_void_p * len(function.parameter_sizes)).from_address(places)
+        passed = [
+            np.frombuffer(ctypes.string_at(p, size), np.uint8)
+            for p, size in zip(pointers, function.parameter_sizes)
+        ]
+        self._do(
+            lambda: self.machine.launch(
+                function, grid=grid, block=block, arguments=passed, shared_bytes=shared
+            )
+        )
+        return ()
+
+    def _do(self, step: Any) -> None:
+        if self._recorded is None:
+            step()
+        else:
+            self._recorded.append(step)
+
+    def cuStreamBeginCapture(self, stream: int, mode: int) -> tuple[()]:
+        self._recorded = []
+        return ()
+
+    def cuStreamEndCapture(self, stream: int) -> Any:
+        recorded, self._recorded = self._recorded, None
+        return SimpleNamespace(steps=recorded)
+
+    def cuGraphInstantiate(self, graph: Any, flags: int) -> Any:
+        return graph
+
+    def cuGraphDestroy(self, graph: Any) -> tuple[()]:
+        return ()
+
+    def cuGraphExecDestroy(self, graph: Any) -> tuple[()]:
+        return ()
+
+    def cuGraphUpload(self, graph: Any, stream: int) -> tuple[()]:
+        return ()
+
+    def cuGraphLaunch(self, graph: Any, stream: int) -> tuple[()]:
+        for step in graph.steps:
+            step()
+        return ()
+
+
+@contextmanager
+def installed(fake: FakeCuda | None = None) -> Iterator[FakeCuda]:
+    """The stand-in in the place of `cuda.bindings.driver`."""
+    made = fake or FakeCuda()
+    package, bindings = ModuleType("cuda"), ModuleType("cuda.bindings")
+    package.__path__, bindings.__path__ = [], []
+    bindings.driver = made  # type: ignore[attr-defined]
+    modules = {"cuda": package, "cuda.bindings": bindings, "cuda.bindings.driver": made}
+    with patch.dict(sys.modules, modules):
+        yield made

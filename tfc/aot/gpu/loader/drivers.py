@@ -1,0 +1,233 @@
+"""NVIDIA's driver through one of two bindings."""
+
+import ctypes
+import importlib
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+_USUAL_SHARED = 48 << 10  # bytes that a block may have without asking
+
+
+class DriverError(Exception):
+    """There is no GPU, or its driver says that something failed."""
+
+
+def open_driver(number: int = 0) -> "Driver":
+    """The GPU of a number, by cuda-bindings or else by PyCUDA."""
+    for module, made in (("cuda.bindings.driver", Bindings), ("pycuda.driver", Pycuda)):
+        try:
+            binding = importlib.import_module(module)
+        except ImportError:
+            continue
+        return made(binding, number)
+    raise DriverError("running needs a binding to NVIDIA's driver: pip install cuda-bindings")
+
+
+class Driver(Protocol):
+    """What a program asks of a GPU. Addresses are numbers; all happens in the order asked for.
+
+    capability: the GPU's compute capability.
+    """
+
+    capability: "tuple[int, int]"
+
+    def enter(self) -> None:
+        """Make this thread use the GPU."""
+
+    def load(self, code: bytes) -> Any:
+        """Load PTX or a cubin."""
+
+    def function(self, module: Any, name: str, shared: int) -> Any:
+        """A kernel of loaded code, whose blocks share so many bytes at most."""
+
+    def allocate(self, size: int) -> int:
+        """The address of new memory, also of no bytes."""
+        ...
+
+    def free(self, address: int) -> None:
+        """Give memory back."""
+
+    def write(self, address: int, source: np.ndarray) -> None:
+        """Copy a contiguous array there; it may change when this returns."""
+
+    def read(self, target: np.ndarray, address: int) -> None:
+        """Copy from there to a contiguous array, and wait."""
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy bytes from one place to another."""
+
+    def launch(
+        self, function: Any, blocks: Any, threads: Any, values: Sequence[int], shared: int
+    ) -> None:
+        """Run a kernel."""
+
+    def wait(self, stream: int) -> None:
+        """Wait until what another library's stream was asked for is done."""
+
+
+class Bindings:
+    """By cuda-bindings, whose functions return a status and their results."""
+
+    def __init__(self, cuda: Any, number: int):
+        self._cuda = cuda
+        try:
+            self._ask("cuInit", 0)
+        except RuntimeError as error:  # the binding finds no library of the driver
+            raise DriverError(f"NVIDIA's driver cannot be loaded: {error}") from None
+        count = self._ask("cuDeviceGetCount")
+        if not 0 <= number < count:
+            raise DriverError(f"there is no GPU {number}: the driver finds {count}")
+        device = self._ask("cuDeviceGet", number)
+        kinds, name = cuda.CUdevice_attribute, "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_"
+        self.capability = (
+            self._ask("cuDeviceGetAttribute", getattr(kinds, name + "MAJOR"), device),
+            self._ask("cuDeviceGetAttribute", getattr(kinds, name + "MINOR"), device),
+        )
+        self._context = self._ask("cuDevicePrimaryCtxRetain", device)
+        self.enter()
+        self._stream = self._ask("cuStreamCreate", cuda.CUstream_flags.CU_STREAM_NON_BLOCKING)
+
+    def _ask(self, name: str, *arguments: Any) -> Any:
+        status, *results = getattr(self._cuda, name)(*arguments)
+        if status != self._cuda.CUresult.CUDA_SUCCESS:
+            text = self._cuda.cuGetErrorString(status)[1]
+            said = text.decode() if isinstance(text, bytes) else str(status)
+            raise DriverError(f"{name} of the CUDA driver failed: {said}")
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def enter(self) -> None:
+        """Make this thread use the GPU."""
+        self._ask("cuCtxSetCurrent", self._context)
+
+    def allocate(self, size: int) -> int:
+        """The address of new memory, also of no bytes."""
+        return int(self._ask("cuMemAlloc", max(size, 1)))
+
+    def free(self, address: int) -> None:
+        """Give memory back."""
+        self._ask("cuMemFree", address)
+
+    def load(self, code: bytes) -> Any:
+        """Load PTX or a cubin."""
+        return self._ask("cuModuleLoadData", code + b"\0")
+
+    def wait(self, stream: int) -> None:
+        """Wait until what another library's stream was asked for is done."""
+        self._ask("cuStreamSynchronize", stream)
+
+    def function(self, module: Any, name: str, shared: int) -> Any:
+        """A kernel of loaded code, whose blocks share so many bytes at most."""
+        found = self._ask("cuModuleGetFunction", module, name.encode())
+        if shared > _USUAL_SHARED:
+            kind = self._cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            self._ask("cuFuncSetAttribute", found, kind, shared)
+        return found
+
+    def write(self, address: int, source: np.ndarray) -> None:
+        """Copy a contiguous array there; it may change when this returns."""
+        self._ask("cuMemcpyHtoDAsync", address, source.ctypes.data, source.nbytes, self._stream)
+
+    def read(self, target: np.ndarray, address: int) -> None:
+        """Copy from there to a contiguous array, and wait."""
+        self._ask("cuMemcpyDtoHAsync", target.ctypes.data, address, target.nbytes, self._stream)
+        self._ask("cuStreamSynchronize", self._stream)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy bytes from one place to another."""
+        self._ask("cuMemcpyDtoDAsync", target, source, size, self._stream)
+
+    def launch(
+        self, function: Any, blocks: Any, threads: Any, values: Sequence[int], shared: int
+    ) -> None:
+        """Run a kernel."""
+        held = (ctypes.c_uint64 * len(values))(*values)
+        places = (ctypes.c_void_p * len(values))(
+            *(ctypes.addressof(held) + 8 * n for n in range(len(values)))
+        )
+        self._ask("cuLaunchKernel", function, *blocks, *threads, shared, self._stream,
+                  ctypes.addressof(places), 0)  # fmt: skip
+
+
+class Pycuda:
+    """By PyCUDA, which raises what goes wrong."""
+
+    def __init__(self, cuda: Any, number: int):
+        self._cuda = cuda
+        try:
+            cuda.init()
+        except Exception as error:
+            raise DriverError(f"NVIDIA's driver cannot be loaded: {error}") from None
+        count = cuda.Device.count()
+        if not 0 <= number < count:
+            raise DriverError(f"there is no GPU {number}: the driver finds {count}")
+        device = cuda.Device(number)
+        self.capability = tuple(device.compute_capability())
+        self._context = device.retain_primary_context()
+        self._entered, self._blocks = threading.local(), {}
+        self.enter()
+        self._stream = cuda.Stream()
+
+    def enter(self) -> None:
+        """Make this thread use the GPU."""
+        if not getattr(self._entered, "is_so", False):
+            self._ask(self._context.push)
+            self._entered.is_so = True
+
+    def free(self, address: int) -> None:
+        """Give memory back."""
+        self._ask(self._blocks.pop(address).free)
+
+    def load(self, code: bytes) -> Any:
+        """Load PTX or a cubin."""
+        return self._ask(self._cuda.module_from_buffer, code + b"\0")
+
+    def wait(self, stream: int) -> None:
+        """Wait until what another library's stream was asked for is done."""
+        self._ask(self._cuda.Context.synchronize)
+
+    def _ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except self._cuda.Error as error:
+            raise DriverError(f"the CUDA driver failed: {error}") from None
+
+    def allocate(self, size: int) -> int:
+        """The address of new memory, also of no bytes."""
+        block = self._ask(self._cuda.mem_alloc, max(size, 1))
+        self._blocks[int(block)] = block
+        return int(block)
+
+    def function(self, module: Any, name: str, shared: int) -> Any:
+        """A kernel of loaded code, whose blocks share so many bytes at most."""
+        found = self._ask(module.get_function, name)
+        if shared > _USUAL_SHARED:
+            kind = self._cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
+            self._ask(found.set_attribute, kind, shared)
+        return found
+
+    def write(self, address: int, source: np.ndarray) -> None:
+        """Copy a contiguous array there; it may change when this returns."""
+        self._ask(self._cuda.memcpy_htod_async, address, source, self._stream)
+
+    def read(self, target: np.ndarray, address: int) -> None:
+        """Copy from there to a contiguous array, and wait."""
+        self._ask(self._cuda.memcpy_dtoh_async, target, address, self._stream)
+        self._ask(self._stream.synchronize)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy bytes from one place to another."""
+        self._ask(self._cuda.memcpy_dtod_async, target, source, size, self._stream)
+
+    def launch(
+        self, function: Any, blocks: Any, threads: Any, values: Sequence[int], shared: int
+    ) -> None:
+        """Run a kernel."""
+        function.prepare("P" * len(values))
+        self._ask(
+            lambda: function.prepared_async_call(
+                tuple(blocks), tuple(threads), self._stream, *values, shared_size=shared
+            )
+        )

@@ -1,0 +1,92 @@
+"""Arrays on their way between the host and a GPU, through pinned memory.
+
+    array ─memory copy─► pinned block ─asynchronous copy─► GPU          the next block meanwhile
+
+What is copied from an array itself makes the driver wait for all that was asked before; from pinned
+memory it does not, and the array may change as soon as it is in there.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+BLOCK = 4 << 20  # bytes
+_BLOCKS = 4
+SMALL = 64 << 10  # bytes, which the driver itself takes at once
+
+
+class Waits(Protocol):
+    """Something that can be waited for."""
+
+    def wait(self) -> None:
+        """Wait until it is done."""
+        ...
+
+
+class Staging:
+    """A ring of pinned blocks.
+
+    Args:
+        pinned: makes an array of so many bytes in pinned memory.
+        mark: a place in the stream, which can be waited for.
+    """
+
+    def __init__(self, pinned: Callable[[int], np.ndarray], mark: Callable[[], Waits]):
+        self._pinned, self._mark = pinned, mark
+        self._lock = threading.Lock()
+        self._made = 0
+        # Those that are made, with what was asked of each last; the oldest first.
+        self._ring: deque[tuple[np.ndarray, Waits | None]] = deque()
+
+    def send(self, source: np.ndarray, copy: Callable[[int, np.ndarray], None]) -> None:
+        """Copy a contiguous array piece by piece.
+
+        Args:
+            copy: asks for the copy of a piece, which begins at an offset, from pinned memory.
+        """
+        data = source.reshape(-1).view(np.uint8)
+        with self._lock:
+            for start in range(0, data.size, BLOCK):
+                piece, block = data[start : start + BLOCK], self._next()
+                block[: piece.size] = piece
+                copy(start, block[: piece.size])
+                self._ring.append((block, self._mark()))
+
+    def receive(self, target: np.ndarray, copy: Callable[[int, np.ndarray], None]) -> None:
+        """Fill a contiguous array piece by piece, and wait until that is done.
+
+        Args:
+            copy: asks for the copy of a piece, which begins at an offset, to pinned memory.
+        """
+        data = target.reshape(-1).view(np.uint8)
+        waiting: deque[tuple[int, np.ndarray, Waits]] = deque()
+
+        def finish() -> None:
+            start, block, mark = waiting.popleft()
+            mark.wait()
+            piece = data[start : start + BLOCK]
+            piece[:] = block[: piece.size]
+            self._ring.append((block, None))
+
+        with self._lock:
+            for start in range(0, data.size, BLOCK):
+                if len(waiting) == _BLOCKS:
+                    finish()
+                block = self._next()
+                copy(start, block[: min(BLOCK, data.size - start)])
+                waiting.append((start, block, self._mark()))
+            while waiting:
+                finish()
+
+    def _next(self) -> np.ndarray:
+        """A block that nothing is done with any more."""
+        if self._made < _BLOCKS and not (self._ring and self._ring[0][1] is None):
+            self._made += 1
+            return self._pinned(BLOCK)
+        block, mark = self._ring.popleft()
+        if mark is not None:
+            mark.wait()
+        return block
