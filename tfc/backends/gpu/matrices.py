@@ -14,9 +14,9 @@ A `Tile` is a matrix in shared memory as *lines* of 16-byte *pieces*. The lines 
 a `Tile` reads fragments of both. Which place of its line a piece takes depends on the line, so that
 the eight lines that a step of `ldmatrix` reads lie in different banks.
 
-How kernels are made of these: the pipeline of matrix products has several stages of tiles, fills one
-with `copy_async` while it multiplies the fragments of another, and leaves sums in registers. Where
-the pieces come from is a parameter of it (a function of line and piece, which gives an address in
+How kernels are made of these: the pipeline of matrix products has several stages of tiles, fills
+one with `copy_async` while it multiplies the fragments of another, and leaves sums in registers.
+Where pieces come from is a parameter of it (a function of line and piece, which gives an address in
 global memory and how many bytes are there), as is what becomes of the sums. A kernel with loops of
 its own, such as attention, takes `Tile.rows`, `Tile.columns` and `multiply` as they are.
 """
