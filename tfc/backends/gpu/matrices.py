@@ -173,8 +173,8 @@ def copy_async(to: Scalar, source: Any, size: int = PIECE, count: Scalar | None 
         count: how many bytes are read; the rest is zeros.
     """
     cache = "cg" if size == PIECE else "ca"
-    operands = [to.value, source, *([count.value] if count else [])]
-    last = ", $2" if count else ""
+    operands = [to.value, source, *([] if count is None else [count.value])]
+    last = "" if count is None else ", $2"
     assembly(f"cp.async.{cache}.shared.global [$0], [$1], {size}{last};", [], operands, memory=True)
 
 
@@ -199,12 +199,13 @@ class TileForm:
     pieces: 16-byte pieces of a line, a power of two.
     along: whether sums go along a line: it is a row of A or a column of B. What `ldmatrix` has no
         form for, numbers of 8 bits and tf32, must lie so.
+    kind: what multiplies it; None if it is read in other ways than by `Tile`.
     """
 
     lines: int
     pieces: int
     along: bool
-    kind: Kind
+    kind: Kind | None
 
     @property
     def line_bytes(self) -> int:
@@ -223,7 +224,7 @@ class TileForm:
         (pair, four) has its pieces exchanged by exclusive or. Of f64, two pieces of each of four
         lines are read at once: they are exchanged in pairs.
         """
-        span, width = min(self.pieces, 8), 2 if self.kind.is_double else 1
+        span, width = min(self.pieces, 8), 2 if self.kind and self.kind.is_double else 1
         exchanged = line / (8 // span) % (span // width) * width
         return line * self.line_bytes + (piece ^ exchanged) * PIECE
 
@@ -246,7 +247,7 @@ class Tile:
         Args:
             first, row: multiples of 16 (of f64, 8).
         """
-        kind = self.form.kind
+        kind = self._kind
         if kind.is_double:
             return [self._double(first, row, step)]
         lane, depth_pieces = self.lane, 2
@@ -264,7 +265,7 @@ class Tile:
         Returns:
             Two, for 16 columns; of f64, one for 8. The first column must be a multiple of that.
         """
-        kind = self.form.kind
+        kind = self._kind
         if kind.is_double:
             return [[self._double(first, column, step)]]
         lane, depth_pieces = self.lane, 2
@@ -277,6 +278,11 @@ class Tile:
             offset = step * kind.depth * self.form.line_bytes
             found = load_matrices(self._at(line, piece), 4, offset, transposed=True)
         return [found[:2], found[2:]]
+
+    @property
+    def _kind(self) -> Kind:
+        assert self.form.kind is not None
+        return self.form.kind
 
     def _double(self, first: Scalar, place: int, step: int) -> Any:
         """The lane's number of f64 of the row or column l/4 there, and of the sum l%4."""
