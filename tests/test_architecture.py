@@ -118,10 +118,12 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "backends.cache",
         "backends.gpu.driver",
         "backends.gpu.assembly",
+        "backends.gpu.products",
         "passes",
         "passes.memory",
         "hlo.evaluation",
     ),
+    "backends.gpu.products": (*KERNELS, "backends.gpu"),
     "stablehlo": (*ANALYSIS, "backends.mlir", "stablehlo.importer"),
     "stablehlo.operations": (*ANALYSIS, "backends.mlir", "stablehlo"),
     "stablehlo.importer": (

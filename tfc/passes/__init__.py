@@ -198,7 +198,7 @@ def default_pipeline(
             Devices(),
             *((IntegerProducts(),) if kinds.byte_products else ()),
             Convolutions(),
-            Dots(),
+            Dots(kinds.narrow_products),
             SplitOperands(),
             Repeat((*simple, *control)),
             TripCounts(),

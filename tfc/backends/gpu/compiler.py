@@ -12,7 +12,9 @@ from tfc.options import Options
 from tfc.passes import KernelKinds, PipelineReport, default_pipeline
 from tfc.passes.memory.buffers import assign_buffers
 
-KERNEL_KINDS = KernelKinds(several_results=True, launch_overhead=True)
+KERNEL_KINDS = KernelKinds(
+    several_results=True, launch_overhead=True, epilogues=True, narrow_products=True
+)
 
 
 class GpuCompiler(Compiler):

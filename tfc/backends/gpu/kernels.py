@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tfc.backends.gpu.grid import Grid
 from tfc.backends.gpu.ordered import scan_parts_of, scatter_parts, state_parts, update_parts
 from tfc.backends.gpu.parts import Part, Work
+from tfc.backends.gpu.products.kernels import partial_sums, product_parts
 from tfc.backends.gpu.sorts import numbers_shape, sort_parts
 from tfc.backends.gpu.triangular import cholesky_parts, computed_shape, solve_parts
 from tfc.backends.gpu.windows import reduce_window_parts, select_and_scatter_parts
@@ -41,8 +42,29 @@ FORMS: dict[str, Form] = {
 }
 
 
+@dataclass(frozen=True)
+class ProductForm:
+    """How a kernel with a dot or convolution, and what is around it, becomes code.
+
+    parts: the functions; None if the plain form is better, or the only one.
+    scratch: an array of memory that they share besides, if they do.
+    """
+
+    parts: Callable[[Kernel], list[Part] | None]
+    scratch: Callable[[Kernel], Shape | None]
+
+
+PRODUCT_FORMS: dict[str, ProductForm] = {
+    "dot": ProductForm(product_parts, partial_sums),
+}
+
+
 def parts_of(kernel: Kernel) -> list[Part]:
     """The functions of a kernel, in the order in which they run."""
+    product = kernel.product and PRODUCT_FORMS.get(kernel.product.opcode)
+    parts = product.parts(kernel) if product else None
+    if parts is not None:
+        return parts
     form = FORMS.get(kernel.root.opcode) if kernel.product is None else None
     if form is not None:
         return form.parts(kernel)
@@ -61,5 +83,10 @@ def scratch_bytes(instruction: Instruction) -> int:
 
 def scratch_array(kernel: Kernel) -> Shape | None:
     """The bytes of scratch memory of a kernel, if it needs any."""
-    form = FORMS.get(kernel.root.opcode) if kernel.product is None else None
-    return scratch_shape([form.scratch(kernel.root)]) if form and form.scratch else None
+    if kernel.product is not None:
+        product = PRODUCT_FORMS.get(kernel.product.opcode)
+        array = product.scratch(kernel) if product else None
+    else:
+        form = FORMS.get(kernel.root.opcode)
+        array = form.scratch(kernel.root) if form and form.scratch else None
+    return scratch_shape([array]) if array else None

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from tfc.hlo import builder
 from tfc.hlo.builder import instruction
 from tfc.hlo.ir import Attributes, Instruction, Module, map_computations, rebuild
 from tfc.hlo.shape import Layout, Shape
@@ -44,13 +45,40 @@ def swapped(dot: Instruction) -> Instruction:
 
 @dataclass(frozen=True)
 class Dots:
-    """Convert the operands of dots, and transpose those without one stride a direction."""
+    """Convert the operands of dots, and transpose those without one stride a direction.
+
+    converts_first: what is transposed and then widened is widened first, so that the transpose
+        can become part of the dot; for kernels that multiply narrow numbers wherever they lie.
+    """
 
     name: ClassVar[str] = "dots"
+    converts_first: bool = False
 
     def __call__(self, module: Module) -> Module:
         """The module with every dot in canonical form."""
-        return map_computations(module, lambda c: rebuild(c, _canonicalize))
+
+        def canonical(x: Instruction) -> Instruction:
+            found = _canonicalize(x)
+            return _with_conversions_first(found) if self.converts_first else found
+
+        return map_computations(module, lambda c: rebuild(c, canonical))
+
+
+def _with_conversions_first(x: Instruction) -> Instruction:
+    """dot(convert(transpose(a)), b) --> dot(transpose(convert(a)), b), also under a conversion."""
+    if x.opcode == "convert" and x.operands[0].opcode == "dot":
+        return x.with_(operands=(_with_conversions_first(x.operands[0]),))
+    if x.opcode != "dot":
+        return x
+    return x.with_(operands=tuple(_converted_first(o) for o in x.operands))
+
+
+def _converted_first(x: Instruction) -> Instruction:
+    if x.opcode != "convert" or x.operands[0].opcode != "transpose":
+        return x
+    move = x.operands[0]
+    source = builder.convert(move.operands[0], x.array_shape.element_type)
+    return move.with_(operands=(source,), shape=x.shape)
 
 
 def _canonicalize(dot: Instruction) -> Instruction:

@@ -16,6 +16,7 @@ class KernelKinds:
 
     rows: reductions along rows together with what is computed from them (softmax), a row at a time.
     epilogues: a dot or convolution together with the elementwise operations on its result.
+    narrow_products: products of narrow numbers that are widened first, wherever they lie.
     byte_products: products and convolutions of 8-bit integers, several at once.
     several_results: one loop that stores more than one array, and one pass of several reductions.
     reducing_stores: reductions whose pass stores what it goes through, too.
@@ -31,6 +32,7 @@ class KernelKinds:
 
     rows: bool = False
     epilogues: bool = False
+    narrow_products: bool = False
     byte_products: bool = False
     several_results: bool = False
     reducing_stores: bool = False

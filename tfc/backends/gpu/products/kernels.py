@@ -1,0 +1,241 @@
+"""A kernel of a dot as parts: blocks that make tiles of it, and a second step for shared sums."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfc.backends.gpu.assembly import number as narrow
+from tfc.backends.gpu.assembly import shared_address
+from tfc.backends.gpu.grid import Grid, block_number, gpu, thread_in_block
+from tfc.backends.gpu.matrices import PIECE, WARP
+from tfc.backends.gpu.parts import Part, Work
+from tfc.backends.gpu.products.choice import schedule_for
+from tfc.backends.gpu.products.finishing import Finish, Staging
+from tfc.backends.gpu.products.mma_tiles import MmaTiles
+from tfc.backends.gpu.products.operands import copy_width, is_along, source_of, tile_form, tile_type
+from tfc.backends.gpu.products.pipeline import Operand, Pipeline
+from tfc.backends.gpu.products.register_tiles import RegisterTiles
+from tfc.backends.gpu.products.schedule import Schedule
+from tfc.backends.gpu.products.spec import ProductSpec, spec_of
+from tfc.backends.mlir.arithmetic.value import Scalar, emit
+from tfc.backends.mlir.elements import Buffer, Elements, Indices
+from tfc.backends.mlir.kernels import Kernel, finish_element, sources
+from tfc.backends.mlir.provider import arith, ir
+from tfc.backends.mlir.scratch import scratch_arrays
+from tfc.backends.mlir.vectors import add, divide_up, index_value, minimum, multiply, subtract
+from tfc.hlo.index_maps import constant, delinearize, evaluate_index, variable
+from tfc.hlo.shape import Shape
+from tfc.passes.analysis.products import dot_groups, root_index
+
+_SUPER_ROWS = 8  # of tiles, that blocks with neighbouring numbers go down before they go right
+
+
+def product_parts(kernel: Kernel) -> list[Part] | None:
+    """The parts of a kernel whose product is a dot; None if only the plain form is for it."""
+    spec = spec_of(kernel)
+    if spec is None:
+        return None
+    return parts_with(kernel, spec, schedule_for(spec))
+
+
+def partial_sums(kernel: Kernel) -> Shape | None:
+    """The sums of shares that a second step adds up, if the kernel has any."""
+    spec = spec_of(kernel)
+    schedule = schedule_for(spec) if spec else None
+    if spec is None or schedule is None or schedule.splits == 1:
+        return None
+    return Shape(spec.sums, (schedule.splits, spec.batch, spec.m, spec.n))
+
+
+def parts_with(kernel: Kernel, spec: ProductSpec, schedule: Schedule) -> list[Part]:
+    """The parts that a schedule gives."""
+    block = Block(kernel, spec, schedule)
+    blocks = block.tiles[0] * block.tiles[1] * spec.batch * schedule.splits
+    parts = [Part(block.emit, blocks, True, threads=schedule.threads, shared=block.shared_bytes)]
+    if schedule.splits > 1:
+        parts.append(Part(block.add_up, spec.batch * spec.m * spec.n))
+    return parts
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of the kernel of a product."""
+
+    kernel: Kernel
+    spec: ProductSpec
+    schedule: Schedule
+
+    @property
+    def tiles(self) -> tuple[int, int]:
+        """How many tiles there are down and across."""
+        spec, schedule = self.spec, self.schedule
+        return -(-spec.m // schedule.rows), -(-spec.n // schedule.columns)
+
+    @property
+    def depth(self) -> int:
+        """The sums of a stage."""
+        return self.schedule.depth(tile_type(self.spec, self.spec.lhs).bits // 8)
+
+    @property
+    def share(self) -> int:
+        """The sums of a block, as a multiple of those of a stage."""
+        stages = -(-self.spec.k // self.depth)
+        return -(-stages // self.schedule.splits) * self.depth
+
+    @property
+    def staging(self) -> Staging:
+        """How the block's sums lie before they are finished."""
+        by_columns = self.schedule.splits == 1 and goes_down(self.kernel, self.spec)
+        left, right = (is_along(self.spec, side) for side in self.spec.sides)
+        one_by_one = self.spec.kind is None and right and not left
+        step = PIECE * 8 // self.spec.sums.bits if one_by_one else 1
+        return Staging(self.schedule, self.spec, by_columns, step)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory: of the stages, and then of the sums."""
+        return max(self.schedule.stages * self.schedule.stage_bytes(), self.staging.bytes)
+
+    def emit(self, work: Work) -> None:
+        """Emit the code of the block whose tile is the one of its number."""
+        spec, schedule, depth = self.spec, self.schedule, self.depth
+        batch, split, down, across = self._place(block_number())
+        first = multiply(split, self.share)
+        last = minimum(add(first, self.share), spec.k) if schedule.splits > 1 else spec.k
+        end = index_value(last)
+        count = index_value(divide_up(subtract(last, first), depth))
+        corner = (multiply(down, schedule.rows), multiply(across, schedule.columns))
+        thread, base = narrow(thread_in_block()), shared_memory()
+        operands, forms = [], []
+        for side, lines, start in zip(spec.sides, (schedule.rows, schedule.columns), corner):
+            form = tile_form(spec, side, lines, schedule)
+            source = source_of(work, spec, side, schedule, batch, end)
+            strided = not (copy_width(spec, side) or side.sums_are_neighbours)
+            operands.append(Operand(form, source, start, strided))
+            forms.append(form)
+        inner = self._inner(thread, (forms[0], forms[1]))
+        pipeline = Pipeline(schedule, base, thread, (operands[0], operands[1]), depth)
+        sums = pipeline.run(inner, first, count)
+        self.staging.store(base, inner.places(sums))
+        gpu.barrier()
+        finish = (
+            self._finish(work, batch) if schedule.splits == 1 else self._keep(work, batch, split)
+        )
+        self.staging.finish(base, thread, corner, finish)
+
+    def _place(self, number: Any) -> tuple[Any, Any, Any, Any]:
+        """(batch, split, tile down, tile across) of a block's number.
+
+        Blocks that run at the same time share rows and columns: they go down some tiles, then one
+        to the right.
+        """
+        down, across = self.tiles
+        rest, batch = divided(number, down * across * self.schedule.splits, self.spec.batch)
+        tile, split = divided(rest, down * across, self.schedule.splits)
+        if down % _SUPER_ROWS == 0 and across > 1:
+            inside, outer = divided(tile, _SUPER_ROWS * across, down // _SUPER_ROWS)
+            row, column = divided(inside, _SUPER_ROWS, across)
+            return batch, split, add(multiply(outer, _SUPER_ROWS), row), column
+        row, column = divided(tile, down, across)
+        return batch, split, row, column
+
+    def _inner(self, thread: Scalar, forms: tuple[Any, Any]) -> MmaTiles | RegisterTiles:
+        schedule, warp = self.schedule, thread / WARP
+        across = schedule.columns // schedule.warp_columns
+        row, column = warp / across * schedule.warp_rows, warp % across * schedule.warp_columns
+        if self.spec.kind is not None:
+            lane = thread % WARP
+            return MmaTiles(schedule, self.spec.kind, forms, lane, row, column)
+        return RegisterTiles(schedule, self.spec.sums, forms, thread % WARP, row, column)
+
+    # --- What becomes of sums ---------------------------------------------------------------------
+
+    def _finish(self, work: Work, batch: Any) -> Finish:
+        """Store elements of the kernel's root."""
+        at = root_index(self.kernel.computation, product_index(self.kernel, self.spec))
+
+        def finish(row: Any, column: Any, total: Scalar) -> None:
+            scope = Elements(
+                sources(work.kernel, work.buffers), {"b": batch, "i": row, "j": column}
+            )
+            finish_element(work.kernel, work.buffers[-1], scope, total, at)
+
+        return finish
+
+    def _partial(self, work: Work) -> tuple[Buffer, Indices]:
+        shape = Shape(self.spec.sums, (self.schedule.splits, *self._sizes))
+        names = zip("sbij", shape.dims)
+        (buffer,) = scratch_arrays(work.scratch, [shape])
+        return buffer, tuple(variable(n, size) for n, size in names)
+
+    @property
+    def _sizes(self) -> tuple[int, int, int]:
+        return (self.spec.batch, self.spec.m, self.spec.n)
+
+    def _keep(self, work: Work, batch: Any, split: Any) -> Finish:
+        """Store the sums of a share."""
+        buffer, where = self._partial(work)
+
+        def keep(row: Any, column: Any, total: Scalar) -> None:
+            scope = Elements({}, {"s": split, "b": batch, "i": row, "j": column})
+            scope.store(total, buffer, where)
+
+        return keep
+
+    def add_up(self, work: Work) -> None:
+        """Emit the second step: the sums of the shares, in their order, and what comes after."""
+        buffer, where = self._partial(work)
+
+        def body(points: Sequence[Any]) -> None:
+            batch, row, column = points
+            scope = Elements({}, {"b": batch, "i": row, "j": column})
+            total = None
+            for split in range(self.schedule.splits):
+                share = scope.load(buffer, (constant(split), *where[1:]))
+                total = share if total is None else total + share
+            assert total is not None
+            self._finish(work, batch)(row, column, total)
+
+        Grid().each(self._sizes, body)
+
+
+def shared_memory() -> Scalar:
+    """The address of the shared memory that the launch gives."""
+    kind = ir.Type.parse("memref<?xi8, #gpu.address_space<workgroup>>")
+    return shared_address(emit("gpu.dynamic_shared_memory", kind, []))
+
+
+def divided(number: Any, inner: int, outer: int) -> tuple[Any, Any]:
+    """(remainder, quotient) by `inner` of a number below `inner · outer`."""
+    if outer == 1:
+        return number, index_value(0)
+    if inner == 1:
+        return index_value(0), number
+    return arith.remui(number, index_value(inner)), arith.divui(number, index_value(inner))
+
+
+def product_index(kernel: Kernel, spec: ProductSpec) -> Indices:
+    """The index of the product's element of batch b, row i and column j."""
+    assert kernel.product is not None
+    _, _, (shape, groups) = dot_groups(kernel.product)
+    variables = (("b", spec.batch), ("i", spec.m), ("j", spec.n))
+    return tuple(
+        part
+        for (name, size), group in zip(variables, groups)
+        for part in delinearize(variable(name, size), [shape.dims[d] for d in group])
+    )
+
+
+def goes_down(kernel: Kernel, spec: ProductSpec) -> bool:
+    """Whether neighbours in the result's memory are in one column of the product."""
+
+    where = root_index(kernel.computation, product_index(kernel, spec))
+    position = Buffer(None, kernel.results[0]).position(where)
+
+    def place(row: int, column: int) -> int:
+        return int(evaluate_index(position, {"b": 0, "i": row, "j": column}))
+
+    if spec.m == 1 or spec.n == 1:
+        return spec.n == 1 and spec.m > 1
+    start = place(0, 0)
+    return place(1, 0) - start == 1 and place(0, 1) - start != 1

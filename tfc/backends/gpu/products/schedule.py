@@ -1,0 +1,43 @@
+"""How a product is cut up: tiles of blocks, of warps and threads, stages, shares of the sums."""
+
+from dataclasses import dataclass
+
+from tfc.backends.gpu.matrices import PIECE, WARP
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The tiles of a kernel.
+
+    rows, columns: of the results that a block makes.
+    warp_rows, warp_columns: of those that a warp of it makes.
+    pieces: of 16 bytes along the sums, that a stage holds of each line.
+    stages: tiles that are in shared memory at once: one is multiplied, the others are on the way.
+    splits: blocks that share the sums of one result, to be added up in a second step.
+    """
+
+    rows: int
+    columns: int
+    warp_rows: int
+    warp_columns: int
+    pieces: int = 4
+    stages: int = 3
+    splits: int = 1
+
+    @property
+    def warps(self) -> int:
+        """Warps of a block."""
+        return self.rows // self.warp_rows * (self.columns // self.warp_columns)
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.warps * WARP
+
+    def depth(self, element_bytes: int) -> int:
+        """The sums of a stage."""
+        return self.pieces * PIECE // element_bytes
+
+    def stage_bytes(self) -> int:
+        """Shared memory of a stage."""
+        return (self.rows + self.columns) * self.pieces * PIECE
