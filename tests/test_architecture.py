@@ -113,10 +113,12 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *KERNELS,
         "backends.llvm",
         "backends.gpu.driver",
+        "backends.gpu.rows",
         "passes",
         "passes.memory",
         "hlo.evaluation",
     ),
+    "backends.gpu.rows": (*KERNELS, "backends.gpu"),
     "stablehlo": (*ANALYSIS, "backends.mlir", "stablehlo.importer"),
     "stablehlo.operations": (*ANALYSIS, "backends.mlir", "stablehlo"),
     "stablehlo.importer": (

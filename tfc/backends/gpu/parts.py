@@ -39,17 +39,21 @@ class Part:
     emit: emits the body.
     count: how many threads are at work, or blocks if `by_block`.
     numbers: what each launch passes; one launch without numbers if left out.
+    threads: of a block.
+    shared: bytes of memory that the threads of a block share, besides what the code states.
     """
 
     emit: Callable[[Work], None]
     count: int
     by_block: bool = False
     numbers: Sequence[tuple[int, ...]] = ((),)
+    threads: int = THREADS
+    shared: int = 0
 
     @property
     def blocks(self) -> Dimensions:
         """The blocks of a launch."""
-        return (self.count if self.by_block else -(-self.count // THREADS), 1, 1)
+        return (self.count if self.by_block else -(-self.count // self.threads), 1, 1)
 
 
 def put_in_place(kernel: Kernel, value: Instruction, number: int) -> list[Part]:

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tfc.backends.gpu.grid import THREADS, gpu
+from tfc.backends.gpu.grid import gpu
 from tfc.backends.gpu.kernels import parts_of, scratch_array
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.steps import Branch, Copy, HostCall, Launch, Loop, Step, Steps
@@ -98,9 +98,16 @@ class _ProgramEmitter:
         buffers = [*(operands[n] for n in kernel.arguments), *assignment.slices[instruction]]
         if instruction in assignment.workspace:
             buffers.append(assignment.workspace[instruction])
-        threads = (THREADS, 1, 1)
         return [
-            Launch(instruction, name, tuple(buffers), part.blocks, threads, numbers)
+            Launch(
+                instruction,
+                name,
+                tuple(buffers),
+                part.blocks,
+                (part.threads, 1, 1),
+                numbers,
+                part.shared,
+            )
             for name, part in self._kernels[kernel.key]
             if part.count
             for numbers in part.numbers
