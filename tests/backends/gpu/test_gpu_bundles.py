@@ -18,7 +18,7 @@ from cuda_bindings import FakeCuda, installed
 import tfc
 import tfc.aot
 import tfc.numpy as tnp
-from tfc.backends.gpu.assembly import programs
+from tfc.backends.gpu.assembler import programs
 from tfc.errors import TfcError, UnsupportedError
 from tfc.testing.ptx.machine import Machine
 

@@ -18,8 +18,8 @@ import numpy as np
 from tfc.aot.gpu.loader.bundles import FORMAT
 from tfc.aot.gpu.manifest import Json, interface_of, steps_of
 from tfc.aot.signature import Signature
-from tfc.backends.gpu.assembly.cubins import assemble
-from tfc.backends.gpu.assembly.programs import has_program
+from tfc.backends.gpu.assembler.cubins import assemble
+from tfc.backends.gpu.assembler.programs import has_program
 from tfc.backends.gpu.executable import GpuExecutable
 
 _PARTS = ("bundles", "drivers", "programs")

@@ -7,6 +7,7 @@ from tfc.backends.gpu.grid import Grid
 from tfc.backends.gpu.ordered import scan_parts_of, scatter_parts, state_parts, update_parts
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.kernels import partial_sums, product_parts
+from tfc.backends.gpu.rows.reductions import partial_totals, reduce_parts
 from tfc.backends.gpu.sorts import numbers_shape, sort_parts
 from tfc.backends.gpu.triangular import cholesky_parts, computed_shape, solve_parts
 from tfc.backends.gpu.windows import reduce_window_parts, select_and_scatter_parts
@@ -19,21 +20,24 @@ from tfc.hlo.shape import Shape
 
 @dataclass(frozen=True)
 class Form:
-    """How a root that needs more than one loop becomes code.
+    """How a root, or a product with what is around it, becomes code that is more than one loop.
 
-    parts: the functions.
-    scratch: an array of memory that they share besides.
+    parts: the functions; None where one loop is as good.
+    scratch: an array of memory that they share besides, if they need it.
     """
 
-    parts: Callable[[Kernel], list[Part]]
-    scratch: Callable[[Instruction], Shape] | None = None
+    parts: Callable[[Kernel], list[Part] | None]
+    scratch: Callable[[Kernel], Shape | None] = lambda _: None
 
 
 FORMS: dict[str, Form] = {
+    "dot": Form(product_parts, partial_sums),
+    "reduce": Form(reduce_parts, partial_totals),
+    "tuple": Form(reduce_parts, partial_totals),
     "scatter": Form(scatter_parts),
-    "sort": Form(sort_parts, numbers_shape),
-    "cholesky": Form(cholesky_parts, computed_shape),
-    "triangular-solve": Form(solve_parts, computed_shape),
+    "sort": Form(sort_parts, lambda k: numbers_shape(k.root)),
+    "cholesky": Form(cholesky_parts, lambda k: computed_shape(k.root)),
+    "triangular-solve": Form(solve_parts, lambda k: computed_shape(k.root)),
     "rng-get-and-update-state": Form(state_parts),
     "reduce-window": Form(reduce_window_parts),
     "select-and-scatter": Form(select_and_scatter_parts),
@@ -42,33 +46,18 @@ FORMS: dict[str, Form] = {
 }
 
 
-@dataclass(frozen=True)
-class ProductForm:
-    """How a kernel with a dot or convolution, and what is around it, becomes code.
-
-    parts: the functions; None if the plain form is better, or the only one.
-    scratch: an array of memory that they share besides, if they do.
-    """
-
-    parts: Callable[[Kernel], list[Part] | None]
-    scratch: Callable[[Kernel], Shape | None]
-
-
-PRODUCT_FORMS: dict[str, ProductForm] = {
-    "dot": ProductForm(product_parts, partial_sums),
-}
-
-
 def parts_of(kernel: Kernel) -> list[Part]:
     """The functions of a kernel, in the order in which they run."""
-    product = kernel.product and PRODUCT_FORMS.get(kernel.product.opcode)
-    parts = product.parts(kernel) if product else None
-    if parts is not None:
-        return parts
-    form = FORMS.get(kernel.root.opcode) if kernel.product is None else None
-    if form is not None:
-        return form.parts(kernel)
-    return [Part(_emit_points, max(s.size for s in kernel.results))]
+    form = _form(kernel)
+    parts = form.parts(kernel) if form is not None else None
+    if parts is None:
+        parts = [Part(_emit_points, max(s.size for s in kernel.results))]
+    return parts
+
+
+def _form(kernel: Kernel) -> Form | None:
+    """The form of the product in a kernel, else of its root."""
+    return FORMS.get((kernel.product or kernel.root).opcode)
 
 
 def _emit_points(work: Work) -> None:
@@ -83,10 +72,6 @@ def scratch_bytes(instruction: Instruction) -> int:
 
 def scratch_array(kernel: Kernel) -> Shape | None:
     """The bytes of scratch memory of a kernel, if it needs any."""
-    if kernel.product is not None:
-        product = PRODUCT_FORMS.get(kernel.product.opcode)
-        array = product.scratch(kernel) if product else None
-    else:
-        form = FORMS.get(kernel.root.opcode)
-        array = form.scratch(kernel.root) if form and form.scratch else None
-    return scratch_shape([array]) if array else None
+    form = _form(kernel)
+    array = form.scratch(kernel) if form is not None else None
+    return scratch_shape([array]) if array is not None else None

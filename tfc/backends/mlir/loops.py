@@ -60,6 +60,26 @@ def _carried(values: Sequence[Any], types: Sequence[ElementType]) -> list[Scalar
             for v, t in zip(values, types)]  # fmt: skip
 
 
+def when(condition: Any, body: Callable[[], object]) -> None:
+    """Emit `body` where an i1 holds."""
+    with ir.InsertionPoint(scf.IfOp(condition).then_block):
+        body()
+        scf.yield_([])
+
+
+def found_when(
+    condition: Any, body: Callable[[], Sequence[Scalar]], otherwise: Sequence[Scalar]
+) -> Sequence[Scalar]:
+    """The scalars of `body` where an i1 holds, else others of the same types."""
+    types = [o.element_type for o in otherwise]
+    choice = scf.IfOp(condition, [c.type for c in _carriers(otherwise)], has_else=True)
+    with ir.InsertionPoint(choice.then_block):
+        scf.yield_(_carriers(body()))
+    with ir.InsertionPoint(choice.else_block):
+        scf.yield_(_carriers(otherwise))
+    return _carried(choice.results, types)
+
+
 def each_point(sizes: Sequence[int], body: Callable[[Sequence[Any]], None]) -> None:
     """Nested sequential loops around `body`, which gets their variables; the last is fastest."""
 

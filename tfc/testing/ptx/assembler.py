@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tfc.backends.gpu.assembly.programs import find_program, run_program
+from tfc.backends.gpu.assembler.programs import find_program, run_program
 
 ARCHITECTURES = ("sm_80", "sm_90a", "sm_100")
 

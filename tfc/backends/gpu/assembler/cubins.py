@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tfc.backends.gpu.assembly.programs import has_program, run_program
+from tfc.backends.gpu.assembler.programs import has_program, run_program
 from tfc.errors import InternalError, UnsupportedError
 
 _MOST_KEPT = 32  # cubins

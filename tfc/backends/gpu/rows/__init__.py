@@ -1,0 +1,1 @@
+"""Reductions: threads that make results together."""
