@@ -13,12 +13,15 @@ from tfc.passes.pipeline import names
 from tfc.testing import modules
 
 FORMED = {
-    "rows": {"arg-extremes", "split-reductions", "rows"},
+    "rows": {"rows"},
+    "longest_row": set(),  # an option of rows
+    "row_steps": {"arg-extremes", "split-reductions"},
     "epilogues": {"epilogues"},
     "byte_products": {"integer-products"},
     "several_results": {"multi-output"},
     "reducing_stores": set(),  # an option of multi-output
     "whole_loops": {"loop-kernels"},
+    "narrow_products": set(),  # an option of dots
     "launch_overhead": {"horizontal"},
     "selections": set(),  # an option of expand
     "equal_once": {"number-tables"},

@@ -53,6 +53,7 @@ from tfc.passes.memory.buffers import BufferAssignment, assign_buffers
 JIT_NAME = "tfc_entry"
 KERNEL_KINDS = KernelKinds(
     rows=True,
+    row_steps=True,
     epilogues=True,
     byte_products=True,
     several_results=True,

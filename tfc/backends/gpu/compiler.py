@@ -3,6 +3,7 @@
 from tfc.backends.gpu.executable import GpuExecutable
 from tfc.backends.gpu.kernels import scratch_bytes
 from tfc.backends.gpu.program import emit_gpu_program
+from tfc.backends.gpu.rows.row_kernels import LONGEST
 from tfc.backends.interfaces import Compiler
 from tfc.backends.llvm.compilation import lower_gpu_to_llvm
 from tfc.backends.target import Target
@@ -13,7 +14,12 @@ from tfc.passes import KernelKinds, PipelineReport, default_pipeline
 from tfc.passes.memory.buffers import assign_buffers
 
 KERNEL_KINDS = KernelKinds(
-    several_results=True, launch_overhead=True, epilogues=True, narrow_products=True
+    rows=True,
+    longest_row=LONGEST,
+    several_results=True,
+    launch_overhead=True,
+    epilogues=True,
+    narrow_products=True,
 )
 
 

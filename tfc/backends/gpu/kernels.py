@@ -8,6 +8,7 @@ from tfc.backends.gpu.ordered import scan_parts_of, scatter_parts, state_parts, 
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.kernels import partial_sums, product_parts
 from tfc.backends.gpu.rows.reductions import partial_totals, reduce_parts
+from tfc.backends.gpu.rows.row_kernels import row_parts
 from tfc.backends.gpu.sorts import numbers_shape, sort_parts
 from tfc.backends.gpu.triangular import cholesky_parts, computed_shape, solve_parts
 from tfc.backends.gpu.windows import reduce_window_parts, select_and_scatter_parts
@@ -49,7 +50,9 @@ FORMS: dict[str, Form] = {
 def parts_of(kernel: Kernel) -> list[Part]:
     """The functions of a kernel, in the order in which they run."""
     form = _form(kernel)
-    parts = form.parts(kernel) if form is not None else None
+    parts = row_parts(kernel) if kernel.product is None else None
+    if parts is None and form is not None:
+        parts = form.parts(kernel)
     if parts is None:
         parts = [Part(_emit_points, max(s.size for s in kernel.results))]
     return parts

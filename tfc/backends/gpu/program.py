@@ -166,6 +166,8 @@ def _emit_part(name: str, kernel: Kernel, part: Part) -> None:
     types += [ir.IndexType.get()] * count
     function_type = ir.TypeAttr.get(ir.FunctionType.get(types, []))
     function = gpu.GPUFuncOp(function_type, sym_name=name, kernel=True)
+    # So that no thread is given more registers than there are for as many.
+    function.attributes["nvvm.maxntid"] = ir.DenseI32ArrayAttr.get([part.threads, 1, 1])
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
         arguments = list(block.arguments)

@@ -15,6 +15,9 @@ class KernelKinds:
     """Kinds of kernels beyond one loop that makes one array from elements of others.
 
     rows: reductions along rows together with what is computed from them (softmax), a row at a time.
+    longest_row: the most elements of such a row; 0 for any.
+    row_steps: reductions are made as several steps of a row where that is faster (the place of a
+        maximum, sums of few long rows).
     epilogues: a dot or convolution together with the elementwise operations on its result.
     narrow_products: products of narrow numbers that are widened first, wherever they lie.
     byte_products: products and convolutions of 8-bit integers, several at once.
@@ -31,6 +34,8 @@ class KernelKinds:
     """
 
     rows: bool = False
+    longest_row: int = 0
+    row_steps: bool = False
     epilogues: bool = False
     narrow_products: bool = False
     byte_products: bool = False

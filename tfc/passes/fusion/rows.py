@@ -30,16 +30,18 @@ class RowFusion(FusionPass):
     """Fuse along rows, in every computation that runs as steps.
 
     max_instructions: the most instructions of one kernel.
+    longest: the most elements of a row; 0 for any.
     """
 
     name: ClassVar[str] = "rows"
     max_instructions: int = 128
+    longest: int = 0
 
     def plan(self, computation: Computation) -> Kernels:
         """The kernels, and what was refused."""
         growth = Growth(computation, self.max_instructions)
         for region in growth.regions():
-            reason = _form(growth, region)
+            reason = _form(growth, region, self.longest)
             if reason is not None:
                 for reduce in [m for m in region.members if m.opcode == "reduce"]:
                     growth.refuse(reduce.operands[0], reason, reduce)
@@ -47,8 +49,10 @@ class RowFusion(FusionPass):
         return growth
 
 
-def _form(growth: Growth, region: Region) -> str | None:
+def _form(growth: Growth, region: Region, longest: int) -> str | None:
     """Make a kernel of a region; why not if it is not worth it."""
+    if longest and region.space.length > longest:
+        return f"its rows have more than {longest} elements"
     if not region.is_worth_it():
         return "nothing else is computed from its rows"
     outputs = tuple(m for m in region.members if growth.is_output(m, region))

@@ -27,13 +27,20 @@ from tfc.backends.mlir.arithmetic.value import Scalar
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, Loops, nest, sources
 from tfc.backends.mlir.loops import LoopBody
-from tfc.backends.mlir.reductions import accumulation, chunked_loop
+from tfc.backends.mlir.reductions import chunked_loop
+from tfc.backends.mlir.row_values import (
+    LoopSums,
+    is_of_row,
+    known_order,
+    reduced_operands,
+    result_buffers,
+)
 from tfc.backends.mlir.scratch import scratch_arrays, scratch_shape
 from tfc.backends.mlir.spaces import Indices, Space, access_positions, bind, merge_loops
 from tfc.backends.mlir.vectors import Position, add, minimum, prefetch
 from tfc.hlo.index_maps import Index, linearize
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import Shape, leaves
+from tfc.hlo.shape import Shape
 from tfc.passes.analysis.row_plan import STREAMED_BYTES, RowLoop, RowPlan
 from tfc.passes.analysis.row_region import Place
 
@@ -70,7 +77,7 @@ class _Rows:
         self.plan, self.region = plan, plan.region
         self.in_place = bool(kernel.in_place)
         self.inputs: Sources = sources(kernel, buffers)
-        self.order = [i for i in self.region.order if i in self.region.roles]
+        self.order = known_order(self.region)
         reduced = [r.operands[0] for loop in plan.loops for r in loop.reduces]
         dims = max((o.array_shape.dims for o in reduced), key=len)
         kept = next(n for n in range(len(dims)) if prod(dims[n:]) == self.region.space.length)
@@ -87,9 +94,7 @@ class _Rows:
             for loop in plan.loops
         }  # fmt: skip
         self.place = self._place(self.rows.index)
-        self.results: dict[Instruction, list[Buffer]] = {}
-        for output, buffer in zip(self.region.outputs, buffers[-len(self.region.outputs) :]):
-            self.results.setdefault(output, []).append(buffer)
+        self.results = result_buffers(self.region, buffers)
         self.scratch = scratch_arrays(scratch, plan.scratch) if plan.scratch else []
 
     def _joined(self, index: Indices) -> Indices:
@@ -102,18 +107,13 @@ class _Rows:
 
     def _positions(self, loop: RowLoop, index: Indices) -> list[Index]:
         """The positions in memory that a loop along a row touches."""
-        place, known = self._place(index), {i for i in self.order if self._is_of_row(i)}
+        place, known = self._place(index), {i for i in self.order if is_of_row(self.region, i)}
         found: list[Index] = []
-        for value in (*(o for r in loop.reduces for o in _reduced(r)), *loop.stored):
+        for value in (*(o for r in loop.reduces for o in reduced_operands(r)), *loop.stored):
             at = place.index("full", value.array_shape.dims)
             found += access_positions(self.inputs, value, at, known)
             found.append(Buffer(None, value.array_shape).position(at))
         return found
-
-    def _is_of_row(self, instruction: Instruction) -> bool:
-        """True if the value is computed once for each row."""
-        role, moved = self.region.roles[instruction], instruction in self.region.moved
-        return role in ("row", "scalar") and bool(instruction.operands) and not moved
 
     def emit(self, loops: Loops) -> None:
         """Emit the kernel's body."""
@@ -204,7 +204,7 @@ class _Rows:
     def _between(self, row: Elements, known: Sources, level: int) -> None:
         """The values of the whole row that are known after the loops of a level."""
         for i in self.order:
-            if self.plan.levels[i] <= level and i not in known and self._is_of_row(i):
+            if self.plan.levels[i] <= level and i not in known and is_of_row(self.region, i):
                 known[i] = row.element(i, self.place.index("row", i.array_shape.dims))
 
     def _buffers(self, value: Instruction) -> list[Buffer]:
@@ -219,12 +219,9 @@ class _Rows:
 
     def _loop(self, scope: Elements, loop: RowLoop) -> Mapping[Instruction, Scalar]:
         """Emit one loop along the row; the totals of what it accumulates."""
-        sums = [(r, _reduced(r), accumulation(r["to_apply"])) for r in loop.reduces]
-        identities = [identity for _, _, a in sums for identity in a.identities]
-        inits: list[Scalar] = []
-        for reduce, reduced, a in sums:
-            inits += a.widen([scope.element(i, ()) for i in reduce.operands[len(reduced) :]])
-
+        work = LoopSums.of(loop)
+        identities = [identity for _, _, how in work.sums for identity in how.identities]
+        inits = work.inits(scope)
         space = self.columns[loop]
         place = self._place(self._joined(space.index))
 
@@ -232,10 +229,9 @@ class _Rows:
             return inner.element(value, place.index("full", value.array_shape.dims))
 
         def step(inner: Elements, totals: Sequence[Scalar]) -> Sequence[Scalar]:
-            left, after = list(totals), list[Scalar]()
-            for _, reduced, a in sums:
-                own, left = left[: len(reduced)], left[len(reduced) :]
-                after += a.combine(own, a.widen([element(inner, o) for o in reduced]))
+            new = [w for _, reduced, how in work.sums
+                   for w in how.widen([element(inner, o) for o in reduced])]  # fmt: skip
+            after = work.combine(totals, new)
             values = [(v, element(inner, v)) for v in loop.stored]
             for value, scalar in values:
                 at = place.index("full", value.array_shape.dims)
@@ -246,18 +242,5 @@ class _Rows:
         def innermost(size: int, body: LoopBody, carried: Sequence[Scalar]) -> Sequence[Scalar]:
             return chunked_loop(size, body, carried, identities, prod(space.sizes))
 
-        totals = list(nest(scope, space.variables, space.sizes, inits, step, innermost))
-        found: dict[Instruction, Scalar] = {}
-        for reduce, reduced, a in sums:
-            own = a.narrow(totals[: len(reduced)], list(leaves(reduce.shape)))
-            totals = totals[len(reduced) :]
-            found[reduce] = own[0]
-            for i in self.order:
-                if i.opcode == "get-tuple-element" and i.operands[0] is reduce:
-                    found[i] = own[i["index"]]
-        return found
-
-
-def _reduced(reduce: Instruction) -> tuple[Instruction, ...]:
-    """The operands that a reduction goes through."""
-    return reduce.operands[: len(reduce.operands) // 2]
+        totals = nest(scope, space.variables, space.sizes, inits, step, innermost)
+        return work.known(totals, self.order)

@@ -17,12 +17,12 @@ from typing import Any
 from tfc.backends.gpu.grid import thread_in_block
 from tfc.backends.gpu.shared import barrier, shared_arrays, shared_bytes
 from tfc.backends.gpu.warps import WARP, from_lane
-from tfc.backends.mlir.arithmetic.value import Scalar
+from tfc.backends.mlir.arithmetic.value import Scalar, select
 from tfc.backends.mlir.loops import for_loop, when
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.scratch import load_at, store_at
 from tfc.backends.mlir.vectors import index_value
-from tfc.hlo.shape import ElementType, Shape
+from tfc.hlo.shape import PRED, ElementType, Shape
 
 Totals = Sequence[Scalar]
 Combine = Callable[[Totals, Totals], Totals]
@@ -103,19 +103,35 @@ class Team:
         begin = arith.addi(slice_number, index_value(whole))
         return for_loop(begin, end, self.slices, lambda at, t: step(at, t, 1), totals)
 
-    def combined(self, totals: Totals, combine: Combine, *, again: bool = False) -> Totals:
+    def combined(
+        self, totals: Totals, combine: Combine, *, again: bool = False, alike: bool = False
+    ) -> Totals:
         """What all threads of a team have accumulated. All threads of the block must come here.
+
+        Without `alike` only the thread of slice 0 is sure to have combined in the slices' order.
 
         Args:
             again: shared memory has been used for this before.
+            alike: `combine` may tell its operands apart, and all threads must have the same.
         """
         distance, end = self.width, min(self.width * self.slices, WARP)
         while distance < end:
-            totals = combine(totals, [from_lane(t, distance) for t in totals])
+            others: Totals = [from_lane(t, distance) for t in totals]
+            if alike:
+                totals, others = self._in_order(totals, others, distance)
+            totals = combine(totals, others)
             distance *= 2
         if self.shares == 1:
             return totals
         return self._across_warps(totals, combine, again)
+
+    @staticmethod
+    def _in_order(totals: Totals, others: Totals, distance: int) -> tuple[Totals, Totals]:
+        """The totals of the lower lane, and those of the upper one."""
+        bit = arith.andi(thread_in_block(), index_value(distance))
+        lower = Scalar(arith.cmpi(arith.CmpIPredicate.eq, bit, index_value(0)), PRED)
+        pairs = list(zip(totals, others))
+        return [select(lower, a, b) for a, b in pairs], [select(lower, b, a) for a, b in pairs]
 
     def _across_warps(self, totals: Totals, combine: Combine, again: bool) -> Totals:
         arrays = shared_arrays(self.shared_shapes([t.element_type for t in totals]))

@@ -1,0 +1,187 @@
+"""Rows in registers: reductions along rows with what is computed from them, a team for each row.
+
+    each thread: x₀ x₁ … of its slice     m = max of all (the team)    e₀ e₁ … = exp(x - m)
+                                          s = sum of all (the team)    y₀ y₁ … = e / s, stored
+
+row_plan.py says in which order. A thread keeps its elements from one step to the next, so what the
+row is made of is read from memory once, and only results are written.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfc.backends.gpu.grid import block_number
+from tfc.backends.gpu.parts import Part, Work
+from tfc.backends.gpu.rows.teams import Team, Totals
+from tfc.backends.gpu.shared import barrier
+from tfc.backends.mlir.arithmetic.value import Scalar
+from tfc.backends.mlir.elements import Buffer, Elements
+from tfc.backends.mlir.kernels import Kernel, sources
+from tfc.backends.mlir.loops import found_when, when
+from tfc.backends.mlir.provider import arith
+from tfc.backends.mlir.row_values import LoopSums, is_of_row, known_order, result_buffers
+from tfc.backends.mlir.vectors import index_value
+from tfc.hlo.ir import Instruction
+from tfc.hlo.shape import ElementType
+from tfc.passes.analysis.row_plan import RowLoop, RowPlan, row_plan
+
+LONGEST = 8192  # elements of a row: eight for each of as many threads as a block may have
+_EACH = 8  # elements of a thread
+_LEAST_THREADS = 256
+_MOST_THREADS = 1024
+
+
+def row_parts(kernel: Kernel) -> list[Part] | None:
+    """The function of a kernel that goes along rows; None if it is no such kernel."""
+    plan = row_plan(kernel.root)
+    if plan is None:
+        return None
+    team, space = _team(plan.region.space.length), plan.region.space
+    shared = max(team.shared_bytes(_types(loop)) for loop in plan.loops)
+    blocks = -(-space.rows // team.results)
+    emit: Callable[[Work], None] = lambda work: _Rows(plan, work, team).emit()  # noqa: E731
+    return [Part(emit, blocks, True, threads=team.threads, shared=shared)]
+
+
+def _team(length: int) -> Team:
+    """The threads of a row: as few as have no more than eight elements each, a warp if possible."""
+    most = 1 << (length.bit_length() - 1)
+    wanted = 1 << max(-(-length // _EACH) - 1, 0).bit_length()
+    slices = min(most, max(wanted, 32), _MOST_THREADS)
+    return Team(max(slices, _LEAST_THREADS), slices)
+
+
+def _types(loop: RowLoop) -> list[ElementType]:
+    """The types of what a loop accumulates."""
+    return [
+        how.wide or o.array_shape.element_type
+        for _, reduced, how in LoopSums.of(loop).sums
+        for o in reduced
+    ]
+
+
+class _Rows:
+    """The code of the rows of a block, each thread's elements side by side."""
+
+    def __init__(self, plan: RowPlan, work: Work, team: Team):
+        self.plan, self.region, self.team = plan, plan.region, team
+        self.space, self.place = plan.region.space, plan.region.space.place
+        self.in_place = bool(work.kernel.in_place)
+        self.known: dict[Instruction, Buffer | Scalar] = sources(work.kernel, work.buffers)
+        self.order = known_order(self.region)
+        self.results = result_buffers(self.region, work.buffers)
+        self.exchanged = False
+
+    def emit(self) -> None:
+        """Emit everything that is done for a row."""
+        result, self.slice = self.team.place()
+        number = arith.addi(arith.muli(block_number(), index_value(self.team.results)), result)
+        last = index_value(self.space.rows - 1)
+        self.inside: Any = None
+        if self.space.rows % self.team.results:
+            self.inside = arith.cmpi(arith.CmpIPredicate.ule, number, last)
+            number = arith.minui(number, last)
+        row = Elements(self.known, {"row": number})
+        for i in self.order:
+            if self.region.roles[i] == "scalar":
+                self.known[i] = row.element(i, self.place.index("scalar", i.array_shape.dims))
+        points = [self._point(row, k) for k in range(-(-self.space.length // self.team.slices))]
+        for loop in self.plan.loops:
+            self._between(row, loop.level - 1)
+            if loop.reduces:
+                self._accumulate(row, points, loop)
+            for scope, there in points:
+                self._store(loop.stored, scope, there)
+        self._between(row, max(self.plan.levels.values()))
+        self._store_of_rows(row)
+
+    def _point(self, row: Elements, turn: int) -> tuple[Elements, Any]:
+        """A thread's element of a turn, and an i1, whether it is there; None if it always is.
+
+        Where there is none, it is the last of the row, which nothing is done with.
+        """
+        column = arith.addi(self.slice, index_value(turn * self.team.slices))
+        last, there = index_value(self.space.length - 1), None
+        if (turn + 1) * self.team.slices > self.space.length:
+            there = arith.cmpi(arith.CmpIPredicate.ule, column, last)
+            column = arith.minui(column, last)
+        return row.with_variables(column=column), there
+
+    def _element(self, scope: Elements, value: Instruction) -> Scalar:
+        return scope.element(value, self.place.index("full", value.array_shape.dims))
+
+    def _accumulate(
+        self, row: Elements, points: Sequence[tuple[Elements, Any]], loop: RowLoop
+    ) -> None:
+        """What the team accumulates of its elements; every thread knows it then."""
+        work = LoopSums.of(loop)
+        totals: Totals = []
+        for scope, there in points:
+            new = [
+                wide
+                for _, reduced, how in work.sums
+                for wide in how.widen([self._element(scope, o) for o in reduced])
+            ]
+            if not totals:
+                totals = new
+            elif there is None:
+                totals = work.combine(totals, new)
+            else:
+                totals = found_when(there, lambda t=totals, new=new: work.combine(t, new), totals)
+        totals = self.team.combined(
+            totals, work.combine, again=self.exchanged, alike=not work.symmetric
+        )
+        self.exchanged = True
+        self.known |= work.known(work.combine(work.inits(row), totals), self.order)
+
+    def _between(self, row: Elements, level: int) -> None:
+        """The values of the whole row that are known after the loops of a level."""
+        for i in self.order:
+            known = self.plan.levels[i] > level or i in self.known
+            if not known and is_of_row(self.region, i):
+                self.known[i] = row.element(i, self.place.index("row", i.array_shape.dims))
+
+    def _store(self, values: Sequence[Instruction], scope: Elements, there: Any) -> None:
+        """Store a thread's element of results; what is kept for later loops is in registers."""
+        results = [v for v in values if v in self.results]
+        scalars = [self._element(scope, v) for v in results]
+
+        def store() -> None:
+            inner = scope.with_variables()
+            for value, scalar in zip(results, scalars):
+                at = self.place.index("full", value.array_shape.dims)
+                for buffer in self.results[value]:
+                    inner.store(scalar, buffer, at)
+
+        if results:
+            self._where(self._both(self.inside, there), store)
+
+    def _store_of_rows(self, row: Elements) -> None:
+        """The first thread of a row stores what belongs to it as a whole."""
+        outputs = [o for o in self.results if self.region.roles[o] == "row"]
+        found = [row.element(o, self.place.index("row", o.array_shape.dims)) for o in outputs]
+        if outputs and self.in_place:
+            barrier()  # others may still read what lies there
+
+        def store() -> None:
+            inner = row.with_variables()
+            for output, scalar in zip(outputs, found):
+                at = self.place.index("row", output.array_shape.dims)
+                for buffer in self.results[output]:
+                    inner.store(scalar, buffer, at)
+
+        if outputs:
+            first = arith.cmpi(arith.CmpIPredicate.eq, self.slice, index_value(0))
+            self._where(self._both(self.inside, first), store)
+
+    @staticmethod
+    def _both(one: Any, other: Any) -> Any:
+        """An i1: both hold, where None always does."""
+        return arith.andi(one, other) if one is not None and other is not None else one or other
+
+    @staticmethod
+    def _where(condition: Any, body: Callable[[], None]) -> None:
+        if condition is None:
+            body()
+        else:
+            when(condition, body)
