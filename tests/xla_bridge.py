@@ -3,6 +3,7 @@
 import atexit
 import multiprocessing
 import os
+import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any
@@ -22,6 +23,15 @@ from oracles import PROGRAMS, OracleCrash
 RUNNABLE = ("pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64",
             "f16", "bf16", "f32", "f64")  # fmt: skip
 
+NEWER_SPELLINGS = {
+    r"\border=TOTAL\b": "type=TOTALORDER",
+    r", has_dynamic_root=false": "",
+    r"(topk\(.*), is_stable=true": r"\1",
+    r"\bsingle_device\[": "maximal_mesh[",
+    r"\bunreduced metadata=\{[^}]*\}": "unreduced",
+    r'\borigin=\{\(\),\[""\]\}': "origin={[synthetic_call]}",
+}
+
 
 def xla_parse(text: str) -> Any:
     """XLA's HloModule of a text; raises what XLA raises if it refuses."""
@@ -29,10 +39,16 @@ def xla_parse(text: str) -> Any:
 
 
 def xla_print(module: Any) -> str:
-    """XLA's long form of a module, constants in full, layout tables and all."""
+    """XLA's long form of a module, constants in full, layout tables and all.
+
+    What newer versions spell otherwise is given as XLA 0.10 of JAX prints it.
+    """
     options = _hlo.HloPrintOptions()
     options.print_large_constants = True
-    return module.to_string(options)
+    text = module.to_string(options)
+    for newer, older in NEWER_SPELLINGS.items():
+        text = re.sub(newer, older, text)
+    return text
 
 
 @lru_cache(maxsize=256)

@@ -15,6 +15,7 @@ from functools import wraps
 from io import TextIOWrapper
 from pathlib import Path
 from threading import Thread
+from tokenize import TokenError
 from typing import IO, Any
 from zipfile import BadZipFile
 
@@ -360,7 +361,7 @@ def _array(path: str) -> np.ndarray:
     """
     try:
         array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, BadZipFile):
+    except (ValueError, EOFError, BadZipFile, TokenError):  # the last is of a damaged header
         array = None
     if not isinstance(array, np.ndarray):  # an archive of several has the same beginning as a zip
         raise TfcError(f"{path} is no .npy file of numbers, or only a part of one")

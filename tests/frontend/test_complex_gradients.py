@@ -51,7 +51,6 @@ HOLOMORPHIC = {
     "logistic": (lax.logistic, [Z]),
     "power": (lax.pow, [Z, Z * (1 + 2j)]),
     "rsqrt": (lax.rsqrt, [Z]),
-    "sign": (jnp.sign, [Z]),
     "sine": (jnp.sin, [Z]),
     "sinh": (jnp.sinh, [Z]),
     "sqrt": (jnp.sqrt, [Z]),
@@ -96,6 +95,13 @@ def test_pullbacks_of_double_precision_are_those_of_jax(name: str):
     for mine, his in zip(pull(np.asarray(value)), want, strict=True):
         assert mine.dtype == his.dtype
         np.testing.assert_allclose(mine, his, rtol=1e-11, atol=1e-12)
+
+
+def test_the_sign_turns_with_its_operand_and_keeps_its_length():
+    z = np.array([3 + 4j, -1 + 2j, 2j, -5], np.complex128)
+    tfc.testing.check_grads(op("sign"), (z,), 1, rtol=1e-6)
+    _, pull = tfc.vjp(op("sign"), np.zeros(2, np.complex128))
+    assert not pull(np.ones(2, np.complex128))[0].any()
 
 
 def test_a_narrower_complex_type_and_back():

@@ -230,6 +230,8 @@ def test_at_pairs_of_special_points_gradients_are_jaxs(name: str):
         got = tfc.grad(lambda *v: tnp.sum(getattr(tnp, name)(*v)), number)(x, y)
         if name in ("mod", "remainder", "fmod"):  # by zero they are NaN
             got, expected = got[y != 0], expected[y != 0]
+        if name == "hypot":  # newer JAX: NaN at 0, 0
+            got, expected = (np.where((x == 0) & (y == 0), 0, v) for v in (got, expected))
         if name == "power":  # JAX: NaN by the base at 0 ** 0, and by the exponent below 0 at 0
             odd = (x == 0) & (y <= 0)
             assert not got[(x == 0) & (y == 0)].any()

@@ -440,3 +440,22 @@ def test_constants_of_many_elements_are_read_and_printed():
 def test_tuple_shapes_mark_every_fifth_element():
     shape = TupleShape((Shape(F32),) * 6)
     assert str(shape) == "(f32[], f32[], f32[], f32[], f32[], /*index=5*/f32[])"
+
+
+def test_words_of_newer_xla_are_read_as_what_they_say():
+    def text(compare: str, broadcast: str) -> str:
+        return f"""HloModule m
+        ENTRY e {{
+          x = f32[2] parameter(0)
+          c = pred[2] compare(x, x), direction=LT{compare}
+          b = f32[2] collective-broadcast(x), replica_groups={{{{0,1}}}}{broadcast}
+          ROOT s = f32[2] select(c, x, b)
+        }}"""
+
+    newer = parse(text(", order=TOTAL", ", has_dynamic_root=false"))
+    assert str(newer) == str(parse(text(", type=TOTALORDER", "")))
+    assert str(parse(text(", order=PARTIAL", ""))) == str(parse(text("", "")))
+    with pytest.raises(ParseError, match="order must be TOTAL or PARTIAL, got SOME"):
+        parse(text(", order=SOME", ""))
+    with pytest.raises(ParseError, match="has_dynamic_root must be false, got true"):
+        parse(text("", ", has_dynamic_root=true"))

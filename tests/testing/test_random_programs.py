@@ -265,7 +265,8 @@ def test_xla_is_asked_of_mutants_that_are_right():
     text = "ENTRY e { a = f32[2] parameter(0)\n ROOT b = f32[2] negate(a) }"
     xla = mutants.Xla()
     assert xla.outcome(Mutant(text, 1, "normal"), ["negate"]) == Outcome()
-    assert "refuses" in xla.outcome(Mutant(text.replace("negate", "acosh"), 1, "normal"), []).oracle
+    unknown = text.replace("negate(a)", 'custom-call(a), custom_call_target="nobody"')
+    assert "refuses" in xla.outcome(Mutant(unknown, 1, "normal"), []).oracle
     xla.process.end()
 
 

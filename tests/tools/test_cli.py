@@ -66,7 +66,7 @@ def test_random_arguments_depend_on_the_seed_alone():
         ("llvm", "cpu", "define"),
         ("asm", "cpu", "ret"),
         ("mlir", "gpu", "gpu.func"),
-        ("ptx", "gpu", ".visible .entry reduce_0("),
+        ("ptx", "gpu", ".visible .entry divide_0("),
     ],
 )
 def test_every_stage_can_be_printed(stage: str, backend: str, part: str):
@@ -92,7 +92,7 @@ def test_output_of_opt_is_accepted_by_run():
     assert results(made) == results(run("run", SOFTMAX))
 
 
-@pytest.mark.parametrize(("backend", "kernels"), [("cpu", 1), ("gpu", 4)])
+@pytest.mark.parametrize(("backend", "kernels"), [("cpu", 1), ("gpu", 1)])
 def test_opt_runs_the_passes_of_a_backend(backend: str, kernels: int):
     made = run("opt", SOFTMAX, "--backend", backend)
     assert made.output.count(" fusion(") == kernels

@@ -283,7 +283,7 @@ print(tfc.get_threads())
 def test_a_process_forks_and_ends_with_a_pool():
     environment = {**os.environ, "TFC_THREADS": "4"}
     done = subprocess.run(
-        [sys.executable, "-c", PROCESS],
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", PROCESS],  # of fork itself
         check=False, capture_output=True, text=True, env=environment, timeout=120,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")

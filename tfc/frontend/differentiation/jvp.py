@@ -68,6 +68,7 @@ def _product(y: Tensor, operands: Operands, tangents: Tangents) -> Tangent:
 
 
 # fmt: off
+jvp("sign")(transposed_rule)  # of complex numbers it is no product with a derivative
 linear("convert", "reduce-precision", "real", "imag")
 linear("complex", count=2)
 linear("broadcast", "reshape", "transpose", "reverse", "slice", "copy", "dynamic-slice", "gather")

@@ -44,6 +44,19 @@ def _abs(g: Tensor, y: Tensor, x: Tensor) -> list[Cotangent]:
     return [operation("complex", real, -imaginary)]
 
 
+@vjp("sign")
+def _sign(g: Tensor, y: Tensor, x: Tensor) -> list[Cotangent]:
+    if not x.array_shape.element_type.is_complex:
+        return [None]
+    # z / |z| turns as z does and keeps its length: what is along it is taken away. 0 at 0.
+    along = operation("real", g * y)
+    turned = g - operation("complex", along * operation("real", y), -along * operation("imag", y))
+    length = operation("abs", x)
+    at_zero = compare("EQ", length, full_like(0, length))
+    inverse = select(at_zero, full_like(0, length), 1 / length)
+    return [turned * operation("complex", inverse, zeros(inverse.array_shape))]
+
+
 @vjp("reduce-precision")
 def _reduce_precision(g: Tensor, y: Tensor, _: Tensor) -> list[Cotangent]:
     # The cotangent is rounded as the value is.

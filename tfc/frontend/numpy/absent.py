@@ -34,6 +34,8 @@ ADVICE: dict[str, str] = {
             "fromstring fromiter frombuffer", _FILES),
     **_each("array2string array_repr array_str base_repr binary_repr format_float_positional "
             "format_float_scientific info typename", _TEXT),
+    "top_k": "use tfc.nn.top_k, which gives the largest along the last axis",
+    "minmax": "use tfc.numpy.min and tfc.numpy.max, which are one kernel in a traced function",
     **_each("copyto putmask", _WRITES),
     **_each("longdouble float128 float96", _NO_DTYPE.format(other="float64")),
     **_each("clongdouble complex256 complex192", _NO_DTYPE.format(other="complex128")),

@@ -27,6 +27,12 @@ from tfc.hlo.text.constant_parser import ConstantParser
 from tfc.hlo.text.fill import Fill
 from tfc.hlo.text.value_text import FORMS, parse_list, parse_shape
 
+# What XLA of late writes for what other attributes say, or leaves out: the attributes by word.
+NEWER: dict[tuple[str, str], dict[str, dict[str, str]]] = {
+    ("compare", "order"): {"TOTAL": {"type": "TOTALORDER"}, "PARTIAL": {}},
+    ("collective-broadcast", "has_dynamic_root"): {"false": {}},
+}
+
 
 @dataclass
 class _Scope:
@@ -282,6 +288,8 @@ class BodyParser:
             lexer.expect("=")
             if attribute is not None and attribute.kind != "operand":
                 attributes[name] = self.value(attribute)
+            elif (op.name, name) in NEWER:
+                self.newer(op, name, attributes, start)
             elif name == "metadata":
                 notes.metadata = self.metadata.read()
             elif name == "control-predecessors":
@@ -301,6 +309,13 @@ class BodyParser:
             listed = ", ".join(attribute.choices)
             self.lexer.error(f"{attribute.name} must be one of {listed}, got {value}", start)
         return value
+
+    def newer(self, op: Op, name: str, attributes: dict[str, Any], start: int) -> None:
+        """An attribute that newer XLA writes for what another one says."""
+        meanings, word = NEWER[op.name, name], self.lexer.name("a word")
+        if word not in meanings:
+            self.lexer.error(f"{name} must be {' or '.join(meanings)}, got {word}", start)
+        attributes.update(meanings[word])
 
     def predecessor(self) -> Instruction:
         """An instruction that is named as a control predecessor."""
