@@ -16,6 +16,7 @@ from tfc.backends.gpu.products.operands import copy_width, is_along, source_of, 
 from tfc.backends.gpu.products.pipeline import Operand, Pipeline
 from tfc.backends.gpu.products.register_tiles import RegisterTiles
 from tfc.backends.gpu.products.schedule import Schedule
+from tfc.backends.gpu.products.skinny import Skinny, is_skinny
 from tfc.backends.gpu.products.spec import ProductSpec, spec_of
 from tfc.backends.mlir.arithmetic.value import Scalar, emit
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
@@ -35,14 +36,31 @@ def product_parts(kernel: Kernel) -> list[Part] | None:
     spec = spec_of(kernel)
     if spec is None:
         return None
+    if is_skinny(spec):
+        return [skinny_part(kernel, spec)]
     return parts_with(kernel, spec, schedule_for(spec))
+
+
+def skinny_part(kernel: Kernel, spec: ProductSpec) -> Part:
+    """The part of a product that has few rows or columns."""
+    form = Skinny(spec)
+
+    def emit(work: Work) -> None:
+        block, batch = divided(block_number(), form.blocks, spec.batch)
+        base = shared_memory() if form.shared_bytes else None
+        form.emit(work, base, batch, block, finishing(work, spec, batch))
+
+    blocks = form.blocks * spec.batch
+    return Part(emit, blocks, True, threads=form.threads, shared=form.shared_bytes)
 
 
 def partial_sums(kernel: Kernel) -> Shape | None:
     """The sums of shares that a second step adds up, if the kernel has any."""
     spec = spec_of(kernel)
-    schedule = schedule_for(spec) if spec else None
-    if spec is None or schedule is None or schedule.splits == 1:
+    if spec is None or is_skinny(spec):
+        return None
+    schedule = schedule_for(spec)
+    if schedule.splits == 1:
         return None
     return Shape(spec.sums, (schedule.splits, spec.batch, spec.m, spec.n))
 
@@ -119,7 +137,9 @@ class Block:
         self.staging.store(base, inner.places(sums))
         gpu.barrier()
         finish = (
-            self._finish(work, batch) if schedule.splits == 1 else self._keep(work, batch, split)
+            finishing(work, self.spec, batch)
+            if schedule.splits == 1
+            else self._keep(work, batch, split)
         )
         self.staging.finish(base, thread, corner, finish)
 
@@ -149,18 +169,6 @@ class Block:
         return RegisterTiles(schedule, self.spec.sums, forms, thread % WARP, row, column)
 
     # --- What becomes of sums ---------------------------------------------------------------------
-
-    def _finish(self, work: Work, batch: Any) -> Finish:
-        """Store elements of the kernel's root."""
-        at = root_index(self.kernel.computation, product_index(self.kernel, self.spec))
-
-        def finish(row: Any, column: Any, total: Scalar) -> None:
-            scope = Elements(
-                sources(work.kernel, work.buffers), {"b": batch, "i": row, "j": column}
-            )
-            finish_element(work.kernel, work.buffers[-1], scope, total, at)
-
-        return finish
 
     def _partial(self, work: Work) -> tuple[Buffer, Indices]:
         shape = Shape(self.spec.sums, (self.schedule.splits, *self._sizes))
@@ -194,9 +202,20 @@ class Block:
                 share = scope.load(buffer, (constant(split), *where[1:]))
                 total = share if total is None else total + share
             assert total is not None
-            self._finish(work, batch)(row, column, total)
+            finishing(work, self.spec, batch)(row, column, total)
 
         Grid().each(self._sizes, body)
+
+
+def finishing(work: Work, spec: ProductSpec, batch: Any) -> Finish:
+    """What stores elements of the kernel's root."""
+    at = root_index(work.kernel.computation, product_index(work.kernel, spec))
+
+    def finish(row: Any, column: Any, total: Scalar) -> None:
+        scope = Elements(sources(work.kernel, work.buffers), {"b": batch, "i": row, "j": column})
+        finish_element(work.kernel, work.buffers[-1], scope, total, at)
+
+    return finish
 
 
 def shared_memory() -> Scalar:
