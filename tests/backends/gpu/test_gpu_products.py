@@ -209,3 +209,50 @@ def test_shares_of_sums_are_added_up_in_their_order(monkeypatch: Any, device: An
     np.testing.assert_array_equal(on_gpu(lambda a, b: tnp.maximum(a @ b, 0), a, b),
                                   np.maximum(a @ b, 0))  # fmt: skip
     assert len(device.reports) == 2
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("kind", ["f32", "bf16", "f64", "s8"])
+def test_a_matrix_times_few_vectors_reads_the_matrix_once(kind: str, transposed: bool, device: Any):
+    dtype, sums = KINDS[kind]
+    a, b = whole_numbers((128, 128), dtype), whole_numbers((3, 128), dtype)
+
+    def function(a: Any, b: Any) -> Any:
+        matrix = a.transpose(1, 0) if transposed else a
+        return tnp.matmul(b.astype(sums), matrix.astype(sums))
+
+    device.reports.clear()
+    got = on_gpu(function, a, b)
+    exact = np.int64 if np.dtype(sums).kind == "i" else np.float64
+    wanted = b.astype(exact) @ (a.T if transposed else a).astype(exact)
+    np.testing.assert_array_equal(got, wanted.astype(sums))
+    ((_, report),) = device.reports
+    assert report.instructions["mma"] == 0
+    assert report.bank_conflicts == 0
+    # The vectors are read by each line's warp; or, for 32 lines at once, each element by itself.
+    vectors = 128 * b.nbytes // 32 if transposed else 128 // 32 * b.size
+    assert report.loads.transactions == a.nbytes // 32 + vectors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_few_vectors_of_all_kinds(kind: str):
+    for m, n, k in ((1, 70, 65), (3, 33, 130), (41, 1, 100), (2, 2, 300)):
+        for transposed in TRANSPOSED:
+            check(kind, m, n, k, transposed, batch=2)
+
+
+def test_an_array_that_begins_between_pieces_is_read_from_a_copy(device: Driver):
+    class Inside:
+        """All but the first element of an array of another library."""
+
+        def __init__(self, array: np.ndarray):
+            address = device.allocate(array.nbytes + 4)
+            device.write(address, np.concatenate([np.zeros(1, array.dtype), array.reshape(-1)]))
+            self.__cuda_array_interface__ = {
+                "shape": array.shape, "typestr": array.dtype.str, "data": (address + 4, False),
+                "version": 3, "strides": None, "stream": None,
+            }  # fmt: skip
+
+    a = whole_numbers((32, 32), np.float32)
+    np.testing.assert_array_equal(on_gpu(lambda a, b: a @ b, Inside(a), a), a @ a)

@@ -6,8 +6,8 @@ from typing import Any
 
 from tfc.backends.gpu.assembly import number as narrow
 from tfc.backends.gpu.assembly import shared_address
-from tfc.backends.gpu.grid import Grid, block_number, gpu, thread_in_block
-from tfc.backends.gpu.matrices import PIECE, WARP
+from tfc.backends.gpu.grid import Grid, block_number, thread_in_block
+from tfc.backends.gpu.matrices import PIECE
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.choice import schedule_for
 from tfc.backends.gpu.products.finishing import Finish, Staging
@@ -18,6 +18,8 @@ from tfc.backends.gpu.products.register_tiles import RegisterTiles
 from tfc.backends.gpu.products.schedule import Schedule
 from tfc.backends.gpu.products.skinny import Skinny, is_skinny
 from tfc.backends.gpu.products.spec import ProductSpec, spec_of
+from tfc.backends.gpu.shared import barrier
+from tfc.backends.gpu.warps import WARP
 from tfc.backends.mlir.arithmetic.value import Scalar, emit
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.kernels import Kernel, finish_element, sources
@@ -135,7 +137,7 @@ class Block:
         pipeline = Pipeline(schedule, base, thread, (operands[0], operands[1]), depth)
         sums = pipeline.run(inner, first, count)
         self.staging.store(base, inner.places(sums))
-        gpu.barrier()
+        barrier()
         finish = (
             finishing(work, self.spec, batch)
             if schedule.splits == 1
