@@ -103,6 +103,22 @@ def test_bias_activation_and_conversion_are_part_of_the_kernel(device: Any):
     assert report.instructions["mma"] > 0
 
 
+def test_narrow_numbers_stay_narrow_for_each_of_several_products(device: Any):
+    weights = whole_numbers((64, 32), BF16)
+
+    def function(x: Any, a: Any, b: Any) -> Any:
+        return tnp.concatenate([x @ a, x @ b.T, x @ weights], axis=1)
+
+    x, a, b = (whole_numbers(dims, BF16) for dims in ((16, 64), (64, 24), (24, 64)))
+    device.reports.clear()
+    got = on_gpu(function, x, a, b)
+    wide, right = x.astype(np.float32), np.concatenate([a, b.T, weights], axis=1)
+    np.testing.assert_array_equal(got, (wide @ right.astype(np.float32)).astype(BF16))
+    products = [r for _, r in device.reports if r.instructions["fma"] or r.instructions["mma"]]
+    assert len(products) == 3
+    assert all(r.instructions["mma"] for r in products)
+
+
 def test_what_an_operand_is_computed_from_is_part_of_the_kernel(device: Any):
     a, b = random.standard_normal((20, 48)), random.standard_normal((40, 48))
     a, b = a.astype(np.float32), b.astype(np.float32)
