@@ -1,6 +1,6 @@
 """A kernel of a dot as parts: blocks that make tiles of it, and a second step for shared sums."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from tfc.backends.gpu.shared import barrier
 from tfc.backends.gpu.warps import WARP
 from tfc.backends.mlir.arithmetic.value import Scalar, emit
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
-from tfc.backends.mlir.kernels import Kernel, finish_element, sources
+from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.provider import arith, ir
 from tfc.backends.mlir.scratch import scratch_arrays
 from tfc.backends.mlir.vectors import add, divide_up, index_value, minimum, multiply, subtract
@@ -186,9 +186,9 @@ class Block:
         """Store the sums of a share."""
         buffer, where = self._partial(work)
 
-        def keep(row: Any, column: Any, total: Scalar) -> None:
+        def keep(row: Any, column: Any, total: Scalar) -> Callable[[], None]:
             scope = Elements({}, {"s": split, "b": batch, "i": row, "j": column})
-            scope.store(total, buffer, where)
+            return lambda: scope.store(total, buffer, where)
 
         return keep
 
@@ -204,18 +204,24 @@ class Block:
                 share = scope.load(buffer, (constant(split), *where[1:]))
                 total = share if total is None else total + share
             assert total is not None
-            finishing(work, self.spec, batch)(row, column, total)
+            finishing(work, self.spec, batch)(row, column, total)()
 
         Grid().each(self._sizes, body)
 
 
 def finishing(work: Work, spec: ProductSpec, batch: Any) -> Finish:
     """What stores elements of the kernel's root."""
-    at = root_index(work.kernel.computation, product_index(work.kernel, spec))
+    at, product = (
+        root_index(work.kernel.computation, product_index(work.kernel, spec)),
+        work.kernel.product,
+    )
+    assert product is not None
 
-    def finish(row: Any, column: Any, total: Scalar) -> None:
+    def finish(row: Any, column: Any, total: Scalar) -> Callable[[], None]:
         scope = Elements(sources(work.kernel, work.buffers), {"b": batch, "i": row, "j": column})
-        finish_element(work.kernel, work.buffers[-1], scope, total, at)
+        scope = scope.with_value(product, total)
+        value = scope.element(work.root, at)
+        return lambda: scope.store(value, work.buffers[-1], at)
 
     return finish
 
