@@ -66,7 +66,7 @@ KINDS: dict[str, tuple[Any, Any]] = {
 TRANSPOSED = [(False, False), (False, True), (True, False), (True, True)]
 
 
-@pytest.mark.parametrize("transposed", TRANSPOSED)
+@pytest.mark.parametrize("transposed", [TRANSPOSED[0], TRANSPOSED[3]])
 @pytest.mark.parametrize("kind", ["f16", "f32"])
 def test_products_of_odd_sizes_are_exact(kind: str, transposed: tuple[bool, bool]):
     check(kind, 37, 70, 45, transposed)
@@ -156,7 +156,9 @@ def test_memory_is_read_in_whole_sectors_and_each_product_is_done_once(
     assert device.reports[0][1].instructions["mma"] == wanted
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize(
+    "architecture", ["sm_90a", *(pytest.param(a, marks=pytest.mark.slow) for a in ARCHITECTURES)]
+)
 def test_kernels_of_products_need_no_memory_for_registers(architecture: str):
     a, b = np.zeros((512, 512), BF16), np.zeros((512, 512), BF16)
     compiled = tfc.jit(lambda a, b: a @ b, backend="gpu").lower(a, b).compile()
@@ -231,7 +233,7 @@ def test_shares_of_sums_are_added_up_in_their_order(monkeypatch: Any, device: An
 
 
 @pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize("kind", ["f32", "bf16", "f64", "s8"])
+@pytest.mark.parametrize("kind", ["f32", "bf16"])
 def test_a_matrix_times_few_vectors_reads_the_matrix_once(kind: str, transposed: bool, device: Any):
     dtype, sums = KINDS[kind]
     a, b = whole_numbers((128, 128), dtype), whole_numbers((3, 128), dtype)
