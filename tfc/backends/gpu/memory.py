@@ -14,7 +14,7 @@ from tfc.runtime.device_arrays import DeviceArray
 from tfc.runtime.dlpack import take
 
 ALIGNMENT = 16
-"""Bytes: where each array begins is a multiple of them."""
+"""Bytes of which every array on a GPU begins at a multiple: kernels read as many at once."""
 
 
 class GpuMemory:
@@ -72,9 +72,8 @@ def new_memory(device: Driver, size: int) -> GpuMemory:
 
 
 def borrowed(device: Driver, x: Any) -> DeviceArray:
-    """The array of another library that lies on the GPU, in the same memory.
-
-    One that begins between multiples of 16 bytes is copied: kernels read so many at once.
+    """The array of another library that lies on the GPU, in the same memory; a copy where it begins
+    at no multiple of 16 bytes.
 
     What its library has asked for is done before what is asked for from now on, and it may have the
     memory back when all that was asked of it here is done.
@@ -123,12 +122,12 @@ def _borrowed_by_interface(device: Driver, x: Any) -> DeviceArray:
 
 
 def _aligned(memory: GpuMemory) -> GpuMemory:
-    """The memory itself, or a copy where kernels can read it."""
+    """The memory, or a copy of it that begins as arrays must."""
     if memory.address % ALIGNMENT == 0:
         return memory
-    copy = new_memory(memory.device, memory.size)
-    memory.device.copy(copy.address, memory.address, memory.size)
-    return copy
+    own = new_memory(memory.device, memory.size)
+    memory.device.copy(own.address, memory.address, memory.size)
+    return own
 
 
 def _is_row_major(strides: Sequence[int], dims: Sequence[int], dtype: np.dtype) -> bool:
