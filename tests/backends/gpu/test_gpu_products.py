@@ -295,22 +295,6 @@ def test_few_vectors_of_all_kinds(kind: str):
             check(kind, m, n, k, transposed, batch=2)
 
 
-def test_an_array_that_begins_between_pieces_is_read_from_a_copy(device: Driver):
-    class Inside:
-        """All but the first element of an array of another library."""
-
-        def __init__(self, array: np.ndarray):
-            address = device.allocate(array.nbytes + 4)
-            device.write(address, np.concatenate([np.zeros(1, array.dtype), array.reshape(-1)]))
-            self.__cuda_array_interface__ = {
-                "shape": array.shape, "typestr": array.dtype.str, "data": (address + 4, False),
-                "version": 3, "strides": None, "stream": None,
-            }  # fmt: skip
-
-    a = whole_numbers((32, 32), np.float32)
-    np.testing.assert_array_equal(on_gpu(lambda a, b: a @ b, Inside(a), a), a @ a)
-
-
 def test_what_is_computed_on_the_way_is_read_in_whole_sectors(device: Any):
     a, b = whole_numbers((32, 64), np.float32), whole_numbers((64, 64), BF16)
     device.reports.clear()
