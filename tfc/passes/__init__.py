@@ -183,12 +183,13 @@ def default_pipeline(
         memory_limit: the bytes above which values are computed again; 0 for no limit.
     """
     simplify = Simplify(exact=exact)
-    simple = (simplify, Sinking(), DeadResults(), Fold(), Cse(), Dce())
+    fold = Fold(narrow_floats=kinds.narrow_products)
+    simple = (simplify, Sinking(), DeadResults(), fold, Cse(), Dce())
     hoisting = (Licm(), Unroll(), InputProjections())
     control = (Conditionals(), LoopSimplify(), ValueRangePropagation(), *hoisting)
     several = MultiOutput(reducing_stores=kinds.reducing_stores)
     takes = kinds.takes_layouts
-    layouts = () if takes is None else (Layouts(takes), Repeat((simplify, Fold(), Cse(), Dce())))
+    layouts = () if takes is None else (Layouts(takes), Repeat((simplify, fold, Cse(), Dce())))
     return Pipeline(
         "default",
         (
@@ -205,7 +206,7 @@ def default_pipeline(
             DotMerger(),
             *layouts,
             *((ArgExtremes(), SplitReductions()) if kinds.row_steps else ()),
-            *((EpilogueFusion(),) if kinds.epilogues else ()),
+            *((EpilogueFusion(narrow_floats=kinds.narrow_products),) if kinds.epilogues else ()),
             *((WindowEdges(kinds.takes_edges),) if kinds.takes_edges else ()),
             *((RowFusion(max_instructions, kinds.longest_row),) if kinds.rows else ()),
             Fusion(max_instructions),

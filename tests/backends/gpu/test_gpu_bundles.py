@@ -125,9 +125,9 @@ def test_arrays_on_the_device_are_read_where_they_lie_unless_they_are_written(tm
     model_gpu = written(tmp_path, f, "f32[3]", "f32[3]")
 
     class OnDevice:
-        def __init__(self, machine: Machine, values: Any):
+        def __init__(self, machine: Machine, values: Any, offset: int = 0):
             self.array = np.float32(values)
-            self.address = machine.allocate(self.array.nbytes)
+            self.address = machine.allocate(self.array.nbytes + offset) + offset
             machine.write(self.address, self.array)
             self.__cuda_array_interface__ = {
                 "shape": self.array.shape, "typestr": "<f4", "data": (self.address, False),
@@ -143,6 +143,8 @@ def test_arrays_on_the_device_are_read_where_they_lie_unless_they_are_written(tm
         kept = cuda.machine.read(x.address, 12).view(np.float32)
         np.testing.assert_array_equal(kept, x.array)
         assert ("cuStreamSynchronize", (77,)) in cuda.calls  # who writes it may not be done
+        between = OnDevice(cuda.machine, [7, 8, 9], offset=4)  # is copied to where kernels read
+        np.testing.assert_array_equal(model(x, between)[1], [14, 16, 18])
         assert "cuMemcpyHtoDAsync" not in cuda.names()[cuda.names().index("cuLaunchKernel") :]
 
 

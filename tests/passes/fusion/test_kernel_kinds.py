@@ -7,6 +7,7 @@ from hypothesis import given, settings
 
 from tfc.hlo import Module, verify
 from tfc.passes import KernelKinds, default_pipeline
+from tfc.passes.expand.dots import Dots
 from tfc.passes.fusion.kernel_kinds import LOOPS_ONLY
 from tfc.passes.fusion.multi_output import MultiOutput
 from tfc.passes.pipeline import names
@@ -17,6 +18,7 @@ FORMED = {
     "longest_row": set(),  # an option of rows
     "row_steps": {"arg-extremes", "split-reductions"},
     "epilogues": {"epilogues"},
+    "narrow_products": set(),  # an option of dots, fold and epilogues
     "byte_products": {"integer-products"},
     "several_results": {"multi-output"},
     "reducing_stores": set(),  # an option of multi-output
@@ -43,11 +45,12 @@ def test_each_kind_brings_the_passes_that_form_it(field: str) -> None:
 
 def test_options_of_other_passes_follow_the_kinds() -> None:
     several = KernelKinds(several_results=True)
-    more = replace(several, reducing_stores=True, selections=True)
+    more = replace(several, reducing_stores=True, selections=True, narrow_products=True)
     plain, made = ({p.name: p for p in default_pipeline(kinds=k).passes} for k in (several, more))
     assert made["multi-output"] == MultiOutput(reducing_stores=True)
     assert plain["multi-output"] == MultiOutput(reducing_stores=False)
     assert made["expand"] != plain["expand"]
+    assert (made["dots"], plain["dots"]) == (Dots(converts_first=True), Dots())
 
 
 @given(modules(max_instructions=14))

@@ -29,7 +29,6 @@ from tfc.backends.gpu.assembly import assembly
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, mlir_type
 from tfc.hlo.shape import BF16, F16, F32, F64, S8, S32, U8, ElementType
 
-WARP = 32
 PIECE = 16
 """Bytes that are copied at once, and that keep together in shared memory."""
 

@@ -54,6 +54,8 @@ _GPU_PIPELINE = """builtin.module(gpu.module(
     convert-index-to-llvm,
     convert-ub-to-llvm, reconcile-unrealized-casts))"""
 
+_GPU_LAYOUT = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
+
 # convert-gpu-to-nvvm makes calls of NVIDIA's libdevice, which is not there to be linked. These are
 # the functions of it that are one instruction or a few, by name without "__nv_" and type suffix.
 # fmt: off
@@ -129,6 +131,8 @@ def lower_gpu_to_llvm(module: Any) -> str:
     _run_passes(module, _GPU_PIPELINE)
     with module.context, ir.Location.unknown():
         result = ir.Module.create()
+        # Without it, accesses of 64-bit integers count as aligned to 4 bytes, and are split in two.
+        result.operation.attributes["llvm.data_layout"] = ir.StringAttr.get(_GPU_LAYOUT)
         for operation in list(kernels[0].regions[0].blocks[0].operations):
             operation.operation.detach_from_parent()
             result.body.append(operation)

@@ -55,14 +55,21 @@ def tiled_type(product: Instruction) -> ElementType | None:
     return first if tiled and all(t == first for t in rest) else None
 
 
-def is_narrow_factor(x: Instruction, users: Sequence[Instruction]) -> bool:
+def is_narrow_factor(x: Instruction, users: Sequence[Instruction], floats: bool = False) -> bool:
     """True for a conversion of integers of up to 16 bits that products multiply.
 
     They are to find it right before them: kernels multiply several narrow integers at once.
+
+    Args:
+        floats: whether kernels of dots multiply narrow floats, too.
     """
-    if x.opcode != "convert" or not x.array_shape.element_type.is_integer:
+    if x.opcode != "convert":
         return False
-    narrow = x.operands[0].array_shape.element_type
+    wide, narrow = x.array_shape.element_type, x.operands[0].array_shape.element_type
+    if floats and wide == F32 and narrow.is_float and narrow.bits <= 16:
+        return any(u.opcode == "dot" for u in users)
+    if not wide.is_integer:
+        return False
     return narrow.is_integer and narrow.bits <= 16 and any(u.opcode in PRODUCTS for u in users)
 
 

@@ -54,14 +54,17 @@ class EpilogueFusion(FusionPass):
     """Form fusions around dots and convolutions, in every computation that runs as steps.
 
     max_instructions: the most elementwise ops in one of them.
+    narrow_floats: whether kernels of dots multiply narrow floats: conversions that widen them go
+        inside of each.
     """
 
     name: ClassVar[str] = "epilogues"
     max_instructions: int = 64
+    narrow_floats: bool = False
 
     def plan(self, computation: Computation) -> Kernels:
         """The kernels, and what was refused."""
-        return _Plan(computation, self.max_instructions)
+        return _Plan(computation, self.max_instructions, self.narrow_floats)
 
 
 @dataclass(eq=False)
@@ -91,9 +94,9 @@ class _Plan(Kernels):
     taken: what is part of one of them.
     """
 
-    def __init__(self, computation: Computation, limit: int):
+    def __init__(self, computation: Computation, limit: int, narrow_floats: bool):
         super().__init__(computation)
-        self.limit = limit
+        self.limit, self.narrow_floats = limit, narrow_floats
         self.after_reductions = _after_reductions(computation)
         self.taken: set[Instruction] = set()
         # From the end: where the results of two products meet, the second one to be ready is
@@ -205,7 +208,7 @@ class _Plan(Kernels):
 
     def _is_read_narrow(self, x: Instruction) -> bool:
         """True for a conversion that each product that takes it does for itself."""
-        return is_narrow_factor(x, self.computation.users[x])
+        return is_narrow_factor(x, self.computation.users[x], self.narrow_floats)
 
     def _with_sources(self, region: Collection[Instruction]) -> dict[Instruction, None]:
         """The members of a fusion: the region, and what it reads that is computed inside."""

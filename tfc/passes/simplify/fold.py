@@ -34,10 +34,12 @@ class Fold:
     """Replace instructions on constants by their value.
 
     max_elements: the largest result to make when it is larger than the operands together.
+    narrow_floats: whether what products multiply as narrow floats stays narrow.
     """
 
     name: ClassVar[str] = "fold"
     max_elements: int = 1 << 16
+    narrow_floats: bool = False
 
     def __call__(self, module: Module) -> Module:
         """The module with constants for what depends on constants only."""
@@ -47,7 +49,7 @@ class Fold:
         users, each = computation.users, iter(computation.instructions)
 
         def fold(instruction: Instruction) -> Instruction:
-            kept = is_narrow_factor(instruction, users[next(each)])
+            kept = is_narrow_factor(instruction, users[next(each)], self.narrow_floats)
             return instruction if kept else self._fold(instruction)
 
         return rebuild(computation, fold)

@@ -10,6 +10,8 @@ import numpy as np
 from tfc.aot.gpu.loader.bundles import Bundle, BundleError, dtype_of
 from tfc.aot.gpu.loader.drivers import Driver, DriverError, open_driver
 
+_ALIGNMENT = 16  # bytes: where each array begins is a multiple of them
+
 
 def load(path: "str | Path | None" = None, device: int = 0) -> "Program":
     """The program in a bundle, on the GPU of a number.
@@ -140,9 +142,12 @@ class Program:
             raise ValueError(f"argument {leaf['name']} on the GPU must be row-major")
         if there.get("stream"):
             self._driver.wait(there["stream"])  # what writes it may not be done
-        if number not in self._donated or not leaf["bytes"]:
-            return there["data"][0]
-        self._driver.copy(place, there["data"][0], leaf["bytes"])  # the program writes over it
+        address = there["data"][0]
+        stays = number not in self._donated and address % _ALIGNMENT == 0
+        if stays or not leaf["bytes"]:
+            return address
+        # The program writes over it, or reads as many bytes at once.
+        self._driver.copy(place, address, leaf["bytes"])
         return place
 
     def _run(self, steps: Iterable[dict], bases: "dict[tuple[str, int], int]") -> None:

@@ -7,6 +7,7 @@ different banks.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 from tfc.backends.gpu.assembly import index
@@ -18,8 +19,10 @@ from tfc.backends.mlir.arithmetic.value import Scalar, mlir_type
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.vectors import add, for_range, index_value
 
-# (row, column) of a sum in the whole matrix, of type index, and the sum.
-Finish = Callable[[Any, Any, Scalar], None]
+# (row, column) of a sum in the whole matrix, of type index, and the sum: what stores the result.
+Finish = Callable[[Any, Any, Scalar], Callable[[], None]]
+
+_AT_ONCE = 4  # results of a thread that are on the way, where all of a tile are inside
 
 
 @dataclass(frozen=True)
@@ -62,27 +65,42 @@ class Staging:
                 store_shared(base + (row * self._line + column) * size, values)
 
     def finish(self, base: Scalar, thread: Scalar, corner: Sequence[Any], finish: Finish) -> None:
-        """Emit the loop over all sums: each of its rounds takes one for each thread, in order.
+        """Emit the loop over all sums: each of its rounds takes some for each thread, in order.
 
         Args:
             corner: the row and the column at which the block's tile begins, of type index.
         """
         threads, spec = self.schedule.threads, self.spec
-        length = self.schedule.rows if self.by_columns else self.schedule.columns
         count = self.schedule.rows * self.schedule.columns
-        size, name = spec.sums.bits // 8, str(mlir_type(spec.sums))
+        is_whole = spec.m % self.schedule.rows == spec.n % self.schedule.columns == 0
+        at_once = gcd(count // threads, _AT_ONCE) if is_whole else 1
 
         def body(start: Any, _: Any) -> None:
-            number = thread + narrow(index_value(start))
-            line, place = number / length, number % length
-            (value,) = load_shared(base + (line * self._line + place) * size, name)
-            down, across = (place, line) if self.by_columns else (line, place)
-            row, column = add(corner[0], index(down)), add(corner[1], index(across))
-            edges = [(row, spec.m, self.schedule.rows), (column, spec.n, self.schedule.columns)]
-            conditions = [(x, end) for x, end, tile in edges if end % tile]
-            when_below(conditions, lambda: finish(row, column, Scalar(value, spec.sums)))
+            first = thread + narrow(index_value(start))
+            taken = [self._sum(base, first + n * threads, corner) for n in range(at_once)]
+            if is_whole:
+                _store_all(finish, taken)
+            else:
+                bounds = [(taken[0][0], spec.m), (taken[0][1], spec.n)]
+                when_below(bounds, lambda: _store_all(finish, taken))
 
-        for_range(0, count, threads, body)
+        for_range(0, count, threads * at_once, body)
+
+    def _sum(self, base: Scalar, number: Scalar, corner: Sequence[Any]) -> tuple[Any, Any, Scalar]:
+        """(row, column, sum) of a number in the order of the lines."""
+        length = self.schedule.rows if self.by_columns else self.schedule.columns
+        size, name = self.spec.sums.bits // 8, str(mlir_type(self.spec.sums))
+        line, place = number / length, number % length
+        (value,) = load_shared(base + (line * self._line + place) * size, name)
+        down, across = (place, line) if self.by_columns else (line, place)
+        row, column = add(corner[0], index(down)), add(corner[1], index(across))
+        return row, column, Scalar(value, self.spec.sums)
+
+
+def _store_all(finish: Finish, taken: Sequence[tuple[Any, Any, Scalar]]) -> None:
+    """Make all results before the first is stored: none waits for another."""
+    for store in [finish(*each) for each in taken]:
+        store()
 
 
 def when_below(bounds: Sequence[tuple[Any, int]], body: Callable[[], None]) -> None:

@@ -1,13 +1,13 @@
 """A kernel of a dot as parts: blocks that make tiles of it, and a second step for shared sums."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tfc.backends.gpu.assembly import number as narrow
 from tfc.backends.gpu.assembly import shared_address
-from tfc.backends.gpu.grid import Grid, block_number, gpu, thread_in_block
-from tfc.backends.gpu.matrices import PIECE, WARP
+from tfc.backends.gpu.grid import Grid, block_number, thread_in_block
+from tfc.backends.gpu.matrices import PIECE
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.choice import schedule_for
 from tfc.backends.gpu.products.finishing import Finish, Staging
@@ -16,10 +16,13 @@ from tfc.backends.gpu.products.operands import copy_width, is_along, source_of, 
 from tfc.backends.gpu.products.pipeline import Operand, Pipeline
 from tfc.backends.gpu.products.register_tiles import RegisterTiles
 from tfc.backends.gpu.products.schedule import Schedule
+from tfc.backends.gpu.products.skinny import Skinny, is_skinny
 from tfc.backends.gpu.products.spec import ProductSpec, spec_of
+from tfc.backends.gpu.shared import barrier
+from tfc.backends.gpu.warps import WARP
 from tfc.backends.mlir.arithmetic.value import Scalar, emit
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
-from tfc.backends.mlir.kernels import Kernel, finish_element, sources
+from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.provider import arith, ir
 from tfc.backends.mlir.scratch import scratch_arrays
 from tfc.backends.mlir.vectors import add, divide_up, index_value, minimum, multiply, subtract
@@ -35,14 +38,31 @@ def product_parts(kernel: Kernel) -> list[Part] | None:
     spec = spec_of(kernel)
     if spec is None:
         return None
+    if is_skinny(spec):
+        return [skinny_part(kernel, spec)]
     return parts_with(kernel, spec, schedule_for(spec))
+
+
+def skinny_part(kernel: Kernel, spec: ProductSpec) -> Part:
+    """The part of a product that has few rows or columns."""
+    form = Skinny(spec)
+
+    def emit(work: Work) -> None:
+        block, batch = divided(block_number(), form.blocks, spec.batch)
+        base = shared_memory() if form.shared_bytes else None
+        form.emit(work, base, batch, block, finishing(work, spec, batch))
+
+    blocks = form.blocks * spec.batch
+    return Part(emit, blocks, True, threads=form.threads, shared=form.shared_bytes)
 
 
 def partial_sums(kernel: Kernel) -> Shape | None:
     """The sums of shares that a second step adds up, if the kernel has any."""
     spec = spec_of(kernel)
-    schedule = schedule_for(spec) if spec else None
-    if spec is None or schedule is None or schedule.splits == 1:
+    if spec is None or is_skinny(spec):
+        return None
+    schedule = schedule_for(spec)
+    if schedule.splits == 1:
         return None
     return Shape(spec.sums, (schedule.splits, spec.batch, spec.m, spec.n))
 
@@ -117,9 +137,11 @@ class Block:
         pipeline = Pipeline(schedule, base, thread, (operands[0], operands[1]), depth)
         sums = pipeline.run(inner, first, count)
         self.staging.store(base, inner.places(sums))
-        gpu.barrier()
+        barrier()
         finish = (
-            self._finish(work, batch) if schedule.splits == 1 else self._keep(work, batch, split)
+            finishing(work, self.spec, batch)
+            if schedule.splits == 1
+            else self._keep(work, batch, split)
         )
         self.staging.finish(base, thread, corner, finish)
 
@@ -150,18 +172,6 @@ class Block:
 
     # --- What becomes of sums ---------------------------------------------------------------------
 
-    def _finish(self, work: Work, batch: Any) -> Finish:
-        """Store elements of the kernel's root."""
-        at = root_index(self.kernel.computation, product_index(self.kernel, self.spec))
-
-        def finish(row: Any, column: Any, total: Scalar) -> None:
-            scope = Elements(
-                sources(work.kernel, work.buffers), {"b": batch, "i": row, "j": column}
-            )
-            finish_element(work.kernel, work.buffers[-1], scope, total, at)
-
-        return finish
-
     def _partial(self, work: Work) -> tuple[Buffer, Indices]:
         shape = Shape(self.spec.sums, (self.schedule.splits, *self._sizes))
         names = zip("sbij", shape.dims)
@@ -176,9 +186,9 @@ class Block:
         """Store the sums of a share."""
         buffer, where = self._partial(work)
 
-        def keep(row: Any, column: Any, total: Scalar) -> None:
+        def keep(row: Any, column: Any, total: Scalar) -> Callable[[], None]:
             scope = Elements({}, {"s": split, "b": batch, "i": row, "j": column})
-            scope.store(total, buffer, where)
+            return lambda: scope.store(total, buffer, where)
 
         return keep
 
@@ -194,9 +204,26 @@ class Block:
                 share = scope.load(buffer, (constant(split), *where[1:]))
                 total = share if total is None else total + share
             assert total is not None
-            self._finish(work, batch)(row, column, total)
+            finishing(work, self.spec, batch)(row, column, total)()
 
         Grid().each(self._sizes, body)
+
+
+def finishing(work: Work, spec: ProductSpec, batch: Any) -> Finish:
+    """What stores elements of the kernel's root."""
+    at, product = (
+        root_index(work.kernel.computation, product_index(work.kernel, spec)),
+        work.kernel.product,
+    )
+    assert product is not None
+
+    def finish(row: Any, column: Any, total: Scalar) -> Callable[[], None]:
+        scope = Elements(sources(work.kernel, work.buffers), {"b": batch, "i": row, "j": column})
+        scope = scope.with_value(product, total)
+        value = scope.element(work.root, at)
+        return lambda: scope.store(value, work.buffers[-1], at)
+
+    return finish
 
 
 def shared_memory() -> Scalar:

@@ -10,7 +10,7 @@ from tfc.backends.gpu.products.pieces import Computed, Copied, ElementAt, PieceA
 from tfc.backends.gpu.products.schedule import Schedule
 from tfc.backends.gpu.products.spec import ProductSpec, Side
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, convert, minimum, mlir_type, select
-from tfc.backends.mlir.elements import Elements
+from tfc.backends.mlir.elements import Elements, Indices
 from tfc.backends.mlir.kernels import sources
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.vectors import add, index_value, multiply
@@ -119,16 +119,21 @@ def _wide(position: Any) -> Scalar:
     return Scalar(arith.index_castui(mlir_type(U64), index_value(position)), U64)
 
 
-def _elements(
-    work: Work, spec: ProductSpec, side: Side, batch: Any, end: Any, edged: bool
-) -> ElementAt:
-    """Elements by line and place of the sums; those that are not there are zero."""
+def place_of_element(spec: ProductSpec, side: Side) -> Indices:
+    """The index of a side's value, of the variables b, i (a line) and p (a place of the sums)."""
     dims = side.value.array_shape.dims
     names = (("b", spec.batch), ("i", side.lines), ("p", spec.k))
     placed: dict[int, Any] = {}
     for (name, size), group in zip(names, side.dimensions):
         placed |= dict(zip(group, delinearize(variable(name, size), [dims[d] for d in group])))
-    where = tuple(placed[d] for d in range(len(dims)))
+    return tuple(placed[d] for d in range(len(dims)))
+
+
+def _elements(
+    work: Work, spec: ProductSpec, side: Side, batch: Any, end: Any, edged: bool
+) -> ElementAt:
+    """Elements by line and place of the sums; those that are not there are zero."""
+    where = place_of_element(spec, side)
     element_type = tile_type(spec, side)
 
     def at(line: Any, place: Any) -> Scalar:

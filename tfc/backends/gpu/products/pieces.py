@@ -99,25 +99,37 @@ class Copied:
 
 @dataclass(frozen=True)
 class Computed:
-    """Pieces whose elements are made one by one, and pass through registers."""
+    """Pieces whose elements are made one by one, and pass through registers.
+
+    Neighbouring threads make neighbouring words of a line, as what these are made of lies so; or,
+    where lines come first, whole pieces of neighbouring lines.
+    """
 
     at: ElementAt
     element_type: ElementType
 
+    def _parts(self, share: Share) -> int:
+        """The parts that a piece is made in."""
+        return 1 if share.lines_first else PIECE * 8 // max(self.element_type.bits, 32)
+
     def fetch(self, share: Share, to: Scalar, line: Any, place: Any) -> list[Any]:
-        """The elements of all pieces, in words of 32 bits."""
+        """The elements of all parts, in words of 32 bits."""
         words: list[Any] = []
-        each = PIECE * 8 // self.element_type.bits
-        for own_line, piece, _ in share.pieces():
-            at, start = add(line, index(own_line)), add(place, index(piece * each))
-            elements = [self.at(at, add(start, index_value(n))) for n in range(each)]
+        parts, each = self._parts(share), PIECE * 8 // self.element_type.bits
+        for own_line, piece, part in share.pieces(parts):
+            at, start = add(line, index(own_line)), piece * each + part * (each // parts)
+            first = add(place, index(start))
+            elements = [self.at(at, add(first, index_value(n))) for n in range(each // parts)]
             words += packed(elements)
         return words
 
     def put(self, share: Share, to: Scalar, values: Sequence[Any]) -> None:
         """Store the words."""
-        for number, (line, piece, _) in enumerate(share.pieces()):
-            store_shared(to + share.form.place(line, piece), values[4 * number : 4 * number + 4])
+        parts = self._parts(share)
+        count = PIECE // 4 // parts
+        for number, (line, piece, part) in enumerate(share.pieces(parts)):
+            target = to + share.form.place(line, piece) + part * (PIECE // parts)
+            store_shared(target, values[count * number : count * (number + 1)])
 
 
 def packed(elements: Sequence[Scalar]) -> list[Any]:

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tfc.backends.gpu.grid import gpu
 from tfc.backends.gpu.matrices import TileForm, commit_copies, wait_for_copies
 from tfc.backends.gpu.products.pieces import Share, Source
 from tfc.backends.gpu.products.schedule import Schedule
+from tfc.backends.gpu.shared import barrier
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, select
 from tfc.backends.mlir.provider import ir, scf
 from tfc.backends.mlir.vectors import add, index_value, multiply
@@ -85,7 +85,7 @@ class Pipeline:
             carried = list(loop.inner_iter_args)
             scf.yield_(self._turn(inner, first, loop.induction_variable, carried))
         wait_for_copies()
-        gpu.barrier()
+        barrier()
         return list(loop.results)[2:]
 
     def _turn(self, inner: Inner, first: Any, tile: Any, carried: Sequence[Any]) -> list[Any]:
@@ -93,7 +93,7 @@ class Pipeline:
         stages = self.schedule.stages
         reading, writing = (Scalar(x, U32) for x in carried[:2])
         wait_for_copies(stages - 2)
-        gpu.barrier()
+        barrier()
         to, lhs = self.base + writing, self.base + reading
         ahead = add(first, multiply(add(tile, stages - 1), self.depth))
         held = self._fetch(to, ahead)

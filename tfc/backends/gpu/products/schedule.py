@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from tfc.backends.gpu.matrices import PIECE, WARP
+from tfc.backends.gpu.matrices import PIECE
+from tfc.backends.gpu.warps import WARP
 
 
 @dataclass(frozen=True)
