@@ -9,10 +9,10 @@ import pytest
 
 import tfc
 import tfc.numpy as tnp
-from tfc.backends.gpu.driver import Driver
+from tfc.backends.gpu.driver import Driver, using
 from tfc.backends.gpu.executable import GpuExecutable
 from tfc.testing.ptx.assembler import ARCHITECTURES, complaints
-from tfc.testing.ptx.driver import device_for_tests
+from tfc.testing.ptx.driver import InterpretedDriver, device_for_tests
 
 random = np.random.default_rng(11)
 BF16, E4M3, E5M2 = ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
@@ -107,6 +107,38 @@ def test_what_an_operand_is_computed_from_is_part_of_the_kernel(device: Any):
     got = on_gpu(lambda a, b: tnp.tanh(a) @ (b * 2).T, a, b)
     np.testing.assert_allclose(got, np.tanh(a) @ (b * 2).T, rtol=1e-5, atol=1e-5)
     assert len(device.reports) == 1
+
+
+def test_a_part_of_an_array_is_multiplied_wherever_it_begins():
+    x, y = whole_numbers((4 + 64 * 64,), BF16), whole_numbers((64, 64), BF16)
+
+    def function(x: Any, y: Any) -> Any:
+        return tnp.reshape(x[4:], (64, 64)).astype(np.float32) @ y.astype(np.float32)
+
+    wanted = x[4:].reshape(64, 64).astype(np.float32) @ y.astype(np.float32)
+    np.testing.assert_array_equal(on_gpu(function, x, y), wanted)
+    with using(InterpretedDriver("sm_90a")):
+        np.testing.assert_array_equal(on_gpu(function, x, y), wanted)
+
+
+def test_an_array_of_another_library_is_multiplied_wherever_it_begins():
+    x, y = whole_numbers((2 + 8 * 8,), np.float32), whole_numbers((8, 8), np.float32)
+
+    class Library:
+        """An array without its first two elements."""
+
+        def __init__(self, array: tfc.DeviceArray):
+            self.array = array  # which must live as long
+
+        @property
+        def __cuda_array_interface__(self) -> dict[str, Any]:
+            about = self.array.__cuda_array_interface__
+            address, is_constant = about["data"]
+            return about | {"data": (address + 8, is_constant), "shape": (8, 8)}
+
+    function = tfc.jit(lambda x, y: x @ y, backend="gpu")
+    got = np.asarray(function(Library(tfc.device_put(x)), y))
+    np.testing.assert_array_equal(got, x[2:].reshape(8, 8) @ y)
 
 
 def test_a_result_that_is_transposed_is_stored_in_its_own_order(device: Any):

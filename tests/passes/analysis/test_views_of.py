@@ -6,7 +6,7 @@ from tfc.hlo import parse
 from tfc.passes.analysis.views import views_of
 
 
-def views(lines: str) -> dict[str, int]:
+def views(lines: str, alignment: int = 1) -> dict[str, int]:
     module = parse(f"""twice {{ a = f32[1,5] parameter(0)
   ROOT b = f32[1,5] add(a, a) }}
 ENTRY main {{
@@ -14,7 +14,7 @@ ENTRY main {{
   c = f32[4,5] tanh(x)
   s = f32[1,5] slice(c), slice={{[2:3], [0:5]}}
   {lines} }}""")
-    return {view.name: begin for view, begin in views_of(module.entry, {}).items()}
+    return {view.name: begin for view, begin in views_of(module.entry, {}, alignment).items()}
 
 
 FUSION = "f = f32[1,5] fusion(s), kind=kLoop, calls=twice"
@@ -36,3 +36,9 @@ FUSION = "f = f32[1,5] fusion(s), kind=kLoop, calls=twice"
 ])  # fmt: skip
 def test_a_part_is_read_where_it_lies_if_that_costs_nothing(lines: str, found: dict[str, int]):
     assert views(lines) == found
+
+
+def test_a_part_that_begins_between_the_places_that_kernels_read_is_copied():
+    lines = f"{FUSION}\n ROOT t = (f32[1,5], f32[4,5]) tuple(f, c)"
+    assert views(lines, 8) == {"s": 40}
+    assert views(lines, 16) == {}

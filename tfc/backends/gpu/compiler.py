@@ -2,6 +2,7 @@
 
 from tfc.backends.gpu.executable import GpuCode, GpuExecutable, default_target
 from tfc.backends.gpu.kernels import scratch_bytes
+from tfc.backends.gpu.memory import ALIGNMENT
 from tfc.backends.gpu.program import emit_gpu_program
 from tfc.backends.gpu.rows.row_kernels import LONGEST
 from tfc.backends.interfaces import Compiler
@@ -43,7 +44,7 @@ class GpuCompiler(Compiler):
         if target is not None and not target.is_gpu:
             raise UnsupportedError(f"the GPU backend makes code for nvptx64 targets, got {target}")
         optimized = self.optimize(module, options)
-        assignment = assign_buffers(optimized, scratch_bytes)
+        assignment = assign_buffers(optimized, scratch_bytes, ALIGNMENT)
 
         def make(architecture: str) -> GpuCode:
             program = emit_gpu_program(optimized, assignment, architecture)

@@ -13,6 +13,9 @@ from tfc.hlo.shape import Shape, from_memory, to_memory
 from tfc.runtime.device_arrays import DeviceArray
 from tfc.runtime.dlpack import take
 
+ALIGNMENT = 16
+"""Bytes of which every array on a GPU begins at a multiple: kernels read as many at once."""
+
 
 class GpuMemory:
     """Bytes on the GPU of a driver.
@@ -69,7 +72,8 @@ def new_memory(device: Driver, size: int) -> GpuMemory:
 
 
 def borrowed(device: Driver, x: Any) -> DeviceArray:
-    """The array of another library that lies on the GPU, in the same memory.
+    """The array of another library that lies on the GPU, in the same memory; a copy where it begins
+    at no multiple of 16 bytes.
 
     What its library has asked for is done before what is asked for from now on, and it may have the
     memory back when all that was asked of it here is done.
@@ -93,7 +97,8 @@ def borrowed(device: Driver, x: Any) -> DeviceArray:
         device.synchronize()
         taken.let_go()
 
-    return DeviceArray(GpuMemory(device, size, taken.address, let_go), taken.dtype, taken.dims)
+    memory = _aligned(GpuMemory(device, size, taken.address, let_go))
+    return DeviceArray(memory, taken.dtype, taken.dims)
 
 
 def _borrowed_by_interface(device: Driver, x: Any) -> DeviceArray:
@@ -113,7 +118,16 @@ def _borrowed_by_interface(device: Driver, x: Any) -> DeviceArray:
         held.clear()
 
     size = prod(dims) * dtype.itemsize
-    return DeviceArray(GpuMemory(device, size, about["data"][0], let_go), dtype, dims)
+    return DeviceArray(_aligned(GpuMemory(device, size, about["data"][0], let_go)), dtype, dims)
+
+
+def _aligned(memory: GpuMemory) -> GpuMemory:
+    """The memory, or a copy of it that begins as arrays must."""
+    if memory.address % ALIGNMENT == 0:
+        return memory
+    own = new_memory(memory.device, memory.size)
+    memory.device.copy(own.address, memory.address, memory.size)
+    return own
 
 
 def _is_row_major(strides: Sequence[int], dims: Sequence[int], dtype: np.dtype) -> bool:

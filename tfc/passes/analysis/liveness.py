@@ -78,12 +78,13 @@ class Liveness:
     scratch: for the instructions whose kernels want scratch memory, its bytes and the time.
     """
 
-    def __init__(self, module: Module, workspace: Workspace = lambda _: 0):
+    def __init__(self, module: Module, workspace: Workspace = lambda _: 0, view_alignment: int = 1):
         self.entry, self._workspace = module.entry, workspace
         self.donation: Donation = donation_of(module)
         unchanging = unchanging_leaves(module)
         self.views = {view: begin for c in control_computations(module)
-                      for view, begin in views_of(c, unchanging).items()}  # fmt: skip
+                      for view, begin in views_of(c, unchanging, view_alignment).items()
+                      }  # fmt: skip
         self.sources = Sources(unchanging, self.views)
         self.outcome = Instruction("tuple", (), module.entry.root.shape, name="result")
         self.intervals: dict[Leaf, LiveIntervals] = {}

@@ -22,12 +22,15 @@ _CONTROL = frozenset({"while", "conditional", "call"})
 
 
 def views_of(
-    computation: Computation, unchanging: Mapping[Computation, frozenset[int]]
+    computation: Computation,
+    unchanging: Mapping[Computation, frozenset[int]],
+    alignment: int = 1,
 ) -> dict[Instruction, int]:
     """The views in a computation, and how many bytes after its operand's beginning each begins.
 
     Args:
         unchanging: for the bodies of whiles, the leaves of the state that they hand on.
+        alignment: bytes of which each view begins at a multiple.
     """
     found: dict[Instruction, int] = {}
     slices = [i for i in computation.instructions if i.opcode == "slice"]
@@ -49,7 +52,12 @@ def views_of(
     for each in slices:
         (leaf,), begin = sources.of[each.operands[0]], _begin(each)
         readers = _readers(each, computation)
-        if begin is None or not readers or before_bitcasts(each.operands[0]) in found:
+        if (
+            begin is None
+            or begin % alignment
+            or not readers
+            or before_bitcasts(each.operands[0]) in found
+        ):
             continue
         last = max(place[r] for r in readers)
         needed = leaf in kept or leaf[0].opcode == "parameter"

@@ -129,17 +129,20 @@ class BufferAssignment:
         return order
 
 
-def assign_buffers(module: Module, workspace: Workspace = lambda _: 0) -> BufferAssignment:
+def assign_buffers(
+    module: Module, workspace: Workspace = lambda _: 0, view_alignment: int = 1
+) -> BufferAssignment:
     """The memory of a flat module.
 
     Args:
         workspace: the bytes of scratch memory that an instruction's kernel wants while it runs.
+        view_alignment: the bytes of which slices that are read where they lie begin at a multiple.
 
     Raises:
         InternalError: the module has calls or a loop part with two callers.
         UnsupportedError: it donates arguments that there are not.
     """
-    live = Liveness(module, workspace)
+    live = Liveness(module, workspace, view_alignment)
     constants, constant_size, places = _place_constants(live)
     result_slices, together = [], []
     for number, leaf in enumerate(live.arguments):
