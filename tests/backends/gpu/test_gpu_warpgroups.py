@@ -1,6 +1,7 @@
 """Products by warpgroups on GPUs of sm_90a: boxes in, sums in registers, boxes out."""
 
 import ctypes
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from tfc.backends.gpu.driver import using
 from tfc.backends.gpu.driver.interface import Boxes
 from tfc.backends.gpu.products import tiles
 from tfc.errors import DriverError
-from tfc.testing.ptx import Report
+from tfc.testing.ptx import Fault, Report
 from tfc.testing.ptx.assembler import complaints
 from tfc.testing.ptx.driver import InterpretedDriver
 
@@ -186,6 +187,7 @@ def test_sums_stay_in_registers(dtype: Any, sums: Any):
     assert complaints(ptx, "sm_90a", ["-warn-spills", "-Werror"]) == ""
 
 
+@pytest.mark.slow
 def test_one_program_runs_on_gpus_with_and_without_warpgroups(device: InterpretedDriver):
     a, b = whole_numbers((128, 64), BF16), whole_numbers((64, 128), BF16)
     function = tfc.jit(lambda a, b: tnp.matmul(a.astype(np.float32), b.astype(np.float32)),
@@ -205,6 +207,44 @@ def test_programs_ahead_of_time_have_no_descriptors():
     (program,) = gpu_programs(compiled.executable.source, ["sm_90a"])
     assert "wgmma" not in program.ptx
     assert "mma.sync" in program.ptx
+
+
+# What is left out of the kernel, or changed, and what the interpreter then says.
+GUARDS: list[tuple[str, str, str]] = [
+    (r"fence\.proxy\.async\.shared::cta;", "", "without fence.proxy.async"),
+    (r"fence\.mbarrier_init[^;]*;", "", "no fence"),
+    (r"wgmma\.fence\.sync\.aligned;", "", "since the last wgmma.fence"),
+    (r"(wgmma\.wait_group\S*) 1;", r"\1 2;", "still reads"),
+    (r"wgmma\.wait_group\S* 0;", "", "before wgmma.wait_group"),
+    (r"\S*wait_group\.read 1;", "", "an operation under way reads"),
+    (r"cp\.async\.bulk\.wait_group 0;", "", "may still read"),
+    (r"@!over bra[^;]*;", "", "never written"),
+    (r"bar\.sync\s+%r\d+, 128;", "", "without a barrier between"),
+    (r"mbarrier\.arrive\.shared[^;]*;", "", "8 of 8 arrivals"),
+    (r"(setmaxnreg\.dec\S*) 40;", r"\1 168;", "registers that no warp gives up"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("pattern", "replacement", "message"), GUARDS)
+def test_nothing_that_keeps_order_could_be_left_out(
+    pattern: str, replacement: str, message: str, device: InterpretedDriver,
+    monkeypatch: pytest.MonkeyPatch,
+):  # fmt: skip
+    """Tiles follow each other through all stages; the interpreter finds what then goes wrong."""
+    load = device.load
+
+    def load_changed(code: bytes) -> Any:
+        changed, count = re.subn(pattern, replacement, code.decode())
+        assert count
+        return load(changed.encode())
+
+    monkeypatch.setattr(tiles, "_MULTIPROCESSORS", 1)
+    monkeypatch.setattr(device, "load", load_changed)
+    a, b = whole_numbers((128, 576), BF16), whole_numbers((256, 576), BF16)
+    function = tfc.jit(lambda a, b: tnp.einsum("ik,jk->ij", a, b), backend="gpu")
+    with pytest.raises(Fault, match=message):
+        function(a, b)
 
 
 # --- Descriptors of the driver --------------------------------------------------------------------
