@@ -3,6 +3,7 @@
 import ctypes
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -15,8 +16,10 @@ from tfc.aot.gpu.compiling import gpu_programs
 from tfc.backends.gpu.driver import tensor_maps as descriptors
 from tfc.backends.gpu.driver import using
 from tfc.backends.gpu.driver.interface import Boxes
-from tfc.backends.gpu.products import tiles
+from tfc.backends.gpu.products import kernels, persistent, tiles
+from tfc.backends.gpu.products.choice import schedule_for
 from tfc.errors import DriverError
+from tfc.hlo import parse
 from tfc.testing.ptx import Fault, Report
 from tfc.testing.ptx.assembler import complaints
 from tfc.testing.ptx.driver import InterpretedDriver
@@ -125,6 +128,38 @@ def test_tiles_go_down_some_rows_before_they_go_right(
     monkeypatch.setattr(tiles, "_MULTIPROCESSORS", 3)
     report = check(device, BF16, np.float32, 8 * 128, 264, 64, (False, True))
     assert report.bulk_loads.bytes == (3 * 8 * 128 + 8 * 264) * 64 * 2
+
+
+def test_few_tiles_are_shared_by_several_blocks(
+    device: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
+):
+    """16 stages are 6, 6 and 4, whose sums a second step adds up and finishes."""
+    for module in (tiles, kernels, persistent):
+        monkeypatch.setattr(module, "schedule_for", lambda s: replace(schedule_for(s), splits=3))
+    a, b = whole_numbers((128, 1000), BF16), whole_numbers((128, 1000), BF16)
+    got, (first, second) = reports_of(
+        device, lambda a, b: tnp.einsum("ik,jk->ij", a, b) + BF16(1), a, b
+    )
+    sums = (a.astype(np.float64) @ b.astype(np.float64).T).astype(BF16)
+    np.testing.assert_array_equal(got, (sums.astype(np.float32) + 1).astype(BF16))
+    assert first.products == {"m64n128k16": 2 * 16 * 4}
+    assert first.bulk_loads.bytes == 2 * 128 * 1000 * 2
+    assert first.bulk_stores.bytes == second.loads.bytes == 3 * 128 * 128 * 4
+
+
+def test_f32_is_multiplied_as_tf32_if_the_algorithm_says_so(device: InterpretedDriver):
+    a, b = whole_numbers((64, 40), np.float32), whole_numbers((72, 40), np.float32)
+    text = """HloModule m
+ENTRY main { a = f32[64,40] parameter(0)
+  b = f32[72,40] parameter(1)
+  ROOT d = f32[64,72] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={1}ALGORITHM }"""
+    for algorithm, count in ((", algorithm=dot_tf32_tf32_f32", 2 * 2 * 4), ("", 0)):
+        device.reports.clear()
+        program = tfc.compile(parse(text.replace("ALGORITHM", algorithm)), backend="gpu")
+        (got,) = program(a, b)
+        np.testing.assert_array_equal(np.asarray(got), a @ b.T)
+        ((_, report),) = device.reports
+        assert sum(report.products.values()) == count
 
 
 def test_what_follows_is_part_of_the_kernel(device: InterpretedDriver):

@@ -14,7 +14,7 @@ stored.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tfc.backends.gpu.assembly import index
@@ -22,7 +22,8 @@ from tfc.backends.gpu.assembly import number as narrow
 from tfc.backends.gpu.grid import block_number, gpu, thread_in_block
 from tfc.backends.gpu.matrices import PIECE, WARP, store_shared
 from tfc.backends.gpu.parts import Part, Work
-from tfc.backends.gpu.products.kernels import divided, product_index, shared_memory
+from tfc.backends.gpu.products.choice import schedule_for
+from tfc.backends.gpu.products.kernels import Block, divided, product_index, shared_memory
 from tfc.backends.gpu.products.pieces import packed
 from tfc.backends.gpu.products.spec import ProductSpec, spec_of
 from tfc.backends.gpu.products.tiles import ROWS, THREADS, Tiles, tiles_for
@@ -49,7 +50,7 @@ from tfc.backends.mlir.arithmetic.value import Scalar, constant, select
 from tfc.backends.mlir.elements import Elements
 from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.provider import arith, ir, scf
-from tfc.backends.mlir.vectors import add, index_value, minimum, multiply
+from tfc.backends.mlir.vectors import add, index_value, minimum, multiply, subtract
 from tfc.hlo.shape import U32
 from tfc.passes.analysis.products import root_index
 
@@ -60,18 +61,24 @@ _SUPER_ROWS = 8  # of tiles, that blocks with neighbouring numbers go down befor
 
 
 def warpgroup_parts(kernel: Kernel) -> list[Part] | None:
-    """The part of a kernel whose product goes by warpgroups; None if another form is better."""
+    """The parts of a kernel whose product goes by warpgroups; None if another form is better."""
     spec = spec_of(kernel)
     tiles = tiles_for(kernel, spec) if spec else None
-    return [persistent_part(kernel, spec, tiles)] if spec and tiles else None
+    if spec is None or tiles is None:
+        return None
+    parts = [persistent_part(kernel, spec, tiles)]
+    if tiles.splits > 1:
+        second = Block(kernel, spec, replace(schedule_for(spec), splits=tiles.splits))
+        parts.append(Part(second.add_up, spec.batch * spec.m * spec.n))
+    return parts
 
 
 def persistent_part(kernel: Kernel, spec: ProductSpec, tiles: Tiles) -> Part:
-    """The one part of a kernel whose product has such tiles."""
+    """The part of a kernel that multiplies such tiles, or shares of their sums."""
     product = Persistent(kernel, spec, tiles)
     return Part(
         product.emit,
-        min(tiles.count, tiles.blocks),
+        min(tiles.units, tiles.blocks),
         True,
         threads=THREADS,
         shared=tiles.shared_bytes + _ALIGNMENT,
@@ -81,11 +88,19 @@ def persistent_part(kernel: Kernel, spec: ProductSpec, tiles: Tiles) -> Part:
 
 @dataclass(frozen=True)
 class _Tile:
-    """A tile of the results: its batch, and where its rows and columns begin, of type index."""
+    """A tile of the results, or a share of it, all of type index.
+
+    batch, split: of which pair of matrices, and the number of the share.
+    row, column: where the tile's begin.
+    first, turns: the stage at which the share begins, and how many it has.
+    """
 
     batch: Any
+    split: Any
     row: Any
     column: Any
+    first: Any
+    turns: Any
 
 
 @dataclass(frozen=True)
@@ -148,8 +163,8 @@ class Persistent:
     ) -> Sequence[Any]:
         """Emit the loop over the tiles of this block."""
         tiles = self.tiles
-        step = index_value(min(tiles.count, tiles.blocks))
-        loop = scf.ForOp(block_number(), index_value(tiles.count), step, list(carried))
+        step = index_value(min(tiles.units, tiles.blocks))
+        loop = scf.ForOp(block_number(), index_value(tiles.units), step, list(carried))
         with ir.InsertionPoint(loop.body):
             tile = self._tile(loop.induction_variable)
             scf.yield_(list(body(tile, list(loop.inner_iter_args))))
@@ -158,7 +173,8 @@ class Persistent:
     def _tile(self, number: Any) -> _Tile:
         """Blocks that run at the same time share rows and columns: the tiles go down some rows,
         then one to the right, so that the level-2 cache has what several of them need."""
-        down, across = self.tiles.grid
+        tiles, (down, across) = self.tiles, self.tiles.grid
+        number, split = divided(number, tiles.count, tiles.splits)
         tile, batch = divided(number, down * across, self.spec.batch)
         full = down // _SUPER_ROWS * _SUPER_ROWS
         if full == down and across > 1:
@@ -167,7 +183,13 @@ class Persistent:
             row = add(multiply(outer, _SUPER_ROWS), row)
         else:
             row, column = divided(tile, down, across)
-        return _Tile(batch, multiply(row, ROWS), multiply(column, self.tiles.columns))
+        first = multiply(split, tiles.share)
+        turns: Any = tiles.turns
+        if tiles.splits > 1:
+            turns = minimum(tiles.share, subtract(tiles.turns, first))
+        return _Tile(
+            batch, split, multiply(row, ROWS), multiply(column, tiles.columns), first, turns
+        )  # fmt: skip
 
 
 @contextmanager
@@ -218,10 +240,11 @@ class _Loads(_Role):
             fetch_descriptor(boxes)
 
         def each(tile: _Tile, carried: Sequence[Any]) -> Sequence[Any]:
-            loop = scf.ForOp(*map(index_value, (0, self.tiles.turns, 1)), list(carried))
+            loop = scf.ForOp(*map(index_value, (0, tile.turns, 1)), list(carried))
             with ir.InsertionPoint(loop.body):
                 place = _place(list(loop.inner_iter_args))
-                self._load(tile, narrow(loop.induction_variable), place)
+                turn = add(tile.first, loop.induction_variable)
+                self._load(tile, narrow(index_value(turn)), place)
                 scf.yield_(place.next(self.tiles.stages).values)
             return list(loop.results)
 
@@ -254,7 +277,7 @@ class _Multiplies(_Role):
         """Emit the loop over tiles: their sums, and then what becomes of these."""
 
         def each(tile: _Tile, carried: Sequence[Any]) -> Sequence[Any]:
-            place, sums = self._sums(carried)
+            place, sums = self._sums(tile, carried)
             self._store(tile, sums)
             return place
 
@@ -264,11 +287,11 @@ class _Multiplies(_Role):
 
     # --- Sums -------------------------------------------------------------------------------------
 
-    def _sums(self, start: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def _sums(self, tile: _Tile, start: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """(the place after the tile's stages, the sums of the thread)."""
         kind = self.tiles.kind
         zeros = [constant(kind.sums, 0).value] * kind.count
-        loop = scf.ForOp(*map(index_value, (0, self.tiles.turns, 1)), [*start, *zeros])
+        loop = scf.ForOp(*map(index_value, (0, tile.turns, 1)), [*start, *zeros])
         with ir.InsertionPoint(loop.body):
             carried = list(loop.inner_iter_args)
             place = _place(carried[:2])
@@ -322,15 +345,21 @@ class _Multiplies(_Role):
             show_writes()
             meet(self.group + 1, WARPGROUP)
             with _when(self.thread.eq(0)):
-                corner = [add(tile.column, first), row, tile.batch][: len(boxes.dims)]
+                matrix = add(multiply(tile.split, self.product.spec.batch), tile.batch)
+                corner = [add(tile.column, first), row, matrix][: len(boxes.dims)]
                 places = [narrow(index_value(c)) for c in corner]
                 store_box(self.work.boxes[2], places, at)
 
     def _results(
         self, tile: _Tile, row: Any, first: int, sums: Sequence[Any]
     ) -> Iterator[list[Any]]:
-        """The words of two neighbours' results, for each pair of sums from a column on."""
+        """The words of two neighbours' results, for each pair of sums from a column on; of the
+        sums themselves if they are those of a share."""
         spec, kernel = self.product.spec, self.product.kernel
+        if self.tiles.splits > 1:
+            for number in range(0, len(sums), 2):
+                yield packed([Scalar(s, spec.sums) for s in sums[number : number + 2]])
+            return
         at = root_index(kernel.computation, product_index(kernel, spec))
         lane = self.thread % WARP
         own_row = add(row, index(self.thread / WARP * 16 + lane / 4))

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tfc.backends.gpu.driver.interface import Boxes
+from tfc.backends.gpu.matrices import KINDS
+from tfc.backends.gpu.products.choice import schedule_for
 from tfc.backends.gpu.products.kernels import product_index
 from tfc.backends.gpu.products.spec import ProductSpec, Side
 from tfc.backends.gpu.warpgroups import (
@@ -29,10 +31,12 @@ _MULTIPROCESSORS = 132  # of an H100; with others, some have a tile more or less
 _SHARED = 227 << 10
 _ALIGNMENT = 1024
 _MOST_STAGES = 6
+_LEAST_TURNS = 4  # stages of a share
 _LEAST = 64  # rows and columns from which on such tiles are worth their while
-_NAMES = {F16: "f16", BF16: "bf16", S8: "s8", U8: "u8", F8E4M3FN: "e4m3", F8E5M2: "e5m2"}
+_NAMES = {F16: "f16", BF16: "bf16", S8: "s8", U8: "u8", F8E4M3FN: "e4m3", F8E5M2: "e5m2",
+          F32: "tf32"}  # fmt: skip
 _SUMMED_SHORT = {F8E4M3FN, F8E5M2}
-_ALIKE: tuple[set[ElementType], ...] = ({F16}, {BF16}, {S8, U8}, _SUMMED_SHORT)
+_ALIKE: tuple[set[ElementType], ...] = ({F16}, {BF16}, {F32}, {S8, U8}, _SUMMED_SHORT)
 
 
 @dataclass(frozen=True)
@@ -40,9 +44,10 @@ class Tiles:
     """The tiles of a product: 128 rows of results, and what of the operands is there at once.
 
     kind: what multiplies them; `forms`: how both operands lie in a stage.
-    operands, result: (number of the buffer, boxes of it).
+    operands, result: (number of the buffer, boxes of it); of the sums of shares if there are any.
     grid: tiles down and across; `count`: of all batches.
     turns: stages that the sums of a tile take.
+    splits: shares of these, by different blocks, that a second step adds up.
     promotes: whether the sums of a stage are added to the others in f32, as the products of 8-bit
         floats are summed with fewer bits.
     """
@@ -54,12 +59,23 @@ class Tiles:
     grid: tuple[int, int]
     count: int
     turns: int
+    splits: int
     promotes: bool
 
     @property
     def blocks(self) -> int:
         """The blocks that run at once."""
         return _MULTIPROCESSORS
+
+    @property
+    def units(self) -> int:
+        """Shares of tiles that blocks do."""
+        return self.count * self.splits
+
+    @property
+    def share(self) -> int:
+        """Stages of a share; the last one may have fewer."""
+        return -(-self.turns // self.splits)
 
     @property
     def columns(self) -> int:
@@ -123,6 +139,7 @@ def tiles_for(kernel: Kernel, spec: ProductSpec) -> Tiles | None:
     is_known = any(stored <= alike for alike in _ALIKE) and spec.sums in (F32, S32, U32)
     promotes = stored <= _SUMMED_SHORT
     is_exact = not promotes or _is_default_enough(kernel)
+    is_exact &= F32 not in stored or spec.kind is KINDS["tf32", "tf32"]
     result = _result(kernel, spec)
     if not is_known or not is_exact or result is None or min(spec.m, spec.n) < _LEAST:
         return None
@@ -135,14 +152,18 @@ def tiles_for(kernel: Kernel, spec: ProductSpec) -> Tiles | None:
     size = spec.lhs.stored.bits // 8
     depth = ROW_BYTES // size
     grid = (-(-spec.m // ROWS), -(-spec.n // columns))
+    count, turns = grid[0] * grid[1] * spec.batch, -(-spec.k // depth)
+    splits = _splits(spec, count, turns)
+    shares = _shares(kernel, spec, splits) if splits > 1 else None
     return Tiles(
         WarpgroupKind(names[0], names[1], size, columns, S32 if spec.sums.is_integer else F32),
         (Matrix(_is_along(spec.lhs), depth), Matrix(_is_along(spec.rhs), depth)),
         (left, right),
-        result,
+        shares or result,
         grid,
-        grid[0] * grid[1] * spec.batch,
-        -(-spec.k // depth),
+        count,
+        turns,
+        splits if shares else 1,
         promotes,
     )
 
@@ -165,6 +186,21 @@ def _columns(spec: ProductSpec, promotes: bool) -> int:
         return -(-count // _MULTIPROCESSORS) * (columns + 32)
 
     return 128 if promotes or time(128) <= time(256) else 256
+
+
+def _splits(spec: ProductSpec, count: int, turns: int) -> int:
+    """Shares of each tile's sums: as many as keep all multiprocessors at work, of a few stages at
+    least, if the plan has memory for as many."""
+    most = min(_MULTIPROCESSORS // count, turns // _LEAST_TURNS, schedule_for(spec).splits)
+    return -(-turns // -(-turns // max(most, 1)))
+
+
+def _shares(kernel: Kernel, spec: ProductSpec, splits: int) -> tuple[int, Boxes] | None:
+    """(number of the buffer, boxes) of the sums of shares."""
+    number = len(kernel.arguments) + len(kernel.results)
+    size = spec.sums.bits // 8
+    dims = (spec.n, spec.m, splits * spec.batch)
+    return _boxes(number, size, dims, (spec.n, spec.m * spec.n), (ROW_BYTES // size, GROUP_ROWS))
 
 
 def _is_along(side: Side) -> bool:
