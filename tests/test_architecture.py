@@ -124,7 +124,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "passes.memory",
         "hlo.evaluation",
     ),
-    "backends.gpu.products": (*KERNELS, "backends.gpu"),
+    "backends.gpu.products": (*KERNELS, "backends.gpu", "backends.gpu.driver"),
     "backends.gpu.rows": (*KERNELS, "backends.gpu"),
     "stablehlo": (*ANALYSIS, "backends.mlir", "stablehlo.importer"),
     "stablehlo.operations": (*ANALYSIS, "backends.mlir", "stablehlo"),

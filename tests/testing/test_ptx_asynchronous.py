@@ -127,6 +127,11 @@ _AGAIN = (
 _WRONG: list[tuple[str, str, dict[str, Any]]] = [
     ("async", "a copy under way is still to write", {"wait": ""}),
     ("async", "under way is still to write", {"wait": WAIT.format(0, 0).split("\n")[0] + "\n"}),
+    (
+        "async",
+        "does not know that it is done",
+        {"wait": "    @!%p1 bra on;\n" + WAIT.format(0, 0) + "on:\n"},
+    ),
     ("async", "without fence.proxy.async", {"fence": ""}),
     ("async", "without fence.proxy.async", {"fence": "    @%p1 fence.proxy.async;\n"}),
     ("async", "may still read", {"drain": ""}),
@@ -157,6 +162,16 @@ def test_copies_out_of_order_are_found(kind: str, message: str, parts: dict[str,
     with pytest.raises(Fault, match=message) as caught:
         launch(_RUN.format(**_RIGHT | parts), [x, np.zeros_like(x)])
     assert caught.value.kind == kind
+
+
+def test_what_one_thread_has_waited_for_others_know_after_a_barrier():
+    x = np.arange(128, dtype=np.uint64)
+    wait = "    @!%p1 bra on;\n" + WAIT.format(0, 0) + "on: bar.sync 0;\n"
+    after, _ = launch(_RUN.format(**_RIGHT | {"wait": wait}), [x, np.zeros_like(x)])
+    np.testing.assert_array_equal(after[1], x + np.uint64(1))
+    wait = wait.replace("bar.sync 0", "bar.warp.sync -1")
+    with pytest.raises(Fault, match="does not know that it is done"):
+        launch(_RUN.format(**_RIGHT | {"wait": wait}), [x, np.zeros_like(x)])
 
 
 def test_a_barrier_is_made_known_before_copies_report_to_it():

@@ -124,7 +124,7 @@ def gpu_programs(
         target = Target.parse(f"nvptx64-nvidia-cuda,{architecture}")
         made = compile_module(module, "gpu", options, target)
         assert isinstance(made, GpuExecutable)
-        executables.append((architecture, made))
+        executables.append((architecture, made.without_boxes()))
     return program_codes(executables)
 
 

@@ -55,6 +55,7 @@ def steps_of(executable: GpuExecutable) -> list[Json]:
 def _step(step: Step) -> Json:
     match step:
         case Launch():
+            assert not step.boxes, "loaders have no descriptors"
             return {
                 "kind": "launch",
                 "function": step.function,

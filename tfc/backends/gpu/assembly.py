@@ -11,7 +11,11 @@ _LETTERS = {"i16": "h", "i32": "r", "i64": "l", "index": "l", "f32": "f", "f64":
 
 
 def assembly(
-    text: str, results: Sequence[str], operands: Sequence[Any], memory: bool = False
+    text: str,
+    results: Sequence[str],
+    operands: Sequence[Any],
+    memory: bool = False,
+    tied: int = 0,
 ) -> list[Any]:
     """Emit PTX, which stays where it is in the order of what has effects.
 
@@ -20,11 +24,14 @@ def assembly(
         results: the names of the results' types: i16, i32, i64, f32, f64.
         operands: values of such types.
         memory: whether it reads or writes memory.
+        tied: how many operands, the last ones, are in the registers of the first results.
 
     Returns:
         The results' values.
     """
-    letters = [f"={_LETTERS[r]}" for r in results] + [_LETTERS[str(o.type)] for o in operands]
+    own = operands[: len(operands) - tied]
+    letters = [f"={_LETTERS[r]}" for r in results] + [_LETTERS[str(o.type)] for o in own]
+    letters += map(str, range(tied))
     attributes = {
         "asm_string": ir.StringAttr.get(text),
         "constraints": ir.StringAttr.get(",".join([*letters, *(["~{memory}"] * memory)])),

@@ -1,6 +1,6 @@
 """The GPU compiler: HLO passes, buffer plan, MLIR kernels, LLVM, PTX."""
 
-from tfc.backends.gpu.executable import GpuExecutable
+from tfc.backends.gpu.executable import GpuCode, GpuExecutable, default_target
 from tfc.backends.gpu.kernels import scratch_bytes
 from tfc.backends.gpu.memory import ALIGNMENT
 from tfc.backends.gpu.program import emit_gpu_program
@@ -45,9 +45,11 @@ class GpuCompiler(Compiler):
             raise UnsupportedError(f"the GPU backend makes code for nvptx64 targets, got {target}")
         optimized = self.optimize(module, options)
         assignment = assign_buffers(optimized, scratch_bytes, ALIGNMENT)
-        program = emit_gpu_program(optimized, assignment)
-        mlir = str(program.module)
-        llvm = lower_gpu_to_llvm(program.module)
-        return GpuExecutable(
-            module, optimized, target, program, mlir, llvm, assignment, options.cache_dir
-        )
+
+        def make(architecture: str) -> GpuCode:
+            program = emit_gpu_program(optimized, assignment, architecture)
+            mlir = str(program.module)
+            return GpuCode(program, mlir, lower_gpu_to_llvm(program.module))
+
+        made_for = target or default_target()
+        return GpuExecutable(module, optimized, made_for, make, assignment, options.cache_dir)

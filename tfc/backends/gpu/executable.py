@@ -3,12 +3,14 @@
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tfc.backends.cache.code_cache import CodeCache, text_key, versions
-from tfc.backends.gpu.driver import Driver, current_driver
+from tfc.backends.gpu.driver import Driver, current_driver, opened_driver
+from tfc.backends.gpu.driver.architectures import has_warpgroups
 from tfc.backends.gpu.loaded import LoadedProgram, quick_entry
 from tfc.backends.gpu.program import GpuProgram
 from tfc.backends.interfaces import Executable, MemoryAnalysis, Signature
@@ -20,7 +22,27 @@ from tfc.passes.analysis.donation import donation_of
 from tfc.passes.memory.buffers import BufferAssignment
 from tfc.tracebacks import api_boundary
 
-DEFAULT_TARGET = "nvptx64-nvidia-cuda,sm_80"
+_OLDEST = "sm_80"
+
+
+@dataclass(frozen=True)
+class GpuCode:
+    """What a module becomes: its program, and that program's texts."""
+
+    program: GpuProgram
+    mlir: str
+    llvm: str
+
+
+def default_target() -> Target:
+    """What code is made for unless told: the GPU of the open driver, else the oldest one."""
+    driver = opened_driver()
+    return target_of(driver.architecture if driver is not None else _OLDEST)
+
+
+def target_of(architecture: str) -> Target:
+    """The target of an architecture such as "sm_90a"."""
+    return Target.parse(f"nvptx64-nvidia-cuda,{architecture}")
 
 
 class GpuExecutable(Executable):
@@ -30,16 +52,16 @@ class GpuExecutable(Executable):
         self,
         source: Module,
         optimized: Module,
-        target: Target | None,
-        program: GpuProgram,
-        mlir: str,
-        llvm: str,
+        target: Target,
+        make: Callable[[str], GpuCode],
         assignment: BufferAssignment,
         cache_dir: str = "",
     ):
         super().__init__(source, optimized)
-        self.program, self._assignment = program, assignment
-        self._target, self._mlir, self._llvm = target, mlir, llvm
+        self._target, self._make, self._assignment = target, make, assignment
+        self._cache_dir = cache_dir
+        self._made: dict[bool, GpuCode] = {}
+        self._own = self.made_for(target.cpu)  # what cannot be compiled is told here
         self._donation = donation_of(optimized)
         self._loading = threading.Lock()
         self._loaded: dict[int, LoadedProgram] = {}
@@ -73,15 +95,43 @@ class GpuExecutable(Executable):
                 found = self._loaded[id(driver)]
         return found
 
+    def made_for(self, architecture: str) -> GpuCode:
+        """The code for an architecture: one for those with warpgroups, and one for the others."""
+        kind = has_warpgroups(architecture)
+        if kind not in self._made:
+            self._made[kind] = self._make(architecture)
+        return self._made[kind]
+
+    @property
+    def program(self) -> GpuProgram:
+        """The program for the target."""
+        return self._own.program
+
+    def without_boxes(self) -> "GpuExecutable":
+        """The same, of kernels that take nothing but addresses and numbers, on any GPU."""
+        return GpuExecutable(
+            self.source, self.hlo, self._target, lambda _: self._make(_OLDEST), self._assignment,
+            self._cache_dir,
+        )  # fmt: skip
+
+    @property
+    def has_host_calls(self) -> bool:
+        """Whether the host runs some of its instructions."""
+        return self.program.has_host_calls
+
+    def program_for(self, driver: Driver) -> GpuProgram:
+        """The program for a GPU."""
+        return self.made_for(driver.architecture).program
+
     def code(self, architecture: str) -> str:
         """The PTX for an architecture, of the cache if it is there."""
-        target = Target.parse(f"nvptx64-nvidia-cuda,{architecture}")
+        target, llvm = target_of(architecture), self.made_for(architecture).llvm
         if self._cache is None:
-            return compile_ptx(self._llvm, target)
-        key = text_key(self._llvm, target, versions())
+            return compile_ptx(llvm, target)
+        key = text_key(llvm, target, versions())
         found = self._cache.get(key)
         if found is None:
-            found = [compile_ptx(self._llvm, target).encode()]
+            found = [compile_ptx(llvm, target).encode()]
             self._cache.put(key, found)
         return found[0].decode()
 
@@ -101,12 +151,12 @@ class GpuExecutable(Executable):
 
     @cached_property
     def _ptx(self) -> str:
-        return compile_ptx(self._llvm, self.target)
+        return compile_ptx(self._own.llvm, self.target)
 
     @property
     def target(self) -> Target:
         """What the PTX that `as_text` shows is for."""
-        return self._target or Target.parse(DEFAULT_TARGET)
+        return self._target
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -116,9 +166,9 @@ class GpuExecutable(Executable):
     def _text(self, stage: str) -> str:
         match stage:
             case "mlir":
-                return self._mlir
+                return self._own.mlir
             case "llvm":
-                return compile_ir(self._llvm, self.target).llvm_ir
+                return compile_ir(self._own.llvm, self.target).llvm_ir
             case "ptx":
                 return self._ptx
             case _:

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tfc.backends.gpu.driver.architectures import has_warpgroups
 from tfc.backends.gpu.grid import Grid
 from tfc.backends.gpu.ordered import scan_parts_of, scatter_parts, state_parts, update_parts
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.kernels import partial_sums, product_parts
+from tfc.backends.gpu.products.persistent import warpgroup_parts
 from tfc.backends.gpu.rows.reductions import partial_totals, reduce_parts
 from tfc.backends.gpu.rows.row_kernels import row_parts
 from tfc.backends.gpu.sorts import numbers_shape, sort_parts
@@ -25,14 +27,16 @@ class Form:
 
     parts: the functions; None where one loop is as good.
     scratch: an array of memory that they share besides, if they need it.
+    by_warpgroups: the functions for GPUs with warpgroups; None where those of others are as good.
     """
 
     parts: Callable[[Kernel], list[Part] | None]
     scratch: Callable[[Kernel], Shape | None] = lambda _: None
+    by_warpgroups: Callable[[Kernel], list[Part] | None] | None = None
 
 
 FORMS: dict[str, Form] = {
-    "dot": Form(product_parts, partial_sums),
+    "dot": Form(product_parts, partial_sums, warpgroup_parts),
     "reduce": Form(reduce_parts, partial_totals),
     "tuple": Form(reduce_parts, partial_totals),
     "scatter": Form(scatter_parts),
@@ -47,11 +51,13 @@ FORMS: dict[str, Form] = {
 }
 
 
-def parts_of(kernel: Kernel) -> list[Part]:
-    """The functions of a kernel, in the order in which they run."""
+def parts_of(kernel: Kernel, architecture: str) -> list[Part]:
+    """The functions of a kernel for an architecture, in the order in which they run."""
     form = _form(kernel)
     parts = row_parts(kernel) if kernel.product is None else None
-    if parts is None and form is not None:
+    if form is not None and form.by_warpgroups is not None and has_warpgroups(architecture):
+        parts = form.by_warpgroups(kernel)
+    if form is not None and parts is None:
         parts = form.parts(kernel)
     if parts is None:
         parts = [Part(_emit_points, max(s.size for s in kernel.results))]

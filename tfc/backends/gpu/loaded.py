@@ -17,13 +17,21 @@ from tfc.runtime.device_arrays import DeviceArray
 from tfc.runtime.replicas import running_one_of
 
 
-class GpuCode(Protocol):
+class Loadable(Protocol):
     """What is loaded: an executable."""
 
-    program: GpuProgram
     parameter_shapes: list[Shape]
     result_shapes: list[Shape]
     device_counts: tuple[int, int]
+
+    @property
+    def has_host_calls(self) -> bool:
+        """Whether the host runs some of its instructions."""
+        ...
+
+    def program_for(self, driver: Driver) -> GpuProgram:
+        """The program for a GPU."""
+        ...
 
     @property
     def assignment(self) -> BufferAssignment:
@@ -47,7 +55,7 @@ class LoadedProgram:
     arena may go to the next call while the one before is still running.
     """
 
-    def __init__(self, executable: GpuCode, driver: Driver):
+    def __init__(self, executable: Loadable, driver: Driver):
         self._executable, self._driver = executable, driver
         plan = executable.assignment
         self._transfers = GpuTransferManager(driver)
@@ -65,8 +73,9 @@ class LoadedProgram:
                 functions[name] = driver.function(code, name)
             return functions[name]
 
-        self._runner = Runner(driver, function, executable.program.steps)
-        self._has_host_calls = executable.program.has_host_calls
+        program = executable.program_for(driver)
+        self._runner = Runner(driver, function, program.steps)
+        self._has_host_calls = program.has_host_calls
         self._ready: dict[tuple[int, ...], Graph] = {}  # by all addresses
         self._result_kinds = [
             (s.byte_size, s.element_type.dtype, s.dims) for s in executable.result_shapes
@@ -153,7 +162,7 @@ class LoadedProgram:
 
 
 def quick_entry(
-    code: GpuCode, signature: Signature, loaded_on: Callable[[Driver], LoadedProgram]
+    code: Loadable, signature: Signature, loaded_on: Callable[[Driver], LoadedProgram]
 ) -> Callable[..., Any] | None:
     """A function of arrays on the GPU for calls without names, containers and donated arguments.
 
@@ -166,7 +175,7 @@ def quick_entry(
         any(isinstance(a, Fixed) or a.kind is not None for a in signature.arguments)
         or not (result is None or (result in (tuple, list) and is_flat))
         or not all(s.has_default_layout for s in shapes)
-        or signature.names or code.donated or code.program.has_host_calls
+        or signature.names or code.donated or code.has_host_calls
     ):  # fmt: skip
         return None
     wanted = [(s.element_type.dtype, s.dims) for s in code.parameter_shapes]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from tfc.backends.gpu.driver.interface import Dimensions
+from tfc.backends.gpu.driver.interface import Boxes, Dimensions
 from tfc.backends.gpu.grid import THREADS, Grid
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel, store_elements
@@ -19,12 +19,13 @@ from tfc.hlo.ir import Instruction
 @dataclass(frozen=True)
 class Work:
     """What a part's code is made of: the kernel, its buffers, its scratch memory if there is any,
-    and the numbers of the launch, of type `index`."""
+    the numbers of the launch, of type `index`, and pointers to the descriptors of its boxes."""
 
     kernel: Kernel
     buffers: Sequence[Buffer]
     scratch: Any = None
     numbers: Sequence[Any] = ()
+    boxes: Sequence[Any] = ()
 
     @property
     def root(self) -> Instruction:
@@ -41,6 +42,7 @@ class Part:
     numbers: what each launch passes; one launch without numbers if left out.
     threads: of a block.
     shared: bytes of memory that the threads of a block share, besides what the code states.
+    boxes: (number of a buffer, how boxes of it are copied), for kernels that copy such.
     """
 
     emit: Callable[[Work], None]
@@ -49,6 +51,7 @@ class Part:
     numbers: Sequence[tuple[int, ...]] = ((),)
     threads: int = THREADS
     shared: int = 0
+    boxes: Sequence[tuple[int, Boxes]] = ()
 
     @property
     def blocks(self) -> Dimensions:

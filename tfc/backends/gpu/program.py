@@ -14,6 +14,7 @@ from tfc.backends.gpu.kernels import parts_of, scratch_array
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.steps import Branch, Copy, HostCall, Launch, Loop, Step, Steps
 from tfc.backends.host_calls import host_function, is_call
+from tfc.backends.llvm.compilation import DESCRIPTOR_ALIGNMENT
 from tfc.backends.mlir.kernels import Kernel, buffer_types, is_silent, kernel_of, memref_type
 from tfc.backends.mlir.provider import ir, new_context
 from tfc.errors import InternalError
@@ -36,8 +37,11 @@ class GpuProgram:
     has_host_calls: bool
 
 
-def emit_gpu_program(module: Module, assignment: BufferAssignment) -> GpuProgram:
+def emit_gpu_program(module: Module, assignment: BufferAssignment, architecture: str) -> GpuProgram:
     """Emit the kernels and the steps of a module whose buffers are assigned.
+
+    Args:
+        architecture: the GPUs that the kernels are for, such as "sm_90a".
 
     Raises:
         UnsupportedError: some instruction has no GPU code.
@@ -49,13 +53,14 @@ def emit_gpu_program(module: Module, assignment: BufferAssignment) -> GpuProgram
             kernels = gpu.GPUModuleOp(ir.StringAttr.get("kernels"))
         region = kernels.regions[0]
         block = region.blocks[0] if len(region.blocks) else region.blocks.append()
-        emitter = _ProgramEmitter(block, assignment)
+        emitter = _ProgramEmitter(block, assignment, architecture)
         return GpuProgram(mlir, emitter.program(module.entry), emitter.has_host_calls)
 
 
 class _ProgramEmitter:
-    def __init__(self, block: Any, assignment: BufferAssignment):
+    def __init__(self, block: Any, assignment: BufferAssignment, architecture: str):
         self._block, self._assignment = block, assignment
+        self._architecture = architecture
         self._kernels: dict[Hashable, list[tuple[str, Part]]] = {}
         self.has_host_calls = False
 
@@ -107,6 +112,7 @@ class _ProgramEmitter:
                 (part.threads, 1, 1),
                 numbers,
                 part.shared,
+                tuple(part.boxes),
             )
             for name, part in self._kernels[kernel.key]
             if part.count
@@ -115,7 +121,7 @@ class _ProgramEmitter:
 
     def _emit(self, kernel: Kernel) -> list[tuple[str, Part]]:
         stem = f"{kernel.opcode}_{len(self._kernels)}".replace("-", "_")
-        parts = parts_of(kernel)
+        parts = parts_of(kernel, self._architecture)
         names = [stem if len(parts) == 1 else f"{stem}_{n}" for n in range(len(parts))]
         for name, part in zip(names, parts):
             with ir.InsertionPoint(self._block):
@@ -164,17 +170,29 @@ def _emit_part(name: str, kernel: Kernel, part: Part) -> None:
         types.append(memref_type(scratch))
     count = len(part.numbers[0])
     types += [ir.IndexType.get()] * count
+    first_box = len(types)
+    types += [ir.Type.parse("!llvm.ptr")] * len(part.boxes)
     function_type = ir.TypeAttr.get(ir.FunctionType.get(types, []))
     function = gpu.GPUFuncOp(function_type, sym_name=name, kernel=True)
     # So that no thread is given more registers than there are for as many.
     function.attributes["nvvm.maxntid"] = ir.DenseI32ArrayAttr.get([part.threads, 1, 1])
+    if part.boxes:
+        _describe_boxes(function, first_box, len(part.boxes))
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
         arguments = list(block.arguments)
         memory = arguments[memrefs] if scratch is not None else None
-        numbers = arguments[len(arguments) - count :]
-        part.emit(Work(kernel, kernel.buffers(arguments[:memrefs]), memory, numbers))
+        numbers, boxes = arguments[first_box - count : first_box], arguments[first_box:]
+        part.emit(Work(kernel, kernel.buffers(arguments[:memrefs]), memory, numbers, boxes))
         gpu.return_([])
+
+
+def _describe_boxes(function: Any, first: int, count: int) -> None:
+    """State that descriptors are passed as they are, not by their addresses."""
+    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), DESCRIPTOR_ALIGNMENT)
+    by_value = ir.DictAttr.get({"llvm.align": alignment})
+    others = [ir.DictAttr.get({})] * first
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get([*others, *[by_value] * count])
 
 
 def _require_same_layouts(instruction: Instruction, *sources: Instruction) -> None:

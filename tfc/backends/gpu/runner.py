@@ -142,15 +142,19 @@ class _ReadyLaunch:
     def prepared(self, driver: Driver, bases: Bases) -> Graph:
         """The launch with these addresses."""
         step = self.step
-        addresses = [bases[b.space, b.index] + b.offset for b in step.buffers]
-        arguments = [*addresses, *step.numbers]
+        arguments = self._arguments(driver, bases)
         return driver.prepare(self.function, step.blocks, step.threads, arguments, step.shared)
 
     def run(self, driver: Driver, bases: Bases) -> None:
         step = self.step
-        addresses = [bases[b.space, b.index] + b.offset for b in step.buffers]
-        arguments = [*addresses, *step.numbers]
+        arguments = self._arguments(driver, bases)
         driver.launch(self.function, step.blocks, step.threads, arguments, step.shared)
+
+    def _arguments(self, driver: Driver, bases: Bases) -> list[int | bytes]:
+        step = self.step
+        addresses = [bases[b.space, b.index] + b.offset for b in step.buffers]
+        described = [driver.describe(boxes, addresses[n]) for n, boxes in step.boxes]
+        return [*addresses, *step.numbers, *described]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from tfc.backends.gpu.driver.interface import Dimensions
+from tfc.backends.gpu.driver.interface import Boxes, Dimensions
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import Value
 from tfc.passes.memory.buffers import Slice
@@ -15,6 +15,7 @@ class Launch:
     """A kernel: its function, the buffers that it takes, then numbers, and how many threads run it.
 
     shared: bytes of memory that the threads of a block share, besides what the code states.
+    boxes: (number of a buffer, how boxes of it are copied) of what the function takes last.
     """
 
     instruction: Instruction
@@ -24,6 +25,7 @@ class Launch:
     threads: Dimensions
     numbers: tuple[int, ...] = ()
     shared: int = 0
+    boxes: tuple[tuple[int, Boxes], ...] = ()
 
     @property
     def thread_count(self) -> int:

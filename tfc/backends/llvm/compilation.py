@@ -46,6 +46,7 @@ _CPU_PIPELINE = """builtin.module(
     convert-func-to-llvm{use-bare-ptr-memref-call-conv=true}, convert-to-llvm,
     reconcile-unrealized-casts, canonicalize{region-simplify=disabled})"""
 
+DESCRIPTOR_SIZE, DESCRIPTOR_ALIGNMENT = 128, 64  # of a tensor, of which kernels copy boxes
 _GPU_PIPELINE = """builtin.module(gpu.module(
     canonicalize, cse, arith-expand{include-bf16=true}, convert-nvgpu-to-nvvm,
     expand-strided-metadata, lower-affine, convert-vector-to-scf, convert-scf-to-cf,
@@ -118,7 +119,8 @@ def to_llvm_ir(module: Any) -> str:
 def lower_gpu_to_llvm(module: Any) -> str:
     """Lower the one gpu.module in a module, in place, and return it as LLVM IR for `compile_ptx`.
 
-    Kernels take memrefs as bare pointers, so the memrefs' shapes must be static.
+    Kernels take memrefs as bare pointers, so the memrefs' shapes must be static, and what pointers
+    of an alignment of `DESCRIPTOR_ALIGNMENT` point to as arguments of `DESCRIPTOR_SIZE` bytes.
 
     Raises:
         InternalError: the module is malformed, has not exactly one gpu.module, or uses a function
@@ -139,7 +141,15 @@ def lower_gpu_to_llvm(module: Any) -> str:
     text = re.sub(
         r"^declare (\S+) @(__nv_\w+)\((.*?)\).*", _libdevice, to_llvm_ir(result), flags=re.M
     )
+    text = re.sub(r"^define ptx_kernel .*", _by_value, text, flags=re.M)
     return text + remainder_functions(text)
+
+
+def _by_value(definition: re.Match[str]) -> str:
+    """A kernel's definition whose pointers with an alignment of `DESCRIPTOR_ALIGNMENT` are those to
+    descriptors of tensors among its arguments: MLIR drops the attribute that says so."""
+    kind = f'byval([{DESCRIPTOR_SIZE} x i8]) align {DESCRIPTOR_ALIGNMENT} "nvvm.grid_constant"'
+    return re.sub(rf"\bptr align {DESCRIPTOR_ALIGNMENT} ", f"ptr {kind} ", definition[0])
 
 
 def _libdevice(declaration: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tfc.backends.gpu.driver import Driver, current_driver, using
 from tfc.backends.gpu.driver.interface import (
+    Boxes,
     Dimensions,
     MemoryUse,
     Multiprocessor,
@@ -17,6 +18,7 @@ from tfc.backends.gpu.driver.interface import (
 )
 from tfc.errors import DriverError
 from tfc.testing.ptx.machine import Machine
+from tfc.testing.ptx.state.tensor_maps import TensorMap, encode
 
 _MEMORY = 256 << 20  # bytes that programs may have
 
@@ -69,7 +71,7 @@ class InterpretedDriver:
         function: Any,
         blocks: Dimensions,
         threads: Dimensions,
-        arguments: Sequence[int],
+        arguments: Sequence[int | bytes],
         shared: int = 0,
     ) -> None:
         """Run a kernel, thread by thread at once."""
@@ -80,11 +82,11 @@ class InterpretedDriver:
         function: Any,
         blocks: Dimensions,
         threads: Dimensions,
-        arguments: Sequence[int],
+        arguments: Sequence[int | bytes],
         shared: int = 0,
     ) -> "_Steps":
         """A launch that is made again and again."""
-        passed = [np.uint64(a) for a in arguments]
+        passed = [np.uint64(a) if isinstance(a, int) else a for a in arguments]
 
         def run() -> None:
             report = self._machine.launch(
@@ -93,6 +95,10 @@ class InterpretedDriver:
             self.reports.append((function.name, report))
 
         return _Steps([run])
+
+    def describe(self, boxes: Boxes, address: int) -> bytes:
+        """What a kernel takes to copy boxes of an array."""
+        return encode(TensorMap(address, *vars(boxes).values()))
 
     def _do(self, step: Callable[[], None]) -> None:
         if self._recorded is not None:
@@ -125,7 +131,9 @@ class InterpretedDriver:
 
     @property
     def multiprocessor(self) -> Multiprocessor:
-        """Those of an A100, as the code is for sm_80; the interpreter runs all blocks in order."""
+        """Those of an A100 or an H100; the interpreter runs all blocks in order."""
+        if self.architecture == "sm_90a":
+            return Multiprocessor(132, 2048, 32, 65536, 228 << 10)
         return Multiprocessor(108, 2048, 32, 65536, 164 << 10)
 
     def resources(self, function: Any) -> Resources:

@@ -16,6 +16,7 @@ from tfc.testing.ptx.state.phases import Phases
 from tfc.testing.ptx.state.proxies import Proxies
 from tfc.testing.ptx.state.races import Races
 from tfc.testing.ptx.state.report import Report
+from tfc.testing.ptx.state.seen import Seen
 from tfc.testing.ptx.state.threads import Threads, Triple
 from tfc.testing.ptx.state.warpgroups import Warpgroups
 from tfc.testing.ptx.text.parser import parse
@@ -188,7 +189,7 @@ class Machine:
         t.races = Races(t, len(t.spaces["shared"].data), program.shared_granule)
         t.copies = Copies(t)
         if program.works_beside:
-            t.phases, t.bulk, t.proxies = Phases(t), Bulk(t), Proxies(t)
+            t.phases, t.bulk, t.proxies, t.seen = Phases(t), Bulk(t), Proxies(t), Seen(t)
             t.warpgroups = Warpgroups(t, program.fragile, program.max_registers)
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 import numpy as np
 
 from tfc.testing.ptx.instructions.control import Barrier, Barriers, Branch, Finish, Table
-from tfc.testing.ptx.instructions.phases import PhaseWait
+from tfc.testing.ptx.instructions.phases import PhaseWait, note_over
 from tfc.testing.ptx.instructions.warpgroups import Together
 from tfc.testing.ptx.program import Code, Program, Step
 from tfc.testing.ptx.state.faults import Fault, Place, Violation
@@ -204,10 +204,12 @@ class Scheduler:
         over = t.phases.are_over(places, numbers)
         sleep = ~over & patient
         t.phases.patient[lanes] = ~over & ~sleep
+        note_over(t, lanes[over], places[over])
         end.write(t, lanes[~sleep], over[~sleep])
         self._add(code.following, lanes[~sleep])
 
-        def go_on(some: np.ndarray) -> None:
+        def go_on(some: np.ndarray, places: np.ndarray) -> None:
+            note_over(t, some, places)
             end.write(t, some, np.ones(len(some), bool))
             self._add(code.following, some)
 

@@ -9,3 +9,8 @@ def architecture_of(major: int, minor: int) -> str:
     """The architecture of a compute capability: (9, 0) is "sm_90a"."""
     own = "a" if (major, minor) in _OWN_INSTRUCTIONS else ""
     return f"sm_{major}{minor}{own}"
+
+
+def has_warpgroups(architecture: str) -> bool:
+    """Whether code for an architecture may use products of four warps: `wgmma`."""
+    return architecture == "sm_90a"

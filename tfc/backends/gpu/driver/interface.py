@@ -55,6 +55,25 @@ class Mark(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Boxes:
+    """How boxes of an array are copied between global and shared memory; innermost sizes first.
+
+    itemsize: bytes of an element.
+    dims: sizes of the array.
+    strides: bytes between neighbours along each dimension but the first, whose elements lie side by
+        side; multiples of 16.
+    box: sizes of what one copy moves; elements beyond the array are zeros, and are not stored.
+    swizzle: 0, or how many bytes a row of the box has, whose 16-byte pieces are exchanged.
+    """
+
+    itemsize: int
+    dims: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: int = 0
+
+
 class Graph(Protocol):
     """Launches and copies that were recorded, and run as one."""
 
@@ -126,13 +145,13 @@ class Driver(Protocol):
         function: Any,
         blocks: Dimensions,
         threads: Dimensions,
-        arguments: Sequence[int],
+        arguments: Sequence[int | bytes],
         shared: int = 0,
     ) -> None:
         """Run a kernel.
 
         Args:
-            arguments: 64-bit numbers, most of them addresses.
+            arguments: 64-bit numbers, most of them addresses, and what `describe` gives.
             shared: bytes of memory that the threads of a block share, besides what the code states.
         """
         ...
@@ -142,10 +161,14 @@ class Driver(Protocol):
         function: Any,
         blocks: Dimensions,
         threads: Dimensions,
-        arguments: Sequence[int],
+        arguments: Sequence[int | bytes],
         shared: int = 0,
     ) -> Graph:
         """A launch that is made again and again, with the arguments of `launch`."""
+        ...
+
+    def describe(self, boxes: Boxes, address: int) -> bytes:
+        """What a kernel takes to copy boxes of the array at an address, a multiple of 16."""
         ...
 
     def record(self) -> AbstractContextManager[Recording]:

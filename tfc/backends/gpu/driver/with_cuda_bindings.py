@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from tfc.backends.gpu.driver import tensor_maps
 from tfc.backends.gpu.driver.architectures import OLDEST, architecture_of
 from tfc.backends.gpu.driver.blocks import Blocks, rounded
 from tfc.backends.gpu.driver.failures import failure, no_driver, no_gpu, no_memory, too_old
 from tfc.backends.gpu.driver.interface import (
+    Boxes,
     Dimensions,
     MemoryUse,
     Multiprocessor,
@@ -113,12 +115,12 @@ class _Graph:
 class _Prepared:
     """A launch with its arguments in memory, as the driver wants them."""
 
-    def __init__(self, driver: "BindingsDriver", function: _Function, values: Sequence[int],
+    def __init__(self, driver: "BindingsDriver", function: _Function, values: Sequence[int | bytes],
                  sizes: Sequence[int], shared: int):  # fmt: skip
         count = len(values)
-        held = (ctypes.c_uint64 * count)(*values)
-        first = ctypes.addressof(held)
-        places = (ctypes.c_void_p * count)(*range(first, first + 8 * count, 8))
+        held = [ctypes.c_uint64(v) if isinstance(v, int) else ctypes.create_string_buffer(v)
+                for v in values]  # fmt: skip
+        places = (ctypes.c_void_p * count)(*map(ctypes.addressof, held))
         self._driver, self._kept = driver, (function, held, places)
         self._arguments = (function.handle, *sizes, shared, driver.stream,
                            ctypes.addressof(places), 0)  # fmt: skip
@@ -355,7 +357,7 @@ class BindingsDriver:
         function: _Function,
         blocks: Dimensions,
         threads: Dimensions,
-        arguments: Sequence[int],
+        arguments: Sequence[int | bytes],
         shared: int = 0,
     ) -> None:
         """Run a kernel."""
@@ -366,13 +368,17 @@ class BindingsDriver:
         function: _Function,
         blocks: Dimensions,
         threads: Dimensions,
-        arguments: Sequence[int],
+        arguments: Sequence[int | bytes],
         shared: int = 0,
     ) -> _Prepared:
         """A launch that is made again and again."""
         self.enter()
         function.allow(shared)
         return _Prepared(self, function, arguments, (*blocks, *threads), shared)
+
+    def describe(self, boxes: Boxes, address: int) -> bytes:
+        """What a kernel takes to copy boxes of an array."""
+        return tensor_maps.describe(boxes, address)
 
     @contextmanager
     def record(self) -> Iterator[Recording]:

@@ -8,9 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tfc.backends.gpu.driver import tensor_maps
 from tfc.backends.gpu.driver.architectures import OLDEST, architecture_of
 from tfc.backends.gpu.driver.failures import no_driver, no_gpu, no_memory, too_old
 from tfc.backends.gpu.driver.interface import (
+    Boxes,
     Dimensions,
     MemoryUse,
     Multiprocessor,
@@ -66,13 +68,14 @@ class _Function:
     def __init__(self, module: Any, name: str):
         self._module = module
         self._kernel = _ask(module.get_function, name)
-        self._prepared, self._allowed = -1, _SHARED
+        self._prepared, self._allowed = "-", _SHARED
 
-    def ready(self, count: int, shared: int) -> Any:
-        """The kernel, that takes `count` 64-bit numbers and has this much shared memory."""
-        if count != self._prepared:
-            self._kernel.prepare("P" * count)
-            self._prepared = count
+    def ready(self, arguments: Sequence[int | bytes], shared: int) -> Any:
+        """The kernel, that takes such arguments and has this much shared memory."""
+        layout = tensor_maps.layout_of(arguments)
+        if layout != self._prepared:
+            self._kernel.prepare(layout)
+            self._prepared = layout
         if shared > self._allowed:
             kind = cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
             _ask(self._kernel.set_attribute, kind, shared)
@@ -213,7 +216,7 @@ class PycudaDriver:
         function: _Function,
         blocks: Dimensions,
         threads: Dimensions,
-        arguments: Sequence[int],
+        arguments: Sequence[int | bytes],
         shared: int = 0,
     ) -> None:
         """Run a kernel."""
@@ -224,14 +227,18 @@ class PycudaDriver:
         function: _Function,
         blocks: Dimensions,
         threads: Dimensions,
-        arguments: Sequence[int],
+        arguments: Sequence[int | bytes],
         shared: int = 0,
     ) -> "_Prepared":
         """A launch that is made again and again."""
         self._enter()
-        kernel = function.ready(len(arguments), shared)
+        kernel = function.ready(arguments, shared)
         sizes = tuple(blocks), tuple(threads)
         return _Prepared(self, kernel, sizes, tuple(arguments), shared)
+
+    def describe(self, boxes: Boxes, address: int) -> bytes:
+        """What a kernel takes to copy boxes of an array."""
+        return tensor_maps.describe(boxes, address)
 
     def _do(self, step: Callable[[], None]) -> None:
         """Do a step, or add it to what this thread records."""

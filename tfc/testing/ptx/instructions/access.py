@@ -77,7 +77,7 @@ def load(
         if weak:
             t.races.read(places, size * count, lanes)
         if t.proxies is not None:
-            t.proxies.check_read(places, size * count)
+            t.proxies.check_read(places, lanes)
     elif space == "global":
         t.report.count_global(t.report.loads, places, size * count, t.warp[lanes])
     return [t.spaces[space].read(places + n * size, dtype) for n in range(count)]

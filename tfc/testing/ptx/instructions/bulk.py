@@ -106,7 +106,7 @@ def _store_run(decoder: Decoder, instruction: Instruction) -> Run:
         def one(n: int, lane: int) -> None:
             first, count = int(where[n]), int(sizes[n])
             at = _run_places(t, int(targets[n]), count)
-            data = _read_beside(t, first, count)
+            data = _read_beside(t, lane, first, count)
             _count(t.report.bulk_stores, at, 1)
             t.bulk.begin_departure(lane, first, count, lambda: t.spaces["global"].write(at, data))
 
@@ -123,10 +123,10 @@ def _run_places(t: Threads, address: int, size: int) -> np.ndarray:
     return t.spaces["global"].places(addresses, None, 1)
 
 
-def _read_beside(t: Threads, first: int, size: int) -> np.ndarray:
+def _read_beside(t: Threads, lane: int, first: int, size: int) -> np.ndarray:
     """Bytes of shared memory, as what runs beside the threads may read them."""
     _check_room(t, first, size)
-    t.proxies.check_async_read(np.arange(first, first + size))
+    t.proxies.check_async_read(np.arange(first, first + size), np.array([lane]))
     return t.spaces["shared"].data[first : first + size].copy()
 
 
@@ -241,7 +241,7 @@ def _store_box(decoder: Decoder, instruction: Instruction, rank: int) -> Run:
             tensor = _map_at(t, lanes, lane, maps[n : n + 1], rank)
             inside, at = _box_places(t, tensor, corners[n].tolist())
             first, size = int(where[n]), tensor.box_bytes
-            bytes_of_box = _read_beside(t, first, size)[_pieces_of(t, first, tensor)]
+            bytes_of_box = _read_beside(t, lane, first, size)[_pieces_of(t, first, tensor)]
             box = bytes_of_box.view(_WORDS_OF_SIZE[tensor.itemsize]).reshape(inside.shape)
             values = box[inside]
             _count(t.report.bulk_stores, at, tensor.itemsize)

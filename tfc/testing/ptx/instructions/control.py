@@ -145,6 +145,8 @@ class Barriers:
                 self.waiting.setdefault(int(number), []).append(some)
             elif following is not None:
                 freed.append((some.lanes, following))
+            if t.seen is not None:
+                t.seen.at_block_barrier(int(number), some.lanes, goes_on=False)
             freed += self._count(int(number), some.lanes, expected[chosen])
         return freed
 
@@ -187,6 +189,8 @@ class Barriers:
             if len(lanes):
                 if entry.barrier.write is not None:
                     entry.barrier.write(t, lanes, reduced[entry.barrier.reduce][t.slot[lanes]])
+                if t.seen is not None:
+                    t.seen.at_block_barrier(number, lanes, goes_on=True)
                 if entry.following is not None:
                     freed.append((lanes, entry.following))
             if not go.all():

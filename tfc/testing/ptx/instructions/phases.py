@@ -118,6 +118,8 @@ def _arrive(decoder: Decoder, instruction: Instruction, flags: set[str]) -> Run:
             for lane, at in enumerate(where.tolist()):
                 t.phases.expect(at, int(given[lane]), lane)
             given = _counts(t, lanes, None)
+        for at in np.unique(where).tolist():
+            t.seen.tell(at, t.lane_numbers(lanes)[where == at])
         write(t, lanes, t.phases.arrive(where, given))
 
     return run
@@ -142,9 +144,17 @@ def _test(decoder: Decoder, instruction: Instruction, flags: set[str]) -> Run:
         where = asked.places(t, lanes)
         numbers = asked.numbers(t, lanes, where)
         t.bulk.land(where)
-        asked.write(t, lanes, t.phases.are_over(where, numbers))
+        over = t.phases.are_over(where, numbers)
+        note_over(t, t.lane_numbers(lanes)[over], where[over])
+        asked.write(t, lanes, over)
 
     return run
+
+
+def note_over(t: Threads, lanes: np.ndarray, places: np.ndarray) -> None:
+    """Note that threads see that phases are over, whose barriers are at these places."""
+    for at in np.unique(places).tolist():
+        t.seen.see(at, t.phases.at(at).number, lanes[places == at])
 
 
 def wait_of(decoder: Decoder, instruction: Instruction, predicate: Reader | None) -> PhaseWait:

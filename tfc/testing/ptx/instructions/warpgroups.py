@@ -309,7 +309,8 @@ def _from_shared(
                 raise Violation("out-of-bounds", "a matrix of a product", None, int(inside.max()))
             places = inside + int(t.slot[lanes[n * WARPGROUP]]) * shared.stride
             own = np.unique(places // PIECE)
-            t.proxies.check_async_read((own[:, None] * PIECE + np.arange(PIECE)).reshape(-1))
+            all_bytes = (own[:, None] * PIECE + np.arange(PIECE)).reshape(-1)
+            t.proxies.check_async_read(all_bytes, lanes[n * WARPGROUP : (n + 1) * WARPGROUP])
         except Violation as violation:
             violation.lane = n * WARPGROUP
             raise

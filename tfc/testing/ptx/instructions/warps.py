@@ -217,6 +217,8 @@ def warp_barrier(decoder: Decoder, instruction: Instruction) -> Run:
     def run(t: Threads, lanes: Lanes) -> None:
         members(t, lanes, mask(t, lanes))
         t.warp_epoch[np.unique(t.warp[lanes])] += 1
+        if t.seen is not None:
+            t.seen.meet(t.warp[lanes], t.lane_numbers(lanes))
 
     return run
 

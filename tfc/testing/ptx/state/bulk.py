@@ -71,7 +71,7 @@ class Bulk:
             place = slice(arrival.first, arrival.first + len(arrival.data))
             t.spaces["shared"].data[place] = arrival.data
             t.spaces["shared"].shadow[place] = WRITTEN
-            t.proxies.end_write(arrival.first, len(arrival.data))
+            t.proxies.end_write(arrival.first, len(arrival.data), arrival.barrier)
             t.phases.expect(arrival.barrier, -len(arrival.data), None)
 
     def begin_departure(self, lane: int, first: int, size: int, store: Callable[[], None]) -> None:

@@ -32,12 +32,12 @@ class Phase:
 
 @dataclass
 class Parked:
-    """Threads that wait for a phase to end, and what to do with them then."""
+    """Threads that wait for phases to end, and what to do with some and their barriers then."""
 
     lanes: np.ndarray
     places: np.ndarray
     numbers: np.ndarray
-    go_on: Callable[[np.ndarray], None]
+    go_on: Callable[[np.ndarray, np.ndarray], None]
     end: Any
 
 
@@ -137,7 +137,7 @@ class Phases:
         for entry in waiting:
             over = self.are_over(entry.places, entry.numbers)
             if over.any():
-                entry.go_on(entry.lanes[over])
+                entry.go_on(entry.lanes[over], entry.places[over])
             if not over.all():
                 stay = ~over
                 self.parked.append(Parked(entry.lanes[stay], entry.places[stay],

@@ -48,6 +48,7 @@ class Threads:
         self.bulk: Any = None
         self.proxies: Any = None
         self.warpgroups: Any = None
+        self.seen: Any = None
 
     def how_many(self, lanes: Lanes) -> int:
         """How many threads these are."""

@@ -1,0 +1,319 @@
+"""Products by warpgroups on GPUs of sm_90a: boxes in, sums in registers, boxes out."""
+
+import ctypes
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tfc
+import tfc.numpy as tnp
+from tfc.aot.gpu.compiling import gpu_programs
+from tfc.backends.gpu.driver import tensor_maps as descriptors
+from tfc.backends.gpu.driver import using
+from tfc.backends.gpu.driver.interface import Boxes
+from tfc.backends.gpu.products import kernels, persistent, tiles
+from tfc.backends.gpu.products.choice import schedule_for
+from tfc.errors import DriverError
+from tfc.hlo import parse
+from tfc.testing.ptx import Fault, Report
+from tfc.testing.ptx.assembler import complaints
+from tfc.testing.ptx.driver import InterpretedDriver
+
+random = np.random.default_rng(3)
+BF16, E4M3, E5M2 = ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
+
+
+@pytest.fixture(scope="module")
+def machine() -> InterpretedDriver:
+    """A GPU that has warpgroups."""
+    return InterpretedDriver("sm_90a")
+
+
+@pytest.fixture(autouse=True)
+def device(machine: InterpretedDriver) -> Iterator[InterpretedDriver]:
+    """The same with no reports yet, as what programs run on."""
+    machine.reports.clear()
+    with using(machine):
+        yield machine
+
+
+def whole_numbers(dims: Sequence[int], dtype: Any) -> np.ndarray:
+    """Numbers whose products and sums are exact in each type."""
+    low = 0 if np.dtype(dtype).kind == "u" else -3
+    return random.integers(low, 4, dims).astype(dtype)
+
+
+def reports_of(
+    device: InterpretedDriver, function: Callable[..., Any], *arguments: Any
+) -> tuple[np.ndarray, list[Report]]:
+    """What a function gives, and what its launches did."""
+    got = np.asarray(tfc.device_get(tfc.jit(function, backend="gpu")(*arguments)))
+    return got, [report for _, report in device.reports]
+
+
+def check(
+    device: InterpretedDriver, dtype: Any, sums: Any, m: int, n: int, k: int,
+    transposed: tuple[bool, bool], batch: int = 1,
+) -> Report:  # fmt: skip
+    """A product of whole numbers is exactly NumPy's, by one launch without bank conflicts."""
+    a = whole_numbers((batch, k, m) if transposed[0] else (batch, m, k), dtype)
+    b = whole_numbers((batch, n, k) if transposed[1] else (batch, k, n), dtype)
+    names = f"b{'ki' if transposed[0] else 'ik'},b{'jk' if transposed[1] else 'kj'}->bij"
+    got, (report,) = reports_of(
+        device, lambda a, b: tnp.einsum(names, a.astype(sums), b.astype(sums)), a, b
+    )
+    left, right = (x.astype(np.float64) for x in (a, b))
+    left = left.swapaxes(1, 2) if transposed[0] else left
+    right = right.swapaxes(1, 2) if transposed[1] else right
+    np.testing.assert_array_equal(got.astype(np.float64), left @ right)
+    assert report.bank_conflicts == 0
+    assert report.bulk_stores.bytes == got.nbytes
+    return report
+
+
+@pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False), (True, True)])
+def test_operands_of_16_bits_are_multiplied_as_they_lie(
+    transposed: tuple[bool, bool], device: InterpretedDriver
+):
+    """Each element is brought once for each tile that needs it, and each product is done once."""
+    report = check(device, BF16, np.float32, 128, 256, 128, transposed)
+    assert report.products == {"m64n128k16": 2 * 2 * (128 // 16)}
+    assert report.bulk_loads.bytes == 2 * (128 * 128 + 128 * 128) * 2
+    assert report.bulk_loads.transactions == report.bulk_loads.ideal
+    assert report.bulk_stores.transactions == report.bulk_stores.ideal
+    assert report.loads.bytes == report.stores.bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sums"),
+    [(np.float16, np.float32), (np.int8, np.int32), (np.uint8, np.uint32), (E4M3, np.float32),
+     (E5M2, np.float32)],
+)  # fmt: skip
+def test_other_kinds_are_exact(dtype: Any, sums: Any, device: InterpretedDriver):
+    report = check(device, dtype, sums, 128, 128, 160, (False, True))
+    depth = 32 // np.dtype(dtype).itemsize
+    assert sum(report.products.values()) == 2 * -(-160 * np.dtype(dtype).itemsize // 128) * 4
+    assert list(report.products) == [f"m64n128k{depth}"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transposed", [(False, True), (True, False), (True, True)])
+def test_what_reaches_beyond_the_operands_is_zero_and_is_not_stored(
+    transposed: tuple[bool, bool], device: InterpretedDriver
+):
+    report = check(device, np.float16, np.float32, 200, 136, 72, transposed, batch=2)
+    # Two tiles each way: rows are brought for each tile across, and columns for each down.
+    assert report.bulk_loads.bytes == 2 * 2 * (2 * 200 * 72 + 2 * 136 * 72)
+
+
+def test_blocks_go_on_to_further_tiles_of_256_columns(
+    device: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
+):
+    """Stages and barriers go round and round: 3 tiles of 5 stages each, of which 4 fit."""
+    monkeypatch.setattr(tiles, "_MULTIPROCESSORS", 1)
+    report = check(device, BF16, np.float32, 300, 256, 320, (False, False))
+    assert report.products == {"m64n256k16": 3 * 2 * (320 // 16)}
+    assert report.bulk_loads.bytes == (300 + 3 * 256) * 320 * 2
+
+
+@pytest.mark.slow
+def test_tiles_go_down_some_rows_before_they_go_right(
+    device: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(tiles, "_MULTIPROCESSORS", 3)
+    report = check(device, BF16, np.float32, 8 * 128, 264, 64, (False, True))
+    assert report.bulk_loads.bytes == (3 * 8 * 128 + 8 * 264) * 64 * 2
+
+
+def test_few_tiles_are_shared_by_several_blocks(
+    device: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
+):
+    """16 stages are 6, 6 and 4, whose sums a second step adds up and finishes."""
+    for module in (tiles, kernels, persistent):
+        monkeypatch.setattr(module, "schedule_for", lambda s: replace(schedule_for(s), splits=3))
+    a, b = whole_numbers((128, 1000), BF16), whole_numbers((128, 1000), BF16)
+    got, (first, second) = reports_of(
+        device, lambda a, b: tnp.einsum("ik,jk->ij", a, b) + BF16(1), a, b
+    )
+    sums = (a.astype(np.float64) @ b.astype(np.float64).T).astype(BF16)
+    np.testing.assert_array_equal(got, (sums.astype(np.float32) + 1).astype(BF16))
+    assert first.products == {"m64n128k16": 2 * 16 * 4}
+    assert first.bulk_loads.bytes == 2 * 128 * 1000 * 2
+    assert first.bulk_stores.bytes == second.loads.bytes == 3 * 128 * 128 * 4
+
+
+def test_f32_is_multiplied_as_tf32_if_the_algorithm_says_so(device: InterpretedDriver):
+    a, b = whole_numbers((64, 40), np.float32), whole_numbers((72, 40), np.float32)
+    text = """HloModule m
+ENTRY main { a = f32[64,40] parameter(0)
+  b = f32[72,40] parameter(1)
+  ROOT d = f32[64,72] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={1}ALGORITHM }"""
+    for algorithm, count in ((", algorithm=dot_tf32_tf32_f32", 2 * 2 * 4), ("", 0)):
+        device.reports.clear()
+        program = tfc.compile(parse(text.replace("ALGORITHM", algorithm)), backend="gpu")
+        (got,) = program(a, b)
+        np.testing.assert_array_equal(np.asarray(got), a @ b.T)
+        ((_, report),) = device.reports
+        assert sum(report.products.values()) == count
+
+
+def test_what_follows_is_part_of_the_kernel(device: InterpretedDriver):
+    a, b = whole_numbers((128, 64), BF16), whole_numbers((64, 136), BF16)
+    bias, residual = whole_numbers((136,), np.float32), whole_numbers((128, 136), np.float32)
+
+    def function(a: Any, b: Any, bias: Any, residual: Any) -> Any:
+        sums = tnp.matmul(a.astype(np.float32), b.astype(np.float32))
+        return (tnp.maximum(sums + bias, 0) + residual).astype(BF16)
+
+    got, (report,) = reports_of(device, function, a, b, bias, residual)
+    sums = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_array_equal(got, (np.maximum(sums + bias, 0) + residual).astype(BF16))
+    assert sum(report.products.values()) > 0
+    assert report.bank_conflicts == 0
+    assert report.bulk_stores.bytes == got.nbytes
+
+
+@pytest.mark.slow
+def test_what_boxes_do_not_bring_goes_another_way(device: InterpretedDriver):
+    """8-bit numbers that lie across the sums, rows of no multiple of 16 bytes, few rows."""
+    for dtype, sums, shape, other in (
+        (np.int8, np.int32, (128, 64), (64, 128)),
+        (BF16, np.float32, (128, 66), (66, 128)),
+        (BF16, np.float32, (32, 64), (64, 128)),
+    ):
+        a, b = whole_numbers(shape, dtype), whole_numbers(other, dtype)
+        device.reports.clear()
+        got, (report,) = reports_of(
+            device, lambda a, b, t=sums: tnp.matmul(a.astype(t), b.astype(t)), a, b
+        )
+        np.testing.assert_array_equal(got, a.astype(np.float64) @ b.astype(np.float64))
+        assert not report.products
+        assert report.instructions["mma"] > 0
+
+
+def test_more_than_the_usual_precision_of_8_bit_floats_goes_another_way(device: InterpretedDriver):
+    a, b = whole_numbers((64, 32), E4M3), whole_numbers((64, 32), E4M3)
+
+    def function(a: Any, b: Any) -> Any:
+        return tnp.matmul(a.astype(np.float32), b.T.astype(np.float32), precision="highest")
+
+    _, reports = reports_of(device, function, a, b)
+    assert not any(r.products for r in reports)
+    reports_of(device, lambda a, b: tnp.matmul(a.astype(np.float32), b.T.astype(np.float32)), a, b)
+    assert any(r.products for _, r in device.reports)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sums"), [(BF16, np.float32), (np.int8, np.int32), (E4M3, np.float32)]
+)
+def test_sums_stay_in_registers(dtype: Any, sums: Any):
+    """The assembler finds no reason to keep sums in memory, or to do products one by one."""
+    a, b = np.zeros((8192, 8192), dtype), np.zeros((8192, 8192), dtype)
+    compiled = tfc.jit(
+        lambda a, b: tnp.einsum("ik,jk->ij", a.astype(sums), b.astype(sums)), backend="gpu"
+    ).lower(a, b).compile()  # fmt: skip
+    ptx = compiled.as_text("ptx")
+    assert f"m64n{128 if dtype == E4M3 else 256}k" in ptx
+    assert complaints(ptx, "sm_90a", ["-warn-spills", "-Werror"]) == ""
+
+
+@pytest.mark.slow
+def test_one_program_runs_on_gpus_with_and_without_warpgroups(device: InterpretedDriver):
+    a, b = whole_numbers((128, 64), BF16), whole_numbers((64, 128), BF16)
+    function = tfc.jit(lambda a, b: tnp.matmul(a.astype(np.float32), b.astype(np.float32)),
+                       backend="gpu")  # fmt: skip
+    wanted = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_array_equal(tfc.device_get(function(a, b)), wanted)
+    with using(InterpretedDriver("sm_80")) as older:
+        np.testing.assert_array_equal(tfc.device_get(function(a, b)), wanted)
+    assert device.reports[0][1].products
+    assert older.reports[0][1].instructions["mma"] > 0  # type: ignore[attr-defined]
+
+
+def test_programs_ahead_of_time_have_no_descriptors():
+    a, b = np.zeros((128, 64), BF16), np.zeros((64, 128), BF16)
+    compiled = tfc.jit(lambda a, b: a @ b, backend="gpu").lower(a, b).compile()
+    assert "wgmma" in compiled.as_text("ptx")
+    (program,) = gpu_programs(compiled.executable.source, ["sm_90a"])
+    assert "wgmma" not in program.ptx
+    assert "mma.sync" in program.ptx
+
+
+# What is left out of the kernel, or changed, and what the interpreter then says.
+GUARDS: list[tuple[str, str, str]] = [
+    (r"fence\.proxy\.async\.shared::cta;", "", "without fence.proxy.async"),
+    (r"fence\.mbarrier_init[^;]*;", "", "no fence"),
+    (r"wgmma\.fence\.sync\.aligned;", "", "since the last wgmma.fence"),
+    (r"(wgmma\.wait_group\S*) 1;", r"\1 2;", "still reads"),
+    (r"wgmma\.wait_group\S* 0;", "", "before wgmma.wait_group"),
+    (r"\S*wait_group\.read 1;", "", "an operation under way reads"),
+    (r"cp\.async\.bulk\.wait_group 0;", "", "may still read"),
+    (r"@!over bra[^;]*;", "", "never written"),
+    (r"bar\.sync\s+%r\d+, 128;", "", "without a barrier between"),
+    (r"mbarrier\.arrive\.shared[^;]*;", "", "8 of 8 arrivals"),
+    (r"(setmaxnreg\.dec\S*) 40;", r"\1 168;", "registers that no warp gives up"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("pattern", "replacement", "message"), GUARDS)
+def test_nothing_that_keeps_order_could_be_left_out(
+    pattern: str, replacement: str, message: str, device: InterpretedDriver,
+    monkeypatch: pytest.MonkeyPatch,
+):  # fmt: skip
+    """Tiles follow each other through all stages; the interpreter finds what then goes wrong."""
+    load = device.load
+
+    def load_changed(code: bytes) -> Any:
+        changed, count = re.subn(pattern, replacement, code.decode())
+        assert count
+        return load(changed.encode())
+
+    monkeypatch.setattr(tiles, "_MULTIPROCESSORS", 1)
+    monkeypatch.setattr(device, "load", load_changed)
+    a, b = whole_numbers((128, 576), BF16), whole_numbers((256, 576), BF16)
+    function = tfc.jit(lambda a, b: tnp.einsum("ik,jk->ij", a, b), backend="gpu")
+    with pytest.raises(Fault, match=message):
+        function(a, b)
+
+
+# --- Descriptors of the driver --------------------------------------------------------------------
+
+
+def test_the_driver_is_asked_for_descriptors(monkeypatch: pytest.MonkeyPatch):
+    """cuTensorMapEncodeTiled gets what the C interface says, and an aligned place to write to."""
+    asked: list[Any] = []
+    integer, number, pointer = ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p
+    sizes, lengths = ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(number)
+    status = [0]
+
+    @ctypes.CFUNCTYPE(
+        integer, pointer, integer, number, pointer, sizes, sizes, lengths, lengths,
+        integer, integer, integer, integer,
+    )  # fmt: skip
+    def encode(place: int, kind: int, rank: int, address: int, dims: Any, strides: Any, box: Any,
+               steps: Any, *enumerated: int) -> int:  # fmt: skip
+        asked.append((place % 64, kind, rank, address, dims[:rank], strides[: rank - 1],
+                      box[:rank], steps[:rank], enumerated))  # fmt: skip
+        ctypes.memset(place, 7, 128)
+        return status[0]
+
+    monkeypatch.setattr(descriptors, "_function", lambda: encode)
+    boxes = Boxes(2, (100, 50, 3), (208, 10400), (64, 128, 1), 128)
+    assert descriptors.describe(boxes, 4096) == bytes([7]) * 128
+    assert asked == [
+        (0, 1, 3, 4096, [100, 50, 3], [208, 10400], [64, 128, 1], [1, 1, 1], (0, 3, 2, 0))
+    ]
+    status[0] = 1
+    with pytest.raises(DriverError, match=r"cuTensorMapEncodeTiled .* error 1"):
+        descriptors.describe(boxes, 4096)
+
+
+def test_descriptors_among_arguments_are_aligned():
+    assert descriptors.layout_of([1, 2, 3]) == "PPP"
+    assert descriptors.layout_of([1, 2, bytes(128), bytes(128)]) == "PP48x128s128s"

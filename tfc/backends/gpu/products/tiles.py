@@ -1,0 +1,261 @@
+"""When products go by warpgroups and boxes, and how their tiles lie in shared memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tfc.backends.gpu.driver.interface import Boxes
+from tfc.backends.gpu.matrices import KINDS
+from tfc.backends.gpu.products.choice import schedule_for
+from tfc.backends.gpu.products.kernels import product_index
+from tfc.backends.gpu.products.spec import ProductSpec, Side
+from tfc.backends.gpu.warpgroups import (
+    PHASE_BYTES,
+    ROW_BYTES,
+    WARPGROUP,
+    Matrix,
+    WarpgroupKind,
+)
+from tfc.backends.gpu.warpgroups import ROWS as GROUP_ROWS
+from tfc.backends.mlir.elements import Buffer
+from tfc.backends.mlir.kernels import Kernel
+from tfc.hlo.attributes.precision import operand_precision
+from tfc.hlo.index_maps import evaluate_index, variable
+from tfc.hlo.shape import BF16, F8E4M3FN, F8E5M2, F16, F32, S8, S32, U8, U32, ElementType
+from tfc.passes.analysis.products import root_index
+
+ROWS = 128
+"""Rows of a tile."""
+THREADS = 3 * WARPGROUP
+_GROUPS = ROWS // GROUP_ROWS
+_MULTIPROCESSORS = 132  # of an H100; with others, some have a tile more or less
+_SHARED = 227 << 10
+_ALIGNMENT = 1024
+_MOST_STAGES = 6
+_LEAST_TURNS = 4  # stages of a share
+_LEAST = 64  # rows and columns from which on such tiles are worth their while
+_NAMES = {F16: "f16", BF16: "bf16", S8: "s8", U8: "u8", F8E4M3FN: "e4m3", F8E5M2: "e5m2",
+          F32: "tf32"}  # fmt: skip
+_SUMMED_SHORT = {F8E4M3FN, F8E5M2}
+_ALIKE: tuple[set[ElementType], ...] = ({F16}, {BF16}, {F32}, {S8, U8}, _SUMMED_SHORT)
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The tiles of a product: 128 rows of results, and what of the operands is there at once.
+
+    kind: what multiplies them; `forms`: how both operands lie in a stage.
+    operands, result: (number of the buffer, boxes of it); of the sums of shares if there are any.
+    grid: tiles down and across; `count`: of all batches.
+    turns: stages that the sums of a tile take.
+    splits: shares of these, by different blocks, that a second step adds up.
+    promotes: whether the sums of a stage are added to the others in f32, as the products of 8-bit
+        floats are summed with fewer bits.
+    """
+
+    kind: WarpgroupKind
+    forms: tuple[Matrix, Matrix]
+    operands: tuple[tuple[int, Boxes], tuple[int, Boxes]]
+    result: tuple[int, Boxes]
+    grid: tuple[int, int]
+    count: int
+    turns: int
+    splits: int
+    promotes: bool
+
+    @property
+    def blocks(self) -> int:
+        """The blocks that run at once."""
+        return _MULTIPROCESSORS
+
+    @property
+    def units(self) -> int:
+        """Shares of tiles that blocks do."""
+        return self.count * self.splits
+
+    @property
+    def share(self) -> int:
+        """Stages of a share; the last one may have fewer."""
+        return -(-self.turns // self.splits)
+
+    @property
+    def columns(self) -> int:
+        """Columns of a tile."""
+        return self.kind.columns
+
+    @property
+    def depth(self) -> int:
+        """Places of the sums that a stage has."""
+        return ROW_BYTES // self.kind.bytes
+
+    @property
+    def lhs_bytes(self) -> int:
+        """Shared memory of the left operand's part of a stage."""
+        return ROWS * ROW_BYTES
+
+    @property
+    def stage_bytes(self) -> int:
+        """Shared memory of a stage."""
+        return self.lhs_bytes + self.columns * ROW_BYTES
+
+    @property
+    def stages(self) -> int:
+        """How many fit, with the boxes of the results and the barriers."""
+        rest = _SHARED - 2 * _ALIGNMENT - self.result_bytes
+        return min(rest // self.stage_bytes, _MOST_STAGES)
+
+    @property
+    def result_bytes(self) -> int:
+        """Shared memory of the results: two boxes for each warpgroup."""
+        return 2 * ROWS * ROW_BYTES
+
+    @property
+    def results_at(self) -> int:
+        """Where these begin."""
+        return self.stages * self.stage_bytes
+
+    @property
+    def phases_at(self) -> int:
+        """Where the barriers are."""
+        return self.results_at + self.result_bytes
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of it all."""
+        return self.phases_at + 2 * self.stages * PHASE_BYTES
+
+    def boxes_of(self, number: int) -> int:
+        """Boxes that an operand's part of a stage has."""
+        size = self.lhs_bytes if number == 0 else self.stage_bytes - self.lhs_bytes
+        return size // self.box_bytes(number)
+
+    def box_bytes(self, number: int) -> int:
+        """Bytes of one of them."""
+        return self.operands[number][1].box[1] * ROW_BYTES
+
+
+def tiles_for(kernel: Kernel, spec: ProductSpec) -> Tiles | None:
+    """The tiles of a product; None if it is too small, or not such as boxes and warpgroups take."""
+    stored = {side.stored for side in spec.sides}
+    is_known = any(stored <= alike for alike in _ALIKE) and spec.sums in (F32, S32, U32)
+    promotes = stored <= _SUMMED_SHORT
+    is_exact = not promotes or _is_default_enough(kernel)
+    is_exact &= F32 not in stored or spec.kind is KINDS["tf32", "tf32"]
+    result = _result(kernel, spec)
+    if not is_known or not is_exact or result is None or min(spec.m, spec.n) < _LEAST:
+        return None
+    columns = _columns(spec, promotes)
+    left, right = (_operand(kernel, spec, side, lines)
+                   for side, lines in zip(spec.sides, (ROWS, columns)))  # fmt: skip
+    if left is None or right is None:
+        return None
+    names = [_NAMES[side.stored] for side in spec.sides]
+    size = spec.lhs.stored.bits // 8
+    depth = ROW_BYTES // size
+    grid = (-(-spec.m // ROWS), -(-spec.n // columns))
+    count, turns = grid[0] * grid[1] * spec.batch, -(-spec.k // depth)
+    splits = _splits(spec, count, turns)
+    shares = _shares(kernel, spec, splits) if splits > 1 else None
+    return Tiles(
+        WarpgroupKind(names[0], names[1], size, columns, S32 if spec.sums.is_integer else F32),
+        (Matrix(_is_along(spec.lhs), depth), Matrix(_is_along(spec.rhs), depth)),
+        (left, right),
+        shares or result,
+        grid,
+        count,
+        turns,
+        splits if shares else 1,
+        promotes,
+    )
+
+
+def _is_default_enough(kernel: Kernel) -> bool:
+    """Whether a product states no precision beyond the usual one."""
+    assert kernel.product is not None
+    return operand_precision(kernel.product.attributes.get("operand_precision")) is None
+
+
+def _columns(spec: ProductSpec, promotes: bool) -> int:
+    """256 or 128: what takes less time, as the blocks go through their tiles in turns.
+
+    A wide tile takes less than twice as long as a narrow one, as its rows are brought once; it has
+    no registers for sums of a stage beside the others.
+    """
+
+    def time(columns: int) -> float:
+        count = -(-spec.m // ROWS) * -(-spec.n // columns) * spec.batch
+        return -(-count // _MULTIPROCESSORS) * (columns + 32)
+
+    return 128 if promotes or time(128) <= time(256) else 256
+
+
+def _splits(spec: ProductSpec, count: int, turns: int) -> int:
+    """Shares of each tile's sums: as many as keep all multiprocessors at work, of a few stages at
+    least, if the plan has memory for as many."""
+    most = min(_MULTIPROCESSORS // count, turns // _LEAST_TURNS, schedule_for(spec).splits)
+    return -(-turns // -(-turns // max(most, 1)))
+
+
+def _shares(kernel: Kernel, spec: ProductSpec, splits: int) -> tuple[int, Boxes] | None:
+    """(number of the buffer, boxes) of the sums of shares."""
+    number = len(kernel.arguments) + len(kernel.results)
+    size = spec.sums.bits // 8
+    dims = (spec.n, spec.m, splits * spec.batch)
+    return _boxes(number, size, dims, (spec.n, spec.m * spec.n), (ROW_BYTES // size, GROUP_ROWS))
+
+
+def _is_along(side: Side) -> bool:
+    assert side.strides is not None
+    return side.strides[2] == 1
+
+
+def _operand(kernel: Kernel, spec: ProductSpec, side: Side, lines: int) -> tuple[int, Boxes] | None:
+    """(number of the buffer, boxes) of an operand; None if no copies of boxes bring it."""
+    if side.strides is None or side.parameter not in kernel.arguments:
+        return None
+    size = side.stored.bits // 8
+    batch, line, sums = side.strides
+    width = ROW_BYTES // size
+    if sums == 1:
+        dims, outer, box = (spec.k, side.lines), line, (width, lines)
+    elif line == 1 and size == 2:
+        dims, outer, box = (side.lines, spec.k), sums, (width, width)
+    else:
+        return None
+    return _boxes(kernel.arguments.index(side.parameter), size, (*dims, spec.batch), (outer, batch),
+                  box)  # fmt: skip
+
+
+def _boxes(
+    number: int, size: int, dims: Sequence[int], strides: Sequence[int], box: tuple[int, int]
+) -> tuple[int, Boxes] | None:
+    """Boxes of a matrix, or of a batch of them, with strides in elements."""
+    rank = 3 if dims[2] > 1 else 2
+    in_bytes = tuple(s * size for s in strides[: rank - 1])
+    if any(s % 16 or s == 0 for s in in_bytes):
+        return None
+    return number, Boxes(size, tuple(dims[:rank]), in_bytes, (*box, 1)[:rank], ROW_BYTES)
+
+
+def _result(kernel: Kernel, spec: ProductSpec) -> tuple[int, Boxes] | None:
+    """(number of the buffer, boxes) of the result; None if it does not lie in rows."""
+    shape = kernel.results[0]
+    size = shape.element_type.bits // 8
+    if size not in (2, 4) or shape.element_type.kind == "complex":
+        return None
+    where = root_index(kernel.computation, product_index(kernel, spec))
+    position = Buffer(None, shape).position(where)
+    sizes = {"b": spec.batch, "i": spec.m, "j": spec.n}
+    strides = {
+        name: int(evaluate_index(position, {**dict.fromkeys(sizes, 0), name: 1}))
+        if size_of > 1 else 0
+        for name, size_of in sizes.items()
+    }  # fmt: skip
+    linear = sum(
+        (variable(n, s) * strides[n] for n, s in sizes.items()), start=variable("b", 1) * 0
+    )
+    if linear != position or strides["j"] != 1:
+        return None
+    dims = (spec.n, spec.m, spec.batch)
+    number = len(kernel.arguments)
+    return _boxes(number, size, dims, (strides["i"], strides["b"]),
+                  (ROW_BYTES // size, GROUP_ROWS))  # fmt: skip
