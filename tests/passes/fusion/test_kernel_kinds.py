@@ -23,7 +23,6 @@ FORMED = {
     "several_results": {"multi-output"},
     "reducing_stores": set(),  # an option of multi-output
     "whole_loops": {"loop-kernels"},
-    "narrow_products": set(),  # an option of dots
     "launch_overhead": {"horizontal"},
     "selections": set(),  # an option of expand
     "equal_once": {"number-tables"},
