@@ -189,6 +189,7 @@ def default_pipeline(
     control = (Conditionals(), LoopSimplify(), ValueRangePropagation(), *hoisting)
     several = MultiOutput(reducing_stores=kinds.reducing_stores)
     takes = kinds.takes_layouts
+    epilogues = EpilogueFusion(narrow_floats=kinds.narrow_products)
     layouts = () if takes is None else (Layouts(takes), Repeat((simplify, fold, Cse(), Dce())))
     return Pipeline(
         "default",
@@ -206,7 +207,7 @@ def default_pipeline(
             DotMerger(),
             *layouts,
             *((ArgExtremes(), SplitReductions()) if kinds.row_steps else ()),
-            *((EpilogueFusion(narrow_floats=kinds.narrow_products),) if kinds.epilogues else ()),
+            *((epilogues,) if kinds.epilogues else ()),
             *((WindowEdges(kinds.takes_edges),) if kinds.takes_edges else ()),
             *((RowFusion(max_instructions, kinds.longest_row),) if kinds.rows else ()),
             Fusion(max_instructions),

@@ -14,7 +14,8 @@ or is computed inside where it is wanted nowhere else.
 A prologue is what an operand of a dot is computed from, element by element. It goes inside where
 the backend's kernel makes a packed copy of the operand anyway (a matrix product), and it
 is wanted nowhere else. Conversions that widen the integers of products go inside of each: kernels
-read narrow ones, those of convolutions only bytes whose features come in fours.
+read narrow ones, those of convolutions only bytes whose features come in fours. Where kernels
+multiply narrow floats as they are in memory, so do all conversions that widen what is multiplied.
 
 Refused, with the reason: a value with users outside of the kernel, an op that is not elementwise,
 and code that would grow beyond `max_instructions`.
@@ -54,8 +55,7 @@ class EpilogueFusion(FusionPass):
     """Form fusions around dots and convolutions, in every computation that runs as steps.
 
     max_instructions: the most elementwise ops in one of them.
-    narrow_floats: whether kernels of dots multiply narrow floats: conversions that widen them go
-        inside of each.
+    narrow_floats: whether kernels multiply floats as narrow as they are in memory, too.
     """
 
     name: ClassVar[str] = "epilogues"
@@ -158,7 +158,7 @@ class _Plan(Kernels):
         if candidate in self.taken:
             return "it is part of another product's epilogue"
         if self._is_read_narrow(candidate):
-            return "the product that takes it reads narrow integers"
+            return "the product that takes it reads narrow numbers"
         inside = next(o for o in candidate.operands if o in region.outside)
         if candidate.opcode == "transpose":
             # Other paths to the root would have their elements at other places.
@@ -190,7 +190,7 @@ class _Plan(Kernels):
 
     def _reason_against_prologue(self, product: Instruction, number: int) -> str | None:
         operand = product.operands[number]
-        if is_byte_convolution(product):
+        if is_byte_convolution(product) or (self.narrow_floats and self._is_read_narrow(operand)):
             return None
         if product.opcode != "dot":
             return "a convolution reads each element of its operand many times"

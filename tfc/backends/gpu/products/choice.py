@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from tfc.backends.gpu.products.operands import copy_width
 from tfc.backends.gpu.products.schedule import Schedule
 from tfc.backends.gpu.products.spec import ProductSpec
 from tfc.hlo.shape import F64, ElementType
@@ -54,6 +55,7 @@ _SINGLE = ((128, 128, 32, 64), (128, 64, 32, 32), (64, 64, 32, 32), (32, 64, 16,
 _SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _BLOCK_SHARED = 99 << 10  # bytes that a block may have on every architecture from sm_80 on
 _START, _SECOND_STEP = 1500, 6000  # cycles: until the first products, and for a further launch
+_MOST_BY_BYTES = 32 * 64  # sums of a warp where bytes pass through registers one by one
 _NOT_HIDDEN = 0.3
 _DRAM_BYTES = 1000  # of the whole GPU, in a cycle
 
@@ -67,9 +69,11 @@ def schedule_for(spec: ProductSpec, rates: Rates = A100) -> Schedule:
 def candidates(spec: ProductSpec) -> Iterator[Schedule]:
     """The schedules that there are for a product; the first is the one for small ones."""
     tiles = _SINGLE if spec.kind is None else _DOUBLE if spec.sums == F64 else _MMA
-    size = factor_bytes(spec)
+    size, by_bytes = factor_bytes(spec), _goes_by_bytes(spec)
     for tile in reversed(tiles):
-        for pieces, stages in ((4, 4), (4, 3), (8, 3), (8, 2)):
+        if by_bytes and tile[2] * tile[3] > _MOST_BY_BYTES:
+            continue
+        for pieces, stages in ((4, 4), (4, 3), *(() if by_bytes else ((8, 3), (8, 2)))):
             schedule = Schedule(*tile, pieces=pieces, stages=stages)
             if not is_possible(schedule, spec.sums):
                 continue
@@ -78,6 +82,11 @@ def candidates(spec: ProductSpec) -> Iterator[Schedule]:
                 share = -(-steps // splits)
                 if splits == 1 or (share >= 4 and -(-steps // share) == splits):
                     yield replace(schedule, splits=splits)
+
+
+def _goes_by_bytes(spec: ProductSpec) -> bool:
+    """Whether bytes pass through registers one by one: there is room for few of them."""
+    return factor_bytes(spec) == 1 and not all(copy_width(spec, s) for s in spec.sides)
 
 
 def factor_bytes(spec: ProductSpec) -> int:
