@@ -15,7 +15,7 @@ from tfc.backends.gpu.driver.interface import Mark, Resources
 from tfc.backends.gpu.loaded import Loadable, LoadedProgram
 from tfc.backends.gpu.measuring.occupancy import occupancy
 from tfc.backends.gpu.runner import Bases, Runner
-from tfc.backends.gpu.steps import Copy, HostCall, Launch, Step, Steps
+from tfc.backends.gpu.steps import Copy, DeviceCall, HostCall, Launch, Step, Steps
 from tfc.backends.interfaces import KernelTimes, LaunchFigures, TimedKernel
 from tfc.hlo.ir import Instruction
 
@@ -52,7 +52,7 @@ class Observations:
     events: list[_Event] = field(default_factory=list)
     numbers: dict[Instruction, int] = field(default_factory=dict)
 
-    def place(self, step: Launch | Copy | HostCall) -> tuple[int, bool]:
+    def place(self, step: Launch | Copy | HostCall | DeviceCall) -> tuple[int, bool]:
         """The number of a step's place, and whether the step is the first there."""
         match step:
             case Launch():
@@ -60,7 +60,7 @@ class Observations:
             case Copy():
                 self.places.append(_Place(self.root, "", step.size))
                 return len(self.places) - 1, True
-            case HostCall():
+            case HostCall() | DeviceCall():
                 made = _Place(step.instruction, step.instruction.opcode)
         is_first = made.instruction not in self.numbers
         if is_first:
@@ -86,10 +86,11 @@ class ObservedRunner(Runner):
         return [self._observed(step) for step in steps]
 
     def _observed(self, step: Step) -> Callable[[Bases], None]:
-        if not isinstance(step, (Launch, Copy, HostCall)):
+        if not isinstance(step, (Launch, Copy, HostCall, DeviceCall)):
             return self._slow(step)
         number, is_first = self.observations.place(step)
-        run = self._slow(step) if isinstance(step, HostCall) else self._once(step)
+        is_call = isinstance(step, (HostCall, DeviceCall))
+        run = self._slow(step) if is_call else self._once(step)
 
         def observed(bases: Bases) -> None:
             driver = self._driver
