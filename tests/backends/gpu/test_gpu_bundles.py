@@ -163,6 +163,10 @@ def test_arrays_on_the_device_are_read_where_they_lie_unless_they_are_written(tm
         np.testing.assert_array_equal(second, [8, 10, 12])
         kept = cuda.machine.read(x.address, 12).view(np.float32)
         np.testing.assert_array_equal(kept, x.array)
+        tail = OnDevice(cuda.machine, [0, 4, 5, 6])
+        tail.__cuda_array_interface__["data"] = (tail.address + 4, False)
+        tail.__cuda_array_interface__["shape"] = (3,)
+        np.testing.assert_array_equal(model(x, tail)[1], [8, 10, 12])
         assert ("cuStreamSynchronize", (77,)) in cuda.calls  # who writes it may not be done
         between = OnDevice(cuda.machine, [7, 8, 9], offset=4)  # is copied to where kernels read
         np.testing.assert_array_equal(model(x, between)[1], [14, 16, 18])

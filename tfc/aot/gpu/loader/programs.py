@@ -13,6 +13,9 @@ from tfc.aot.gpu.loader.drivers import Driver, DriverError, open_driver
 _ALIGNMENT = 16  # bytes: where each array begins is a multiple of them
 
 
+_ALIGNMENT = 16  # bytes that kernels read at once, so that arrays begin at multiples of it
+
+
 def load(path: "str | Path | None" = None, device: int = 0) -> "Program":
     """The program in a bundle, on the GPU of a number.
 
