@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
@@ -299,5 +298,19 @@ def installed(fake: FakeCuda | None = None) -> Iterator[FakeCuda]:
     package.__path__, bindings.__path__ = [], []
     bindings.driver = made  # type: ignore[attr-defined]
     modules = {"cuda": package, "cuda.bindings": bindings, "cuda.bindings.driver": made}
-    with patch.dict(sys.modules, modules):
+    with in_place(modules):
         yield made
+
+
+@contextmanager
+def in_place(modules: dict[str, ModuleType]) -> Iterator[None]:
+    """Modules under these names; what else is imported meanwhile stays."""
+    before = {name: sys.modules.pop(name, None) for name in modules}
+    sys.modules.update(modules)
+    try:
+        yield
+    finally:
+        for name, module in before.items():
+            del sys.modules[name]
+            if module is not None:
+                sys.modules[name] = module

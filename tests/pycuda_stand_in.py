@@ -1,13 +1,12 @@
 """A stand-in for PyCUDA's driver and tools, whose device is the interpreter of PTX."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType, SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
+from cuda_bindings import in_place
 
 from tfc.testing.ptx.machine import Machine
 
@@ -120,5 +119,5 @@ def installed_pycuda() -> Iterator[FakePycuda]:
     made, package, tools = FakePycuda(), ModuleType("pycuda"), ModuleType("pycuda.tools")
     tools.DeviceMemoryPool = made.pool  # type: ignore[attr-defined]
     modules = {"pycuda": package, "pycuda.driver": made, "pycuda.tools": tools}
-    with patch.dict(sys.modules, modules):
+    with in_place(modules):
         yield made

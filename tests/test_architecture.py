@@ -112,6 +112,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "backends.gpu.driver": ("errors", "runtime"),
     "backends.gpu.assembler": ("errors",),
+    "backends.gpu.measuring": (*KERNELS, "backends.gpu", "backends.gpu.driver"),
     "backends.gpu": (
         *KERNELS,
         "backends.llvm",
@@ -120,6 +121,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "backends.gpu.assembler",
         "backends.gpu.products",
         "backends.gpu.rows",
+        "backends.gpu.measuring",
         "passes",
         "passes.memory",
         "hlo.evaluation",

@@ -92,6 +92,8 @@ extern "C" int run() {
     CHECK(cuMemcpyDtoHAsync_v2(&got, y, 4, nullptr) == 0);
     CHECK(got == expected[n]);
   }
+  steps.set_arg_device(0, x + 4);
+  CHECK(!steps.Run() && std::strstr(steps.error_msg(), "multiple of 16 bytes") != nullptr);
   CHECK(cuMemFree_v2(x) == 0 && cuMemFree_v2(y) == 0);
   return failures;
 }

@@ -6,7 +6,7 @@ device memory); executables run. Outside packages add one through the entry-poin
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
@@ -64,11 +64,33 @@ class MemoryAnalysis:
 
 
 @dataclass(frozen=True)
+class LaunchFigures:
+    """How a kernel runs on a GPU.
+
+    blocks, threads: blocks of its first launch, and threads of each.
+    registers: of a thread; 0 where nobody can tell.
+    shared, local: bytes that a block shares, and of a thread's own memory.
+    occupancy: the warps that a multiprocessor runs at one time, as a share of the most; None where
+        registers are not known.
+    counts: what an interpreter of the code counted in a run; empty where times were measured.
+    """
+
+    blocks: int
+    threads: int
+    registers: int
+    shared: int
+    local: int
+    occupancy: float | None
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class TimedKernel:
     """What one place of a program took in one run.
 
     function: the name of the kernel in the program's code; "" for a copy of `copied` bytes.
     count: how often it ran.
+    figures: of a kernel on a GPU.
     """
 
     instruction: Instruction
@@ -76,6 +98,7 @@ class TimedKernel:
     copied: int
     count: int
     nanoseconds: float
+    figures: LaunchFigures | None = None
 
 
 @dataclass(frozen=True)
@@ -84,12 +107,14 @@ class KernelTimes:
 
     events: (number of the kernel, begin, end) of the first things that ran; all times are
         nanoseconds of Python's time.monotonic_ns.
+    is_counted: whether an interpreter ran it, so that times say nothing and figures have counts.
     """
 
     kernels: tuple[TimedKernel, ...]
     events: tuple[tuple[int, int, int], ...]
     began: int
     ended: int
+    is_counted: bool = False
 
 
 class TransferManager(Protocol):

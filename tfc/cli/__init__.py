@@ -22,7 +22,7 @@ from tfc.aot.gpu.options import GpuAsked, gpu_options
 from tfc.aot.load import load, load_sized
 from tfc.backends.registry import get_backend
 from tfc.backends.target import Target
-from tfc.cli.options import backend_option, output_option, target_option
+from tfc.cli.options import backend_option, device_of, output_option, target_option
 from tfc.cli.tools import TOOLS
 from tfc.compiler import compile as compile_module
 from tfc.compiler import emit_text
@@ -41,10 +41,9 @@ from tfc.importers.inspection import inspection
 from tfc.options import Options
 from tfc.passes import PASSES, Pipeline, PipelineReport, parse_passes
 from tfc.quantization.weights import Storage
-from tfc.tools.profiling import COLUMNS
 from tfc.tools.profiling import profile as measure
 
-_STAGES = ("hlo", "stablehlo", "optimized", "mlir", "llvm", "asm", "ptx")
+_STAGES = ("hlo", "stablehlo", "optimized", "mlir", "llvm", "asm", "ptx", "sass")
 
 _EXAMPLES = """\b
 Examples:
@@ -131,6 +130,7 @@ def run(
 
 @tfc.command()
 @click.argument("file")
+@backend_option
 @_values_option
 @_seed_option
 @reading_options
@@ -140,23 +140,28 @@ def run(
 )
 def profile(
     file: str,
+    backend: str,
     texts: Sequence[str],
     seed: int,
     reading: Reading,
     runs: int,
     trace: str | None,
 ) -> None:
-    """Run FILE on the CPU with a clock around each kernel, and print where the time goes."""
+    """Run FILE with a clock around each kernel, and print where the time goes.
+
+    With --backend gpu times are the GPU's; where there is none, an interpreter counts instead.
+    """
     module = read_module(file, reading)
     arguments = arguments_for(module, texts, seed)
-    found = measure(compile_module(module), *arguments, runs=runs)
+    with device_of(backend):
+        found = measure(compile_module(module, backend), *arguments, runs=runs)
     # What the trace goes to has nothing else in it.
     to_stderr = trace == STANDARD_OUTPUT
     stream = sys.stderr if to_stderr else sys.stdout
     # A table in a file or a pipe is as wide as it needs to be.
     console = Console(stderr=to_stderr, width=None if stream.isatty() else 140)
     table = Table(box=None, header_style="bold")
-    for number, column in enumerate(COLUMNS):
+    for number, column in enumerate(found.columns):
         table.add_column(column, justify="left" if number < 2 else "right", no_wrap=number > 0)
     for row in found.rows():
         table.add_row(*map(escape, row))
@@ -291,6 +296,7 @@ def emit(
 
 @tfc.command()
 @click.argument("program")
+@backend_option
 @_shapes_option
 @reading_options
 @click.option("-n", "--runs", default=10, show_default=True, type=click.IntRange(1))
@@ -302,14 +308,19 @@ def emit(
     metavar="FILE.html",
     help="Where to write the page.",
 )
-def explore(program: str, shapes: Sequence[str], reading: Reading, runs: int, output: str) -> None:
+def explore(
+    program: str, backend: str, shapes: Sequence[str], reading: Reading, runs: int, output: str
+) -> None:
     """Write a page that shows what each pass does to PROGRAM, and its kernels: code and speed.
 
     PROGRAM is a file of any kind that tfc reads, "-", or a function written module:function
-    or file.py:function. It runs on random arguments, on the CPU.
+    or file.py:function. It runs on random arguments; with --backend gpu where there is no GPU, an
+    interpreter counts what kernels do instead of timing them.
     """
     module = load(program, shapes, reading)
-    write_text(import_module("tfc.tools.explore").explore(module, runs), output)
+    with device_of(backend):
+        page = import_module("tfc.tools.explore").explore(module, runs, backend=backend)
+    write_text(page, output)
 
 
 # --- compile ------------------------------------------------------------------------------------

@@ -1,5 +1,8 @@
 """Options that several commands take."""
 
+from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
+
 import click
 
 from tfc.backends.registry import backend_names
@@ -16,3 +19,10 @@ target_option = click.option(
 output_option = click.option(
     "-o", "--output", metavar="FILE", help="Write there instead of to the standard output."
 )
+
+
+def device_of(backend: str) -> AbstractContextManager[object]:
+    """What a backend's programs run on: for "gpu" where there is none, an interpreter of PTX."""
+    if backend != "gpu":
+        return nullcontext()
+    return import_module("tfc.testing.ptx.driver").device_of(backend)

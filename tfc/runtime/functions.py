@@ -21,6 +21,10 @@ from tfc.runtime.arrays import Spec, Value, address, check, copied, empty, store
 from tfc.tracebacks import api_boundary
 
 _NATIVE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+# XLA's for GPUs: a stream, the buffers, and a text with its length.
+_NATIVE_ON_GPU = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_char_p, ctypes.c_size_t
+)
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 _FUNCTION_POINTER: type = _NATIVE.__bases__[0]  # what every ctypes function pointer is
@@ -64,6 +68,7 @@ def as_value(value: Any) -> Value:
 
 
 _targets: dict[str, HostFunction] = {}
+_gpu_targets: dict[str, HostFunction] = {}
 
 
 class CallbackName(str):
@@ -136,26 +141,69 @@ def register_custom_call(name: str, target: Any, platform: str = "cpu") -> None:
             a numba cfunc or a capsule; or a Python function of arrays that returns an array, or a
             tuple of them for a tuple, of the dtypes and dimensions that the instruction states.
             An exception that it raises reaches whoever runs the program.
-        platform: where the program runs: "cpu".
+        platform: "cpu": the target gets arrays on the host, whatever the program runs on. "gpu" (or
+            "CUDA"): programs on a GPU call it with arrays there, void target(CUstream, void**
+            buffers, const char* opaque, size_t opaque_length), where the buffers are the operands'
+            and then the results'; or a Python function of the stream's address and `GpuBuffer`s. It
+            asks for its work in that stream.
 
     Raises:
         UnsupportedError: another platform.
         TfcError: the target is none of these.
     """
-    if platform != "cpu":
-        raise UnsupportedError(f"custom calls run on the platform 'cpu' only, got '{platform}'")
+    targets = {"cpu": _targets, "gpu": _gpu_targets, "CUDA": _gpu_targets}.get(platform)
+    if targets is None:
+        raise UnsupportedError(
+            f"custom calls run on the platforms 'cpu' and 'gpu' only, got '{platform}'"
+        )
     if not isinstance(name, str) or not name:
         raise TfcError(f"a custom call must be named by a text that is not empty, got {name!r}")
     found = _address_of(target)
     if found is None and callable(target):
-        _targets[name] = HostFunction(name, function=target)
+        targets[name] = HostFunction(name, function=target)
     elif found:
-        _targets[name] = HostFunction(name, address=found, kept=target)
+        targets[name] = HostFunction(name, address=found, kept=target)
     else:
         raise TfcError(
             f"the target of the custom call '{name}' must be an address, a function pointer, a "
             f"capsule or a Python function, got {target!r}"
         )
+
+
+@dataclass(frozen=True)
+class GpuBuffer:
+    """An operand or a result of a custom call on the GPU: row-major, to be used in its stream."""
+
+    address: int
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """How other libraries see it; it is in the order of the call's stream."""
+        return {
+            "shape": self.shape, "typestr": self.dtype.str, "data": (self.address, False),
+            "version": 3, "strides": None, "stream": None,
+        }  # fmt: skip
+
+
+def gpu_target(name: str) -> Callable[[int, Sequence[GpuBuffer], bytes], None] | None:
+    """What programs on a GPU call under a name: with a stream, operands and results, and a text.
+
+    None if it is called with arrays on the host.
+    """
+    found = _gpu_targets.get(name)
+    if found is None:
+        return None
+
+    def call(stream: int, buffers: Sequence[GpuBuffer], opaque: bytes) -> None:
+        if found.function is not None:
+            found.function(stream, *buffers)
+            return
+        places = (ctypes.c_void_p * max(len(buffers), 1))(*(b.address for b in buffers))
+        _NATIVE_ON_GPU(found.address)(stream, places, opaque, len(opaque))
+
+    return call
 
 
 def custom_call_target(name: str) -> HostFunction:

@@ -82,6 +82,27 @@ def test_a_bundle_computes_what_numpy_says_without_tfc(tmp_path: Path):
         assert cuda.machine.allocated == 0
 
 
+@pytest.mark.usefixtures("no_assembler")
+def test_what_is_put_on_the_device_is_run_again_and_again_as_a_graph(tmp_path: Path):
+    model_gpu = written(tmp_path, lambda x, y: (tnp.sort(x) + y, y * 2), "f32[5]", "f32[5]")
+    with installed() as cuda:
+        model = model_gpu.load()
+        x, y = random.standard_normal((2, 5)).astype(np.float32)
+        model.put(x, y=y)
+        for _ in range(2):
+            model.run()
+        cuda.calls.clear()
+        model.run()
+        assert cuda.names() == ["cuCtxSetCurrent", "cuGraphLaunch"]
+        model.wait()
+        first, second = model.results()
+        np.testing.assert_array_equal(first, np.sort(x) + y)
+        np.testing.assert_array_equal(second, y * 2)
+        model.put(y, x)
+        model.run()
+        np.testing.assert_array_equal(model.results()[0], np.sort(y) + x)
+
+
 def test_the_loader_needs_only_python_and_numpy(tmp_path: Path):
     made = tfc.aot.compile_gpu(lambda x: x + 1, "f32[3]", out=tmp_path / "m")
     tree = ast.parse(made.loader.read_text())
@@ -142,6 +163,10 @@ def test_arrays_on_the_device_are_read_where_they_lie_unless_they_are_written(tm
         np.testing.assert_array_equal(second, [8, 10, 12])
         kept = cuda.machine.read(x.address, 12).view(np.float32)
         np.testing.assert_array_equal(kept, x.array)
+        tail = OnDevice(cuda.machine, [0, 4, 5, 6])
+        tail.__cuda_array_interface__["data"] = (tail.address + 4, False)
+        tail.__cuda_array_interface__["shape"] = (3,)
+        np.testing.assert_array_equal(model(x, tail)[1], [8, 10, 12])
         assert ("cuStreamSynchronize", (77,)) in cuda.calls  # who writes it may not be done
         between = OnDevice(cuda.machine, [7, 8, 9], offset=4)  # is copied to where kernels read
         np.testing.assert_array_equal(model(x, between)[1], [14, 16, 18])

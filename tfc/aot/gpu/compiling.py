@@ -11,21 +11,28 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from tfc.aot.gpu.bundles import GpuProgramCode, bundle, loader_text, program_codes
 from tfc.aot.gpu.header import gpu_header_text
-from tfc.aot.gpu.source import gpu_source_text
 from tfc.aot.signature import CppClass, Signature, signature_of
 from tfc.aot.source import module_of
-from tfc.backends.gpu.executable import GpuExecutable
 from tfc.backends.target import Target
 from tfc.compiler import compile as compile_module
 from tfc.errors import TfcError
 from tfc.files import write_files
 from tfc.hlo.ir import Module
 from tfc.options import Options
+from tfc.runtime.later import later
 from tfc.tracebacks import api_boundary
+
+if TYPE_CHECKING:
+    from tfc.aot.gpu import bundles
+    from tfc.aot.gpu import source as cpp_source
+    from tfc.aot.gpu.bundles import GpuProgramCode
+    from tfc.backends.gpu.executable import GpuExecutable
+else:
+    bundles = later("tfc.aot.gpu.bundles")
+    cpp_source = later("tfc.aot.gpu.source")
 
 USUAL_ARCHITECTURES = ("sm_80", "sm_90a", "sm_100")
 _UNNAMED = CppClass((), "Program")
@@ -86,8 +93,8 @@ def compile_gpu(
     signature = signature_of(module, CppClass.parse(cpp_class) if cpp_class else _UNNAMED)
     programs = gpu_programs(module, architectures, options)
     names = tuple(p.architecture for p in programs)
-    archive = bundle(signature, programs)
-    files = {"{}.gpu": archive, "{}_gpu.py": loader_text(stem.name).encode()}
+    archive = bundles.bundle(signature, programs)
+    files = {"{}.gpu": archive, "{}_gpu.py": bundles.loader_text(stem.name).encode()}
     if cpp_class is not None:
         sized = replace(
             signature,
@@ -95,7 +102,7 @@ def compile_gpu(
             constant_size=max(len(p.constants) for p in programs),
         )
         files["{}.h"] = gpu_header_text(sized, ", ".join(names)).encode()
-        files["{}.cc"] = gpu_source_text(sized, programs).encode()
+        files["{}.cc"] = cpp_source.gpu_source_text(sized, programs).encode()
     paths = {end: stem.with_name(end.format(stem.name)) for end in files}
     write_files(*((paths[end], content) for end, content in files.items()))
     return GpuResult(
@@ -112,7 +119,7 @@ def compile_gpu(
 
 def gpu_programs(
     module: Module, architectures: Sequence[str], options: Options | None = None
-) -> list[GpuProgramCode]:
+) -> "list[GpuProgramCode]":
     """The programs of a module for some architectures, the oldest first.
 
     Raises:
@@ -123,9 +130,8 @@ def gpu_programs(
     for architecture in chosen:
         target = Target.parse(f"nvptx64-nvidia-cuda,{architecture}")
         made = compile_module(module, "gpu", options, target)
-        assert isinstance(made, GpuExecutable)
-        executables.append((architecture, made.without_boxes()))
-    return program_codes(executables)
+        executables.append((architecture, cast("GpuExecutable", made).without_boxes()))
+    return bundles.program_codes(executables)
 
 
 def _age(architecture: str) -> tuple[int, str]:

@@ -111,7 +111,7 @@ $static_data
   void set_stream(void* stream) { stream_ = stream; }
 
   // Where an argument or a result lies on the GPU: a CUdeviceptr, or the address that cudaMalloc
-  // gives, of memory that stays the caller's, at a multiple of 256 bytes; 0 for its buffer on the
+  // gives, of memory that stays the caller's, at a multiple of 16 bytes; 0 for its buffer on the
   // host. Memory of an argument that Run() writes over must not be another argument's, too.
   void set_arg_device(std::size_t index, std::uint64_t address) {
     arg_addresses_[index] = address;

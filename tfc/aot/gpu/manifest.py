@@ -12,7 +12,7 @@ from typing import Any
 
 from tfc.aot.signature import Leaf, Signature
 from tfc.backends.gpu.executable import GpuExecutable
-from tfc.backends.gpu.steps import Branch, Copy, HostCall, Launch, Loop, Step
+from tfc.backends.gpu.steps import Branch, Copy, DeviceCall, HostCall, Launch, Loop, Step
 from tfc.errors import InternalError, UnsupportedError
 from tfc.passes.memory.buffers import Slice
 
@@ -82,10 +82,10 @@ def _step(step: Step) -> Json:
                 "by_index": step.by_index,
                 "branches": [[_step(s) for s in branch] for branch in step.branches],
             }
-        case HostCall():
+        case HostCall() | DeviceCall():
             instruction = step.instruction
             raise UnsupportedError(
-                f"the host's Python runs {instruction.name} ({instruction.opcode}), which a "
+                f"this process runs {instruction.name} ({instruction.opcode}), which a "
                 "program for GPUs compiled ahead of time has not: leave it out, or run the program "
                 "by tfc.jit(…, backend='gpu')"
             )

@@ -5,6 +5,7 @@ using Address = unsigned long long;     // CUdeviceptr
 constexpr int kMajor = 75, kMinor = 76; // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
 constexpr int kMostShared = 8;          // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 constexpr unsigned kUsualShared = 48 << 10;
+constexpr Address kAlignment = 16; // bytes, which kernels read at once
 
 // The functions of the CUDA driver API that are called; the library is loaded by the first Run().
 struct Driver {
@@ -279,6 +280,9 @@ class Program {
     bool waits = false;
     for (std::size_t n = 0; n < kArgs; ++n) {
       bases_[0][n] = call.arg_addresses[n];
+      if (bases_[0][n] % kAlignment != 0) {
+        return Fail("an argument on the GPU must begin at a multiple of 16 bytes");
+      }
       if (call.arg_addresses[n] == 0) {
         if (!Take(arg_bytes[n], &args_[n])) {
           return false;
@@ -294,6 +298,9 @@ class Program {
     }
     for (std::size_t n = 0; n < kResults; ++n) {
       bases_[1][n] = call.result_addresses[n];
+      if (bases_[1][n] % kAlignment != 0) {
+        return Fail("a result on the GPU must begin at a multiple of 16 bytes");
+      }
       if (result_aliases[n] >= 0) {
         bases_[1][n] = bases_[0][result_aliases[n]];
       } else if (bases_[1][n] == 0) {

@@ -38,14 +38,12 @@ from tfc.backends.target import Target
 from tfc.errors import OutOfMemoryError
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.shape import Shape
-from tfc.hlo.text.printer import instruction_names
 from tfc.passes.analysis.cost import CostAnalysis, cost_analysis
 from tfc.passes.analysis.donation import donation_of
+from tfc.passes.live_buffers import live_buffers
 from tfc.passes.memory.buffers import BufferAssignment
 from tfc.runtime.functions import reraise
 from tfc.runtime.replicas import running_one_of
-from tfc.tools.pictures.arena import LiveBuffer
-from tfc.tools.pictures.categories import category
 from tfc.tools.pictures.svg import bytes_text
 from tfc.tracebacks import hide_frames
 
@@ -282,7 +280,7 @@ class CpuExecutable(Executable):
             self._constants.size,
             _total([self.result_shapes[n] for n in self._donation.aliases]),
             plan.lower_bound,
-            _live_buffers(self.hlo, plan),
+            live_buffers(self.hlo, plan),
             self.hlo.name,
         )
 
@@ -344,20 +342,6 @@ def _updated_in_place(plan: BufferAssignment) -> set[Instruction]:
         for instruction, result in plan.slices.items()
         if any(s.size and s in plan.slices[o] for s in result for o in instruction.operands)
     }
-
-
-def _live_buffers(module: Module, plan: BufferAssignment) -> tuple[LiveBuffer, ...]:
-    """The pieces of the arena, named as in the text of the module."""
-    names = {i: n for c in module.computations for i, n in instruction_names(c).items()}
-    found = []
-    for piece in plan.placements:
-        name, kind = names[piece.instruction], category(piece.instruction)
-        if piece.leaf is None:
-            name, kind = f"{name} (scratch)", "scratch"
-        elif not isinstance(piece.instruction.shape, Shape):
-            name = f"{name}[{piece.leaf}]"
-        found.append(LiveBuffer(name, kind, piece.offset, piece.size, piece.first, piece.last))
-    return tuple(found)
 
 
 def _total(shapes: Sequence[Shape]) -> int:

@@ -9,16 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from tfc.backends.cache.code_cache import CodeCache, text_key, versions
+from tfc.backends.gpu.assembler.cubins import assemble, disassemble
+from tfc.backends.gpu.assembler.programs import has_program
 from tfc.backends.gpu.driver import Driver, current_driver, opened_driver
 from tfc.backends.gpu.driver.architectures import has_warpgroups
+from tfc.backends.gpu.driver.interface import Resources
 from tfc.backends.gpu.loaded import LoadedProgram, quick_entry
+from tfc.backends.gpu.measuring.observing import ObservedProgram
 from tfc.backends.gpu.program import GpuProgram
-from tfc.backends.interfaces import Executable, MemoryAnalysis, Signature
+from tfc.backends.interfaces import Executable, KernelTimes, MemoryAnalysis, Signature
 from tfc.backends.llvm.compilation import compile_ir, compile_ptx
 from tfc.backends.target import Target
 from tfc.errors import DriverError
 from tfc.hlo.ir import Module
 from tfc.passes.analysis.donation import donation_of
+from tfc.passes.live_buffers import live_buffers
 from tfc.passes.memory.buffers import BufferAssignment
 from tfc.tracebacks import api_boundary
 
@@ -161,7 +166,7 @@ class GpuExecutable(Executable):
     @property
     def stages(self) -> tuple[str, ...]:
         """The names that `as_text` knows."""
-        return ("hlo", "optimized", "mlir", "llvm", "ptx")
+        return ("hlo", "optimized", "mlir", "llvm", "ptx", "sass")
 
     def _text(self, stage: str) -> str:
         match stage:
@@ -171,8 +176,26 @@ class GpuExecutable(Executable):
                 return compile_ir(self._own.llvm, self.target).llvm_ir
             case "ptx":
                 return self._ptx
+            case "sass":
+                return disassemble(assemble(self._ptx, self.target.cpu).code)
             case _:
                 return str(self.hlo)
+
+    def timed(self) -> Callable[..., KernelTimes]:
+        """The same program with marks around its steps, which are launched one by one.
+
+        Raises:
+            DriverError: there is no GPU.
+        """
+        driver = current_driver()
+        return ObservedProgram(self, self.hlo.entry.root, driver, self._resources(driver))
+
+    def _resources(self, driver: Driver) -> dict[str, Resources]:
+        """What kernels take as the assembler says, for an interpreter, which cannot tell."""
+        if driver.reports is None or not has_program("ptxas"):
+            return {}
+        found = assemble(self.code(driver.architecture), driver.architecture).kernels
+        return {n: Resources(k.registers, k.shared, k.spilled) for n, k in found.items()}
 
     @property
     def assignment(self) -> BufferAssignment:
@@ -185,7 +208,7 @@ class GpuExecutable(Executable):
         return dict(self._donation.aliases)
 
     def memory_analysis(self) -> MemoryAnalysis:
-        """Arguments, results, the arena and the constants, on the GPU."""
+        """Arguments, results, the arena with its buffers and the constants, on the GPU."""
         plan = self._assignment
         aliased = sum(self.result_shapes[n].byte_size for n in self._donation.aliases)
         return MemoryAnalysis(
@@ -195,5 +218,6 @@ class GpuExecutable(Executable):
             plan.constant_size,
             aliased,
             plan.lower_bound,
-            name=self.hlo.name,
+            live_buffers(self.hlo, plan),
+            self.hlo.name,
         )

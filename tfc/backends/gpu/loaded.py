@@ -10,6 +10,7 @@ from tfc.backends.gpu.driver import Driver, Graph, opened_driver
 from tfc.backends.gpu.memory import GpuMemory, GpuTransferManager, new_memory, to_gpu
 from tfc.backends.gpu.program import GpuProgram
 from tfc.backends.gpu.runner import MOST_GRAPHS, Runner
+from tfc.backends.gpu.steps import Steps
 from tfc.backends.interfaces import Fixed, Signature
 from tfc.hlo.shape import Shape
 from tfc.passes.memory.buffers import BufferAssignment
@@ -55,7 +56,12 @@ class LoadedProgram:
     arena may go to the next call while the one before is still running.
     """
 
-    def __init__(self, executable: Loadable, driver: Driver):
+    def __init__(
+        self,
+        executable: Loadable,
+        driver: Driver,
+        runner: Callable[[Driver, Callable[[str], Any], Steps], Runner] = Runner,
+    ):
         self._executable, self._driver = executable, driver
         plan = executable.assignment
         self._transfers = GpuTransferManager(driver)
@@ -65,21 +71,21 @@ class LoadedProgram:
             pool[offset : offset + literal.bytes.size] = literal.bytes
         self._constants = new_memory(driver, plan.constant_size)
         driver.write(self._constants.address, pool)
-        code = executable.load(driver)
-        functions: dict[str, Any] = {}
-
-        def function(name: str) -> Any:
-            if name not in functions:
-                functions[name] = driver.function(code, name)
-            return functions[name]
-
+        self._code = executable.load(driver)
+        self._functions: dict[str, Any] = {}
         program = executable.program_for(driver)
-        self._runner = Runner(driver, function, program.steps)
+        self._runner = runner(driver, self.function, program.steps)
         self._has_host_calls = program.has_host_calls
         self._ready: dict[tuple[int, ...], Graph] = {}  # by all addresses
         self._result_kinds = [
             (s.byte_size, s.element_type.dtype, s.dims) for s in executable.result_shapes
         ]
+
+    def function(self, name: str) -> Any:
+        """A kernel of the code."""
+        if name not in self._functions:
+            self._functions[name] = self._driver.function(self._code, name)
+        return self._functions[name]
 
     def run(self, arguments: Sequence[Any]) -> list[DeviceArray]:
         """Run with arguments of the host or of a GPU; results stay, and may not be done yet."""

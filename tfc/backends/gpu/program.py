@@ -12,17 +12,19 @@ from typing import Any
 from tfc.backends.gpu.grid import gpu
 from tfc.backends.gpu.kernels import parts_of, scratch_array
 from tfc.backends.gpu.parts import Part, Work
-from tfc.backends.gpu.steps import Branch, Copy, HostCall, Launch, Loop, Step, Steps
+from tfc.backends.gpu.steps import Branch, Copy, DeviceCall, HostCall, Launch, Loop, Step, Steps
 from tfc.backends.host_calls import host_function, is_call
 from tfc.backends.llvm.compilation import DESCRIPTOR_ALIGNMENT
 from tfc.backends.mlir.kernels import Kernel, buffer_types, is_silent, kernel_of, memref_type
 from tfc.backends.mlir.provider import ir, new_context
-from tfc.errors import InternalError
+from tfc.errors import InternalError, UnsupportedError
 from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.lexer import unquote
 from tfc.hlo.ops.control import branches
 from tfc.hlo.shape import leaves, lies_alike
 from tfc.passes.analysis.called import Walk, run_walk
 from tfc.passes.memory.buffers import BufferAssignment, Slice
+from tfc.runtime.functions import gpu_target
 
 
 @dataclass(frozen=True)
@@ -79,13 +81,29 @@ class _ProgramEmitter:
             elif instruction.opcode == "conditional":
                 yield self._conditional(instruction, steps)
             elif is_call(instruction):
-                slices = self._assignment.slices
-                operands = tuple(slices[o] for o in instruction.operands)
-                self.has_host_calls = True
-                run = host_function(instruction)
-                steps.append(HostCall(instruction, run, operands, slices[instruction]))
+                steps.append(self._call(instruction))
             elif not is_silent(instruction) and instruction not in self._assignment.views:
                 steps += self._kernel(instruction)
+
+    def _call(self, instruction: Instruction) -> Step:
+        """The call of what is outside of the code: with arrays on the GPU, or on the host."""
+        slices = self._assignment.slices
+        operands = tuple(slices[o] for o in instruction.operands)
+        is_custom = instruction.opcode == "custom-call"
+        target = gpu_target(instruction["custom_call_target"]) if is_custom else None
+        if target is None:
+            self.has_host_calls = True
+            run = host_function(instruction)
+            return HostCall(instruction, run, operands, slices[instruction])
+        shapes = [s for i in (*instruction.operands, instruction) for s in leaves(i.shape)]
+        if not all(s.has_default_layout for s in shapes):
+            raise UnsupportedError(
+                f"the custom call {instruction.name} takes and gives row-major arrays on a GPU"
+            )
+        buffers = [s for places in (*operands, slices[instruction]) for s in places]
+        text = dict(instruction.annotations).get("backend_config", "")
+        opaque = (unquote(text) if text.startswith('"') else text).encode()
+        return DeviceCall(instruction, target, tuple(buffers), tuple(shapes), opaque)
 
     def _kernel(self, instruction: Instruction) -> list[Step]:
         """The launches of a kernel, whose functions are emitted the first time."""

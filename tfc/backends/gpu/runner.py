@@ -13,10 +13,20 @@ from typing import Any
 import numpy as np
 
 from tfc.backends.gpu.driver import Driver, Graph
-from tfc.backends.gpu.steps import Branch, Copy, HostCall, Launch, Loop, Step, Steps
+from tfc.backends.gpu.steps import (
+    Branch,
+    Copy,
+    DeviceCall,
+    HostCall,
+    Launch,
+    Loop,
+    Step,
+    Steps,
+)
 from tfc.hlo.op import Value
 from tfc.hlo.shape import AnyShape, Shape, from_memory, to_memory
 from tfc.passes.memory.buffers import Slice
+from tfc.runtime.functions import GpuBuffer
 
 MOST_GRAPHS = 16  # that a stretch of steps keeps, for as many sets of addresses
 
@@ -68,6 +78,8 @@ class Runner:
         match step:
             case HostCall():
                 return lambda bases: self._call(step, bases)
+            case DeviceCall():
+                return lambda bases: self._call_on_device(step, bases)
             case Loop():
                 condition, body = self._prepare(step.condition), self._prepare(step.body)
                 return lambda bases: self._loop(step, condition, body, bases)
@@ -109,6 +121,13 @@ class Runner:
             for o, slices in zip(instruction.operands, step.operands)
         ]
         self._put(step.function(operands), instruction.shape, iter(step.results), bases)
+
+    def _call_on_device(self, step: DeviceCall, bases: Bases) -> None:
+        buffers = [
+            GpuBuffer(bases[b.space, b.index] + b.offset, s.element_type.dtype, s.dims)
+            for b, s in zip(step.buffers, step.shapes)
+        ]
+        step.function(self._driver.stream_address, buffers, step.opaque)
 
     def _fetch(self, shape: AnyShape, slices: Iterator[Slice], bases: Bases) -> Value:
         if not isinstance(shape, Shape):

@@ -7,7 +7,9 @@ from math import prod
 from tfc.backends.gpu.driver.interface import Boxes, Dimensions
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import Value
+from tfc.hlo.shape import Shape
 from tfc.passes.memory.buffers import Slice
+from tfc.runtime.functions import GpuBuffer
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,20 @@ class HostCall:
 
 
 @dataclass(frozen=True)
+class DeviceCall:
+    """A custom call whose target asks the GPU for its work in the stream that it is given.
+
+    buffers: the leaves of the operands, then of the result; shapes: what lies there.
+    """
+
+    instruction: Instruction
+    function: Callable[[int, Sequence[GpuBuffer], bytes], None]
+    buffers: tuple[Slice, ...]
+    shapes: tuple[Shape, ...]
+    opaque: bytes = b""
+
+
+@dataclass(frozen=True)
 class Loop:
     """Steps that compute whether to go on, a pred that they leave, and the steps of a round."""
 
@@ -73,5 +89,5 @@ class Branch:
     branches: "tuple[Steps, ...]"
 
 
-Step = Launch | Copy | HostCall | Loop | Branch
+Step = Launch | Copy | HostCall | DeviceCall | Loop | Branch
 Steps = tuple[Step, ...]

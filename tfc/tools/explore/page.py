@@ -20,7 +20,14 @@ from tfc.tools.pictures.graph import module_graph
 from tfc.tools.pictures.graph_svg import GRAPH_STYLE
 from tfc.tools.pictures.page import graph_or_list, html_document
 from tfc.tools.pictures.svg import bytes_text, quantity
-from tfc.tools.profiling import COLUMNS, Profile
+from tfc.tools.profiling import Profile
+from tfc.tools.profiling.figures import (
+    COUNTED,
+    NOT_TIMED,
+    RUNNING,
+    counted_cells,
+    running_cells,
+)
 
 _HERE = Path(__file__).parent
 _MOST_GRAPHS = 6_000_000  # characters of all graphs
@@ -64,20 +71,21 @@ class Page:
         self._links.append(f'<a href="#{pane}"{also}>{inside}</a>')
 
     def overview(
-        self, facts: Sequence[tuple[str, str]], measured: Profile, chart: Roofline
+        self, facts: Sequence[tuple[str, str]], measured: Profile, chart: Roofline | None
     ) -> None:
-        """The pane that is shown first: the program as a whole."""
-        self.link("overview", "Overview", f"{measured.seconds * 1e3:.3g} ms")
+        """The pane that is shown first: the program as a whole; no chart where nothing is timed."""
+        taken = "not timed" if measured.is_counted else f"{measured.seconds * 1e3:.3g} ms"
+        self.link("overview", "Overview", taken)
         rows = "".join(
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
             for row in measured.rows()[: 2 * _MOST_PANES]
         )
-        head = "".join(f"<th>{escape(column)}</th>" for column in COLUMNS)
+        head = "".join(f"<th>{escape(column)}</th>" for column in measured.columns)
         table = f'<table class="rows"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
-        body = (
-            f"{cards(facts)}<h3>Roofline</h3>{chart.svg()}"
-            f'<p class="soft">{escape(str(measured.peaks))}</p><h3>Kernels</h3>{table}'
-        )
+        limits, roofs = NOT_TIMED, ""
+        if chart is not None:
+            limits, roofs = str(measured.peaks), f"<h3>Roofline</h3>{chart.svg()}"
+        body = f'{cards(facts)}{roofs}<p class="soft">{escape(limits)}</p><h3>Kernels</h3>{table}'
         self._pane("overview", self.title, "what it takes, and what this machine could do", body)
 
     def passes(self, source: Module, report: PipelineReport) -> None:
@@ -150,7 +158,7 @@ class Page:
         codes: Mapping[str, KernelCode],
         lines: Mapping[Instruction, str],
         measured: Profile,
-        chart: Roofline,
+        chart: Roofline | None,
     ) -> None:
         """A pane for each kernel; `lines` are the texts of the instructions."""
         self.heading("Kernels")
@@ -160,10 +168,11 @@ class Page:
             times = f" × {len(view.profiles)}" if len(view.profiles) > 1 else ""
             share = view.seconds / most if most else 0.0
             names = " ".join(p.name for p in view.profiles)
-            self.link(pane, view.name + times, f"{view.seconds * 1e6:.1f} µs", share, names)
+            taken = "" if measured.is_counted else f"{view.seconds * 1e6:.1f} µs"
+            self.link(pane, view.name + times, taken, share, names)
             found = codes.get(view.function, KernelCode())
             texts = [("HLO", view.hlo(lines)), ("MLIR", found.mlir), ("LLVM IR", found.llvm),
-                     ("assembly", found.asm)]  # fmt: skip
+                     ("assembly", found.asm), ("PTX", found.ptx)]  # fmt: skip
             self._kernel_pane(pane, view, texts, measured, chart)
         rest = len(views) - _MOST_PANES
         if rest > 0:
@@ -175,25 +184,31 @@ class Page:
         view: KernelView,
         texts: Sequence[tuple[str, str]],
         measured: Profile,
-        chart: Roofline,
+        chart: Roofline | None,
     ) -> None:
         share = view.seconds / measured.seconds if measured.seconds else 0.0
         per_second = 1 / view.seconds if view.seconds else 0.0
         facts = [
-            ("time", f"{view.seconds * 1e6:.2f} µs"),
-            ("of the run", f"{share:.1%}"),
             ("runs", str(view.runs)),
             ("operations", f"{quantity(view.operations)}"),
-            ("FLOP/s", quantity(view.operations * per_second)),
             ("bytes", bytes_text(view.bytes)),
-            ("bytes/s", f"{quantity(view.bytes * per_second)}B"),
-            ("of the limit", f"{view.share_of_limit(measured):.0%}"),
         ]
+        if not measured.is_counted:
+            facts = [
+                ("time", f"{view.seconds * 1e6:.2f} µs"),
+                ("of the run", f"{share:.1%}"),
+                *facts,
+                ("FLOP/s", quantity(view.operations * per_second)),
+                ("bytes/s", f"{quantity(view.bytes * per_second)}B"),
+                ("of the limit", f"{view.share_of_limit(measured):.0%}"),
+            ]
+        figures = view.profiles[0].figures
+        if figures is not None:
+            facts += [*zip(RUNNING, running_cells(figures)), *zip(COUNTED, counted_cells(figures))]
+            facts = [(name, value) for name, value in facts if value]
         tabs = [(name, code(text)) for name, text in texts if text]
-        body = (
-            f'<div class="beside">{cards(facts)}{chart.svg_of(view.point(measured))}</div>'
-            f"{tabbed(pane, tabs)}"
-        )
+        drawn = "" if chart is None else chart.svg_of(view.point(measured))
+        body = f'<div class="beside">{cards(facts)}{drawn}</div>{tabbed(pane, tabs)}'
         self._pane(pane, view.name, f"{view.kind} · {view.function or 'memory copies'}", body)
 
     def memory(self, picture: str, facts: Sequence[tuple[str, str]]) -> None:

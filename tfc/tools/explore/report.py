@@ -17,27 +17,32 @@ from tfc.tools.explore.page import Page
 from tfc.tools.explore.roofline import Roofline
 from tfc.tools.pictures.svg import bytes_text, quantity
 from tfc.tools.profiling import Profile, profile
+from tfc.tools.profiling.figures import COUNTED
 
 
-def explore(module: Module, runs: int = 10, options: Options | None = None) -> str:
-    """The page of a module, compiled for the CPU and measured on random arguments: HTML.
+def explore(
+    module: Module, runs: int = 10, options: Options | None = None, backend: str = "cpu"
+) -> str:
+    """The page of a module, compiled and measured on random arguments: HTML.
 
     Raises:
-        UnsupportedError: the CPU backend cannot compile the module, or it is for several devices.
+        UnsupportedError: the backend cannot compile the module or time its kernels, or it is for
+            several devices.
     """
     chosen = options or Options.from_environment()
-    executable = compile_module(module, "cpu", chosen)
+    executable = compile_module(module, backend, chosen)
     report = PipelineReport()
     # Once more, to see the passes at work: what they make is the same.
     watched = replace(chosen, time=True, verify=False, dump_dir="")
-    get_backend("cpu").compiler.optimize(module, watched, report)
+    get_backend(backend).compiler.optimize(module, watched, report)
     generator = np.random.default_rng(0)
     arguments = [random_array(s, generator) for s in executable.parameter_shapes]
     measured = profile(executable, *arguments, runs=runs)
     views = kernel_views(measured.kernels)
     codes = kernel_code(executable, [v.function for v in views if v.function])
     memory = executable.memory_analysis()
-    chart = Roofline([v.point(measured) for v in views], measured.peaks)
+    points = [v.point(measured) for v in views]
+    chart = None if measured.is_counted else Roofline(points, measured.peaks)
     page = Page(module.name)
     page.overview(_facts(measured, memory, len(views)), measured, chart)
     page.passes(module, report)
@@ -50,6 +55,15 @@ def _facts(measured: Profile, memory: MemoryAnalysis, functions: int) -> list[tu
     operations = sum(k.operations for k in measured.kernels)
     moved = sum(k.bytes for k in measured.kernels)
     seconds = max(measured.seconds, 1e-12)
+    if measured.is_counted:
+        counts = [k.figures.counts for k in measured.kernels if k.figures is not None]
+        return [
+            ("kernels", f"{sum(k.runs for k in measured.kernels)} runs of {functions}"),
+            *((name, quantity(sum(c.get(name, 0) for c in counts))) for name in COUNTED),
+            ("operations", quantity(operations)),
+            ("bytes moved", bytes_text(moved)),
+            ("peak memory", bytes_text(memory.peak)),
+        ]
     return [
         ("one run", f"{measured.seconds * 1e3:.3f} ms"),
         ("in kernels", f"{measured.kernel_seconds / seconds:.0%}"),

@@ -46,7 +46,7 @@ class Roofline:
         slowest = peaks.levels[-1].bytes_per_second
         ridge = peaks.flops[32] / slowest
         self.x = _range([p.intensity for p in self.points] + [ridge / 4, 2 * ridge])
-        self.y = _range([p.rate for p in self.points] + [1.2 * peaks.flops[32]])
+        self.y = _range([p.rate for p in self.points] + [1.2 * max(peaks.flops.values())])
 
     def svg(self) -> str:
         """The chart of all kernels."""
@@ -97,7 +97,7 @@ class Roofline:
             made.append(self._line((end / 2**40, flops), (end, flops), "roof"))
             x, y = self._place(end, flops)
             made.append(text(x + 6, y + 4, f"f{bits} {quantity(flops)}", class_="soft"))
-        most, labelled = self.peaks.flops[32], 0.0
+        most, labelled = max(self.peaks.flops.values()), 0.0
         for level in self.peaks.levels:
             ridge = most / level.bytes_per_second
             start = 2.0 ** self.x[0]

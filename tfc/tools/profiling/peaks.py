@@ -1,4 +1,4 @@
-"""What one core can do, in figures: arithmetic, and bytes through each level of memory."""
+"""What one core or a GPU can do, in figures: arithmetic, and bytes through each level of memory."""
 
 from dataclasses import dataclass
 
@@ -14,14 +14,17 @@ class Level:
 
 @dataclass(frozen=True)
 class Peaks:
-    """The most that one core does.
+    """The most that a machine does.
 
-    flops: operations a second in fused multiply-adds, by bits of the type: 32, 64.
+    flops: operations a second in fused multiply-adds, by bits of the type: 32, 64; 16 for what a
+        GPU multiplies by matrices.
     levels: the levels of memory, the smallest first; the last holds everything.
+    of: which machine.
     """
 
     flops: dict[int, float]
     levels: tuple[Level, ...]
+    of: str = "one core"
 
     def level(self, size: float) -> Level:
         """The smallest level that holds most of so many bytes: half of them or more."""
@@ -36,4 +39,4 @@ class Peaks:
             f"{f / 1e9:.1f} GFLOP/s in f{bits}" for bits, f in self.flops.items()
         )
         memory = ", ".join(f"{x.name} {x.bytes_per_second / 1e9:.1f} GB/s" for x in self.levels)
-        return f"one core: {arithmetic}; {memory}"
+        return f"{self.of}: {arithmetic}; {memory}"

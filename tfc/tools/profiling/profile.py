@@ -5,7 +5,8 @@
     e_fusion fusion kLoop    1    0.002    3.4%        1.2    20.3       48%
 
 The limit of a kernel is the roofline: the least time in which the machine could do its operations,
-or move its bytes through the smallest level of memory that holds them, whichever is longer.
+or move its bytes through the smallest level of memory that holds them, whichever is longer. Of a
+kernel on a GPU there is how many blocks and threads it has, what each takes, and the occupancy.
 """
 
 import json
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tfc.backends.interfaces import Executable, KernelTimes, TimedKernel
+from tfc.backends.interfaces import Executable, KernelTimes, LaunchFigures, TimedKernel
 from tfc.compiled import Compiled
 from tfc.errors import TfcError, UnsupportedError
 from tfc.files import write_files
@@ -27,6 +28,13 @@ from tfc.hlo.text.printer import instruction_names
 from tfc.imported import ImportedFunction
 from tfc.jitted import JitFunction
 from tfc.passes.analysis.cost import KernelCost
+from tfc.tools.profiling.figures import (
+    COUNTED,
+    NOT_TIMED,
+    RUNNING,
+    counted_cells,
+    running_cells,
+)
 from tfc.tools.profiling.peaks import Peaks
 from tfc.tracebacks import api_boundary
 
@@ -41,6 +49,7 @@ class KernelProfile:
     runs: how often it ran.
     seconds: of all its runs together, in the run of the program when that was least.
     bits: of the floats it computes in.
+    figures: how it runs on a GPU.
     """
 
     cost: KernelCost
@@ -48,6 +57,7 @@ class KernelProfile:
     runs: int
     seconds: float
     bits: int = 32
+    figures: LaunchFigures | None = None
 
     @property
     def name(self) -> str:
@@ -90,6 +100,7 @@ class Profile:
     runs: how many were measured.
     events: (kernel's name, begin, end) in the last run, in nanoseconds from its begin; of a
         program that runs very many kernels, the first.
+    is_counted: whether an interpreter of a GPU's code has counted what kernels do instead.
     """
 
     name: str
@@ -98,6 +109,18 @@ class Profile:
     runs: int
     peaks: Peaks
     events: tuple[tuple[str, int, int], ...] = field(default=(), repr=False)
+    is_counted: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the cells of a row are."""
+        if self.is_counted:
+            return (*COLUMNS[:3], *RUNNING, *COUNTED)
+        return (*COLUMNS, *RUNNING) if self._is_of_gpu else COLUMNS
+
+    @property
+    def _is_of_gpu(self) -> bool:
+        return any(k.figures is not None for k in self.kernels)
 
     @property
     def kernel_seconds(self) -> float:
@@ -105,7 +128,13 @@ class Profile:
         return sum(k.seconds for k in self.kernels)
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The cells of the table, one row for each kernel, as text under COLUMNS."""
+        """The cells of the table, one row for each kernel, as text under `columns`."""
+        if self.is_counted:
+            return [
+                (k.name, k.cost.kind, str(k.runs), *running_cells(k.figures),
+                 *counted_cells(k.figures))
+                for k in self.kernels
+            ]  # fmt: skip
         return [
             (
                 k.name,
@@ -116,12 +145,15 @@ class Profile:
                 f"{k.flops_per_second / 1e9:.2f}" if k.operations else "",
                 f"{k.bytes_per_second / 1e9:.2f}",
                 f"{k.share_of_limit(self.peaks):.0%}",
+                *(running_cells(k.figures) if self._is_of_gpu else ()),
             )
             for k in self.kernels
         ]
 
     def summary(self) -> str:
         """The run as a whole, and the machine, in two lines."""
+        if self.is_counted:
+            return f"{self.name}: {len(self.kernels)} kernels; {NOT_TIMED}"
         inside = self.kernel_seconds / self.seconds if self.seconds else 0.0
         flops = sum(k.operations for k in self.kernels) / max(self.seconds, 1e-12) / 1e9
         moved = sum(k.bytes for k in self.kernels) / max(self.seconds, 1e-12) / 1e9
@@ -131,8 +163,8 @@ class Profile:
         )
 
     def __str__(self) -> str:
-        rows = [COLUMNS, *self.rows()]
-        widths = [max(len(row[c]) for row in rows) for c in range(len(COLUMNS))]
+        rows = [self.columns, *self.rows()]
+        widths = [max(len(row[c]) for row in rows) for c in range(len(self.columns))]
         lines = [
             "  ".join(
                 cell.ljust(width) if column < 2 else cell.rjust(width)
@@ -170,8 +202,10 @@ class Profile:
         """Write the Chrome trace to a file, which appears whole or not at all.
 
         Raises:
-            TfcError: it cannot be written.
+            TfcError: it cannot be written, or nothing was timed.
         """
+        if self.is_counted:
+            raise TfcError(f"there is nothing to trace: {NOT_TIMED}")
         write_files((Path(path), self.chrome_trace().encode()))
 
 
@@ -212,11 +246,17 @@ def profile(program: Any, *arguments: Any, runs: int = 10, peaks: Peaks | None =
     measure = executable.timed()
     measure(*arrays)
     measured = [measure(*arrays) for _ in range(runs)]
-    return _assembled(executable, measured, peaks or _measured_peaks())
+    return _assembled(executable, measured, peaks or _measured_peaks(measured[-1]))
 
 
-def _measured_peaks() -> Peaks:
+def _measured_peaks(times: KernelTimes) -> Peaks:
+    if times.is_counted:
+        return Peaks({}, ())
     # Loading MLIR takes a while, which those who need none of it are spared.
+    if any(kernel.figures is not None for kernel in times.kernels):
+        gpu: Any = import_module("tfc.tools.profiling.gpu_probe")
+        driver: Any = import_module("tfc.backends.gpu.driver")
+        return gpu.measure_gpu_peaks(driver.current_driver())
     probe: Any = import_module("tfc.tools.profiling.probe")
     return probe.measure_peaks()
 
@@ -249,7 +289,8 @@ def _assembled(executable: Executable, measured: Sequence[KernelTimes], peaks: P
             timed.function,
             timed.count,
             min(run.kernels[number].nanoseconds for run in measured) / 1e9,
-            _bits(timed.instruction),
+            _bits(timed.instruction, peaks),
+            timed.figures,
         )
         for number, (timed, cost) in enumerate(zip(last.kernels, costs))
     ]
@@ -260,6 +301,7 @@ def _assembled(executable: Executable, measured: Sequence[KernelTimes], peaks: P
         len(measured),
         peaks,
         tuple((costs[n].name, b - last.began, e - last.began) for n, b, e in last.events),
+        last.is_counted,
     )
 
 
@@ -279,7 +321,10 @@ def _costs(executable: Executable, kernels: Sequence[TimedKernel]) -> list[Kerne
     ]
 
 
-def _bits(instruction: Instruction) -> int:
-    """64 if the result has floats of 64 bits, else 32."""
-    types = {shape.element_type.name for shape in leaves(instruction.shape)}
-    return 64 if types & {"f64", "c128"} else 32
+def _bits(instruction: Instruction, peaks: Peaks) -> int:
+    """64 if the result has floats of 64 bits; 16 where a GPU may multiply such by matrices."""
+    shapes = [leaf for i in (instruction, *instruction.operands) for leaf in leaves(i.shape)]
+    names = {shape.element_type.name for shape in shapes}
+    if {s.element_type.name for s in leaves(instruction.shape)} & {"f64", "c128"}:
+        return 64
+    return 16 if 16 in peaks.flops and names & {"f16", "bf16"} else 32

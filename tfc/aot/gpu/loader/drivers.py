@@ -64,8 +64,12 @@ class Driver(Protocol):
     ) -> None:
         """Run a kernel."""
 
-    def wait(self, stream: int) -> None:
-        """Wait until what another library's stream was asked for is done."""
+    def record(self, action: Callable[[], None]) -> Callable[[], None]:
+        """What launches and copies of an action are asked for, to be asked for again as one."""
+        ...
+
+    def wait(self, stream: "int | None") -> None:
+        """Wait until what another library's stream was asked for is done; None is its own."""
 
 
 class Bindings:
@@ -114,9 +118,20 @@ class Bindings:
         """Load PTX or a cubin."""
         return self._ask("cuModuleLoadData", code + b"\0")
 
-    def wait(self, stream: int) -> None:
-        """Wait until what another library's stream was asked for is done."""
-        self._ask("cuStreamSynchronize", stream)
+    def record(self, action: Callable[[], None]) -> Callable[[], None]:
+        """What launches and copies of an action are asked for, to be asked for again as one."""
+        mode = self._cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+        self._ask("cuStreamBeginCapture", self._stream, mode)
+        try:
+            action()
+        finally:
+            recorded = self._ask("cuStreamEndCapture", self._stream)
+        graph = self._ask("cuGraphInstantiate", recorded, 0)
+        return lambda: self._ask("cuGraphLaunch", graph, self._stream)
+
+    def wait(self, stream: "int | None") -> None:
+        """Wait until what another library's stream was asked for is done; None is its own."""
+        self._ask("cuStreamSynchronize", self._stream if stream is None else stream)
 
     def function(self, module: Any, name: str, shared: int) -> Any:
         """A kernel of loaded code, whose blocks share so many bytes at most."""
@@ -184,8 +199,12 @@ class Pycuda:
         """Load PTX or a cubin."""
         return self._ask(self._cuda.module_from_buffer, code + b"\0")
 
-    def wait(self, stream: int) -> None:
-        """Wait until what another library's stream was asked for is done."""
+    def record(self, action: Callable[[], None]) -> Callable[[], None]:
+        """The action itself: PyCUDA has no graphs."""
+        return action
+
+    def wait(self, stream: "int | None") -> None:
+        """Wait until what all streams were asked for is done."""
         self._ask(self._cuda.Context.synchronize)
 
     def _ask(self, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -13,6 +13,9 @@ from tfc.aot.gpu.loader.drivers import Driver, DriverError, open_driver
 _ALIGNMENT = 16  # bytes: where each array begins is a multiple of them
 
 
+_ALIGNMENT = 16  # bytes that kernels read at once, so that arrays begin at multiples of it
+
+
 def load(path: "str | Path | None" = None, device: int = 0) -> "Program":
     """The program in a bundle, on the GPU of a number.
 
@@ -44,6 +47,7 @@ class Program:
         self._parameters, self._results = manifest["parameters"], manifest["results"]
         self._aliases, self._donated = dict(manifest["aliases"]), set(manifest["donated"])
         self._held: list[int] = []
+        self._runs, self._graph = 0, None
         driver.enter()
         program, self._module = self._loaded(bundle)
         self._steps, self._functions = program["steps"], {}
@@ -58,6 +62,7 @@ class Program:
         for n, leaf in enumerate(self._results):
             own = None if n in self._aliases else self._new(leaf["bytes"])
             self._bases["result", n] = own or self._bases["parameter", self._aliases[n]]
+        self._given = dict(self._bases)
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """Run with one array for each parameter, by place or by name.
@@ -70,18 +75,56 @@ class Program:
             ValueError: one has another dtype or other dimensions.
             DriverError: the driver says that something failed.
         """
-        given = self._bound(arrays, named)
         with self._lock:
-            driver = self._driver
-            driver.enter()
-            bases = dict(self._bases)
-            for number, (array, leaf) in enumerate(zip(given, self._parameters)):
-                bases["parameter", number] = self._put(number, array, leaf)
-            self._run(self._steps, bases)
-            results = [np.empty(r["dims"], dtype_of(r["dtype"])) for r in self._results]
-            for number, result in enumerate(results):
-                if result.nbytes:
-                    driver.read(result, bases["result", number])
+            self._bring(self._bound(arrays, named))
+            self._run(self._steps, self._given)
+            return self._taken()
+
+    def put(self, *arrays: Any, **named: Any) -> None:
+        """Bring arguments to the GPU, for `run`; what lies there already stays where it is."""
+        with self._lock:
+            self._bring(self._bound(arrays, named))
+            self._graph = None
+
+    def run(self) -> None:
+        """Run with what was put there last, and do not wait; from the second time on as a graph.
+
+        A program that writes over an argument reads what it has written the time before.
+        """
+        with self._lock:
+            self._driver.enter()
+            if self._graph is not None:
+                self._graph()
+            elif self._runs and all(s["kind"] in ("launch", "copy") for s in self._steps):
+                self._graph = self._driver.record(lambda: self._run(self._steps, self._given))
+                self._graph()
+            else:
+                self._run(self._steps, self._given)
+            self._runs += 1
+
+    def results(self) -> Any:
+        """What the last run gave, as a call returns it."""
+        with self._lock:
+            return self._taken()
+
+    def wait(self) -> None:
+        """Wait until all that was asked is done."""
+        with self._lock:
+            self._driver.enter()
+            self._driver.wait(None)
+
+    def _bring(self, given: Sequence[Any]) -> None:
+        self._driver.enter()
+        self._given = dict(self._bases)
+        for number, (array, leaf) in enumerate(zip(given, self._parameters)):
+            self._given["parameter", number] = self._put(number, array, leaf)
+
+    def _taken(self) -> Any:
+        self._driver.enter()
+        results = [np.empty(r["dims"], dtype_of(r["dtype"])) for r in self._results]
+        for number, result in enumerate(results):
+            if result.nbytes:
+                self._driver.read(result, self._given["result", number])
         return results[0] if len(results) == 1 else results
 
     def close(self) -> None:

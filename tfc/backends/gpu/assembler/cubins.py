@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tfc.backends.gpu.assembler.programs import has_program, run_program
+from tfc.backends.gpu.assembler.programs import run_program
 from tfc.errors import InternalError, UnsupportedError
 
 _MOST_KEPT = 32  # cubins
@@ -79,15 +79,13 @@ def disassemble(cubin: bytes) -> str:
     """The instructions of a cubin as text: SASS.
 
     Raises:
-        UnsupportedError: there is neither nvdisasm nor cuobjdump.
-        InternalError: they do not take it.
+        UnsupportedError: there is no nvdisasm.
+        InternalError: it does not take the cubin.
     """
-    name = "cuobjdump" if not has_program("nvdisasm") and has_program("cuobjdump") else "nvdisasm"
-    options = ["--dump-sass"] if name == "cuobjdump" else ["--print-code"]
     with TemporaryDirectory() as folder:
         source = Path(folder) / "code.cubin"
         source.write_bytes(cubin)
-        done = run_program(name, [*options, source])
+        done = run_program("nvdisasm", ["--print-code", source])
     if done.returncode != 0:
-        raise InternalError(f"{name} does not take the cubin: {done.stderr}")
+        raise InternalError(f"nvdisasm does not take the cubin: {done.stderr}")
     return done.stdout

@@ -10,11 +10,7 @@ from pathlib import Path
 from tfc.errors import UnsupportedError
 
 # The wheel that has each program.
-_WHEELS = {
-    "ptxas": "nvidia-cuda-nvcc",
-    "nvdisasm": "nvidia-cuda-nvdisasm",
-    "cuobjdump": "nvidia-cuda-cuobjdump",
-}
+_WHEELS = {"ptxas": "nvidia-cuda-nvcc", "nvdisasm": "nvidia-cuda-nvdisasm"}
 
 
 @cache

@@ -209,6 +209,11 @@ class Driver(Protocol):
         """What a kernel takes."""
         ...
 
+    @property
+    def reports(self) -> Sequence[tuple[str, Any]] | None:
+        """What an interpreter counted, launch by launch, with the kernels' names; None of a GPU."""
+        ...
+
     def version(self) -> str:
         """Which driver makes machine code of PTX; "" where nobody can keep that."""
         ...

@@ -161,6 +161,8 @@ class BindingsDriver:
         count: how many GPUs there are.
     """
 
+    reports = None  # nothing is counted
+
     def __init__(self, binding: _Binding, number: int, count: int = 1):
         self.binding, self._ask, self._cuda = binding, binding.ask, binding.cuda
         self.number = number

@@ -128,6 +128,8 @@ class _Prepared:
 class PycudaDriver:
     """A GPU in its primary context, which PyTorch, CuPy and JAX use too."""
 
+    reports = None  # nothing is counted
+
     def __init__(self, number: int):
         self.number = number
         self._device = cuda.Device(number)

@@ -1,0 +1,1 @@
+"""Programs on a GPU observed step by step: times, counts, occupancy, and what the GPU could do."""

@@ -1,0 +1,186 @@
+"""A program run step by step, with marks of the GPU around each step.
+
+On the interpreter of PTX, whose time says nothing of a GPU, what each launch does is counted.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from tfc.backends.gpu.driver import Driver
+from tfc.backends.gpu.driver.interface import Mark, Resources
+from tfc.backends.gpu.loaded import Loadable, LoadedProgram
+from tfc.backends.gpu.measuring.occupancy import occupancy
+from tfc.backends.gpu.runner import Bases, Runner
+from tfc.backends.gpu.steps import Copy, DeviceCall, HostCall, Launch, Step, Steps
+from tfc.backends.interfaces import KernelTimes, LaunchFigures, TimedKernel
+from tfc.hlo.ir import Instruction
+
+_MOST_EVENTS = 10_000
+
+
+@dataclass
+class _Place:
+    """What is timed as one: the launches of an instruction, or a copy."""
+
+    instruction: Instruction
+    function: str
+    copied: int = 0
+    launch: Launch | None = None
+
+
+@dataclass(frozen=True)
+class _Event:
+    """That a step of a place ran. A place's first step begins one run of it."""
+
+    place: int
+    is_first: bool
+    begin: Mark
+    end: Mark
+    counted: Sequence[Any] = ()
+
+
+@dataclass
+class Observations:
+    """The places of a program, and what happened in the last run."""
+
+    root: Instruction
+    places: list[_Place] = field(default_factory=list)
+    events: list[_Event] = field(default_factory=list)
+    numbers: dict[Instruction, int] = field(default_factory=dict)
+
+    def place(self, step: Launch | Copy | HostCall | DeviceCall) -> tuple[int, bool]:
+        """The number of a step's place, and whether the step is the first there."""
+        match step:
+            case Launch():
+                made = _Place(step.instruction, step.function, launch=step)
+            case Copy():
+                self.places.append(_Place(self.root, "", step.size))
+                return len(self.places) - 1, True
+            case HostCall() | DeviceCall():
+                made = _Place(step.instruction, step.instruction.opcode)
+        is_first = made.instruction not in self.numbers
+        if is_first:
+            self.numbers[made.instruction] = len(self.places)
+            self.places.append(made)
+        return self.numbers[made.instruction], is_first
+
+
+class ObservedRunner(Runner):
+    """A runner that marks begin and end of each step."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        functions: Callable[[str], Any],
+        steps: Steps,
+        observations: Observations,
+    ):
+        self.observations = observations
+        super().__init__(driver, functions, steps)
+
+    def _prepare(self, steps: Steps) -> list[Callable[[Bases], None]]:
+        return [self._observed(step) for step in steps]
+
+    def _observed(self, step: Step) -> Callable[[Bases], None]:
+        if not isinstance(step, (Launch, Copy, HostCall, DeviceCall)):
+            return self._slow(step)
+        number, is_first = self.observations.place(step)
+        is_call = isinstance(step, (HostCall, DeviceCall))
+        run = self._slow(step) if is_call else self._once(step)
+
+        def observed(bases: Bases) -> None:
+            driver = self._driver
+            before, begin = len(driver.reports or ()), driver.mark()
+            run(bases)
+            counted = [report for _, report in (driver.reports or ())[before:]]
+            event = _Event(number, is_first, begin, driver.mark(), counted)
+            self.observations.events.append(event)
+
+        return observed
+
+    def _once(self, step: Step) -> Callable[[Bases], None]:
+        (ready,) = self._quick([step])
+        return lambda bases: ready.run(self._driver, bases)
+
+
+class ObservedProgram:
+    """A program that runs with the arguments of a call, and gives what that took.
+
+    Args:
+        root: the instruction that copies to the results belong to.
+        resources: what each kernel takes; asked of the driver where it is not there.
+    """
+
+    def __init__(
+        self, code: Loadable, root: Instruction, driver: Driver, resources: Mapping[str, Resources]
+    ):
+        self._observations, self._driver, self._resources = Observations(root), driver, resources
+        self._program = LoadedProgram(code, driver, self._runner)
+
+    def __call__(self, *arguments: Any) -> KernelTimes:
+        """Run with the arguments of a call."""
+        seen, driver = self._observations, self._driver
+        seen.events.clear()
+        start, first = time.monotonic_ns(), driver.mark()
+        self._program.run(arguments)
+        ended = start + _nanoseconds(first, driver.mark())
+        by_place = [[e for e in seen.events if e.place == n] for n in range(len(seen.places))]
+        kernels = [
+            TimedKernel(
+                place.instruction,
+                place.function,
+                place.copied,
+                sum(e.is_first for e in own),
+                sum(_nanoseconds(e.begin, e.end) for e in own),
+                self._figures(place, own),
+            )
+            for place, own in zip(seen.places, by_place)
+        ]
+        spans = [
+            (e.place, start + _nanoseconds(first, e.begin), start + _nanoseconds(first, e.end))
+            for e in seen.events[:_MOST_EVENTS]
+        ]
+        is_counted = driver.reports is not None
+        return KernelTimes(tuple(kernels), tuple(spans), start, ended, is_counted)
+
+    def _runner(self, driver: Driver, functions: Callable[[str], Any], steps: Steps) -> Runner:
+        return ObservedRunner(driver, functions, steps, self._observations)
+
+    def _figures(self, place: _Place, events: Sequence[_Event]) -> LaunchFigures | None:
+        launch = place.launch
+        if launch is None:
+            return None
+        taken = self._resources.get(launch.function)
+        if taken is None:
+            taken = self._driver.resources(self._program.function(launch.function))
+        threads, shared = prod(launch.threads), taken.shared + launch.shared
+        kind, registers = self._driver.multiprocessor, taken.registers
+        return LaunchFigures(
+            prod(launch.blocks),
+            threads,
+            registers,
+            shared,
+            taken.local,
+            occupancy(kind, threads, registers, shared) if registers else None,
+            _counts([report for event in events for report in event.counted]),
+        )
+
+
+def _nanoseconds(begin: Mark, end: Mark) -> int:
+    return round(1e9 * end.seconds_since(begin))
+
+
+def _counts(reports: Sequence[Any]) -> dict[str, int]:
+    """What an interpreter counted in some launches, added up."""
+    total: Counter[str] = Counter()
+    for report in reports:
+        total["instructions"] += report.total
+        total["sectors"] += report.loads.transactions + report.stores.transactions
+        total["ideal sectors"] += report.loads.ideal + report.stores.ideal
+        total["bank conflicts"] += report.bank_conflicts
+        total["divergent branches"] += report.divergent_branches
+    return dict(total)
