@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfc.backends.gpu.assembly import assembly
-from tfc.backends.gpu.matrices import PIECE, WARP
+from tfc.backends.gpu.matrices import PIECE
+from tfc.backends.gpu.warps import WARP
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, resize
 from tfc.backends.mlir.provider import ir
 from tfc.hlo.shape import F32, S32, U32, U64, ElementType

@@ -20,7 +20,7 @@ from typing import Any
 from tfc.backends.gpu.assembly import index
 from tfc.backends.gpu.assembly import number as narrow
 from tfc.backends.gpu.grid import block_number, gpu, thread_in_block
-from tfc.backends.gpu.matrices import PIECE, WARP, store_shared
+from tfc.backends.gpu.matrices import PIECE, store_shared
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.choice import schedule_for
 from tfc.backends.gpu.products.kernels import Block, divided, product_index, shared_memory
@@ -46,6 +46,7 @@ from tfc.backends.gpu.warpgroups import (
     wait_for_phase,
 )
 from tfc.backends.gpu.warpgroups import ROWS as GROUP_ROWS
+from tfc.backends.gpu.warps import WARP
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, select
 from tfc.backends.mlir.elements import Elements
 from tfc.backends.mlir.kernels import Kernel, sources
