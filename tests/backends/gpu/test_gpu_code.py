@@ -8,7 +8,7 @@ from tfc.backends.target import Target
 from tfc.errors import DriverError, UnsupportedError
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Module
-from tfc.hlo.shape import F32, Shape
+from tfc.hlo.shape import F32, S64, Shape
 from tfc.testing.ptx.assembler import ARCHITECTURES, complaints
 
 
@@ -74,6 +74,16 @@ def test_kernels_with_several_results_assemble():
     assert sorted(len(f.shape.elements) for f in fusions) == [2, 2, 3]
     assert executable.memory_analysis().temporary_bytes == 0
     assert complaints(executable.as_text("ptx"), "sm_80") == ""
+
+
+def test_an_integer_of_64_bits_is_one_access():
+    x = builder.parameter(0, Shape(S64, (1000,)), "x")
+    root = builder.binary("add", x, x)
+    module = Module("wide", Computation.make("main", [x], root))
+    ptx = tfc.compile(module, backend="gpu").as_text("ptx")
+    accesses = [line.split()[0] for line in ptx.splitlines() if ".global" in line and "[" in line]
+    assert accesses
+    assert all("64" in access for access in accesses)
 
 
 def test_without_a_driver_running_says_what_to_do():
