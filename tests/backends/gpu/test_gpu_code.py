@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import tfc
+from tfc.backends.llvm.compilation import lower_gpu_to_llvm
+from tfc.backends.mlir.provider import ir, new_context
 from tfc.backends.target import Target
 from tfc.errors import DriverError, UnsupportedError
 from tfc.hlo import builder
@@ -84,6 +86,28 @@ def test_an_integer_of_64_bits_is_one_access():
     accesses = [line.split()[0] for line in ptx.splitlines() if ".global" in line and "[" in line]
     assert accesses
     assert all("64" in access for access in accesses)
+
+
+def test_equal_code_around_barriers_stays_apart():
+    """Merged, threads that come from one place could wait at the barrier for those of another."""
+    turn = """
+      %n{0} = arith.index_cast %i : index to i32
+      %is{0} = arith.cmpi ugt, %t, %i : index
+      scf.if %is{0} {{ memref.store %n{0}, %x[%t] : memref<64xi32> }}
+      gpu.barrier"""
+    with new_context("gpu", "nvvm"), ir.Location.unknown():
+        module = ir.Module.parse(f"""module attributes {{gpu.container_module}} {{ gpu.module @k {{
+    gpu.func @f(%x: memref<64xi32>) kernel {{
+      %t = gpu.thread_id x
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %nine = arith.constant 9 : index
+      scf.for %i = %zero to %nine step %one {{ {turn.format(1)}
+        scf.for %j = %zero to %i step %one {{ {turn.format(2)} }}
+      }}
+      gpu.return }} }} }}""")
+        text = lower_gpu_to_llvm(module)
+    assert text.count("call void @llvm.nvvm.barrier") == 2
 
 
 def test_without_a_driver_running_says_what_to_do():
