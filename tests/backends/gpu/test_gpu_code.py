@@ -90,24 +90,15 @@ def test_an_integer_of_64_bits_is_one_access():
 
 def test_equal_code_around_barriers_stays_apart():
     """Merged, threads that come from one place could wait at the barrier for those of another."""
-    turn = """
-      %n{0} = arith.index_cast %i : index to i32
-      %is{0} = arith.cmpi ugt, %t, %i : index
-      scf.if %is{0} {{ memref.store %n{0}, %x[%t] : memref<64xi32> }}
-      gpu.barrier"""
+    x = builder.parameter(0, Shape(F32, (100,)), "x")
+    left, right = (builder.parameter(n, Shape(F32)) for n in range(2))
+    before = Computation.make("before", [left, right], builder.compare("LT", left, right))
+    root = builder.instruction("sort", [x], dimensions=(0,), is_stable=True, to_apply=before)
+    module = Module("sorted", Computation.make("main", [x], root))
+    mlir = tfc.compile(module, backend="gpu").as_text("mlir")
     with new_context("gpu", "nvvm"), ir.Location.unknown():
-        module = ir.Module.parse(f"""module attributes {{gpu.container_module}} {{ gpu.module @k {{
-    gpu.func @f(%x: memref<64xi32>) kernel {{
-      %t = gpu.thread_id x
-      %zero = arith.constant 0 : index
-      %one = arith.constant 1 : index
-      %nine = arith.constant 9 : index
-      scf.for %i = %zero to %nine step %one {{ {turn.format(1)}
-        scf.for %j = %zero to %i step %one {{ {turn.format(2)} }}
-      }}
-      gpu.return }} }} }}""")
-        text = lower_gpu_to_llvm(module)
-    assert text.count("call void @llvm.nvvm.barrier") == 2
+        llvm = lower_gpu_to_llvm(ir.Module.parse(mlir))
+    assert llvm.count("call void @llvm.nvvm.barrier") == mlir.count("gpu.barrier") > 1
 
 
 def test_without_a_driver_running_says_what_to_do():

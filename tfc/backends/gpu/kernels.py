@@ -13,7 +13,7 @@ from tfc.backends.gpu.products.kernels import partial_sums, product_parts
 from tfc.backends.gpu.products.persistent import warpgroup_parts
 from tfc.backends.gpu.rows.reductions import partial_totals, reduce_parts
 from tfc.backends.gpu.rows.row_kernels import row_parts
-from tfc.backends.gpu.sorting.sorts import numbers_shape, sort_parts
+from tfc.backends.gpu.sorting.sorts import sort_memory, sort_parts
 from tfc.backends.gpu.triangular import cholesky_parts, computed_shape, solve_parts
 from tfc.backends.gpu.windows import reduce_window_parts, select_and_scatter_parts
 from tfc.backends.mlir.bodies import emit_body
@@ -42,7 +42,7 @@ FORMS: dict[str, Form] = {
     "reduce": Form(reduce_parts, partial_totals),
     "tuple": Form(reduce_parts, partial_totals),
     "scatter": Form(scatter_parts),
-    "sort": Form(sort_parts, lambda k: numbers_shape(k.root)),
+    "sort": Form(sort_parts, sort_memory),
     "cholesky": Form(cholesky_parts, lambda k: computed_shape(k.root)),
     "triangular-solve": Form(solve_parts, lambda k: computed_shape(k.root)),
     "rng-get-and-update-state": Form(state_parts),

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tfc.backends.gpu.grid import THREADS, block_number, point_of, thread_in_block
-from tfc.backends.gpu.ordered.prefixes import Line, Prefixes, Scalars, prefixes_of
+from tfc.backends.gpu.ordered.prefixes import Line, Scalars, prefixes_of
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.shared import barrier, shared_arrays, shared_bytes
 from tfc.backends.gpu.warps import WARP, from_lane_before, from_last_lane
@@ -105,22 +105,10 @@ def row_plan(line: Line) -> Rows:
 
 
 def row_parts(line: Line) -> list[Part]:
-    """The functions."""
+    """The functions of running totals along a line's rows."""
     rows = row_plan(line)
-    shared = shared_bytes(rows.shared)
-    if rows.pieces == 1:
-        return [Part(lambda w: _whole(w, line, rows), rows.blocks, True, shared=shared)]
-    again = _in_one_piece(rows_of(rows.count, rows.pieces, rows.types, line.cheap))
-    return [
-        Part(lambda w: _totals(w, line, rows), rows.blocks, True, shared=shared),
-        Part(lambda w: _running(w, line, rows, again), again.blocks, True,
-             shared=shared_bytes(again.shared)),
-        Part(lambda w: _pieces(w, line, rows), rows.blocks, True, shared=shared),
-    ]  # fmt: skip
-
-
-def _in_one_piece(rows: Rows) -> Rows:
-    return replace(rows, tiles=-(-rows.length // rows.tile))
+    return walk_parts(rows, lambda work, row: _of_line(work, line, row),
+                      lambda work: scratch_arrays(work.scratch, rows.totals))  # fmt: skip
 
 
 # --- What is walked along -------------------------------------------------------------------------
@@ -129,93 +117,119 @@ Load = Callable[[Any], tuple[Elements, Scalars]]  # number of a step -> scope, e
 Store = Callable[[Elements, Any, Scalars], None]  # scope, number of the step, total
 
 
-class _Array:
-    """The row with a number, of the kernel's array."""
+@dataclass(frozen=True)
+class Walked:
+    """A row.
 
-    def __init__(self, work: Work, line: Line):
-        dims = line.shape.dims
-        self.line, self.prefixes = line, prefixes_of(work.kernel, work.buffers)
-        self.inputs = sources(work.kernel, work.buffers)
-        self.space = make_space(dims, [*([d] for d in line.order), [line.dimension]])
-        self.at = line.place(self.space.index)
+    init: emits the total before it.
+    load: emits an element, and gives the scope in which it did.
+    combine: totals of two stretches of which the second follows the first.
+    exclusive: whether `store` takes the total before a place, else the one with it.
+    """
 
-    def scope(self, row: Any) -> Elements:
-        """The scope of a row."""
-        points = point_of(row, self.space.sizes[:-1])
-        return Elements(self.inputs, bind(self.space.variables[:-1], points))
-
-    def init(self, row: Elements) -> Scalars:
-        """The total before the row."""
-        start = row.with_variables(**bind(self.space.variables[-1:], [index_value(0)]))
-        return self.prefixes.init(start, self.at)
-
-    def load(self, row: Elements) -> Load:
-        """How elements of the row are loaded."""
-
-        def load(place: Any) -> tuple[Elements, Scalars]:
-            scope = row.with_variables(**bind(self.space.variables[-1:], [place]))
-            return scope, self.prefixes.element(scope, self.at)
-
-        return load
-
-    def store(self, scope: Elements, place: Any, totals: Scalars) -> None:
-        """Store what a place gives."""
-        last = arith.cmpi(_EQUAL, place, index_value(self.line.length - 1))
-        self.prefixes.store(scope.with_variables(), self.at, totals, last)
+    init: Callable[[], Scalars]
+    load: Load
+    combine: Callable[[Scalars, Scalars], Scalars]
+    exclusive: bool
+    store: Store
 
 
-def _whole(work: Work, line: Line, rows: Rows) -> None:
-    """Rows, each by the same threads from its beginning to its end."""
-    array, own = _Array(work, line), _Place(rows)
-    row = array.scope(own.row)
-    walk = _Walk(rows, own, array.prefixes)
-    walk.along(array.load(row), array.init(row), array.store)
+RowOf = Callable[[Work, Any], Walked]
+"""The row with a number, of type `index`."""
 
 
-def _totals(work: Work, line: Line, rows: Rows) -> None:
-    """The total of each piece."""
-    array, own = _Array(work, line), _Place(rows)
-    walk = _Walk(rows, own, array.prefixes)
-    total = walk.along(array.load(array.scope(own.row)), None, None)
-    first = arith.cmpi(_EQUAL, thread_in_block(), index_value(0))
-    arrays = scratch_arrays(work.scratch, rows.totals)
+def _of_line(work: Work, line: Line, row: Any) -> Walked:
+    """A row of the kernel's array."""
+    space = make_space(line.shape.dims, [*([d] for d in line.order), [line.dimension]])
+    prefixes, at = prefixes_of(work.kernel, work.buffers), line.place(space.index)
+    points = point_of(row, space.sizes[:-1])
+    own = Elements(sources(work.kernel, work.buffers), bind(space.variables[:-1], points))
 
-    def store() -> None:
-        for value, kept in zip(total, arrays):
-            store_at(value, kept, own.group)
-
-    when(first, store)
-
-
-def _running(work: Work, line: Line, rows: Rows, again: Rows) -> None:
-    """Running totals of the pieces' totals, which take their places."""
-    array, own = _Array(work, line), _Place(again)
-    arrays = scratch_arrays(work.scratch, rows.totals)
-    start = arith.muli(own.row, index_value(rows.pieces))
-    row = array.scope(own.row)
+    def scope(place: Any) -> Elements:
+        return own.with_variables(**bind(space.variables[-1:], [place]))
 
     def load(place: Any) -> tuple[Elements, Scalars]:
-        return row, [load_at(a, arith.addi(start, place)) for a in arrays]
+        here = scope(place)
+        return here, prefixes.element(here, at)
 
-    def store(_: Elements, place: Any, totals: Scalars) -> None:
-        for total, kept in zip(totals, arrays):
-            store_at(total, kept, arith.addi(start, place))
+    def store(here: Elements, place: Any, totals: Scalars) -> None:
+        last = arith.cmpi(_EQUAL, place, index_value(line.length - 1))
+        prefixes.store(here.with_variables(), at, totals, last)
 
-    inclusive = replace(array.prefixes, exclusive=False)
-    _Walk(again, own, inclusive).along(load, array.init(row), store)
+    return Walked(
+        lambda: prefixes.init(scope(index_value(0)), at),
+        load, prefixes.combine, prefixes.exclusive, store,
+    )  # fmt: skip
 
 
-def _pieces(work: Work, line: Line, rows: Rows) -> None:
-    """The places of each piece, after the pieces before it."""
-    array, own = _Array(work, line), _Place(rows)
-    arrays: Sequence[Buffer] = scratch_arrays(work.scratch, rows.totals)
-    row = array.scope(own.row)
-    is_first = Scalar(arith.cmpi(_EQUAL, own.piece, index_value(0)), PRED)
-    # The piece before; what the first piece reads there is not used.
-    before = arith.subi(own.group, arith.select(is_first.value, index_value(0), index_value(1)))
-    carried = [select(is_first, i, load_at(a, before))
-               for i, a in zip(array.init(row), arrays)]  # fmt: skip
-    _Walk(rows, own, array.prefixes).along(array.load(row), carried, array.store)
+# --- The functions --------------------------------------------------------------------------------
+
+
+def walk_parts(
+    rows: Rows, row_of: RowOf, totals_of: Callable[[Work], Sequence[Buffer]]
+) -> list[Part]:
+    """The functions that go along rows.
+
+    Args:
+        totals_of: the arrays of `rows.totals`, if there are any.
+    """
+    shared = shared_bytes(rows.shared)
+
+    def whole(work: Work) -> None:
+        own = _Place(rows)
+        row = row_of(work, own.row)
+        _Walk(rows, own, row).along(row.init(), row.store)
+
+    if rows.pieces == 1:
+        return [Part(whole, rows.blocks, True, shared=shared)]
+    again = rows_of(rows.count, rows.pieces, rows.types, rows.items > 1)
+    again = replace(again, tiles=-(-again.length // again.tile))
+
+    def totals(work: Work) -> None:
+        own = _Place(rows)
+        total = _Walk(rows, own, row_of(work, own.row)).along(None, None)
+        first = arith.cmpi(_EQUAL, thread_in_block(), index_value(0))
+        arrays = totals_of(work)
+        when(first, lambda: _store_all(total, arrays, own.group))
+
+    def running(work: Work) -> None:
+        own = _Place(again)
+        row = _of_totals(row_of(work, own.row), totals_of(work), own.row, rows.pieces)
+        _Walk(again, own, row).along(row.init(), row.store)
+
+    def pieces(work: Work) -> None:
+        own = _Place(rows)
+        row = row_of(work, own.row)
+        is_first = Scalar(arith.cmpi(_EQUAL, own.piece, index_value(0)), PRED)
+        # The piece before; what the first piece reads there is not used.
+        step = arith.select(is_first.value, index_value(0), index_value(1))
+        before = arith.subi(own.group, step)
+        carried = [
+            select(is_first, i, load_at(a, before)) for i, a in zip(row.init(), totals_of(work))
+        ]
+        _Walk(rows, own, row).along(carried, row.store)
+
+    return [
+        Part(totals, rows.blocks, True, shared=shared),
+        Part(running, again.blocks, True, shared=shared_bytes(again.shared)),
+        Part(pieces, rows.blocks, True, shared=shared),
+    ]
+
+
+def _of_totals(row: Walked, arrays: Sequence[Buffer], number: Any, pieces: int) -> Walked:
+    """The totals of a row's pieces, whose running totals take their places."""
+    start = arith.muli(number, index_value(pieces))
+    return replace(
+        row,
+        load=lambda p: (Elements({}, {}), [load_at(a, arith.addi(start, p)) for a in arrays]),
+        exclusive=False,
+        store=lambda _, p, totals: _store_all(totals, arrays, arith.addi(start, p)),
+    )
+
+
+def _store_all(totals: Scalars, arrays: Sequence[Buffer], place: Any) -> None:
+    for total, array in zip(totals, arrays):
+        store_at(total, array, place)
 
 
 # --- How it is walked -----------------------------------------------------------------------------
@@ -243,13 +257,13 @@ class _Place:
 class _Walk:
     """The code along a piece of a row."""
 
-    def __init__(self, rows: Rows, own: _Place, prefixes: Prefixes):
-        self.rows, self.own = rows, own
-        self.combine, self.exclusive = prefixes.combine, prefixes.exclusive
+    def __init__(self, rows: Rows, own: _Place, row: Walked):
+        self.rows, self.own, self.load = rows, own, row.load
+        self.combine, self.exclusive = row.combine, row.exclusive
         self.shared = shared_arrays(rows.shared) if rows.warps > 1 else []
         self.lane = own.lane
 
-    def along(self, load: Load, carried: Scalars | None, store: Store | None) -> Scalars:
+    def along(self, carried: Scalars | None, store: Store | None) -> Scalars:
         """Walk along the piece.
 
         Args:
@@ -269,16 +283,15 @@ class _Walk:
 
         def tile(number: Any, totals: Scalars) -> Scalars:
             first = arith.addi(start, arith.muli(number, index_value(rows.tile)))
-            return self._tile(number, first, load, totals, store, carried is None)
+            return self._tile(number, first, totals, store, carried is None)
 
         if rows.tiles == 1:
             return tile(index_value(0), before)
         return for_loop(0, rows.tiles, 1, tile, before)
 
     def _tile(
-        self, number: Any, first: Any, load: Load, before: Scalars, store: Store | None,
-        alone: bool,
-    ) -> Scalars:  # fmt: skip
+        self, number: Any, first: Any, before: Scalars, store: Store | None, alone: bool
+    ) -> Scalars:
         rows, found, running = self.rows, [], []
         last: Scalars | None = None
         for item in range(rows.items):
@@ -286,7 +299,7 @@ class _Walk:
             inside = arith.andi(arith.cmpi(_LESS, place, index_value(rows.length)),
                                 self.own.inside)  # fmt: skip
             place = arith.minui(place, index_value(rows.length - 1))
-            found.append((place, inside, *load(place)))
+            found.append((place, inside, *self.load(place)))
         for *_, element in found:
             totals = self._lanes(element)
             totals = totals if last is None else self.combine(last, totals)
