@@ -129,7 +129,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "backends.gpu.products": (*KERNELS, "backends.gpu", "backends.gpu.driver"),
     "backends.gpu.rows": (*KERNELS, "backends.gpu"),
     "backends.gpu.ordered": (*KERNELS, "backends.gpu"),
-    "backends.gpu.sorting": (*KERNELS, "backends.gpu"),
+    "backends.gpu.sorting": (*KERNELS, "backends.gpu", "backends.gpu.ordered"),
     "stablehlo": (*ANALYSIS, "backends.mlir", "stablehlo.importer"),
     "stablehlo.operations": (*ANALYSIS, "backends.mlir", "stablehlo"),
     "stablehlo.importer": (

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tfc
-from tfc.backends.gpu.sorting import networks
+from tfc.backends.gpu.sorting import digits, networks
 from tfc.hlo import evaluate, parse
 from tfc.hlo.shape import ELEMENT_TYPES
 from tfc.testing.ptx.assembler import complaints
@@ -109,3 +109,52 @@ def test_a_comparator_that_contradicts_itself_loses_no_element(monkeypatch: pyte
     x = random.integers(0, 9, (1, 300)).astype(np.int32)
     (got,) = tfc.compile(sort(["s32"], (1, 300), 1, by="contradiction"), backend="gpu")(x)
     np.testing.assert_array_equal(np.sort(np.asarray(got)), np.sort(x))
+
+
+LONG = [
+    (["s32"], (2, 300), 1, 0), (["u8"], (1, 300), 1, 0), (["u16", "f64"], (1, 400), 1, 0),
+    (["c64", "s16", "u8"], (300, 2), 0, 1), (["pred", "bf16"], (2, 300), 1, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("elements", "dims", "axis", "key"), LONG)
+def test_long_rows_are_sorted_by_digits_of_their_keys(
+    device: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    elements: Sequence[str],
+    dims: Sequence[int],
+    axis: int,
+    key: int,
+):
+    monkeypatch.setattr(networks, "_MOST", 64)
+    monkeypatch.setattr(digits, "_ITEMS", ((1 << 30, 1),))
+    device.reports.clear()
+    executable = check(sort(elements, dims, axis, key), drawn(elements, dims))
+    passes = max(ELEMENT_TYPES[elements[key]].bits, 8) // 8
+    assert len(device.reports) == 3 * passes
+    assert all(report.atomics == 0 for _, report in device.reports)
+    assert complaints(executable.as_text("ptx"), "sm_80", ["-warn-spills", "-Werror"]) == ""
+
+
+def test_digits_know_nan_zeros_and_the_order_of_equals(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(networks, "_MOST", 64)
+    monkeypatch.setattr(digits, "_ITEMS", ((1 << 30, 1),))
+    x = random.choice(np.array([np.nan, -np.inf, -0.0, 0.0, 1.5, -2], np.float32), 200)
+    got = np.asarray(tfc.jit(lambda x: tfc.numpy.argsort(x, stable=True), backend="gpu")(x))
+    np.testing.assert_array_equal(got, np.argsort(x, kind="stable"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("element", "items"), [("s32", 16), ("f64", 16)])
+def test_a_tile_by_digits_reads_and_writes_neighbours_together(
+    device: Any, element: str, items: int
+):
+    length = 256 * items
+    device.reports.clear()
+    executable = check(sort([element], (1, length), 1), drawn([element], (1, length)))
+    size = ELEMENT_TYPES[element].bytes
+    for number, (_, report) in enumerate(device.reports):
+        if number % 3 == 0:
+            assert report.loads.transactions == length * size // 32
+            assert report.stores.transactions == 256 * 4 // 32
+    assert complaints(executable.as_text("ptx"), "sm_90a", ["-warn-spills", "-Werror"]) == ""
