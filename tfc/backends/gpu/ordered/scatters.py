@@ -1,8 +1,8 @@
 """Scatter: updates go to threads that never meet at one element.
 
 These are all of them where the program says that indices differ. Integers of 32 and 64 bits, which
-combine in any order to the same bits, are combined atomically; else each thread takes all windows in turn, for the elements at its place in a
-window, so that results never depend on who was first.
+combine in any order to the same bits, are combined atomically; else each thread takes all windows
+in turn, for the elements at its place in a window, so that results never depend on who was first.
 """
 
 from collections.abc import Sequence
