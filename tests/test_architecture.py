@@ -123,6 +123,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "backends.gpu.products",
         "backends.gpu.rows",
         "backends.gpu.measuring",
+        "backends.gpu.ordered",
+        "backends.gpu.sorting",
         "passes",
         "passes.memory",
         "hlo.evaluation",
@@ -130,6 +132,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "backends.gpu.attention": (*KERNELS, "backends.gpu", "backends.gpu.products"),
     "backends.gpu.products": (*KERNELS, "backends.gpu", "backends.gpu.driver"),
     "backends.gpu.rows": (*KERNELS, "backends.gpu"),
+    "backends.gpu.ordered": (*KERNELS, "backends.gpu"),
+    "backends.gpu.sorting": (*KERNELS, "backends.gpu", "backends.gpu.ordered"),
     "stablehlo": (*ANALYSIS, "backends.mlir", "stablehlo.importer"),
     "stablehlo.operations": (*ANALYSIS, "backends.mlir", "stablehlo"),
     "stablehlo.importer": (

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 import tfc
+from tfc.backends.llvm.compilation import lower_gpu_to_llvm
+from tfc.backends.mlir.provider import ir, new_context
 from tfc.backends.target import Target
 from tfc.errors import DriverError, UnsupportedError
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Module
-from tfc.hlo.shape import F32, Shape
+from tfc.hlo.shape import F32, S64, Shape
 from tfc.testing.ptx.assembler import ARCHITECTURES, complaints
 
 
@@ -74,6 +76,29 @@ def test_kernels_with_several_results_assemble():
     assert sorted(len(f.shape.elements) for f in fusions) == [2, 2, 3]
     assert executable.memory_analysis().temporary_bytes == 0
     assert complaints(executable.as_text("ptx"), "sm_80") == ""
+
+
+def test_an_integer_of_64_bits_is_one_access():
+    x = builder.parameter(0, Shape(S64, (1000,)), "x")
+    root = builder.binary("add", x, x)
+    module = Module("wide", Computation.make("main", [x], root))
+    ptx = tfc.compile(module, backend="gpu").as_text("ptx")
+    accesses = [line.split()[0] for line in ptx.splitlines() if ".global" in line and "[" in line]
+    assert accesses
+    assert all("64" in access for access in accesses)
+
+
+def test_equal_code_around_barriers_stays_apart():
+    """Merged, threads that come from one place could wait at the barrier for those of another."""
+    x = builder.parameter(0, Shape(F32, (100,)), "x")
+    left, right = (builder.parameter(n, Shape(F32)) for n in range(2))
+    before = Computation.make("before", [left, right], builder.compare("LT", left, right))
+    root = builder.instruction("sort", [x], dimensions=(0,), is_stable=True, to_apply=before)
+    module = Module("sorted", Computation.make("main", [x], root))
+    mlir = tfc.compile(module, backend="gpu").as_text("mlir")
+    with new_context("gpu", "nvvm"), ir.Location.unknown():
+        llvm = lower_gpu_to_llvm(ir.Module.parse(mlir))
+    assert llvm.count("call void @llvm.nvvm.barrier") == mlir.count("gpu.barrier") > 1
 
 
 def test_without_a_driver_running_says_what_to_do():

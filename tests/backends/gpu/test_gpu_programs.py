@@ -182,6 +182,22 @@ def test_updates_that_meet_are_added_in_their_order(dtype: type):
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize("way", ["add", "min", "max"])
+def test_integers_that_meet_are_combined_atomically(device: Any, dtype: type, way: str):
+    table = random.integers(0, 99, (7, 5)).astype(dtype)
+    where, updates = random.integers(0, 7, 40), random.integers(0, 99, (40, 5)).astype(dtype)
+    if dtype in (np.int32, np.int64):
+        updates = -updates
+    expected = table.copy()
+    function = {"add": np.add, "min": np.minimum, "max": np.maximum}[way]
+    function.at(expected, where, updates)
+    device.reports.clear()
+    got = on_gpu(lambda t, i, u: getattr(t.at[i], way)(u), table, where, updates)
+    np.testing.assert_array_equal(got, expected)
+    assert sum(report.atomics for _, report in device.reports) == updates.size
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_remainder_of_floats_is_exact(dtype: type):
     x = (random.standard_normal(500) * 10.0 ** random.integers(-30, 30, 500)).astype(dtype)

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from tfc.backends.gpu.attention.kernels import attention_parts, partial_means
 from tfc.backends.gpu.driver.architectures import has_warpgroups
 from tfc.backends.gpu.grid import Grid
-from tfc.backends.gpu.ordered import scan_parts_of, scatter_parts, state_parts, update_parts
+from tfc.backends.gpu.ordered.scans import running_totals, scan_kernel_parts
+from tfc.backends.gpu.ordered.scatters import scatter_parts
+from tfc.backends.gpu.ordered.updates import state_parts, update_parts
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.kernels import partial_sums, product_parts
 from tfc.backends.gpu.products.persistent import warpgroup_parts
 from tfc.backends.gpu.rows.reductions import partial_totals, reduce_parts
 from tfc.backends.gpu.rows.row_kernels import row_parts
-from tfc.backends.gpu.sorts import numbers_shape, sort_parts
+from tfc.backends.gpu.sorting.sorts import sort_memory, sort_parts
 from tfc.backends.gpu.triangular import cholesky_parts, computed_shape, solve_parts
 from tfc.backends.gpu.windows import reduce_window_parts, select_and_scatter_parts
 from tfc.backends.mlir.bodies import emit_body
@@ -43,13 +45,13 @@ FORMS: dict[str, Form] = {
     "reduce": Form(reduce_parts, partial_totals),
     "tuple": Form(reduce_parts, partial_totals),
     "scatter": Form(scatter_parts),
-    "sort": Form(sort_parts, lambda k: numbers_shape(k.root)),
+    "sort": Form(sort_parts, sort_memory),
     "cholesky": Form(cholesky_parts, lambda k: computed_shape(k.root)),
     "triangular-solve": Form(solve_parts, lambda k: computed_shape(k.root)),
     "rng-get-and-update-state": Form(state_parts),
-    "reduce-window": Form(reduce_window_parts),
+    "reduce-window": Form(reduce_window_parts, running_totals),
     "select-and-scatter": Form(select_and_scatter_parts),
-    "scan": Form(scan_parts_of),
+    "scan": Form(scan_kernel_parts, running_totals),
     "dynamic-update-slice": Form(update_parts),
 }
 

@@ -37,7 +37,8 @@ class Work:
 class Part:
     """One function, and its launches.
 
-    emit: emits the body.
+    emit: emits the body. Parts with the same one share the function, so they pass equally many
+        numbers.
     count: how many threads are at work, or blocks if `by_block`.
     numbers: what each launch passes; one launch without numbers if left out.
     threads: of a block.

@@ -5,7 +5,7 @@ numbers of its launch; equal kernels are emitted once. Loops and conditionals of
 the host, which reads what decides.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -140,11 +140,14 @@ class _ProgramEmitter:
     def _emit(self, kernel: Kernel) -> list[tuple[str, Part]]:
         stem = f"{kernel.opcode}_{len(self._kernels)}".replace("-", "_")
         parts = parts_of(kernel, self._architecture)
-        names = [stem if len(parts) == 1 else f"{stem}_{n}" for n in range(len(parts))]
-        for name, part in zip(names, parts):
-            with ir.InsertionPoint(self._block):
-                _emit_part(name, kernel, part)
-        return list(zip(names, parts))
+        names: dict[Callable[[Work], None], str] = {}
+        single = all(part.emit is parts[0].emit for part in parts)
+        for part in parts:
+            if part.emit not in names:
+                name = names[part.emit] = stem if single else f"{stem}_{len(names)}"
+                with ir.InsertionPoint(self._block):
+                    _emit_part(name, kernel, part)
+        return [(names[part.emit], part) for part in parts]
 
     def _copies(self, source: Instruction, targets: Sequence[Slice]) -> list[Step]:
         """Each leaf of a value to its target, unless it is there already."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tfc.backends.gpu.assembly import assembly
 from tfc.backends.mlir.arithmetic.value import (
     Scalar,
     bitcast,
@@ -21,31 +22,65 @@ def from_lane(x: Scalar, distance: int) -> Scalar:
 
     All threads of the warp must come here.
     """
-    kind = x.element_type
-    if kind.is_complex:
-        parts = (from_lane(part, distance) for part in (real_part(x), imaginary_part(x)))
+    return _shuffled(x, "bfly", distance)
+
+
+def from_lane_before(x: Scalar, distance: int) -> Scalar:
+    """The scalar of the lane `distance` before the own one; the own where there is none
+    (`shfl.up`). All threads of the warp must come here."""
+    return _shuffled(x, "up", distance)
+
+
+def from_last_lane(x: Scalar) -> Scalar:
+    """The scalar of lane 31 (`shfl.idx`). All threads of the warp must come here."""
+    return _shuffled(x, "idx", WARP - 1)
+
+
+def lanes_alike(x: Scalar) -> Scalar:
+    """A bit for each lane with the same 32 bits as this one (`match.any`). All threads of the warp
+    must come here."""
+    word = ir.IntegerType.get_signless(32)
+    everyone = arith.constant(word, -1)
+    kind = ir.Attribute.parse("#nvvm<match_sync_kind any>")
+    return Scalar(emit("nvvm.match.sync", word, [everyone, x.value], kind=kind), U32)
+
+
+def warp_barrier() -> None:
+    """Wait until all threads of the warp are here; what they wrote is then seen by all of them."""
+    everyone = arith.constant(ir.IntegerType.get_signless(32), -1)
+    ir.Operation.create("nvvm.bar.warp.sync", [], [everyone])
+
+
+def _shuffled(x: Scalar, kind: str, lane: int) -> Scalar:
+    """A scalar of another thread; `kind` says what `lane` means."""
+    element_type = x.element_type
+    if element_type.is_complex:
+        parts = (_shuffled(part, kind, lane) for part in (real_part(x), imaginary_part(x)))
         return make_complex(*parts)
     if str(x.value.type) in ("f32", "f64"):
-        return bitcast(from_lane(bitcast(x, U32 if kind.bits == 32 else U64), distance), kind)
-    return Scalar(_shuffled(x.value, distance), kind)
+        bits = bitcast(x, U32 if element_type.bits == 32 else U64)
+        return bitcast(_shuffled(bits, kind, lane), element_type)
+    return Scalar(_words(x.value, kind, lane), element_type)
 
 
-def _shuffled(bits: Any, distance: int) -> Any:
+def _words(bits: Any, kind: str, lane: int) -> Any:
     """Integers of any width go as one or two words of 32 bits."""
     width, word = bits.type.width, ir.IntegerType.get_signless(32)
     if width < 32:
-        return arith.trunci(bits.type, _exchange(arith.extui(word, bits), distance))
+        return arith.trunci(bits.type, _exchange(arith.extui(word, bits), kind, lane))
     if width == 32:
-        return _exchange(bits, distance)
+        return _exchange(bits, kind, lane)
     half = arith.constant(bits.type, 32)
-    low, high = (_exchange(arith.trunci(word, v), distance)
+    low, high = (_exchange(arith.trunci(word, v), kind, lane)
                  for v in (bits, arith.shrui(bits, half)))  # fmt: skip
-    low, high = (arith.extui(bits.type, v) for v in (low, high))
-    return arith.ori(low, arith.shli(high, half))
+    # Of halves that LLVM sees it would make two accesses of memory.
+    return assembly("mov.b64 $0, {$1, $2};", ["i64"], [low, high])[0]
 
 
-def _exchange(value: Any, distance: int) -> Any:
+def _exchange(value: Any, kind: str, lane: int) -> Any:
     word = ir.IntegerType.get_signless(32)
-    everyone, offset, clamp = (arith.constant(word, n) for n in (-1, distance, WARP - 1))
-    operands = [everyone, value, offset, clamp]
-    return emit("nvvm.shfl.sync", word, operands, kind=ir.Attribute.parse("#nvvm<shfl_kind bfly>"))
+    clamp = 0 if kind == "up" else WARP - 1
+    everyone, offset, limit = (arith.constant(word, n) for n in (-1, lane, clamp))
+    operands = [everyone, value, offset, limit]
+    return emit("nvvm.shfl.sync", word, operands,
+                kind=ir.Attribute.parse(f"#nvvm<shfl_kind {kind}>"))  # fmt: skip

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfc.backends.gpu.grid import Grid
-from tfc.backends.gpu.ordered import walk
+from tfc.backends.gpu.ordered.scans import running_parts
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, mlir_type, select
 from tfc.backends.mlir.elements import Elements, Indices
 from tfc.backends.mlir.kernels import Kernel, nest, sources
-from tfc.backends.mlir.ordered.running import cumulative
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.reductions import combination
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
@@ -26,13 +25,8 @@ from tfc.hlo.shape import PRED, S64
 
 
 def reduce_window_parts(kernel: Kernel) -> list[Part]:
-    """One thread for each result, or for each row of a running one."""
-    dims = kernel.root.operands[0].array_shape.dims
-    running = window_of(kernel.root).cumulative(dims)
-    if running is None:
-        return [Part(_emit_reduce_window, kernel.results[0].size)]
-    rows = kernel.results[0].size // max(dims[running[0]], 1)
-    return [Part(lambda work: walk(cumulative(work.kernel, work.buffers, *running), work), rows)]
+    """One thread for each result, but for windows that hold all elements up to their own."""
+    return running_parts(kernel) or [Part(_emit_reduce_window, kernel.results[0].size)]
 
 
 def _emit_reduce_window(work: Work) -> None:

@@ -47,13 +47,16 @@ _CPU_PIPELINE = """builtin.module(
     reconcile-unrealized-casts, canonicalize{region-simplify=disabled})"""
 
 DESCRIPTOR_SIZE, DESCRIPTOR_ALIGNMENT = 128, 64  # of a tensor, of which kernels copy boxes
+
+# Blocks come last: passes that rewrite greedily merge those with equal operations, and with them
+# barriers that not all threads of a warp then reach together.
 _GPU_PIPELINE = """builtin.module(gpu.module(
     canonicalize, cse, arith-expand{include-bf16=true}, convert-nvgpu-to-nvvm,
-    expand-strided-metadata, lower-affine, convert-vector-to-scf, convert-scf-to-cf,
+    expand-strided-metadata, lower-affine, convert-vector-to-scf,
     convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=true}, convert-nvvm-to-llvm,
-    convert-complex-to-llvm, convert-math-to-llvm, convert-arith-to-llvm, convert-vector-to-llvm,
-    convert-index-to-llvm,
-    convert-ub-to-llvm, reconcile-unrealized-casts))"""
+    convert-complex-to-llvm, convert-math-to-llvm, convert-vector-to-llvm, convert-index-to-llvm,
+    convert-ub-to-llvm, convert-scf-to-cf), convert-cf-to-llvm,
+    gpu.module(convert-arith-to-llvm, reconcile-unrealized-casts))"""
 
 _GPU_LAYOUT = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 

@@ -11,67 +11,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.mlir.arithmetic.elemental import total_order
 from tfc.backends.mlir.arithmetic.value import (
     Scalar,
-    bitcast,
     constant,
     convert,
     mlir_type,
-    resize,
-    select,
 )
 from tfc.backends.mlir.elements import Buffer
+from tfc.backends.mlir.integer_keys import integer_key
 from tfc.backends.mlir.loops import for_each, for_loop
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.scalar_computation import emit_scalar
 from tfc.backends.mlir.scratch import load_at, store_at
 from tfc.backends.mlir.vectors import Position, for_range, index_value, multiply
 from tfc.hlo.ir import Computation
-from tfc.hlo.shape import ELEMENT_TYPES, F32, PRED, U32, U64, ElementType, Shape
+from tfc.hlo.shape import F32, PRED, U32, U64, ElementType, Shape
 from tfc.passes.analysis.sort_keys import SortKey
 
 # The counters of a digit, and the lines that elements move to, stay in the first cache.
 _DIGIT = 8
-
-
-def integer_key(
-    keys: Sequence[SortKey], comparator: Computation, elements: Sequence[Scalar]
-) -> Scalar:
-    """An unsigned integer of 32 or 64 bits in the order of the comparator."""
-    wide = _key_type(keys)
-    sides = [e for e in elements for _side in range(2)]
-    joined = constant(wide, 0)
-    for key in keys:
-        part = _unsigned(key, emit_scalar(comparator, sides, key.value))
-        shifted = joined << part.element_type.bits if key is not keys[0] else joined
-        joined = shifted | resize(part, wide)
-    return joined
-
-
-def _key_type(keys: Sequence[SortKey]) -> ElementType:
-    return U32 if sum(k.bits for k in keys) <= 32 else U64
-
-
-def _unsigned(key: SortKey, value: Scalar) -> Scalar:
-    """A key as an unsigned integer of its width."""
-    unsigned = ELEMENT_TYPES[f"u{key.bits}"]
-    if value.element_type.is_float:
-        if value.element_type.bits < key.bits:
-            value = convert(value, F32)
-        value = total_order(value if key.total else _canonical(value))
-    if value.element_type.kind == "signed":
-        signed = resize(value, ELEMENT_TYPES[f"s{key.bits}"])
-        value = bitcast(signed, unsigned) ^ (1 << (key.bits - 1))
-    value = resize(value, unsigned)
-    return ~value if key.descending else value
-
-
-def _canonical(x: Scalar) -> Scalar:
-    """A float with one zero and one NaN, which is positive."""
-    wide = convert(x, F32) if x.element_type.bits < 32 else x
-    nan = constant(x.element_type, float("nan"))
-    return select(wide.ne(wide), nan, select(wide.eq(0), constant(x.element_type, 0), x))
 
 
 def is_any_nan(

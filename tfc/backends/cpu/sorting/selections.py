@@ -10,10 +10,10 @@ candidate before the later one, and sorts are stable.
 from collections.abc import Sequence
 from typing import Any
 
-from tfc.backends.cpu.sorting.radix_sort import integer_key
 from tfc.backends.cpu.sorting.sorts import RowSort
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, minimum, mlir_type
 from tfc.backends.mlir.elements import Buffer, Elements
+from tfc.backends.mlir.integer_keys import integer_key
 from tfc.backends.mlir.kernels import Kernel, Loops, sources
 from tfc.backends.mlir.loops import for_each, for_loop, while_loop
 from tfc.backends.mlir.provider import arith, ir, scf

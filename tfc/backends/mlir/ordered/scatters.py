@@ -48,8 +48,8 @@ class Scatter:
             corner[f"s{d}"] = arith.index_cast(ir.IndexType.get(), wide.value)
         return corner, reduce(lambda x, y: x & y, tests).value
 
-    def update(self, scope: Elements, index: Sequence[Index]) -> None:
-        """Combine one element of each update into its result."""
+    def place(self, index: Sequence[Index]) -> tuple[Index, ...]:
+        """Where in the results an element of the updates goes."""
         batch, inside = self.windows.split(index)
         place = [constant_index(0)] * self.operand.rank
         for d, i in zip(self.windows.kept(self.operand.rank), inside):
@@ -59,7 +59,12 @@ class Scatter:
         for d in self.windows.index_map:
             limit = self.operand.dims[d] - self.sizes[d]
             place[d] = place[d] + variable(f"s{d}", limit + 1)
-        old = [scope.load(r, tuple(place)) for r in self.results]
+        return tuple(place)
+
+    def update(self, scope: Elements, index: Sequence[Index]) -> None:
+        """Combine one element of each update into its result."""
+        place = self.place(index)
+        old = [scope.load(r, place) for r in self.results]
         new = self.combine(old, [scope.element(u, tuple(index)) for u in self.updates])
         for value, result in zip(new, self.results):
-            scope.store(value, result, tuple(place))
+            scope.store(value, result, place)

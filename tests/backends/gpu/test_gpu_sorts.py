@@ -1,0 +1,160 @@
+"""Sorts: their values, and what they ask of memory."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tfc
+from tfc.backends.gpu.sorting import digits, networks
+from tfc.hlo import evaluate, parse
+from tfc.hlo.shape import ELEMENT_TYPES
+from tfc.testing.ptx.assembler import complaints
+from tfc.testing.ptx.driver import device_for_tests
+
+random = np.random.default_rng(17)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def device() -> Iterator[Any]:
+    with device_for_tests() as driver:
+        yield driver
+
+
+def sort(
+    elements: Sequence[str], dims: Sequence[int], axis: int, key: int = 0, by: str = "value"
+) -> tfc.hlo.Module:
+    """A sort by one of its operands, or by what it is multiplied by itself."""
+    size = ",".join(map(str, dims))
+    sides = "\n".join(
+        f"p{2 * n + side} = {e}[] parameter({2 * n + side})"
+        for n, e in enumerate(elements)
+        for side in (0, 1)
+    )
+    arrays = "\n".join(f"a{n} = {e}[{size}] parameter({n})" for n, e in enumerate(elements))
+    result = ", ".join(f"{e}[{size}]" for e in elements)
+    left, right, kind = f"p{2 * key}", f"p{2 * key + 1}", elements[key]
+    compared = {
+        "value": f"ROOT c = pred[] compare({left}, {right}), direction=LT",
+        "difference": f"""d = {kind}[] subtract({left}, {right})
+        z = {kind}[] constant(0)
+        ROOT c = pred[] compare(d, z), direction=LT""",
+        "contradiction": f"ROOT c = pred[] compare({left}, {right}), direction=NE",
+    }[by]
+    return parse(
+        f"""HloModule m
+    f {{ {sides}
+        {compared} }}
+    ENTRY e {{
+      {arrays}
+      ROOT y = {f"({result})" if len(elements) > 1 else result} sort(
+        {", ".join(f"a{n}" for n in range(len(elements)))}), dimensions={{{axis}}},
+        is_stable=true, to_apply=f
+    }}"""
+    )
+
+
+def drawn(elements: Sequence[str], dims: Sequence[int]) -> list[np.ndarray]:
+    return [random.integers(0, 50, dims).astype(ELEMENT_TYPES[e].dtype) for e in elements]
+
+
+def check(module: tfc.hlo.Module, arrays: Sequence[np.ndarray]) -> Any:
+    executable = tfc.compile(module, backend="gpu")
+    expected = evaluate(module, *arrays)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for got, wanted in zip(executable(*arrays), expected):
+        np.testing.assert_array_equal(np.asarray(got), wanted)
+    return executable
+
+
+ROWS = [
+    (["s32"], (3, 50), 1, 0, "value"), (["f32", "s8"], (1, 300), 1, 0, "difference"),
+    (["f64", "u8"], (8, 7), 0, 0, "value"), (["c64", "u16"], (2, 130), 1, 1, "value"),
+    (["pred", "bf16"], (90, 2), 0, 1, "value"), (["s64", "s64"], (1, 200), 1, 1, "difference"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("elements", "dims", "axis", "key", "by"), ROWS)
+def test_rows_that_fit_a_block_are_sorted_stably_in_one_launch(
+    device: Any, elements: Sequence[str], dims: Sequence[int], axis: int, key: int, by: str
+):
+    device.reports.clear()
+    executable = check(sort(elements, dims, axis, key, by), drawn(elements, dims))
+    ((_, report),) = device.reports
+    assert report.bank_conflicts == 0
+    assert complaints(executable.as_text("ptx"), "sm_80", ["-warn-spills", "-Werror"]) == ""
+
+
+def test_a_row_of_neighbours_is_read_and_written_once(device: Any):
+    device.reports.clear()
+    check(sort(["f32"], (4, 512), 1), drawn(["f32"], (4, 512)))
+    ((_, report),) = device.reports
+    assert report.loads.transactions == report.stores.transactions == 4 * 512 // 8
+
+
+@pytest.mark.parametrize("length", [129, 300, 512])
+def test_rows_of_several_tiles_are_compared_across_them(
+    device: Any, monkeypatch: pytest.MonkeyPatch, length: int
+):
+    monkeypatch.setattr(networks, "_MOST", 64)
+    elements, dims = ["s32", "u8"], (2, length)
+    device.reports.clear()
+    check(sort(elements, dims, 1, by="difference"), drawn(elements, dims))
+    assert len(device.reports) == {129: 6, 300: 10, 512: 10}[length]
+
+
+def test_a_comparator_that_contradicts_itself_loses_no_element(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(networks, "_MOST", 64)
+    x = random.integers(0, 9, (1, 300)).astype(np.int32)
+    (got,) = tfc.compile(sort(["s32"], (1, 300), 1, by="contradiction"), backend="gpu")(x)
+    np.testing.assert_array_equal(np.sort(np.asarray(got)), np.sort(x))
+
+
+LONG = [
+    (["s32"], (2, 300), 1, 0), (["u8"], (1, 300), 1, 0), (["u16", "f64"], (1, 400), 1, 0),
+    (["c64", "s16", "u8"], (300, 2), 0, 1), (["pred", "bf16"], (2, 300), 1, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("elements", "dims", "axis", "key"), LONG)
+def test_long_rows_are_sorted_by_digits_of_their_keys(
+    device: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    elements: Sequence[str],
+    dims: Sequence[int],
+    axis: int,
+    key: int,
+):
+    monkeypatch.setattr(networks, "_MOST", 64)
+    monkeypatch.setattr(digits, "_ITEMS", ((1 << 30, 1),))
+    device.reports.clear()
+    executable = check(sort(elements, dims, axis, key), drawn(elements, dims))
+    passes = max(ELEMENT_TYPES[elements[key]].bits, 8) // 8
+    assert len(device.reports) == 3 * passes
+    assert all(report.atomics == 0 for _, report in device.reports)
+    assert complaints(executable.as_text("ptx"), "sm_80", ["-warn-spills", "-Werror"]) == ""
+
+
+def test_digits_know_nan_zeros_and_the_order_of_equals(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(networks, "_MOST", 64)
+    monkeypatch.setattr(digits, "_ITEMS", ((1 << 30, 1),))
+    x = random.choice(np.array([np.nan, -np.inf, -0.0, 0.0, 1.5, -2], np.float32), 200)
+    got = np.asarray(tfc.jit(lambda x: tfc.numpy.argsort(x, stable=True), backend="gpu")(x))
+    np.testing.assert_array_equal(got, np.argsort(x, kind="stable"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("element", "items"), [("s32", 16), ("f64", 16)])
+def test_a_tile_by_digits_reads_and_writes_neighbours_together(
+    device: Any, element: str, items: int
+):
+    length = 256 * items
+    device.reports.clear()
+    executable = check(sort([element], (1, length), 1), drawn([element], (1, length)))
+    size = ELEMENT_TYPES[element].bytes
+    for number, (_, report) in enumerate(device.reports):
+        if number % 3 == 0:
+            assert report.loads.transactions == length * size // 32
+            assert report.stores.transactions == 256 * 4 // 32
+    assert complaints(executable.as_text("ptx"), "sm_90a", ["-warn-spills", "-Werror"]) == ""

@@ -1,0 +1,1 @@
+"""Kernels whose steps depend on each other: running totals, scatters, updates, kept state."""

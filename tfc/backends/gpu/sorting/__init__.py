@@ -1,0 +1,1 @@
+"""Sorts: networks for any comparator, digits of keys."""
