@@ -12,6 +12,7 @@ from tfc.passes.expand.expand import Expand
 from tfc.passes.expand.inline import Flatten, Inline
 from tfc.passes.expand.integer_products import IntegerProducts
 from tfc.passes.expand.split_operands import SplitOperands
+from tfc.passes.fusion.attention import AttentionFusion
 from tfc.passes.fusion.epilogues import EpilogueFusion
 from tfc.passes.fusion.fusion import Fusion
 from tfc.passes.fusion.horizontal import Horizontal
@@ -82,6 +83,7 @@ _MADE = (
     Layouts,
     ArgExtremes,
     SplitReductions,
+    AttentionFusion,
     EpilogueFusion,
     WindowEdges,
     RowFusion,
@@ -118,6 +120,11 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("dots", "epilogues", "an epilogue hides the dot that it belongs to"),
     ("convolutions", "epilogues", "an epilogue hides the convolution that it belongs to"),
     ("simplify", "epilogues", "rules see only the parts of a computation that was fused apart"),
+    ("simplify", "attention", "only simple forms of its parts are known"),
+    ("cse", "attention", "a value computed twice has other users than those of each"),
+    ("attention", "epilogues", "a product takes what is between both products"),
+    ("attention", "rows", "rows take the softmax"),
+    ("attention", "split-reductions", "long rows are halves of themselves afterwards"),
     ("cse", "epilogues", "a value computed twice has other users than those of each"),
     ("epilogues", "fusion", "loops take the elementwise operations that a product could have"),
     ("layout", "epilogues", "a kernel reads and writes in the layouts that it is formed with"),
@@ -206,6 +213,7 @@ def default_pipeline(
             TripCounts(),
             DotMerger(),
             *layouts,
+            *((AttentionFusion(kinds.takes_attention),) if kinds.takes_attention else ()),
             *((ArgExtremes(), SplitReductions()) if kinds.row_steps else ()),
             *((epilogues,) if kinds.epilogues else ()),
             *((WindowEdges(kinds.takes_edges),) if kinds.takes_edges else ()),

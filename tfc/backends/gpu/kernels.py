@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tfc.backends.gpu.attention.kernels import attention_parts, partial_means
 from tfc.backends.gpu.driver.architectures import has_warpgroups
 from tfc.backends.gpu.grid import Grid
 from tfc.backends.gpu.ordered import scan_parts_of, scatter_parts, state_parts, update_parts
@@ -19,6 +20,7 @@ from tfc.backends.mlir.kernels import Kernel, kernel_of
 from tfc.backends.mlir.scratch import scratch_shape
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
+from tfc.passes.analysis.attention import attention_in
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Form:
 
 
 FORMS: dict[str, Form] = {
+    "attention": Form(attention_parts, partial_means),
     "dot": Form(product_parts, partial_sums, warpgroup_parts),
     "reduce": Form(reduce_parts, partial_totals),
     "tuple": Form(reduce_parts, partial_totals),
@@ -65,7 +68,9 @@ def parts_of(kernel: Kernel, architecture: str) -> list[Part]:
 
 
 def _form(kernel: Kernel) -> Form | None:
-    """The form of the product in a kernel, else of its root."""
+    """The form of attention, else of the product in a kernel, else of its root."""
+    if attention_in(kernel.computation) is not None:
+        return FORMS["attention"]
     return FORMS.get((kernel.product or kernel.root).opcode)
 
 

@@ -39,13 +39,18 @@ def root_index(computation: Computation, index: Sequence[Index]) -> tuple[Index,
     """Where the root has the element that is made from the product's at an index."""
     result = tuple(index)
     for instruction in epilogue_path(computation):
-        shape = instruction.array_shape
-        if instruction.opcode == "reshape":
-            before = instruction.operands[0].array_shape
-            result = delinearize(linearize(result, before.dims), shape.dims)
-        elif instruction.opcode == "transpose":
-            result = tuple(result[d] for d in instruction["dimensions"])
+        result = moved_index(instruction, result)
     return result
+
+
+def moved_index(instruction: Instruction, index: tuple[Index, ...]) -> tuple[Index, ...]:
+    """Where a reshape or a transpose has what its operand has at an index; others move nothing."""
+    if instruction.opcode == "reshape":
+        before = instruction.operands[0].array_shape
+        return delinearize(linearize(index, before.dims), instruction.array_shape.dims)
+    if instruction.opcode == "transpose":
+        return tuple(index[d] for d in instruction["dimensions"])
+    return index
 
 
 def tiled_type(product: Instruction) -> ElementType | None:

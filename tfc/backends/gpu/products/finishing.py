@@ -112,6 +112,11 @@ def when_below(bounds: Sequence[tuple[Any, int]], body: Callable[[], None]) -> N
     condition = tests[0]
     for test in tests[1:]:
         condition = arith.andi(condition, test)
+    when(condition, body)
+
+
+def when(condition: Any, body: Callable[[], None]) -> None:
+    """Emit a body for threads for which an i1 holds."""
     with ir.InsertionPoint(scf.IfOp(condition).then_block):
         body()
         scf.yield_([])

@@ -1,0 +1,85 @@
+"""Attention becomes one fusion in all the forms that programs have, and says why where not."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tfc
+import tfc.numpy as tnp
+from tfc import nn
+from tfc.hlo.evaluation.evaluator import evaluate
+from tfc.hlo.ir import Module
+from tfc.hlo.shape import F32
+from tfc.passes import KernelKinds, default_pipeline
+from tfc.passes.analysis.attention import Attention, attention_in
+
+random = np.random.default_rng(5)
+Q, K, V = (random.standard_normal((2, n, 2, 8)).astype("f4") for n in (5, 7, 7))
+
+
+def traced(function: Any, *arguments: Any) -> Module:
+    jitted: Any = tfc.jit(function)
+    return jitted.lower(*arguments).hlo
+
+
+def fused(function: Any, *arguments: Any, takes: Any = lambda attention: True) -> Module:
+    """The program after all passes for a target that has kernels of attention."""
+    module = traced(function, *arguments)
+    return default_pipeline(kinds=KernelKinds(takes_attention=takes)).run(module)
+
+
+def attentions(module: Module) -> list[Attention]:
+    found = (attention_in(x["calls"]) for x in module.entry.instructions if x.opcode == "fusion")
+    return [a for a in found if a is not None]
+
+
+def heads_first(q: Any, k: Any, v: Any) -> Any:
+    q, k, v = (x.transpose(0, 2, 1, 3) for x in (q, k, v))
+    return tnp.matmul(nn.softmax(tnp.matmul(q, k.transpose(0, 1, 3, 2)) * 0.5), v)
+
+
+def keys_by_queries(q: Any, k: Any, v: Any) -> Any:
+    logits = tnp.einsum("bskd,btkd->bkst", k, q)
+    return tnp.einsum("bskd,bkst->btkd", v, nn.softmax(logits, axis=2))
+
+
+def causal(q: Any, k: Any, v: Any) -> Any:
+    return nn.dot_product_attention(q, k, v, is_causal=True)
+
+
+def in_halves(q: Any, k: Any, v: Any) -> Any:
+    q, k, v = (x.astype(np.float16) for x in (q, k, v))
+    return nn.dot_product_attention(q, k[:, :, :1], v[:, :, :1])
+
+
+@pytest.mark.parametrize(
+    "function", [nn.dot_product_attention, heads_first, keys_by_queries, causal, in_halves]
+)
+def test_attention_in_its_forms_is_one_fusion_with_the_same_value(function: Any):
+    module = fused(function, Q, K, V)
+    (attention,) = attentions(module)
+    rows = 10 if function is in_halves else 5
+    assert [attention.sizes[n] for n in "rjpd"] == [rows, 7, 8, 8]
+    assert attention.mixed.array_shape.element_type == F32
+    wanted = evaluate(traced(function, Q, K, V), Q, K, V)
+    error = 1e-3 if function is in_halves else 1e-6  # products in another order of dimensions
+    got = evaluate(module, Q, K, V)
+    np.testing.assert_allclose(got[0].astype("f4"), wanted[0].astype("f4"), error, error)
+
+
+def test_a_bias_of_the_size_of_the_scores_is_read_and_its_sum_is_not_stored():
+    bias = np.zeros((2, 5, 7), "f4")
+    module = fused(lambda q, k, v, b: nn.dot_product_attention(q, k, v, b * 2 + 1), Q, K, V, bias)
+    assert len(attentions(module)) == 1
+    sizes = [x.array_shape.size for x in module.entry.instructions if x.opcode == "fusion"]
+    assert max(sizes) == Q.size
+
+
+def test_weights_that_are_read_elsewhere_and_what_the_target_refuses_stay_apart():
+    def with_weights(q: Any, k: Any, v: Any) -> Any:
+        weights = nn.softmax(tnp.einsum("btkd,bskd->bkts", q, k))
+        return tnp.einsum("bkts,bskd->btkd", weights, v), weights
+
+    assert not attentions(fused(with_weights, Q, K, V))
+    assert not attentions(fused(causal, Q, K, V, takes=lambda attention: False))

@@ -1,0 +1,80 @@
+"""The softmax while it goes along the keys: what a lane knows of its rows so far.
+
+    m'  = max(m, logits)          weights = exp(logits - m')
+    sums' = sums exp(m - m') + weights · values       total' = total exp(m - m') + sum of weights
+
+Sums and totals are those of the program times exp(m - max), which is 1 in the end. Rows that have
+seen only -inf have m = -inf, weights 0 and so in the end 0 / 0, as in the program.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfc.backends.gpu.attention.warps import WarpTiles
+from tfc.backends.gpu.warps import from_lane
+from tfc.backends.mlir.arithmetic.exponential import exp
+from tfc.backends.mlir.arithmetic.value import Scalar, constant, maximum, select
+from tfc.hlo.shape import F32
+
+_LOWEST = -float("inf")
+
+
+@dataclass(frozen=True)
+class State:
+    """Of a lane.
+
+    largest: the maximum of each of its rows, which all lanes of the row know.
+    totals: of the lane's own weights.
+    sums: of weights times values.
+    """
+
+    largest: list[Scalar]
+    totals: list[Scalar]
+    sums: list[Any]
+
+    @staticmethod
+    def start(tiles: WarpTiles) -> "State":
+        """Before any key."""
+        low = [constant(F32, _LOWEST)] * tiles.slots
+        return State(low, [constant(F32, 0)] * tiles.slots, tiles.start())
+
+    def values(self) -> list[Any]:
+        """What a loop carries."""
+        return [*(x.value for x in (*self.largest, *self.totals)), *self.sums]
+
+    @staticmethod
+    def of(values: Sequence[Any], slots: int) -> "State":
+        """The same of what it carries."""
+        scalars = [Scalar(v, F32) for v in values[: 2 * slots]]
+        return State(scalars[:slots], scalars[slots:], list(values[2 * slots :]))
+
+    def weighed(self, tiles: WarpTiles, logits: Sequence[Scalar]) -> "tuple[State, list[Scalar]]":
+        """The state once the sums are scaled and the totals have grown, and the weights."""
+        slot = [tiles.place(n)[0] for n in range(len(logits))]
+        largest = list(self.largest)
+        for n, logit in enumerate(logits):
+            largest[slot[n]] = maximum(largest[slot[n]], logit)
+        largest = [across(tiles, x, maximum) for x in largest]
+        bases = [base_of(x) for x in largest]
+        weights = [exp(logit - bases[slot[n]]) for n, logit in enumerate(logits)]
+        scales = [exp(old - base) for old, base in zip(self.largest, bases)]
+        totals = [total * scale for total, scale in zip(self.totals, scales)]
+        for n, weight in enumerate(weights):
+            totals[slot[n]] = totals[slot[n]] + weight
+        sums = [
+            (Scalar(x, F32) * scales[tiles.slot(n)]).value for n, x in enumerate(self.sums)
+        ]  # fmt: skip
+        return State(largest, totals, sums), weights
+
+
+def across(tiles: WarpTiles, x: Scalar, combine: Any) -> Scalar:
+    """What the lanes of a row have, combined."""
+    for bit in tiles.across:
+        x = combine(x, from_lane(x, bit))
+    return x
+
+
+def base_of(largest: Scalar) -> Scalar:
+    """What is subtracted from logits: of nothing but -inf nothing, so that their weights are 0."""
+    return select(largest.eq(_LOWEST), 0.0, largest)
