@@ -83,3 +83,9 @@ def test_weights_that_are_read_elsewhere_and_what_the_target_refuses_stay_apart(
 
     assert not attentions(fused(with_weights, Q, K, V))
     assert not attentions(fused(causal, Q, K, V, takes=lambda attention: False))
+
+
+def test_attention_to_the_result_of_attention_reads_it_from_memory():
+    module = fused(lambda q, k, v: causal(causal(q, k, v), k, v), Q, K, V)
+    kernels = [x for x in module.entry.instructions if x.opcode in ("fusion", "dot")]
+    assert len(kernels) == len(attentions(module)) == 2

@@ -53,11 +53,20 @@ class AttentionFusion(FusionPass):
 
 
 class _Plan(Kernels):
+    """The kernels of one computation.
+
+    formed: their results, which others read from memory.
+    """
+
+    def __init__(self, computation: Computation):
+        super().__init__(computation)
+        self.formed: set[Instruction] = set()
+
     def form(self, attention: Attention) -> None:
         """Make a kernel of an attention, unless what is inside is read elsewhere."""
         root = self._finished(attention.mixed)
         dependent = self._dependent(attention.scores, root)
-        found = _members(attention, root, dependent)
+        found = self._members(attention, root, dependent)
         members = dict.fromkeys(sorted(found, key=self.position.__getitem__))
         for member in members:
             if member in dependent and member is not root and self.is_read_outside(member, members):
@@ -67,6 +76,7 @@ class _Plan(Kernels):
             self.refuse(attention.scores, too_much(_MOST), root)
             return
         self.kernels.append(Kernel("kCustom", tuple(members), (root,), "attention"))
+        self.formed.add(root)
 
     def _finished(self, mixed: Instruction) -> Instruction:
         """The last of what only rearranges or converts the result, where it costs code."""
@@ -88,23 +98,23 @@ class _Plan(Kernels):
                 found.add(x)
         return found
 
-
-def _members(
-    attention: Attention, root: Instruction, dependent: set[Instruction]
-) -> set[Instruction]:
-    """What is computed inside."""
-    size = attention.logits.array_shape.size
-    members: set[Instruction] = set()
-    stack = [root]
-    while stack:
-        x = stack.pop()
-        if x not in members and (x in dependent or _goes_inside(x, size)):
-            members.add(x)
-            stack += x.operands
-    for product in (attention.scores, attention.mixed):
-        for operand in product.operands:
-            members.update(_rearranging(operand, dependent))
-    return members
+    def _members(
+        self, attention: Attention, root: Instruction, dependent: set[Instruction]
+    ) -> set[Instruction]:
+        """What is computed inside."""
+        size = attention.logits.array_shape.size
+        members: set[Instruction] = set()
+        stack = [root]
+        while stack:
+            x = stack.pop()
+            inside = x in dependent or (x not in self.formed and _goes_inside(x, size))
+            if inside and x not in members:
+                members.add(x)
+                stack += x.operands
+        for product in (attention.scores, attention.mixed):
+            for operand in product.operands:
+                members.update(_rearranging(operand, dependent | self.formed))
+        return members
 
 
 def _goes_inside(x: Instruction, size: int) -> bool:
@@ -114,8 +124,8 @@ def _goes_inside(x: Instruction, size: int) -> bool:
     return x.array_shape.size >= size or x.opcode in _FREE
 
 
-def _rearranging(x: Instruction, dependent: set[Instruction]) -> Iterator[Instruction]:
+def _rearranging(x: Instruction, stops: set[Instruction]) -> Iterator[Instruction]:
     """What only widens or moves elements before a product."""
-    while x not in dependent and (x.opcode in MOVES or is_widening(x)):
+    while x not in stops and (x.opcode in MOVES or is_widening(x)):
         yield x
         x = x.operands[0]
