@@ -48,17 +48,31 @@ def causal(q: Any, k: Any, v: Any) -> Any:
     return nn.dot_product_attention(q, k, v, is_causal=True)
 
 
+def causal_for_all_heads(q: Any, k: Any, v: Any) -> Any:
+    seen = tnp.arange(5)[:, None] >= tnp.arange(7)[None, :]
+    return nn.dot_product_attention(q, k, v, mask=seen)
+
+
 def in_halves(q: Any, k: Any, v: Any) -> Any:
     q, k, v = (x.astype(np.float16) for x in (q, k, v))
     return nn.dot_product_attention(q, k[:, :, :1], v[:, :, :1])
 
 
 @pytest.mark.parametrize(
-    "function", [nn.dot_product_attention, heads_first, keys_by_queries, causal, in_halves]
+    "function",
+    [
+        nn.dot_product_attention,
+        heads_first,
+        keys_by_queries,
+        causal,
+        causal_for_all_heads,
+        in_halves,
+    ],
 )
 def test_attention_in_its_forms_is_one_fusion_with_the_same_value(function: Any):
     module = fused(function, Q, K, V)
     (attention,) = attentions(module)
+    assert max(x.array_shape.size for x in module.entry.instructions[:-1]) == Q.size * 7 // 5
     rows = 10 if function is in_halves else 5
     assert [attention.sizes[n] for n in "rjpd"] == [rows, 7, 8, 8]
     assert attention.mixed.array_shape.element_type == F32

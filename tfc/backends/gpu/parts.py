@@ -43,6 +43,8 @@ class Part:
     threads: of a block.
     shared: bytes of memory that the threads of a block share, besides what the code states.
     boxes: (number of a buffer, how boxes of it are copied), for kernels that copy such.
+    resident: how many blocks one multiprocessor must have room for, so that threads may have all
+        registers that are left then; 0 if the assembler weighs that.
     """
 
     emit: Callable[[Work], None]
@@ -52,6 +54,7 @@ class Part:
     threads: int = THREADS
     shared: int = 0
     boxes: Sequence[tuple[int, Boxes]] = ()
+    resident: int = 0
 
     @property
     def blocks(self) -> Dimensions:

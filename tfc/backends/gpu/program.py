@@ -196,6 +196,9 @@ def _emit_part(name: str, kernel: Kernel, part: Part) -> None:
     function.attributes["nvvm.maxntid"] = ir.DenseI32ArrayAttr.get([part.threads, 1, 1])
     if part.boxes:
         _describe_boxes(function, first_box, len(part.boxes))
+    if part.resident:
+        count_type = ir.IntegerType.get_signless(32)
+        function.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(count_type, part.resident)
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
         arguments = list(block.arguments)

@@ -6,8 +6,8 @@
                                                y = f32[2,9,4] fusion(q, k, v), kind=kCustom
 
 What is computed of a score before the softmax, a scale, a bias, a mask, goes inside as far as it is
-of the size of the scores; smaller arrays are read. So do the ways on which queries, keys and values
-come and results go, as long as they only rearrange elements.
+cheap or of the size of the scores; other arrays are read. So do the ways on which queries, keys and
+values come and results go, as long as they only rearrange elements.
 
 Refused, with the reason: weights or scores that are read elsewhere, too, as gradients do, and what
 the target has no code for. Does nothing where it has none at all.
@@ -21,7 +21,7 @@ from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import Shape
 from tfc.passes.analysis.aliases import is_alias
 from tfc.passes.analysis.attention import MOVES, Attention, attention_at, is_widening
-from tfc.passes.analysis.fusible import is_loop, is_scalar_constant
+from tfc.passes.analysis.fusible import is_cheap, is_elementwise, is_loop, is_scalar_constant
 from tfc.passes.fusion.engine import FusionPass, Kernel, Kernels, too_much
 
 _FREE = (*MOVES, "constant", "iota")
@@ -118,10 +118,10 @@ class _Plan(Kernels):
 
 
 def _goes_inside(x: Instruction, size: int) -> bool:
-    """True for what is not worth memory: of the size of the scores, or free of cost."""
+    """True for what is not worth memory: cheap, or of the size of the scores."""
     if not isinstance(x.shape, Shape) or not (is_loop(x) or is_scalar_constant(x)):
         return False
-    return x.array_shape.size >= size or x.opcode in _FREE
+    return x.array_shape.size >= size or x.opcode in _FREE or (is_elementwise(x) and is_cheap(x))
 
 
 def _rearranging(x: Instruction, stops: set[Instruction]) -> Iterator[Instruction]:

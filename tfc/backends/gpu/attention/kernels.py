@@ -50,7 +50,9 @@ def attention_parts(kernel: Kernel) -> list[Part] | None:
         return None
     block = Block(kernel, spec)
     count = spec.size("b") * spec.row_tiles * spec.splits
-    parts = [Part(block.emit, count, True, threads=spec.threads, shared=spec.shared_bytes)]
+    # Sums stay in registers, whatever that costs in blocks at the same time.
+    parts = [Part(block.emit, count, True, threads=spec.threads, shared=spec.shared_bytes,
+                  resident=1)]  # fmt: skip
     if spec.splits > 1:
         parts.append(Part(block.join, spec.size("b") * spec.size("r") * spec.size("d")))
     return parts
