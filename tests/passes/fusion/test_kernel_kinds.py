@@ -27,6 +27,7 @@ FORMED = {
     "selections": set(),  # an option of expand
     "equal_once": {"number-tables"},
     "takes_layouts": {"layout"},
+    "takes_attention": {"attention"},
     "takes_edges": {"window-edges"},
 }
 

@@ -14,7 +14,6 @@ from tfc.backends.gpu.attention.spec import Spec, spec_in
 from tfc.backends.gpu.attention.warps import WarpTiles, warp_tiles
 from tfc.backends.gpu.grid import Grid, block_number, gpu, thread_in_block
 from tfc.backends.gpu.matrices import (
-    WARP,
     commit_copies,
     load_shared,
     store_shared,
@@ -24,7 +23,7 @@ from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.finishing import when, when_below
 from tfc.backends.gpu.products.kernels import divided, shared_memory
 from tfc.backends.gpu.products.pieces import Computed, Copied, Share
-from tfc.backends.gpu.warps import from_lane
+from tfc.backends.gpu.warps import WARP, from_lane
 from tfc.backends.mlir.arithmetic.exponential import exp
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, convert, maximum, select
 from tfc.backends.mlir.elements import Buffer, Elements

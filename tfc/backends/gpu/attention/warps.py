@@ -9,9 +9,10 @@ from typing import Any, Protocol
 
 from tfc.backends.gpu.assembly import assembly
 from tfc.backends.gpu.attention.spec import Spec
-from tfc.backends.gpu.matrices import WARP, Kind, Tile, multiply, store_shared
+from tfc.backends.gpu.matrices import Kind, Tile, multiply, store_shared
 from tfc.backends.gpu.products.mma_tiles import MmaTiles
 from tfc.backends.gpu.products.register_tiles import RegisterTiles
+from tfc.backends.gpu.warps import WARP
 from tfc.backends.mlir.arithmetic.value import Scalar, constant
 from tfc.hlo.shape import F32
 
