@@ -19,12 +19,12 @@ from tfc.backends.mlir.loops import when
 from tfc.backends.mlir.reductions import combination
 from tfc.backends.mlir.scalar_computation import emit_scalar, emit_scalar_computation
 from tfc.hlo.ir import Computation, Instruction, postorder
+from tfc.hlo.op import op_named
 from tfc.hlo.ops.mapped import is_pointwise_scan, scan_parts
 from tfc.hlo.ops.windows import window_of
 from tfc.hlo.shape import ElementType, Shape
 
 Scalars = Sequence[Scalar]
-_GROUPED = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
 _EXACT = ("pred", "signed", "unsigned")
 _CHEAP = 3  # instructions of a computation that may be emitted many times
 
@@ -115,7 +115,7 @@ def _added(root: Instruction) -> list[tuple[str, Instruction]]:
     found = []
     for own, new in zip(carried, leaves[outputs:]):
         others = [o for o in new.operands if o is not own]
-        if new.opcode not in _GROUPED or len(others) != 1 or len(new.operands) != 2:
+        if not op_named(new.opcode).folds or len(others) != 1 or len(new.operands) != 2:
             return []
         exact = new.array_shape.element_type.kind in _EXACT or new.opcode in ("maximum", "minimum")
         free = not set(carried) & set(postorder(others))

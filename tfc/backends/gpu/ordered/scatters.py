@@ -23,8 +23,10 @@ from tfc.hlo.index_maps import Index
 from tfc.hlo.ir import Instruction
 from tfc.hlo.ops.indexed import scatter_windows, window_sizes
 
+# What PTX calls them, and the letter of their type: s or u by the sign where it is left out.
 _ATOMICS = {
-    "add": "add", "minimum": "min", "maximum": "max", "and": "and", "or": "or", "xor": "xor",
+    "add": ("add", "u"), "minimum": ("min", ""), "maximum": ("max", ""), "and": ("and", "b"),
+    "or": ("or", "b"), "xor": ("xor", "b"),
 }  # fmt: skip
 
 
@@ -58,14 +60,13 @@ def _atomic(root: Instruction) -> str | None:
     """What PTX calls the combination of a scatter of one array, if it gives the same bits in any
     order; it has these for integers of 32 and 64 bits."""
     combine = root["to_apply"]
-    result, name = combine.root, _ATOMICS.get(combine.root.opcode)
+    result, (name, letter) = combine.root, _ATOMICS.get(combine.root.opcode, ("", ""))
     if len(root.operands) != 3 or set(result.operands) != set(combine.parameters) or not name:
         return None
     element_type = root.operands[0].array_shape.element_type
     if not element_type.is_integer or element_type.bits < 32:
         return None
-    letter = {"add": "u", "and": "b", "or": "b", "xor": "b"}.get(name, element_type.kind[0])
-    return f"{name}.{letter}{element_type.bits}"
+    return f"{name}.{letter or element_type.kind[0]}{element_type.bits}"
 
 
 def _emit_scatter(work: Work) -> None:

@@ -3,8 +3,8 @@
 The model counts cycles: blocks run in waves over the multiprocessors; a block takes as long as the
 slowest of its products, its reads of shared memory and its share of the L2 cache's bandwidth, and
 time to begin and to end. What is lost where tiles reach beyond the edges, and where the last wave
-is not full, comes out of the counts. The numbers are those of an A100 as they are commonly given, and estimates
-of what lies between; none was fitted to a measurement.
+is not full, comes out of the counts. The numbers are those of an A100 as they are commonly given,
+and estimates of what lies between; none was fitted to a measurement.
 """
 
 from collections.abc import Iterator
