@@ -1,5 +1,6 @@
 """The GPU compiler: HLO passes, buffer plan, MLIR kernels, LLVM, PTX."""
 
+from tfc.backends.gpu.convolutions.kernels import takes_layouts
 from tfc.backends.gpu.executable import GpuCode, GpuExecutable, default_target
 from tfc.backends.gpu.kernels import scratch_bytes
 from tfc.backends.gpu.memory import ALIGNMENT
@@ -21,6 +22,7 @@ KERNEL_KINDS = KernelKinds(
     launch_overhead=True,
     epilogues=True,
     narrow_products=True,
+    takes_layouts=takes_layouts,
 )
 
 

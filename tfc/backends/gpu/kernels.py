@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tfc.backends.gpu.convolutions.kernels import convolution_parts, convolution_sums
 from tfc.backends.gpu.driver.architectures import has_warpgroups
 from tfc.backends.gpu.grid import Grid
 from tfc.backends.gpu.ordered import scan_parts_of, scatter_parts, state_parts, update_parts
@@ -37,6 +38,7 @@ class Form:
 
 FORMS: dict[str, Form] = {
     "dot": Form(product_parts, partial_sums, warpgroup_parts),
+    "convolution": Form(convolution_parts, convolution_sums),
     "reduce": Form(reduce_parts, partial_totals),
     "tuple": Form(reduce_parts, partial_totals),
     "scatter": Form(scatter_parts),

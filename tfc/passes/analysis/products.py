@@ -61,13 +61,13 @@ def is_narrow_factor(x: Instruction, users: Sequence[Instruction], floats: bool 
     They are to find it right before them: kernels multiply several narrow integers at once.
 
     Args:
-        floats: whether kernels of dots multiply narrow floats, too.
+        floats: whether kernels multiply narrow floats, too.
     """
     if x.opcode != "convert":
         return False
     wide, narrow = x.array_shape.element_type, x.operands[0].array_shape.element_type
     if floats and wide == F32 and narrow.is_float and narrow.bits <= 16:
-        return any(u.opcode == "dot" for u in users)
+        return any(u.opcode in PRODUCTS for u in users)
     if not wide.is_integer:
         return False
     return narrow.is_integer and narrow.bits <= 16 and any(u.opcode in PRODUCTS for u in users)

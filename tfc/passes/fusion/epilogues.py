@@ -54,7 +54,7 @@ class EpilogueFusion(FusionPass):
     """Form fusions around dots and convolutions, in every computation that runs as steps.
 
     max_instructions: the most elementwise ops in one of them.
-    narrow_floats: whether kernels of dots multiply narrow floats: conversions that widen them go
+    narrow_floats: whether kernels multiply narrow floats: conversions that widen them go
         inside of each.
     """
 
@@ -190,7 +190,8 @@ class _Plan(Kernels):
 
     def _reason_against_prologue(self, product: Instruction, number: int) -> str | None:
         operand = product.operands[number]
-        if is_byte_convolution(product):
+        narrow = self.narrow_floats and self._is_read_narrow(operand)
+        if is_byte_convolution(product) or (narrow and product.opcode == "convolution"):
             return None
         if product.opcode != "dot":
             return "a convolution reads each element of its operand many times"

@@ -13,11 +13,12 @@ from tfc.backends.gpu.products.choice import schedule_for
 from tfc.backends.gpu.products.finishing import Finish, Staging
 from tfc.backends.gpu.products.mma_tiles import MmaTiles
 from tfc.backends.gpu.products.operands import copy_width, is_along, source_of, tile_form, tile_type
+from tfc.backends.gpu.products.pieces import Computed, Copied
 from tfc.backends.gpu.products.pipeline import Operand, Pipeline
 from tfc.backends.gpu.products.register_tiles import RegisterTiles
 from tfc.backends.gpu.products.schedule import Schedule
 from tfc.backends.gpu.products.skinny import Skinny, is_skinny
-from tfc.backends.gpu.products.spec import ProductSpec, spec_of
+from tfc.backends.gpu.products.spec import ProductSpec, Side, spec_of
 from tfc.backends.gpu.shared import barrier
 from tfc.backends.gpu.warps import WARP
 from tfc.backends.mlir.arithmetic.value import Scalar, emit
@@ -50,7 +51,7 @@ def skinny_part(kernel: Kernel, spec: ProductSpec) -> Part:
     def emit(work: Work) -> None:
         block, batch = divided(block_number(), form.blocks, spec.batch)
         base = shared_memory() if form.shared_bytes else None
-        form.emit(work, base, batch, block, finishing(work, spec, batch))
+        form.emit(work, base, batch, block, finishing(work, product_index(kernel, spec), batch))
 
     blocks = form.blocks * spec.batch
     return Part(emit, blocks, True, threads=form.threads, shared=form.shared_bytes)
@@ -59,9 +60,11 @@ def skinny_part(kernel: Kernel, spec: ProductSpec) -> Part:
 def partial_sums(kernel: Kernel) -> Shape | None:
     """The sums of shares that a second step adds up, if the kernel has any."""
     spec = spec_of(kernel)
-    if spec is None or is_skinny(spec):
-        return None
-    schedule = schedule_for(spec)
+    return None if spec is None or is_skinny(spec) else shared_sums(spec, schedule_for(spec))
+
+
+def shared_sums(spec: ProductSpec, schedule: Schedule) -> Shape | None:
+    """The same of a schedule."""
     if schedule.splits == 1:
         return None
     return Shape(spec.sums, (schedule.splits, spec.batch, spec.m, spec.n))
@@ -69,7 +72,12 @@ def partial_sums(kernel: Kernel) -> Shape | None:
 
 def parts_with(kernel: Kernel, spec: ProductSpec, schedule: Schedule) -> list[Part]:
     """The parts that a schedule gives."""
-    block = Block(kernel, spec, schedule)
+    return parts_of_blocks(Block(kernel, spec, schedule))
+
+
+def parts_of_blocks(block: "Block") -> list[Part]:
+    """The parts of a product by blocks: their own, and the second step if they share sums."""
+    spec, schedule = block.spec, block.schedule
     blocks = block.tiles[0] * block.tiles[1] * spec.batch * schedule.splits
     parts = [Part(block.emit, blocks, True, threads=schedule.threads, shared=block.shared_bytes)]
     if schedule.splits > 1:
@@ -105,7 +113,7 @@ class Block:
     @property
     def staging(self) -> Staging:
         """How the block's sums lie before they are finished."""
-        by_columns = self.schedule.splits == 1 and goes_down(self.kernel, self.spec)
+        by_columns = self.schedule.splits == 1 and goes_down(self.kernel, self.spec, self.index)
         left, right = (is_along(self.spec, side) for side in self.spec.sides)
         one_by_one = self.spec.kind is None and right and not left
         step = PIECE * 8 // self.spec.sums.bits if one_by_one else 1
@@ -115,6 +123,19 @@ class Block:
     def shared_bytes(self) -> int:
         """Shared memory: of the stages, and then of the sums."""
         return max(self.schedule.stages * self.schedule.stage_bytes(), self.staging.bytes)
+
+    @property
+    def index(self) -> Indices:
+        """The index of the product's element, of the variables b (batch), i (row), j (column)."""
+        return product_index(self.kernel, self.spec)
+
+    def source(self, work: Work, side: Side, batch: Any, end: Any) -> Copied | Computed:
+        """What brings a side's tiles, up to the place `end` of the sums."""
+        return source_of(work, self.spec, side, self.schedule, batch, end)
+
+    def finish(self, work: Work, batch: Any) -> Finish:
+        """What makes results of sums."""
+        return finishing(work, self.index, batch)
 
     def emit(self, work: Work) -> None:
         """Emit the code of the block whose tile is the one of its number."""
@@ -129,7 +150,7 @@ class Block:
         operands, forms = [], []
         for side, lines, start in zip(spec.sides, (schedule.rows, schedule.columns), corner):
             form = tile_form(spec, side, lines, schedule)
-            source = source_of(work, spec, side, schedule, batch, end)
+            source = self.source(work, side, batch, end)
             strided = not (copy_width(spec, side) or side.sums_are_neighbours)
             operands.append(Operand(form, source, start, strided))
             forms.append(form)
@@ -139,9 +160,7 @@ class Block:
         self.staging.store(base, inner.places(sums))
         barrier()
         finish = (
-            finishing(work, self.spec, batch)
-            if schedule.splits == 1
-            else self._keep(work, batch, split)
+            self.finish(work, batch) if schedule.splits == 1 else self._keep(work, batch, split)
         )
         self.staging.finish(base, thread, corner, finish)
 
@@ -204,17 +223,14 @@ class Block:
                 share = scope.load(buffer, (constant(split), *where[1:]))
                 total = share if total is None else total + share
             assert total is not None
-            finishing(work, self.spec, batch)(row, column, total)()
+            self.finish(work, batch)(row, column, total)()
 
         Grid().each(self._sizes, body)
 
 
-def finishing(work: Work, spec: ProductSpec, batch: Any) -> Finish:
-    """What stores elements of the kernel's root."""
-    at, product = (
-        root_index(work.kernel.computation, product_index(work.kernel, spec)),
-        work.kernel.product,
-    )
+def finishing(work: Work, index: Indices, batch: Any) -> Finish:
+    """What stores elements of the kernel's root, given the index of the product's."""
+    at, product = root_index(work.kernel.computation, index), work.kernel.product
     assert product is not None
 
     def finish(row: Any, column: Any, total: Scalar) -> Callable[[], None]:
@@ -253,10 +269,10 @@ def product_index(kernel: Kernel, spec: ProductSpec) -> Indices:
     )
 
 
-def goes_down(kernel: Kernel, spec: ProductSpec) -> bool:
-    """Whether neighbours in the result's memory are in one column of the product."""
+def goes_down(kernel: Kernel, spec: ProductSpec, index: Indices) -> bool:
+    """Whether what is near in the result's memory is in one column of the product."""
 
-    where = root_index(kernel.computation, product_index(kernel, spec))
+    where = root_index(kernel.computation, index)
     position = Buffer(None, kernel.results[0]).position(where)
 
     def place(row: int, column: int) -> int:
@@ -265,4 +281,4 @@ def goes_down(kernel: Kernel, spec: ProductSpec) -> bool:
     if spec.m == 1 or spec.n == 1:
         return spec.n == 1 and spec.m > 1
     start = place(0, 0)
-    return place(1, 0) - start == 1 and place(0, 1) - start != 1
+    return abs(place(1, 0) - start) < abs(place(0, 1) - start)

@@ -1,5 +1,6 @@
 """The tiles of a dot's operands: in which form they are in shared memory, and what brings them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from tfc.backends.gpu.assembly import global_address
@@ -14,7 +15,8 @@ from tfc.backends.mlir.elements import Elements, Indices
 from tfc.backends.mlir.kernels import sources
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.vectors import add, index_value, multiply
-from tfc.hlo.index_maps import delinearize, variable
+from tfc.backends.mlir.windows import guarded
+from tfc.hlo.index_maps import Condition, delinearize, variable
 from tfc.hlo.shape import PRED, U32, U64, ElementType
 
 
@@ -79,7 +81,9 @@ def source_of(
     edged = side.lines % lines != 0
     width = copy_width(spec, side)
     if not width:
-        return Computed(_elements(work, spec, side, batch, end, edged), tile_type(spec, side))
+        where = place_of_element(spec, side)
+        at = elements_at(work, spec, side, batch, end, edged, where)
+        return Computed(at, tile_type(spec, side))
     assert side.parameter is not None
     start = Scalar(global_address(work.buffers[side.parameter].memref), U64)
     at = _pieces(spec, side, schedule, batch, end, edged, start)
@@ -129,11 +133,17 @@ def place_of_element(spec: ProductSpec, side: Side) -> Indices:
     return tuple(placed[d] for d in range(len(dims)))
 
 
-def _elements(
-    work: Work, spec: ProductSpec, side: Side, batch: Any, end: Any, edged: bool
-) -> ElementAt:
-    """Elements by line and place of the sums; those that are not there are zero."""
-    where = place_of_element(spec, side)
+def elements_at(
+    work: Work, spec: ProductSpec, side: Side, batch: Any, end: Any, edged: bool,
+    where: Indices, inside: Sequence[Condition] = (),
+) -> ElementAt:  # fmt: skip
+    """Elements by line and place of the sums; those that are not there are zero.
+
+    Args:
+        edged: whether there are lines beyond the side's.
+        where: the index of the side's value, of the variables b, i (a line) and p (a place).
+        inside: when there is such an element.
+    """
     element_type = tile_type(spec, side)
 
     def at(line: Any, place: Any) -> Scalar:
@@ -143,8 +153,14 @@ def _elements(
         if edged:
             values["i"] = arith.minui(line, index_value(side.lines - 1))
             tests.append(arith.cmpi(arith.CmpIPredicate.ult, line, index_value(side.lines)))
-        value = Elements(sources(work.kernel, work.buffers), values).element(side.value, where)
+        scope = Elements(sources(work.kernel, work.buffers), values)
+        (value,) = guarded(
+            scope,
+            inside,
+            lambda inner: [convert(inner.element(side.value, where), element_type)],
+            [constant(element_type, 0)],
+        )
         there = tests[0] if len(tests) == 1 else arith.andi(*tests)
-        return select(Scalar(there, PRED), convert(value, element_type), 0)
+        return select(Scalar(there, PRED), value, 0)
 
     return at
