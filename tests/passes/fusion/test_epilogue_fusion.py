@@ -107,3 +107,19 @@ def test_it_is_linear_in_the_module() -> None:
     module = entry("\n".join([*lines, "ROOT r = f32[4,4] negate(v1500)"]))
     fused = [i for i in EpilogueFusion()(module).entry.instructions if i.opcode == "fusion"]
     assert len(fused) == 1500
+
+
+def test_floats_that_several_products_widen_are_read_narrow_by_each() -> None:
+    module = entry(
+        "x = bf16[1,8,4] parameter(0); k = bf16[3,4,4] parameter(1); h = bf16[3,4,4] parameter(2)\n"
+        "a = f32[1,8,4] convert(x); b = f32[3,4,4] convert(k); c = f32[3,4,4] convert(h)\n"
+        "y = f32[1,6,4] convolution(a, b), window={size=3}, dim_labels=b0f_0io->b0f\n"
+        "z = f32[1,6,4] convolution(a, c), window={size=3}, dim_labels=b0f_0io->b0f\n"
+        "ROOT r = (f32[1,6,4], f32[1,6,4]) tuple(y, z)"
+    )
+    assert EpilogueFusion()(module) is module
+    after = EpilogueFusion(narrow_floats=True)(module)
+    verify(after)
+    fusions = [i for i in after.entry.instructions if i.opcode == "fusion"]
+    assert [[o.opcode for o in f.operands] for f in fusions] == [["parameter"] * 2] * 2
+    assert all(i.opcode != "convert" for i in after.entry.instructions)

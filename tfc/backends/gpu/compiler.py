@@ -1,6 +1,7 @@
 """The GPU compiler: HLO passes, buffer plan, MLIR kernels, LLVM, PTX."""
 
 from tfc.backends.gpu.attention.spec import takes_attention
+from tfc.backends.gpu.convolutions.kernels import takes_layouts
 from tfc.backends.gpu.executable import GpuCode, GpuExecutable, default_target
 from tfc.backends.gpu.kernels import scratch_bytes
 from tfc.backends.gpu.memory import ALIGNMENT
@@ -23,6 +24,7 @@ KERNEL_KINDS = KernelKinds(
     epilogues=True,
     narrow_products=True,
     takes_attention=takes_attention,
+    takes_layouts=takes_layouts,
 )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tfc.backends.gpu.attention.kernels import attention_parts, partial_means
+from tfc.backends.gpu.convolutions.kernels import convolution_parts, convolution_sums
 from tfc.backends.gpu.driver.architectures import has_warpgroups
 from tfc.backends.gpu.grid import Grid
 from tfc.backends.gpu.ordered.scans import running_totals, scan_kernel_parts
@@ -42,6 +43,7 @@ class Form:
 FORMS: dict[str, Form] = {
     "attention": Form(attention_parts, partial_means),
     "dot": Form(product_parts, partial_sums, warpgroup_parts),
+    "convolution": Form(convolution_parts, convolution_sums),
     "reduce": Form(reduce_parts, partial_totals),
     "tuple": Form(reduce_parts, partial_totals),
     "scatter": Form(scatter_parts),

@@ -81,7 +81,7 @@ def spec_of(kernel: Kernel) -> ProductSpec | None:
     if 0 in sizes:
         return None
     factors = [narrow_factor(o) for o in dot.operands]
-    chosen = _multiplied(dot, *(f.array_shape.element_type for f in factors))
+    chosen = multiplied(dot, *(f.array_shape.element_type for f in factors))
     if chosen is None:
         return None
     batch, m, n, k = sizes
@@ -113,7 +113,7 @@ def _is_widening(narrow: ElementType, wide: ElementType) -> bool:
     return narrow in (S8, U8) and wide in (S32, U32)
 
 
-def _multiplied(
+def multiplied(
     dot: Instruction, left: ElementType, right: ElementType
 ) -> tuple[ElementType, Kind | None] | None:
     """(type in shared memory, instruction) for factors of these types."""

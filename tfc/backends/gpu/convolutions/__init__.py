@@ -1,0 +1,7 @@
+"""Convolutions as products of matrices that are nowhere in memory: implicit GEMM.
+
+`phases` says what the matrices of a convolution are, `sources` brings tiles of them, and `kernels`
+makes parts of blocks, whose pipeline is that of matrix products (`products`).
+
+May import the GPU backend's files beside it, its matrix products, and what these may.
+"""
