@@ -200,8 +200,8 @@ def test_what_is_no_target_is_refused(target):
 def test_names_and_platforms_are_checked():
     with pytest.raises(TfcError, match="not empty"):
         tfc.register_custom_call("", lambda: 0)
-    with pytest.raises(UnsupportedError, match="platform 'cpu' only, got 'CUDA'"):
-        tfc.register_custom_call("f", lambda: 0, platform="CUDA")
+    with pytest.raises(UnsupportedError, match="platforms 'cpu' and 'gpu' only, got 'ROCM'"):
+        tfc.register_custom_call("f", lambda: 0, platform="ROCM")
 
 
 def test_constraints_must_fit_the_operands():
