@@ -7,6 +7,7 @@ from tfc.backends.gpu.attention.kernels import attention_parts, partial_means
 from tfc.backends.gpu.convolutions.kernels import convolution_parts, convolution_sums
 from tfc.backends.gpu.driver.architectures import has_warpgroups
 from tfc.backends.gpu.grid import Grid
+from tfc.backends.gpu.movement.transposes import transposing_parts
 from tfc.backends.gpu.ordered.scans import running_totals, scan_kernel_parts
 from tfc.backends.gpu.ordered.scatters import scatter_parts
 from tfc.backends.gpu.ordered.updates import state_parts, update_parts
@@ -66,6 +67,8 @@ def parts_of(kernel: Kernel, architecture: str) -> list[Part]:
         parts = form.by_warpgroups(kernel)
     if form is not None and parts is None:
         parts = form.parts(kernel)
+    elif parts is None:
+        parts = transposing_parts(kernel)
     if parts is None:
         parts = [Part(_emit_points, max(s.size for s in kernel.results))]
     return parts

@@ -174,6 +174,27 @@ def is_linear(index: Index) -> bool:
             return False
 
 
+def step_of(position: Index, loop: Index) -> int | None:
+    """How far apart positions at neighbouring points of a loop are; None if that varies."""
+    total = 0
+    for term in position.terms if position.kind == "add" else (position,):
+        base, factor = (term.left, term.value) if term.kind == "mul" else (term, 1)
+        assert base is not None
+        if base == loop:
+            total += factor
+        elif _depends(base, loop):
+            return None
+    return total
+
+
+def _depends(index: Index, loop: Index) -> bool:
+    """True if an expression has the variable in it."""
+    inside = [*index.terms, *(index.source[1] if index.source else ())]
+    if index.left is not None:
+        inside.append(index.left)
+    return index == loop or any(_depends(i, loop) for i in inside)
+
+
 def pieces(
     inputs: Container[Instruction], root: Instruction, dims: Sequence[int]
 ) -> list[list[tuple[int, int]]]:

@@ -22,7 +22,7 @@ from tfc.backends.cpu.loops.streams import (
     store_in_stages,
     wait_for_stores,
 )
-from tfc.backends.cpu.loops.tiled_movement import Tiling, step_of
+from tfc.backends.cpu.loops.tiled_movement import Tiling
 from tfc.backends.mlir.arithmetic.value import Scalar
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, Loops, nest, sources
@@ -36,7 +36,7 @@ from tfc.backends.mlir.row_values import (
     result_buffers,
 )
 from tfc.backends.mlir.scratch import scratch_arrays, scratch_shape
-from tfc.backends.mlir.spaces import Indices, Space, access_positions, bind, merge_loops
+from tfc.backends.mlir.spaces import Indices, Space, access_positions, bind, merge_loops, step_of
 from tfc.backends.mlir.vectors import Position, add, minimum, prefetch
 from tfc.hlo.index_maps import Index, linearize
 from tfc.hlo.ir import Instruction

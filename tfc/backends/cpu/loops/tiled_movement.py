@@ -21,7 +21,7 @@ from tfc.backends.mlir.arithmetic.value import Scalar, from_memory
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.provider import vector
 from tfc.backends.mlir.scratch import stack_memory
-from tfc.backends.mlir.spaces import Space
+from tfc.backends.mlir.spaces import Space, step_of
 from tfc.backends.mlir.vectors import (
     Position,
     Vectors,
@@ -305,24 +305,3 @@ def _even(size: int, most: int) -> int:
     """The edge of tiles of about the same size; of several a multiple of what a vector has."""
     tiles = -(-size // most)
     return min(size, -(-size // (tiles * _VECTOR_BYTES)) * _VECTOR_BYTES)
-
-
-def step_of(position: Index, loop: Index) -> int | None:
-    """How far apart positions at neighbouring points of a loop are; None if that varies."""
-    total = 0
-    for term in position.terms if position.kind == "add" else (position,):
-        base, factor = (term.left, term.value) if term.kind == "mul" else (term, 1)
-        assert base is not None
-        if base == loop:
-            total += factor
-        elif _depends(base, loop):
-            return None
-    return total
-
-
-def _depends(index: Index, loop: Index) -> bool:
-    """True if an expression has the variable in it."""
-    inside = [*index.terms, *(index.source[1] if index.source else ())]
-    if index.left is not None:
-        inside.append(index.left)
-    return index == loop or any(_depends(i, loop) for i in inside)
