@@ -8,6 +8,7 @@ from tfc.backends.gpu.convolutions.kernels import convolution_parts, convolution
 from tfc.backends.gpu.driver.architectures import has_warpgroups
 from tfc.backends.gpu.grid import Grid
 from tfc.backends.gpu.movement.transposes import transposing_parts
+from tfc.backends.gpu.movement.vectors import vector_parts
 from tfc.backends.gpu.ordered.scans import running_totals, scan_kernel_parts
 from tfc.backends.gpu.ordered.scatters import scatter_parts
 from tfc.backends.gpu.ordered.updates import state_parts, update_parts
@@ -68,7 +69,7 @@ def parts_of(kernel: Kernel, architecture: str) -> list[Part]:
     if form is not None and parts is None:
         parts = form.parts(kernel)
     elif parts is None:
-        parts = transposing_parts(kernel)
+        parts = transposing_parts(kernel) or vector_parts(kernel)
     if parts is None:
         parts = [Part(_emit_points, max(s.size for s in kernel.results))]
     return parts

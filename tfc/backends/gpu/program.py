@@ -11,6 +11,7 @@ from typing import Any
 
 from tfc.backends.gpu.grid import gpu
 from tfc.backends.gpu.kernels import parts_of, scratch_array
+from tfc.backends.gpu.memory import ALIGNMENT
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.steps import Branch, Copy, DeviceCall, HostCall, Launch, Loop, Step, Steps
 from tfc.backends.host_calls import host_function, is_call
@@ -197,8 +198,8 @@ def _emit_part(name: str, kernel: Kernel, part: Part) -> None:
     function = gpu.GPUFuncOp(function_type, sym_name=name, kernel=True)
     # So that no thread is given more registers than there are for as many.
     function.attributes["nvvm.maxntid"] = ir.DenseI32ArrayAttr.get([part.threads, 1, 1])
-    if part.boxes:
-        _describe_boxes(function, first_box, len(part.boxes))
+    buffers = first_box - count
+    _describe_arguments(function, buffers, count, len(part.boxes))
     if part.resident:
         count_type = ir.IntegerType.get_signless(32)
         function.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(count_type, part.resident)
@@ -206,17 +207,25 @@ def _emit_part(name: str, kernel: Kernel, part: Part) -> None:
     with ir.InsertionPoint(block):
         arguments = list(block.arguments)
         memory = arguments[memrefs] if scratch is not None else None
-        numbers, boxes = arguments[first_box - count : first_box], arguments[first_box:]
+        numbers, boxes = arguments[buffers:first_box], arguments[first_box:]
         part.emit(Work(kernel, kernel.buffers(arguments[:memrefs]), memory, numbers, boxes))
         gpu.return_([])
 
 
-def _describe_boxes(function: Any, first: int, count: int) -> None:
-    """State that descriptors are passed as they are, not by their addresses."""
-    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), DESCRIPTOR_ALIGNMENT)
-    by_value = ir.DictAttr.get({"llvm.align": alignment})
-    others = [ir.DictAttr.get({})] * first
-    function.attributes["arg_attrs"] = ir.ArrayAttr.get([*others, *[by_value] * count])
+def _describe_arguments(function: Any, buffers: int, numbers: int, boxes: int) -> None:
+    """State what is known of arguments.
+
+    Buffers begin at whole accesses, and what is stored is in one of them only; descriptors are
+    passed as they are, not by their addresses.
+    """
+
+    def aligned(to: int) -> dict[str, Any]:
+        return {"llvm.align": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), to)}
+
+    buffer = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get(), **aligned(ALIGNMENT)})
+    box, none = ir.DictAttr.get(aligned(DESCRIPTOR_ALIGNMENT)), ir.DictAttr.get({})
+    described = [buffer] * buffers + [none] * numbers + [box] * boxes
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get(described)
 
 
 def _require_same_layouts(instruction: Instruction, *sources: Instruction) -> None:
