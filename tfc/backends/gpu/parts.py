@@ -46,6 +46,8 @@ class Part:
     boxes: (number of a buffer, how boxes of it are copied), for kernels that copy such.
     resident: how many blocks one multiprocessor must have room for, so that threads may have all
         registers that are left then; 0 if the assembler weighs that.
+    wide: LLVM is to make one access of neighbouring ones. It then reads three as four where these
+        lie together, so the part must read whole arrays only, which were written before.
     """
 
     emit: Callable[[Work], None]
@@ -56,6 +58,7 @@ class Part:
     shared: int = 0
     boxes: Sequence[tuple[int, Boxes]] = ()
     resident: int = 0
+    wide: bool = False
 
     @property
     def blocks(self) -> Dimensions:

@@ -7,6 +7,7 @@ the host, which reads what decides.
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 from typing import Any
 
 from tfc.backends.gpu.grid import gpu
@@ -199,7 +200,11 @@ def _emit_part(name: str, kernel: Kernel, part: Part) -> None:
     # So that no thread is given more registers than there are for as many.
     function.attributes["nvvm.maxntid"] = ir.DenseI32ArrayAttr.get([part.threads, 1, 1])
     buffers = first_box - count
-    _describe_arguments(function, buffers, count, len(part.boxes))
+    ends = [1] * buffers
+    if part.wide:
+        shapes = [*(kernel.operands[n].array_shape for n in kernel.arguments), *kernel.results]
+        ends = [gcd(s.byte_size, ALIGNMENT) for s in shapes]
+    _describe_arguments(function, ends, count, len(part.boxes))
     if part.resident:
         count_type = ir.IntegerType.get_signless(32)
         function.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(count_type, part.resident)
@@ -212,19 +217,23 @@ def _emit_part(name: str, kernel: Kernel, part: Part) -> None:
         gpu.return_([])
 
 
-def _describe_arguments(function: Any, buffers: int, numbers: int, boxes: int) -> None:
+def _describe_arguments(function: Any, ends: Sequence[int], numbers: int, boxes: int) -> None:
     """State what is known of arguments.
 
-    Buffers begin at whole accesses, and what is stored is in one of them only; descriptors are
-    passed as they are, not by their addresses.
+    What is stored is in one buffer only. Descriptors are passed as they are, not by their
+    addresses.
+
+    Args:
+        ends: what divides the addresses at which buffers begin and end.
     """
 
     def aligned(to: int) -> dict[str, Any]:
         return {"llvm.align": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), to)}
 
-    buffer = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get(), **aligned(ALIGNMENT)})
-    box, none = ir.DictAttr.get(aligned(DESCRIPTOR_ALIGNMENT)), ir.DictAttr.get({})
-    described = [buffer] * buffers + [none] * numbers + [box] * boxes
+    alone = {"llvm.noalias": ir.UnitAttr.get()}
+    described = [ir.DictAttr.get({**alone, **aligned(to)}) for to in ends]
+    described += [ir.DictAttr.get({})] * numbers
+    described += [ir.DictAttr.get(aligned(DESCRIPTOR_ALIGNMENT))] * boxes
     function.attributes["arg_attrs"] = ir.ArrayAttr.get(described)
 
 

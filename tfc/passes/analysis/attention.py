@@ -29,10 +29,10 @@ from tfc.passes.analysis.products import moved_index
 from tfc.passes.rewriting.replacing import reducer
 
 Indices = tuple[Index, ...]
-MOVES = ("reshape", "transpose", "broadcast", "copy")
+_MOVES = ("reshape", "transpose", "copy")
+MOVES = (*_MOVES, "broadcast")
 """What has each of its elements from one place of its operand."""
 
-_MOVES = ("reshape", "transpose", "copy")
 _MOST = 128  # instructions between both products
 
 

@@ -38,7 +38,7 @@ def vector_parts(kernel: Kernel) -> list[Part] | None:
     if count < 2:
         return None
     threads = prod(space.sizes) // count
-    return [Part(lambda work: _emit(space, count, work), threads)]
+    return [Part(lambda work: _emit(space, count, work), threads, wide=True)]
 
 
 def _neighbours(kernel: Kernel, space: Space) -> int:
