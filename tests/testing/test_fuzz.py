@@ -13,7 +13,8 @@ from tfc.backends.mlir.arithmetic import elemental
 from tfc.cli import tfc as command
 from tfc.hlo import evaluate
 from tfc.testing.compare import mismatch
-from tfc.testing.report import Report
+from tfc.testing.ptx.state.faults import Fault
+from tfc.testing.report import Report, outcome_of
 
 
 def test_a_run_without_defects_says_how_many_programs_ran(tmp_path: Path):
@@ -83,6 +84,12 @@ ILL_CONDITIONED = """ENTRY e {
   p = pred[4] compare(y, ones), direction=GT
   ROOT t = (f32[4], pred[4]) tuple(d, p)
 }"""
+
+
+def test_what_a_kernel_does_wrong_is_no_refusal():
+    outcome = outcome_of(Fault("race", "two threads write the same place"))
+    assert outcome.wrong.startswith("Fault: race")
+    assert not outcome.refused
 
 
 def test_what_rounding_may_change_is_no_mismatch():

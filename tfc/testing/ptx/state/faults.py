@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tfc.errors import TfcError, UnsupportedError
+from tfc.errors import InternalError, UnsupportedError
 
 
 @dataclass
@@ -14,7 +14,7 @@ class Place:
     text: str = ""
 
 
-class Fault(TfcError, RuntimeError):
+class Fault(InternalError):
     """A defect of a kernel that was found while it ran.
 
     Args:
