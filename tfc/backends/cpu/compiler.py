@@ -1,7 +1,7 @@
 """The CPU compiler: HLO passes, buffer plan, MLIR, LLVM, machine code."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,11 @@ import numpy as np
 
 from tfc.backends.cache.code_cache import CodeCache, code_key
 from tfc.backends.cpu.calls import Callee, Place, callees
-from tfc.backends.cpu.constants import with_shared_constants
+from tfc.backends.cpu.constants import (
+    ConstantPanels,
+    constant_panels,
+    with_shared_constants,
+)
 from tfc.backends.cpu.executable import CpuExecutable, MachineCode
 from tfc.backends.cpu.kernels import has_tiled_code
 from tfc.backends.cpu.program import Planned, Program, emit_program, emit_programs
@@ -30,7 +34,7 @@ from tfc.backends.cpu.runtime.processor_check import (
 )
 from tfc.backends.cpu.runtime.threads import sharing_cores
 from tfc.backends.cpu.runtime.timing import Site
-from tfc.backends.cpu.sharing import scratch_bytes
+from tfc.backends.cpu.sharing import panel_form, scratch_bytes
 from tfc.backends.cpu.windows.pooling_gradients import is_pooling_gradient
 from tfc.backends.interfaces import Compiler, Constants, ObjectCode, ObjectOptions
 from tfc.backends.llvm.code_maker import Code, CodeMaker
@@ -73,6 +77,7 @@ class Compilation:
 
     cores: how many threads share large kernels.
     cache: where code for this process is kept for later ones.
+    panels: which constants lie in panels.
     """
 
     name: str
@@ -82,6 +87,7 @@ class Compilation:
     callees: Mapping[Instruction, Callee]
     cores: int = 1
     cache: CodeCache | None = None
+    panels: ConstantPanels = field(default_factory=ConstantPanels)
 
     def emit(self, take: Callable[[Any], None] | None = None) -> Program:
         """The MLIR program, made anew at each call; see `emit_program`."""
@@ -93,7 +99,13 @@ class Compilation:
             self.callees,
             self.cores,
             take,
+            self.panels.readers,
         )
+
+    def with_panels(self, targets: Sequence[Target]) -> "Compilation":
+        """The same with constants in panels where kernels, on all targets, read them so."""
+        form_of = panel_form(targets, self.cores)
+        return replace(self, panels=constant_panels(self.assignment, form_of))
 
     def made_anew(self) -> "Compilation":
         """The same, whose sites are known: they are not kept with code."""
@@ -141,6 +153,8 @@ class Compilation:
             elements = literal.strided
             place = pool[offset : offset + elements.nbytes].view(elements.dtype)
             place.reshape(elements.shape)[...] = elements
+            if offset in self.panels.forms:
+                self.panels.forms[offset].arrange(place)
 
 
 class CpuCompiler(Compiler):
@@ -208,6 +222,8 @@ class CpuCompiler(Compiler):
         if others:
             plans = with_shared_constants([each.assignment for each in prepared])
             prepared = [replace(c, assignment=plan) for c, plan in zip(prepared, plans)]
+        else:
+            prepared = [prepared[0].with_panels(targets)]
         first = prepared[0]
         pool = np.zeros(first.assignment.constant_size, np.uint8)
         first.write_constants(pool)
@@ -247,7 +263,8 @@ class CpuCompiler(Compiler):
         found = callees(optimized, place)
         kept = place == "process" and bool(options.cache_dir)
         cache = CodeCache(Path(options.cache_dir)) if kept else None
-        return Compilation(name, optimized, assignment, target, found, cores=cores, cache=cache)
+        made = Compilation(name, optimized, assignment, target, found, cores=cores, cache=cache)
+        return made if place == "object" else made.with_panels([target])
 
 
 def _whole(compilation: Compilation) -> CompiledModule:
@@ -267,7 +284,10 @@ def _joined(
     """
     first = compilations[0]
     name, target = first.name, first.target
-    planned = [Planned(each.module, each.assignment, each.callees) for each in compilations]
+    planned = [
+        Planned(each.module, each.assignment, each.callees, each.panels.readers)
+        for each in compilations
+    ]
     programs = emit_programs(planned, name, target, first.cores)
     text = _kernels(programs[0].module) + whole_program(
         name, [program.bytecode for program in programs], *first.counts, pool,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+from tfc.backends.cpu.convolutions.direct import convolution_panels
 from tfc.backends.cpu.convolutions.kernels import convolution_of, emit_convolution_kernel
 from tfc.backends.cpu.convolutions.spec import convolution_spec
 from tfc.backends.cpu.convolutions.splits import convolution_chunks
@@ -20,11 +21,16 @@ from tfc.backends.cpu.ordered.triangular import (
     solve_workspace,
 )
 from tfc.backends.cpu.ordered.updates import emit_update
-from tfc.backends.cpu.products.dot_kernels import around_product, emit_dot_kernel
+from tfc.backends.cpu.products.dot_kernels import (
+    around_product,
+    emit_dot_kernel,
+    product_panels,
+)
 from tfc.backends.cpu.products.functions import enclosing_function, keep_apart, set_noalias
 from tfc.backends.cpu.products.matmul import MatmulSpec
+from tfc.backends.cpu.products.panels import PanelForm
 from tfc.backends.cpu.products.schedule import Strides
-from tfc.backends.cpu.products.splits import product_chunks, split_product
+from tfc.backends.cpu.products.splits import can_be_split, product_chunks, split_product
 from tfc.backends.cpu.sorting.selections import emit_selection, selection_workspace
 from tfc.backends.cpu.sorting.sorts import emit_sort, sort_workspace
 from tfc.backends.cpu.windows.pooling_gradients import emit_pooling_gradient, is_pooling_gradient
@@ -278,6 +284,20 @@ def chunk_count(kernel: Kernel, target: Target, cores: int, most: int) -> int:
     if sequential is not None and not (sequential.shared and sequential.shared(kernel.root)):
         return 1
     return most
+
+
+def tile_panels(kernel: Kernel, target: Target) -> PanelForm | None:
+    """The panels in which a kernel's tiles read the right operand of its product, if they do."""
+    spec, convolution = matmul_of(kernel, target), convolution_of(kernel, target)
+    if spec is not None:
+        return product_panels(spec, target)
+    return convolution_panels(convolution, target) if convolution is not None else None
+
+
+def can_be_shared(kernel: Kernel, target: Target, chunks: int) -> bool:
+    """Whether there is a way to run a kernel in so many chunks."""
+    spec = matmul_of(kernel, target)
+    return spec is None or can_be_split(spec, target, chunks)
 
 
 def workspace_shape(kernel: Kernel, target: Target, chunks: int = 1) -> Shape | None:

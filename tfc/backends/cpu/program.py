@@ -8,12 +8,14 @@ the number of different kernels only. Loops and conditionals of HLO are jumps. A
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from tfc.backends.cpu.calls import Callee, call_shapes, declare, emit_call
 from tfc.backends.cpu.kernels import emit_kernel, workspace_shape
 from tfc.backends.cpu.products.functions import keep_apart
+from tfc.backends.cpu.products.panels import PanelForm, with_panels
 from tfc.backends.cpu.runtime.bytecode import Bytecode
 from tfc.backends.cpu.runtime.timing import Site
 from tfc.backends.cpu.sharing import Shared, chunk_bytes, chunks_of
@@ -54,6 +56,7 @@ def emit_program(
     callees: Mapping[Instruction, Callee],
     cores: int = 1,
     take: Callable[[Any], None] | None = None,
+    panels: Mapping[Instruction, PanelForm] = MappingProxyType({}),
 ) -> Program:
     """Emit a module whose buffers are assigned, in the thread's MLIR context for kernels.
 
@@ -62,23 +65,26 @@ def emit_program(
         cores: how many threads share large kernels; see sharing.py.
         take: takes each MLIR module but the last, with the functions that were made since the one
             before, as soon as there are enough for one; without it there is one module.
+        panels: of instructions that read a constant in panels, its form.
 
     Raises:
         UnsupportedError: some instruction has no code on CPU.
     """
     with KERNELS.take(), ir.Location.unknown():
-        emitter = _ProgramEmitter(module, assignment, name, target, callees, cores, take)
+        planned = Planned(module, assignment, callees, panels)
+        emitter = _ProgramEmitter(planned, name, target, cores, take)
         emitter.emit()
         return Program(emitter.mlir, emitter.bytecode, tuple(emitter.sites))
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A module whose buffers are assigned, and what its instructions call."""
+    """A module whose buffers are assigned, what its instructions call, what constants they read."""
 
     module: Module
     assignment: BufferAssignment
     callees: Mapping[Instruction, Callee]
+    panels: Mapping[Instruction, PanelForm] = field(default_factory=dict)
 
 
 def emit_programs(
@@ -94,9 +100,7 @@ def emit_programs(
     """
     with KERNELS.take(), ir.Location.unknown():
         first, *others = planned
-        emitter = _ProgramEmitter(
-            first.module, first.assignment, name, target, first.callees, cores, None
-        )
+        emitter = _ProgramEmitter(first, name, target, cores, None)
         emitters = [emitter, *(emitter.beside(other) for other in others)]
         for each in emitters:
             each.emit()
@@ -107,17 +111,14 @@ def emit_programs(
 class _ProgramEmitter:
     def __init__(
         self,
-        module: Module,
-        assignment: BufferAssignment,
+        planned: Planned,
         name: str,
         target: Target,
-        callees: Mapping[Instruction, Callee],
         cores: int,
         take: Callable[[Any], None] | None,
     ):
-        self.take = take
-        self.hlo, self.assignment, self.name, self.target = module, assignment, name, target
-        self.callees, self.cores = callees, cores
+        self.take, self.name, self.target, self.cores = take, name, target, cores
+        self._plan(planned)
         self.mlir = ir.Module.create()
         self.kernels: dict[Hashable, Shared] = {}
         self.calls: dict[tuple[Callee, tuple[str, ...]], str] = {}
@@ -125,6 +126,11 @@ class _ProgramEmitter:
         self.called: set[str] = set()  # the names of functions that bytecode calls
         self.passed_on: dict[str, Any] = {}  # the types of those that are in earlier modules
         self.bytecode = self._no_code()
+
+    def _plan(self, planned: Planned) -> None:
+        """Begin with a program."""
+        self.hlo, self.assignment = planned.module, planned.assignment
+        self.callees, self.panels = planned.callees, planned.panels
 
     def _no_code(self) -> Bytecode:
         """The beginning of a program."""
@@ -139,11 +145,7 @@ class _ProgramEmitter:
     def beside(self, planned: Planned) -> "_ProgramEmitter":
         """One for another program, whose functions and sites are counted with this one's."""
         made = copy(self)
-        made.hlo, made.assignment, made.callees = (
-            planned.module,
-            planned.assignment,
-            planned.callees,
-        )
+        made._plan(planned)
         made.bytecode = made._no_code()
         return made
 
@@ -201,6 +203,8 @@ class _ProgramEmitter:
         if kernel.root.opcode in ("scatter", "dynamic-update-slice") and not in_place:
             in_place = tuple(self._put_in_place(instruction, kernel))
         kernel = replace(kernel, in_place=in_place)
+        if instruction in self.panels:
+            kernel = with_panels(kernel, self.panels[instruction])
         shared = self._function(instruction, kernel)
         buffers = [*(operands[n] for n in kernel.arguments), *results]
         if shared.has_scratch:

@@ -7,7 +7,8 @@ the same bits whoever runs what. Each chunk has scratch memory of its own.
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from tfc.backends.cpu.kernels import chunk_count, workspace_shape
+from tfc.backends.cpu.kernels import can_be_shared, chunk_count, tile_panels, workspace_shape
+from tfc.backends.cpu.products.panels import PanelForm, with_panels
 from tfc.backends.mlir.kernels import Kernel, is_silent, kernel_of
 from tfc.backends.target import Target
 from tfc.hlo.ir import Instruction
@@ -55,6 +56,25 @@ def chunks_of(instruction: Instruction, target: Target, cores: int) -> int:
 
 def _has_kernel(instruction: Instruction) -> bool:
     return instruction.opcode not in ("while", "conditional", "call") and not is_silent(instruction)
+
+
+def panel_form(
+    targets: Sequence[Target], cores: int
+) -> Callable[[Instruction, Kernel], PanelForm | None]:
+    """In which panels the kernel of an instruction reads a constant at best, on all targets."""
+
+    def of(instruction: Instruction, kernel: Kernel) -> PanelForm | None:
+        forms = [tile_panels(kernel, target) for target in targets]
+        widest = max(forms, key=lambda form: form.width if form else 0)
+        if widest is None or any(f is None or widest.width % f.width for f in forms):
+            return None
+        if widest.columns % widest.width:
+            return None
+        inside = with_panels(kernel, widest)
+        shared = (can_be_shared(inside, t, chunks_of(instruction, t, cores)) for t in targets)
+        return widest if all(shared) else None
+
+    return of
 
 
 def scratch_bytes(targets: Sequence[Target], cores: int) -> Callable[[Instruction], int]:

@@ -63,13 +63,15 @@ class Kernel:
     `operands` are the instructions whose values it reads, in the order of the computation's
     parameters; `key` is equal for kernels whose code is the same. `in_place` says which operands
     lie where a result does, as pairs of their numbers: these are no arguments of the kernel, since
-    the result's buffer stands for both.
+    the result's buffer stands for both. `panels` says which operands lie in panels of how many
+    columns, as a backend's tiles read them, rather than in their layouts.
     """
 
     computation: Computation
     operands: tuple[Instruction, ...]
     results: tuple[Shape, ...]
     in_place: tuple[tuple[int, int], ...] = ()
+    panels: tuple[tuple[int, int], ...] = ()
 
     @property
     def root(self) -> Instruction:
@@ -99,7 +101,8 @@ class Kernel:
     @cached_property
     def key(self) -> Hashable:
         """Structure without names and metadata."""
-        return structure(self.computation), self.operand_shapes, self.results, self.in_place
+        shapes = self.operand_shapes, self.results
+        return structure(self.computation), *shapes, self.in_place, self.panels
 
     @property
     def arguments(self) -> list[int]:

@@ -1,6 +1,6 @@
 """Convolutions on CPUs: tiles of the result in registers, straight from the array and the kernel.
 
-    for each group, pack its part of the kernel into panels as wide as a tile
+    for each group, pack its part of the kernel into panels as wide as a tile, unless it lies so
     for each place of the result, and each panel:
         for each tile of results that use the panel at the same places of the window:
             for each place of the window that is not on padding or in a gap:
@@ -11,15 +11,17 @@ The results of a tile are neighbours along the last spatial dimension where ever
 window is inside, and of different batches elsewhere. Which places are inside is bounds of loops.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
+from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.convolutions.taps import Taps, interior, taps_of
 from tfc.backends.cpu.convolutions.work import ConvolutionWork, OutputBlock
 from tfc.backends.cpu.products.byte_packing import pack_bytes
 from tfc.backends.cpu.products.packing import Panels, in_place, pack
+from tfc.backends.cpu.products.panels import PanelForm
 from tfc.backends.cpu.products.schedule import tile_shape
 from tfc.backends.cpu.products.tiles import UNROLL, Result, Tiles, Walk
 from tfc.backends.cpu.products.words import Words
@@ -29,6 +31,7 @@ from tfc.backends.mlir.vectors import (
     for_range,
     multiply,
 )
+from tfc.backends.target import Target
 
 _SMALL = 32**3  # multiplications of a block: code for just these sizes is then worth it
 
@@ -36,6 +39,17 @@ _SMALL = 32**3  # multiplications of a block: code for just these sizes is then 
 def emit_direct_convolution(work: ConvolutionWork) -> None:
     """Emit a convolution; chunks share the first spatial dimension."""
     _Direct(work).emit()
+
+
+def convolution_panels(spec: ConvolutionSpec, target: Target) -> PanelForm | None:
+    """The panels in which tiles read the kernel, if it could lie so."""
+    if spec.algorithm(target) != "direct" or spec.words is not None:
+        return None
+    lanes, features = target.lanes(spec.lhs.element_type.bits), spec.rhs.dims[-1]
+    width = tile_shape(1, spec.columns, target, lanes)[1] * lanes
+    if spec.columns % width or spec.rhs.storage_size != spec.rhs.size:
+        return None
+    return PanelForm(1, spec.depth, features, (0, features, 1), width)
 
 
 @dataclass(frozen=True)
@@ -55,7 +69,7 @@ class _Members:
 class _Columns:
     """`count` features of the result from `first` on, and the panels of `width` made of them."""
 
-    first: int
+    first: Position
     count: int
     width: int
     panels: Panels
@@ -108,6 +122,10 @@ class _Direct:
         """The group's part of the kernel, packed; what does not fill a panel has one of its own."""
         spec, lanes = self.spec, self.vectors.lanes
         full = self._tile(1)[1] * lanes
+        if spec.panels:
+            start = multiply(column, spec.depth)
+            panels = Panels(self.rhs, start, spec.depth, 1, spec.panels)
+            return [_Columns(0, spec.columns, full, panels)]
         whole = spec.columns - spec.columns % full
         found = []
         for first, count, width in ((0, whole, full), (whole, spec.columns - whole, None)):
@@ -180,15 +198,32 @@ class _Direct:
             out = self.spec.packed_size(self.target)
         rows = self._tile(members.count)[0]
         whole = members.count - members.count % rows
-        for columns in self.columns:
+
+        def tiled(columns: _Columns) -> None:
             end = add(out, columns.first)
             for first, count, height in (0, whole, rows), (whole, None, members.count - whole):
                 if height:
                     starts = add(lhs, first * members.lhs_step), add(end, first * step)
                     steps = members.lhs_step, step
                     self._call_tiles(columns, taps, memory, starts, steps, count or height, height)
+
+        for columns in self.columns:
+            self._each_part(columns, tiled)
         if self.finish is not None:
             self.finish(block, (memory, out))
+
+    def _each_part(self, columns: _Columns, emit: Callable[[_Columns], None]) -> None:
+        """Emit columns at once, or panel by panel where the kernel's are wider than a tile."""
+        width = self.spec.panels
+        if width in (0, columns.width):
+            emit(columns)
+            return
+
+        def panel(first: Position, _: Any) -> None:
+            panels = replace(columns.panels.panel(first), panel_step=1)
+            emit(_Columns(first, width, columns.width, panels))
+
+        for_range(0, columns.count, width, panel)
 
     def _call_tiles(
         self, columns: _Columns, taps: Sequence[Taps], memory: Any,

@@ -15,6 +15,7 @@ from tfc.backends.cpu.convolutions.work import ConvolutionWork, Finish, OutputBl
 from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.epilogues import Epilogue, is_apart
 from tfc.backends.cpu.products.functions import SharedPart
+from tfc.backends.cpu.products.panels import panel_width
 from tfc.backends.cpu.products.words import words_of_bytes
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel
@@ -36,7 +37,8 @@ def convolution_of(kernel: Kernel, target: Target) -> ConvolutionSpec | None:
         spec = _in_words(spec, product, target)
     elif any(o.opcode != "parameter" for o in product.operands):
         return None
-    return replace(spec, apart=is_apart(kernel), alone=product is kernel.root)
+    alone, panels = product is kernel.root, panel_width(kernel)
+    return replace(spec, apart=is_apart(kernel), alone=alone, panels=panels)
 
 
 def _in_words(spec: ConvolutionSpec, product: Instruction, target: Target) -> ConvolutionSpec:

@@ -57,6 +57,7 @@ class ConvolutionSpec:
 
     apart: sums are made in memory apart, and the result from them (an epilogue).
     alone: nothing follows them.
+    panels: rhs lies in panels of so many features of the result.
     words: the operands are bytes in memory, of which lhs and rhs here count four neighbours along I
         as one element.
     """
@@ -69,6 +70,7 @@ class ConvolutionSpec:
     apart: bool = False
     alone: bool = True
     words: Words | None = None
+    panels: int = 0
 
     @property
     def depthwise(self) -> bool:
@@ -168,7 +170,9 @@ class ConvolutionSpec:
                 return self.packed_size(target) + apart
 
     def packed_size(self, target: Target) -> int:
-        """The number of elements of the packed kernel, with slack."""
+        """The number of elements of the packed kernel, with slack; none if it lies so."""
+        if self.panels:
+            return 0
         lanes = target.lanes(self.lhs.element_type.bits)
         return self.depth * -(-self.columns // lanes) * lanes + lanes
 

@@ -13,7 +13,8 @@ from tfc.backends.cpu.loops.nests import Chunk
 from tfc.backends.cpu.products.epilogues import Epilogue, is_apart
 from tfc.backends.cpu.products.functions import SharedPart
 from tfc.backends.cpu.products.matmul import Around, Computed, Finish, Result, emit_product
-from tfc.backends.cpu.products.schedule import MatmulSpec
+from tfc.backends.cpu.products.panels import PanelForm, panel_width
+from tfc.backends.cpu.products.schedule import MatmulSpec, make_schedule
 from tfc.backends.cpu.products.word_tiles import packed
 from tfc.backends.cpu.products.words import Words, words_of
 from tfc.backends.mlir.arithmetic.value import mlir_type
@@ -31,6 +32,11 @@ def around_product(spec: MatmulSpec, kernel: Kernel, target: Target) -> MatmulSp
     assert kernel.product is not None
     lhs, rhs = (o.opcode != "parameter" for o in kernel.product.operands)
     spec = replace(spec, lhs_computed=lhs, rhs_computed=rhs)
+    width = panel_width(kernel)
+    if width:
+        # Elements of a line are a panel's columns apart, lines as far as a panel has elements each.
+        strides = (spec.rhs_strides[0], width, spec.k)
+        spec = replace(spec, rhs_strides=strides, rhs_panels=width)
     words = words_of(kernel.product, spec.element_type, target)
     if words:
         spec = replace(spec, words=words, k=-(-spec.k // words.count))
@@ -38,6 +44,16 @@ def around_product(spec: MatmulSpec, kernel: Kernel, target: Target) -> MatmulSp
         return spec
     outer = spec.outer and (spec.outer[0], (*spec.outer[1][:2], 0))
     return replace(spec, apart=True, out_strides=(spec.m * spec.n, spec.n, 1), outer=outer)
+
+
+def product_panels(spec: MatmulSpec, target: Target) -> PanelForm | None:
+    """The panels in which tiles read the right operand, if it could lie so."""
+    flat, schedule = spec.flattened(), make_schedule(spec, target)
+    batch = flat.batch if flat.rhs_strides[0] else 1
+    size = batch * spec.k * spec.n
+    if schedule.stream or spec.rhs_computed or spec.outer or size != spec.rhs_size or not size:
+        return None
+    return PanelForm(batch, spec.k, spec.n, spec.rhs_strides, schedule.tile_columns)
 
 
 def emit_dot_kernel(

@@ -7,8 +7,9 @@
             for each panel of columns (stays in L1), for each panel of rows:
                 tile of the result += panel of rows × panel of columns   (in registers)
 
-An operand that can be read in place at full speed is not packed. Sizes are known, so the tiles at
-the lower and right edges are kernels of their own, of exactly the size that is left.
+An operand that can be read in place at full speed is not packed, nor a constant that lies in panels
+(panels.py). Sizes are known, so the tiles at the lower and right edges are kernels of their own, of
+exactly the size that is left.
 
 Other code can be part of the kernel: an operand that is computed is first computed a block at a
 time, and results are finished some tiles at a time when their last products are added.
@@ -173,6 +174,8 @@ def _emit_part(
             return
         left = in_place(lhs, starts[0], *spec.lhs_strides[1:])
         right = in_place(rhs, starts[1], spec.rhs_strides[2], spec.rhs_strides[1])
+        if spec.rhs_panels:
+            right = replace(right, line_step=1)
         _Product(spec, schedule, vectors, left, right, result, workspace, b, around).emit()
 
     if min(spec.m, spec.n) > 0:
@@ -290,12 +293,8 @@ class _Product:
 
     def _part(self, operand: Panels, line: Position, depth: Position) -> Panels:
         """The part of an operand in memory that begins with an element."""
-        start = add(
-            operand.position,
-            multiply(line, operand.line_step),
-            multiply(depth, operand.depth_step),
-        )
-        return in_place(operand.memory, start, operand.line_step, operand.depth_step)
+        part = operand.panel(line)
+        return replace(part, position=add(part.position, multiply(depth, operand.depth_step)))
 
     def _compute(
         self, computed: Computed, operand: Panels, first_line: Position, lines: Position,
@@ -345,7 +344,8 @@ class _Product:
                     self.vectors, left, count, depth, height, self.workspace,
                     self.schedule.rhs_elements, stored_width=height,
                 )  # fmt: skip
-            for region, panels in right:
+
+            def tiled(region: _Region, panels: Panels) -> None:
                 tiles = Tiles(
                     self.vectors, height, region.width, left, panels, depth,
                     self.spec.k % UNROLL == 0, self.spec.m * self.spec.n * self.spec.k <= _SMALL,
@@ -358,12 +358,30 @@ class _Product:
                 else:
                     finishing.emit_around(tiles, sums, first, count, region.count)
 
+            for region, panels in right:
+                self._each_part(region, panels, tiled)
+
         def rows(first: Position, _: Any) -> None:
             block(first, _block_size(first, whole, self.schedule.block_rows), height)
 
         for_range(0, whole, self.schedule.block_rows, rows)
         if whole < self.spec.m:
             block(whole, self.spec.m - whole, self.spec.m - whole)
+
+    def _each_part(
+        self, region: _Region, panels: Panels, emit: Callable[[_Region, Panels], None]
+    ) -> None:
+        """Emit a region whole, or panel by panel where the operand's are wider than a tile."""
+        width = self.spec.rhs_panels
+        if width in (0, region.width):
+            emit(region, panels)
+            return
+
+        def panel(column: Position, _: Any) -> None:
+            inside = replace(panels.panel(column), panel_step=1)
+            emit(_Region(add(region.first, column), width, region.width), inside)
+
+        for_range(0, region.count, width, panel)
 
     def _left_part(
         self, first: Position, count: Position, first_depth: Position, depth: Position

@@ -29,6 +29,9 @@ class MatmulSpec:
         lhs_computed, rhs_computed: the operand is not in memory, but computed element by element.
         part_of: the m and n of the product that this is a part of: the size of its operands.
         words: k counts words of several narrow elements, which both operands, computed, hold.
+        rhs_panels: the right operand lies in panels of so many columns, which divide n: then its
+            strides are those from a panel's columns to the next panel's, divided by their number,
+            and along a panel's depth.
 
     Raises:
         InternalError: the element type, a stride or a size is not as said above.
@@ -51,6 +54,7 @@ class MatmulSpec:
     rhs_computed: bool = False
     part_of: tuple[int, int] | None = None
     words: Words | None = None
+    rhs_panels: int = 0
 
     def __post_init__(self) -> None:
         element_type = self.element_type
@@ -60,11 +64,14 @@ class MatmulSpec:
         if 0 in (self.batch, self.m, self.n):
             return
         inner, outer = self.outer or (self.batch, (0, 0, 0))
-        for strides, sizes, size in (
+        if self.rhs_panels and (self.n % self.rhs_panels or self.k * self.n > self.rhs_size):
+            raise InternalError(f"no panels of {self.rhs_panels} columns in {self}")
+        arrays = (
             ((outer[0], *self.lhs_strides), (inner, self.m, self.k), self.lhs_size),
             ((outer[1], *self.rhs_strides), (inner, self.k, self.n), self.rhs_size),
             ((outer[2], *self.out_strides), (inner, self.m, self.n), self.out_size),
-        ):
+        )
+        for strides, sizes, size in arrays[:: 2 if self.rhs_panels else 1]:
             widths = (self.batch // inner, *sizes)
             last = sum(stride * (width - 1) for stride, width in zip(strides, widths))
             if min(sizes) > 0 and (min(strides) < 0 or last >= size):
@@ -217,6 +224,7 @@ def make_schedule(spec: MatmulSpec, target: Target) -> TileSchedule:
         spec.m, spec.n, target, lanes, further_rows=int(spec.words is Words.OFFSET)
     )
     columns = vectors * lanes
+    wide = max(columns, spec.rhs_panels)
     # Half of L1 holds a panel of the right operand, half of L2 the left operand's block, and half
     # of the last level (which other cores share) the right operand's block.
     depth = _even_blocks(spec.k, target.l1_bytes // 2 // (columns * size), 4)
@@ -225,7 +233,7 @@ def make_schedule(spec: MatmulSpec, target: Target) -> TileSchedule:
     if spec.rhs_computed:
         # What is computed should not leave L2 before it is used; with many rows it is used often.
         last_level = target.l2_bytes // (4 if spec.m <= 4 * rows else 1)
-    block_columns = _even_blocks(spec.n, last_level // (depth * size), columns)
+    block_columns = _even_blocks(spec.n, last_level // (depth * size), wide)
     pack_lhs = _pays_to_pack_lhs(spec, target, columns)
     pack_rhs = _pays_to_pack_rhs(spec, target, rows)
     padded = ceil(spec.n / lanes) * lanes
@@ -254,7 +262,7 @@ def _aligned(elements: int) -> int:
 
 def _find_stream(spec: MatmulSpec, target: Target) -> Stream | None:
     """The product as a stream, if that is the way to compute it."""
-    if spec.lhs_computed or spec.rhs_computed:
+    if spec.lhs_computed or spec.rhs_computed or spec.rhs_panels:
         return None
     (_, lhs_m, lhs_k), (_, rhs_k, rhs_n) = spec.lhs_strides, spec.rhs_strides
     m, n, k, out_m = spec.m, spec.n, spec.k, spec.out_strides[1]
@@ -319,6 +327,8 @@ def _pays_to_pack_lhs(spec: MatmulSpec, target: Target, tile_columns: int) -> bo
 
 def _pays_to_pack_rhs(spec: MatmulSpec, target: Target, tile_rows: int) -> bool:
     _, along, line = spec.rhs_strides
+    if spec.rhs_panels:
+        return False
     if line != 1:
         return spec.n > 1  # a tile can only load vectors of neighbours
     tiles = spec.m / tile_rows

@@ -68,6 +68,11 @@ def split_product(spec: MatmulSpec, target: Target, chunks: int) -> ProductSplit
     return best
 
 
+def can_be_split(spec: MatmulSpec, target: Target, chunks: int) -> bool:
+    """Whether there is a way to share a product among exactly so many chunks."""
+    return any(True for _ in _ways(spec.flattened(), target, chunks))
+
+
 def most_chunks(counts: Iterable[int], time: Callable[[int], float]) -> int:
     """The largest number of chunks that takes no longer than the best."""
     times = {chunks: time(chunks) for chunks in counts}
@@ -82,7 +87,8 @@ def _ways(spec: MatmulSpec, target: Target, chunks: int) -> Iterator[ProductSpli
     rows = _parts(spec.m, chunks, max(schedule.tile_rows, 1))
     if rows is not None:
         yield ProductSplit(chunks, "rows", *(replace(spec, m=m, part_of=whole) for m in rows))
-    columns = _parts(spec.n, chunks, schedule.tile_columns or schedule.lanes)
+    step = spec.rhs_panels or schedule.tile_columns or schedule.lanes
+    columns = _parts(spec.n, chunks, step)
     if columns is not None:
         yield ProductSplit(chunks, "columns", *(replace(spec, n=n, part_of=whole) for n in columns))
 
@@ -105,7 +111,7 @@ def _cost(way: ProductSplit, target: Target) -> int:
     right = _element(schedule.pack_rhs, spec.rhs_computed)
     left = _element(schedule.pack_lhs, spec.lhs_computed)
     products = ((rows + right) * spec.n + left * spec.m) * spec.k
-    if spec.rhs_strides[2] == 1:
+    if spec.rhs_strides[2] == 1 or spec.rhs_panels:
         products += right * _LINE * spec.k
     return products * spec.batch // (way.chunks if way.along == "batch" else 1)
 
