@@ -1,6 +1,6 @@
 """What compiled functions are: the signature one is for, lowered to a module, and compiled."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ import numpy as np
 from tfc.errors import ShapeError, TraceError
 from tfc.frontend import tree
 from tfc.frontend.abstract import ShapeDtypeStruct
+from tfc.frontend.constant_arguments import ConstantTree
 from tfc.frontend.statics import Static, is_constant
 from tfc.frontend.tensor import Tensor, is_weak
 from tfc.frontend.trace import leak
@@ -213,14 +214,38 @@ def quick_signature(arguments: CallSignature, result: Structure) -> "interfaces.
         zip(map(str, by_name.keys), by_name.children)
     )
     for static in arguments.statics:
-        if not is_constant(static.value):
+        known: interfaces.Nest | interfaces.Fixed
+        if isinstance(static.value, ConstantTree):
+            if static.value.structure.holds_registered:
+                return None
+            known = _known(static.value.structure, iter(static.value.leaves))
+        elif is_constant(static.value):
+            known = interfaces.Fixed(static.value)
+        else:
             return None
         if isinstance(static.where, str):
-            named[static.where] = interfaces.Fixed(static.value)
+            named[static.where] = known
         else:
-            found.insert(static.where, interfaces.Fixed(static.value))
+            found.insert(static.where, known)
     weak = frozenset(n for n, (_, _, is_weak) in enumerate(arguments.leaves) if is_weak)
     return interfaces.Signature([*found, *named.values()], result, tuple(named), weak)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Containers of certain objects."""
+
+    kind: type | None
+    keys: Sequence[Any]
+    children: "Sequence[interfaces.Nest | interfaces.Fixed]"
+
+
+def _known(structure: Structure, leaves: Iterator[Any]) -> "interfaces.Nest | interfaces.Fixed":
+    """What a constant argument is compared with: its containers, and in them the very leaves."""
+    if structure.is_leaf:
+        return interfaces.Fixed(next(leaves))
+    children = [_known(child, leaves) for child in structure.children]
+    return _Known(structure.kind, structure.keys, children)
 
 
 def borrowed(leaf: Any) -> Any:
@@ -248,3 +273,23 @@ def as_array(leaf: Any) -> Any:
         raise TraceError(f"{leaf} has no elements to run with; it is for lower and eval_shape")
     held = borrowed(leaf)
     return held if isinstance(held, DeviceArray) else np.asarray(held)
+
+
+def direct_key(args: Sequence[Any]) -> tuple[Any, ...] | None:
+    """A key for calls with NumPy arrays alone, quicker than a signature; None for others."""
+    for arg in args:
+        if type(arg) is not np.ndarray:
+            return None
+    return tuple([(arg.dtype, arg.shape) for arg in args])
+
+
+def describe(leaf: Any) -> Leaf:
+    """What a signature says of an argument's leaf."""
+    if isinstance(leaf, DeviceArray):
+        return leaf.dtype, leaf.shape, False
+    if isinstance(leaf, (Tensor, np.ndarray)):
+        return leaf.dtype, leaf.shape, is_weak(leaf)
+    if isinstance(leaf, ShapeDtypeStruct):
+        return leaf.dtype, leaf.shape, leaf.weak_type
+    array = np.asarray(leaf)
+    return array.dtype, array.shape, is_weak(leaf)

@@ -21,21 +21,28 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from tfc.bound import BoundFunction
-from tfc.compiled import CallSignature, Compiled, Leaf, Lowered, as_array, borrowed
+from tfc.compiled import (
+    CallSignature,
+    Compiled,
+    Lowered,
+    as_array,
+    borrowed,
+    describe,
+    direct_key,
+)
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
-from tfc.frontend.abstract import ShapeDtypeStruct
-from tfc.frontend.arguments import Names, Numbers, call_python, choose, signature_of
+from tfc.frontend.arguments import Chosen, Names, Numbers, call_python, choose, signature_of
+from tfc.frontend.constant_arguments import ConstantTree, arguments_at, constant_argument
 from tfc.frontend.program import Abstract, Program, call, trace_function
 from tfc.frontend.promotion import NOT_NUMERIC, as_tensor
-from tfc.frontend.statics import static
-from tfc.frontend.tensor import Tensor, is_weak
+from tfc.frontend.statics import Static, static
+from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import current_trace, for_user, open_traces
 from tfc.hlo.ir import Computation, Module
 from tfc.hlo.shape import Shape, element_type_of
 from tfc.options import Options
-from tfc.runtime.device_arrays import DeviceArray
 from tfc.runtime.later import later
 from tfc.tracebacks import api_boundary
 
@@ -82,6 +89,8 @@ class JitFunction:
         *,
         static_argnames: Names = (),
         donate_argnames: Names = (),
+        constant_argnums: Numbers = (),
+        constant_argnames: Names = (),
     ):
         _check_callable(function)
         update_wrapper(self, function)
@@ -91,8 +100,11 @@ class JitFunction:
         self._labels = [p.name for p in known.parameters.values() if p.kind in _PLACES]
         self.static = choose("static", self.name, known, static_argnums, static_argnames)
         self.donated = choose("donate", self.name, known, donate_argnums, donate_argnames)
+        self.constant = choose("constant", self.name, known, constant_argnums, constant_argnames)
         if both := self.static & self.donated:
             raise TraceError(f"static arguments hold no memory to donate, got {both}")
+        if both := self.constant & self.donated or self.constant & self.static:
+            raise TraceError(f"constant arguments cannot be static or donated, got {both}")
         self._entries: dict[CallSignature, _Entry] = {}
         # Calls with nothing but NumPy arrays need only their dtypes and dimensions.
         self._direct: dict[tuple[Any, ...], Compiled] = {}
@@ -135,14 +147,14 @@ class JitFunction:
         is_elsewhere = "cloudpickle" in caller and self.__module__ == "__main__"
         if _is_found_by_name(self) and not is_elsewhere:
             return self.__dict__["__qualname__"]
-        choices = self.static.numbers, self.donated.numbers, self.static.names, self.donated.names
+        choices = self.static, self.donated, self.constant
         return _remade, (self.function, self.backend, self.options, *choices)
 
     def _call(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Call with arguments of any form."""
         if current_trace() is not None:
             return self._call_traced(args, named)
-        direct = None if named or self.static else _direct_key(args)
+        direct = None if named or self.static or self.constant else direct_key(args)
         compiled = None if direct is None else self._direct.get(direct)
         if compiled is not None:
             return compiled.run(args)
@@ -187,14 +199,18 @@ class JitFunction:
         Raises:
             TraceError: a traced argument is no array, or a static one cannot be hashed.
         """
-        numbers, names = self.static.numbers, self.static.names
-        statics = [static(n, self.name, args[n]) for n in numbers if n < len(args)]
-        statics += [static(k, self.name, named[k]) for k in sorted(names & named.keys())]
+        statics: list[Static] = []
+        for chosen, described_as in ((self.static, static), (self.constant, constant_argument)):
+            found = arguments_at(chosen.numbers, chosen.names, args, named)
+            statics += [described_as(where, self.name, value) for where, value in found]
+        statics.sort(key=lambda s: (isinstance(s.where, str), s.where))
+        numbers = {*self.static.numbers, *self.constant.numbers}
+        names = self.static.names | self.constant.names
         traced = tuple([a for n, a in enumerate(args) if n not in numbers])
         rest = {k: v for k, v in named.items() if k not in names}
         leaves, structure = tree.flatten((traced, rest))
         leaves = [borrowed(leaf) for leaf in leaves]
-        described = tuple(map(_describe, leaves))
+        described = tuple(map(describe, leaves))
         key = CallSignature(structure, described, tuple(statics))
         for number, (dtype, _, _) in enumerate(described):
             if dtype.kind in NOT_NUMERIC:
@@ -278,10 +294,13 @@ class JitFunction:
         traced, named = tree.unflatten(key.structure, tensors)
         args = list(traced)
         for argument in key.statics:
+            value: Any = argument.value
+            if isinstance(value, ConstantTree):
+                value = value.value
             if isinstance(argument.where, int):
-                args.insert(argument.where, argument.value)
+                args.insert(argument.where, value)
             else:
-                named[argument.where] = argument.value
+                named[argument.where] = value
         return call_python(self.function, *args, **named)
 
     def _call_traced(self, args: Sequence[Any], named: dict[str, Any]) -> Any:
@@ -325,41 +344,22 @@ def _remade(
     function: Callable[..., Any],
     backend: str,
     options: Options | None,
-    static_numbers: tuple[int, ...],
-    donated_numbers: tuple[int, ...],
-    static_names: frozenset[str],
-    donated_names: frozenset[str],
+    static: Chosen,
+    donated: Chosen,
+    constant: Chosen,
 ) -> JitFunction:
     """The JitFunction that was pickled: one for all copies where the function is always there."""
     make = _shared if _is_found_by_name(function) else JitFunction
     return make(
-        function, static_numbers, donated_numbers, backend, options,
-        static_argnames=static_names, donate_argnames=donated_names,
+        function, static.numbers, donated.numbers, backend, options,
+        static_argnames=static.names, donate_argnames=donated.names,
+        constant_argnums=constant.numbers, constant_argnames=constant.names,
     )  # fmt: skip
 
 
 @cache
 def _shared(*args: Any, **named: Any) -> JitFunction:
     return JitFunction(*args, **named)
-
-
-def _direct_key(args: Sequence[Any]) -> tuple[Any, ...] | None:
-    """A key for calls with NumPy arrays alone, quicker than a signature; None for others."""
-    for arg in args:
-        if type(arg) is not np.ndarray:
-            return None
-    return tuple([(arg.dtype, arg.shape) for arg in args])
-
-
-def _describe(leaf: Any) -> Leaf:
-    if isinstance(leaf, DeviceArray):
-        return leaf.dtype, leaf.shape, False
-    if isinstance(leaf, (Tensor, np.ndarray)):
-        return leaf.dtype, leaf.shape, is_weak(leaf)
-    if isinstance(leaf, ShapeDtypeStruct):
-        return leaf.dtype, leaf.shape, leaf.weak_type
-    array = np.asarray(leaf)
-    return array.dtype, array.shape, is_weak(leaf)
 
 
 @overload
@@ -372,6 +372,8 @@ def jit(
     *,
     static_argnames: Names = (),
     donate_argnames: Names = (),
+    constant_argnums: Numbers = (),
+    constant_argnames: Names = (),
 ) -> JitFunction: ...
 @overload
 def jit(
@@ -383,6 +385,8 @@ def jit(
     *,
     static_argnames: Names = (),
     donate_argnames: Names = (),
+    constant_argnums: Numbers = (),
+    constant_argnames: Names = (),
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 @api_boundary
 def jit(
@@ -394,6 +398,8 @@ def jit(
     *,
     static_argnames: Names = (),
     donate_argnames: Names = (),
+    constant_argnums: Numbers = (),
+    constant_argnames: Names = (),
 ) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
     """Compile a function when it is called: jit(f), @jit, or @jit(backend="gpu").
 
@@ -414,6 +420,10 @@ def jit(
             major and no part of another argument (else a copy of it). A donated array must not be
             used after the call, as in JAX, which leaves it deleted; here its values are undefined.
         donate_argnames: the same by name.
+        constant_argnums: arguments whose arrays stay the same from call to call, such as weights:
+            they become part of the program, which is compiled again for others, and kernels find
+            them arranged as they read them. They are told apart by identity, and must be read-only.
+        constant_argnames: the same by name.
         backend: "cpu", "gpu", "interpreter", or one that another package offers.
         options: how to compile; taken from the environment when left out.
 
@@ -429,5 +439,7 @@ def jit(
         options=options,
         static_argnames=static_argnames,
         donate_argnames=donate_argnames,
+        constant_argnums=constant_argnums,
+        constant_argnames=constant_argnames,
     )
     return api_boundary(make) if function is None else make(function)

@@ -157,7 +157,7 @@ class Nest(Protocol):
         ...
 
     @property
-    def children(self) -> "Sequence[Nest]":
+    def children(self) -> "Sequence[Nest | Fixed]":
         """The containers and leaves in it."""
         ...
 

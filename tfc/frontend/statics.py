@@ -54,7 +54,7 @@ def static(where: int | str, called: str, value: Any) -> Static:
             f"({error}); pass a tuple, a number or a frozen dataclass, or give its class __hash__ "
             "and __eq__"
         ) from None
-    return Static(where, _kind(value), value)
+    return Static(where, kind_of_value(value), value)
 
 
 def _parts(value: Any) -> list[Any]:
@@ -70,15 +70,16 @@ def _holds_tensor(value: Any) -> bool:
     return isinstance(value, Tensor) or any(map(_holds_tensor, _parts(value)))
 
 
-def _kind(value: Any) -> Hashable:
+def kind_of_value(value: Any) -> Hashable:
+    """What tells a value apart from those that Python takes for equal."""
     kind = type(value)
     if isinstance(value, (float, np.floating)):
         return kind, copysign(1, value)
     if isinstance(value, (complex, np.complexfloating)):
         return kind, copysign(1, value.real), copysign(1, value.imag)
     if isinstance(value, frozenset):
-        return kind, frozenset((_kind(v), v) for v in value)
-    return (kind, *map(_kind, _parts(value)))
+        return kind, frozenset((kind_of_value(v), v) for v in value)
+    return (kind, *map(kind_of_value, _parts(value)))
 
 
 def is_constant(value: Any) -> bool:

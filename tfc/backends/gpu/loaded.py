@@ -176,7 +176,8 @@ def quick_entry(
     """
     result = signature.result.kind
     shapes = [*code.parameter_shapes, *code.result_shapes]
-    is_flat = all(child.kind is None for child in signature.result.children)
+    children = signature.result.children
+    is_flat = all(not isinstance(child, Fixed) and child.kind is None for child in children)
     if (
         any(isinstance(a, Fixed) or a.kind is not None for a in signature.arguments)
         or not (result is None or (result in (tuple, list) and is_flat))
