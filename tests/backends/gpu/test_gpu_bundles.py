@@ -23,6 +23,7 @@ from tfc.errors import TfcError, UnsupportedError
 from tfc.testing.ptx.machine import Machine
 
 random = np.random.default_rng(3)
+FIBONACCI = np.int32([[1, 1], [1, 0]])
 W = random.standard_normal((3, 4)).astype(np.float32)
 
 
@@ -138,6 +139,26 @@ def test_loops_branches_and_arguments_by_name(tmp_path: Path):
             assert int(model(np.int32(n), way=np.int32(way))) == expected
         with pytest.raises(TypeError, match="expected arrays for"):
             model(np.int32(1), when=np.int32(0))
+
+
+@pytest.mark.usefixtures("no_assembler")
+def test_a_loop_of_known_length_is_recorded(tmp_path: Path):
+    def function(x: Any) -> Any:
+        return tfc.fori_loop(0, 9, lambda i, x: x @ FIBONACCI, x)
+
+    model_gpu = written(tmp_path, function, "s32[2]")
+    x = np.int32([3, 5])
+    expected = x @ np.linalg.matrix_power(FIBONACCI, 9)
+    with installed() as cuda:
+        model = model_gpu.load()
+        np.testing.assert_array_equal(model(x), expected)
+        model.put(x)
+        model.run()
+        model.run()
+        cuda.calls.clear()
+        model.run()
+        assert cuda.names() == ["cuCtxSetCurrent", "cuGraphLaunch"]
+        np.testing.assert_array_equal(model.results(), expected)
 
 
 @pytest.mark.usefixtures("no_assembler")

@@ -7,7 +7,7 @@ import pytest
 
 from tfc.hlo import evaluate, parse
 from tfc.hlo.ir import Instruction, Module
-from tfc.hlo.loops.loop_config import stated_trip_count
+from tfc.hlo.loops.loop_config import proved_trip_count, stated_trip_count
 from tfc.hlo.loops.trip_counts import (
     counter,
     first_failure,
@@ -147,9 +147,14 @@ def test_the_text_is_read_and_what_else_it_says_is_kept():
     assert stated_trip_count(stated) == 7
     assert trips_of(stated).exact is None  # which is what passes go by
     wrong = TripCounts()(parse(loop("0", "1", LESS, config=config)))
-    assert '{"known_trip_count":{"n":"10"},"other":{"x":1}}' in str(wrong)
+    assert '{"known_trip_count":{"n":"10"},"other":{"x":1},"trip_count_is_proved":true}' in str(
+        wrong
+    )
     unknown = parse(loop("0", "1", LESS, config=', backend_config="words"'))
     assert TripCounts()(unknown) is unknown
+    claimed = config.replace('"other":{"x":1}', '"trip_count_is_proved":true')
+    claimed = the_while(TripCounts()(parse(loop("n", "1", LESS, config=claimed))))
+    assert (stated_trip_count(claimed), proved_trip_count(claimed)) == (7, None)
     quoted = ', backend_config="{\\"known_trip_count\\":{\\"n\\":\\"3\\"}}"'
     assert stated_trip_count(the_while(parse(loop("n", "1", LESS, config=quoted)))) == 3
 

@@ -4,7 +4,8 @@
  "blocks": [1, 1, 1], "threads": [256, 1, 1], "numbers": [], "shared": 0}
 
 A place is [space, index, offset, size]. A `loop` has steps that compute its selector, a pred, and
-the steps of a round; a `branch` has several lists of steps, of which the selector tells one.
+the steps of a round; a `repeat` has steps that run `count` times; a `branch` has several lists of
+steps, of which the selector tells one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +13,7 @@ from typing import Any
 
 from tfc.aot.signature import Leaf, Signature
 from tfc.backends.gpu.executable import GpuExecutable
-from tfc.backends.gpu.steps import Branch, Copy, DeviceCall, HostCall, Launch, Loop, Step
+from tfc.backends.gpu.steps import Branch, Copy, DeviceCall, HostCall, Launch, Loop, Repeat, Step
 from tfc.errors import InternalError, UnsupportedError
 from tfc.passes.memory.buffers import Slice
 
@@ -75,6 +76,10 @@ def _step(step: Step) -> Json:
                 "selector": _place(step.selector),
                 "body": [_step(s) for s in step.body],
             }
+        case Repeat():
+            return {
+                "kind": "repeat", "body": [_step(s) for s in step.body], "count": step.count
+            }  # fmt: skip
         case Branch():
             return {
                 "kind": "branch",
@@ -107,6 +112,8 @@ def launched(steps: Sequence[Json]) -> Iterable[Json]:
                 yield step
             case "loop":
                 yield from launched(step["condition"])
+                yield from launched(step["body"])
+            case "repeat":
                 yield from launched(step["body"])
             case "branch":
                 for branch in step["branches"]:

@@ -336,6 +336,7 @@ class Program {
   bool RunSteps() {
     const Version& v = *version_;
     std::size_t number = 0;
+    std::memset(turns_, 0, sizeof turns_);
     while (number < v.step_count) {
       const Step& step = v.steps[number];
       ++number;
@@ -354,6 +355,13 @@ class Program {
           break;
         case kJump:
           number = static_cast<std::size_t>(v.numbers[step.numbers]);
+          break;
+        case kRepeat:  // back to where the turn began, unless it was the last
+          if (++turns_[step.function] < v.numbers[step.numbers + 1]) {
+            number = static_cast<std::size_t>(v.numbers[step.numbers]);
+          } else {
+            turns_[step.function] = 0;
+          }
           break;
         default: {  // kChoose: the places to go on, of which the selector tells one
           std::int32_t chosen = 0;
@@ -416,6 +424,7 @@ class Program {
   Address results_[kResults + 1] = {};
   Address bases_[4][(kArgs > kResults ? kArgs : kResults) + 1] = {};
   void* functions_[kMostFunctions + 1] = {};
+  std::uint64_t turns_[kMostRepeats + 1] = {};
   std::uint64_t values_[kMostValues + 1] = {};
   void* pointers_[kMostValues + 1] = {};
   char message_[256] = "";

@@ -1,7 +1,8 @@
 """The source beside the header: tables of a program's code and steps, and what runs them.
 
 Steps become a list with jumps: a loop is its condition, a choice between its body and what follows,
-and a jump back; a branch is a choice among its lists, each of which jumps behind the last.
+and a jump back; what is repeated is followed by a jump back that counts; a branch is a choice among
+its lists, each of which jumps behind the last.
 """
 
 from collections.abc import Sequence
@@ -40,11 +41,11 @@ struct Place {
   std::uint64_t offset;
 };
 
-enum Kind { kLaunch, kCopy, kJump, kChoose };
+enum Kind { kLaunch, kCopy, kJump, kChoose, kRepeat };
 
 struct Step {
   Kind kind;
-  std::size_t function;
+  std::size_t function;               // or the number of a repetition
   std::size_t places, place_count;    // of the version's places
   std::size_t numbers, number_count;  // of the version's numbers
   unsigned blocks[3], threads[3];
@@ -144,12 +145,14 @@ def _sizes(signature: Signature, programs: Sequence[GpuProgramCode]) -> str:
     launches = [step for p in programs for step in launched(p.steps)]
     values = max((len(s["buffers"]) + len(s["numbers"]) for s in launches), default=0)
     functions = max(len(_functions(p)) for p in programs)
+    repeats = max(_Flat(p).repeats for p in programs)
     arguments = [leaf.shape.byte_size for leaf in signature.arguments]
     results = [leaf.shape.byte_size for leaf in signature.results]
     aliased = [aliases.get(n, -1) for n in range(len(results))]
     return f"""\
 constexpr std::size_t kArgs = {len(arguments)}, kResults = {len(results)};
 constexpr std::size_t kMostFunctions = {functions}, kMostValues = {values};
+constexpr std::size_t kMostRepeats = {repeats};
 const std::size_t arg_bytes[] = {{{_listed(arguments)}}};
 const std::size_t result_bytes[] = {{{_listed(results)}}};
 const std::ptrdiff_t result_aliases[] = {{{_listed(aliased)}}};  // in which argument it lies
@@ -231,6 +234,7 @@ class _Flat:
         self.rows: list[str] = []
         self.places: list[str] = []
         self.numbers: list[int] = []
+        self.repeats = 0
         self._functions = {name: n for n, name in enumerate(_functions(program))}
         self._add(program.steps)
 
@@ -257,6 +261,12 @@ class _Flat:
                     self._add(step["body"])
                     self._jump(start)
                     self.numbers[chosen + 1] = len(self.rows)
+                case "repeat":
+                    start = len(self.rows)
+                    self._add(step["body"])
+                    numbers = self._numbered([start, step["count"]])
+                    self.rows.append(self._row("kRepeat", "0, 0", numbers, 0, self.repeats))
+                    self.repeats += 1
                 case _:
                     self._branch(step)
 
@@ -283,8 +293,8 @@ class _Flat:
         self.rows.append(self._row("kJump", "0, 0", self._numbered([target]), 0))
         return len(self.numbers) - 1
 
-    def _row(self, kind: str, places: str, numbers: str, size: int) -> str:
-        return f"{{{kind}, 0, {places}, {numbers}, {{0, 0, 0}}, {{0, 0, 0}}, 0, {size}}}"
+    def _row(self, kind: str, places: str, numbers: str, size: int, function: int = 0) -> str:
+        return f"{{{kind}, {function}, {places}, {numbers}, {{0, 0, 0}}, {{0, 0, 0}}, 0, {size}}}"
 
     def _placed(self, places: Sequence[Sequence[object]]) -> str:
         first = len(self.places)

@@ -1,8 +1,8 @@
 """The program: the kernels of a whole HLO module as one gpu.module, and the steps that run them.
 
 Each part of a kernel is a function of its buffers, of scratch memory if it needs any, and of the
-numbers of its launch; equal kernels are emitted once. Loops and conditionals of HLO are steps of
-the host, which reads what decides.
+numbers of its launch; equal kernels are emitted once. Loops and conditionals of HLO are steps; of a
+loop that is known to run some number of times the condition is not computed.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -14,7 +14,17 @@ from tfc.backends.gpu.grid import gpu
 from tfc.backends.gpu.kernels import parts_of, scratch_array
 from tfc.backends.gpu.memory import ALIGNMENT
 from tfc.backends.gpu.parts import Part, Work
-from tfc.backends.gpu.steps import Branch, Copy, DeviceCall, HostCall, Launch, Loop, Step, Steps
+from tfc.backends.gpu.steps import (
+    Branch,
+    Copy,
+    DeviceCall,
+    HostCall,
+    Launch,
+    Loop,
+    Repeat,
+    Step,
+    Steps,
+)
 from tfc.backends.host_calls import host_function, is_call
 from tfc.backends.llvm.compilation import DESCRIPTOR_ALIGNMENT
 from tfc.backends.mlir.kernels import Kernel, buffer_types, is_silent, kernel_of, memref_type
@@ -22,6 +32,7 @@ from tfc.backends.mlir.provider import ir, new_context
 from tfc.errors import InternalError, UnsupportedError
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.lexer import unquote
+from tfc.hlo.loops.loop_config import proved_trip_count
 from tfc.hlo.ops.control import branches
 from tfc.hlo.shape import leaves, lies_alike
 from tfc.passes.analysis.called import Walk, run_walk
@@ -163,11 +174,16 @@ class _ProgramEmitter:
         condition, body = loop["condition"], loop["body"]
         _require_same_layouts(loop, loop.operands[0], body.root)
         steps += self._copies(loop.operands[0], state)
+        count = proved_trip_count(loop)
         tested: list[Step] = []
-        yield self._computation(condition, tested)
+        if count is None:
+            yield self._computation(condition, tested)
         done: list[Step] = []
         yield self._computation(body, done)
         done += self._copies(body.root, state)
+        if count is not None:
+            steps += [Repeat(tuple(done), count)] if count and done else []
+            return
         (selector,) = self._assignment.slices[condition.root]
         steps.append(Loop(tuple(tested), selector, tuple(done)))
 

@@ -2,12 +2,12 @@
 
 What lies between two decisions of the host (the end of a loop, a branch, a call of Python) is
 recorded as one graph when the same addresses come a second time, and launched at once from then on:
-memory comes from a pool, so they do.
+memory comes from a pool, so they do. What is repeated is recorded that many times; of very many
+turns as many as a graph may have are one graph, which is launched again and again.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from tfc.backends.gpu.steps import (
     HostCall,
     Launch,
     Loop,
+    Repeat,
     Step,
     Steps,
 )
@@ -29,6 +30,7 @@ from tfc.passes.memory.buffers import Slice
 from tfc.runtime.functions import GpuBuffer
 
 MOST_GRAPHS = 16  # that a stretch of steps keeps, for as many sets of addresses
+MOST_NODES = 4096  # launches and copies of a graph
 
 Bases = Mapping[tuple[str, int], int]  # where each space of memory begins
 
@@ -58,12 +60,11 @@ class Runner:
 
     def _prepare(self, steps: Steps) -> list[Callable[[Bases], None]]:
         parts: list[Callable[[Bases], None]] = []
-        for is_quick, group in groupby(steps, lambda step: isinstance(step, (Launch, Copy))):
-            some = list(group)
-            if is_quick:
-                parts.append(_Stretch(self._driver, list(self._quick(some))).run)
-            else:
+        for some in _stretches(steps):
+            if _nodes(some[0]) is None:
                 parts += [self._slow(step) for step in some]
+            else:
+                parts.append(_Stretch(self._driver, list(self._quick(some))).run)
         return parts
 
     def _quick(self, steps: Sequence[Step]) -> "Iterator[_Ready]":
@@ -73,6 +74,8 @@ class Runner:
                     yield _ReadyLaunch(self._functions(step.function), step)
                 case Copy():
                     yield _ReadyCopy(step)
+                case Repeat():
+                    yield from list(self._quick(step.body)) * step.count
 
     def _slow(self, step: Step) -> Callable[[Bases], None]:
         match step:
@@ -83,6 +86,9 @@ class Runner:
             case Loop():
                 condition, body = self._prepare(step.condition), self._prepare(step.body)
                 return lambda bases: self._loop(step, condition, body, bases)
+            case Repeat():
+                body = self._prepare(step.body)
+                return lambda bases: _repeat(body, step.count, bases)
             case Branch():
                 branches = [self._prepare(steps) for steps in step.branches]
                 return lambda bases: self._branch(step, branches, bases)
@@ -151,6 +157,56 @@ class Runner:
         place, array = next(slices), np.ascontiguousarray(value, shape.element_type.dtype)
         held = array if shape.has_default_layout else to_memory(array, shape)
         self._driver.write(bases[place.space, place.index] + place.offset, held)
+
+
+def _repeat(body: Sequence[Callable[[Bases], None]], count: int, bases: Bases) -> None:
+    for _ in range(count):
+        for part in body:
+            part(bases)
+
+
+def _nodes(step: Step) -> int | None:
+    """How many launches and copies a step is; None if the host has a part in it, or of too many."""
+    match step:
+        case Launch() | Copy():
+            return 1
+        case Repeat():
+            inside = [_nodes(s) for s in step.body]
+            known = [n for n in inside if n is not None]
+            total = sum(known) * step.count
+            return total if len(known) == len(inside) and total <= MOST_NODES else None
+    return None
+
+
+def _stretches(steps: Steps) -> Iterator[Steps]:
+    """Steps in stretches, each of as many as one graph may have, or one in which the host has a
+    part."""
+    held: list[Step] = []
+    total = 0
+    for step in (part for each in steps for part in _divided(each)):
+        count = _nodes(step)
+        if held and (count is None or total + count > MOST_NODES):
+            yield tuple(held)
+            held, total = [], 0
+        if count is None:
+            yield (step,)
+        else:
+            held.append(step)
+            total += count
+    if held:
+        yield tuple(held)
+
+
+def _divided(step: Step) -> Steps:
+    """A repetition of too many steps as one of repetitions that are graphs, and what is left."""
+    if not isinstance(step, Repeat) or _nodes(step) is not None:
+        return (step,)
+    once = _nodes(Repeat(step.body, 1))
+    if once is None or once > MOST_NODES // 2:
+        return (step,)
+    many, rest = divmod(step.count, MOST_NODES // once)
+    whole = Repeat((Repeat(step.body, MOST_NODES // once),), many)
+    return (whole, Repeat(step.body, rest)) if rest else (whole,)
 
 
 @dataclass(frozen=True)

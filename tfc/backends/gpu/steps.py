@@ -1,4 +1,7 @@
-"""What a GPU program does, as data: launches, copies, calls of the host, loops and branches."""
+"""What a GPU program does, as data: launches, copies, calls of the host, loops and branches.
+
+A loop whose turns are counted ahead asks the host nothing: it is one with the launches around it.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -81,6 +84,14 @@ class Loop:
 
 
 @dataclass(frozen=True)
+class Repeat:
+    """Steps that run a number of times, one or more."""
+
+    body: "Steps"
+    count: int
+
+
+@dataclass(frozen=True)
 class Branch:
     """One of several lists of steps: that of the index, else the last; for a pred true is first."""
 
@@ -89,5 +100,5 @@ class Branch:
     branches: "tuple[Steps, ...]"
 
 
-Step = Launch | Copy | HostCall | DeviceCall | Loop | Branch
+Step = Launch | Copy | HostCall | DeviceCall | Loop | Repeat | Branch
 Steps = tuple[Step, ...]

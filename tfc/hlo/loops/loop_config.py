@@ -1,4 +1,8 @@
-"""What the text form says about a loop: XLA's `backend_config={"known_trip_count":{"n":"10"}}`."""
+"""What the text form says about a loop: XLA's `backend_config={"known_trip_count":{"n":"10"}}`.
+
+Beside a count that the passes have proved stands `"trip_count_is_proved":true`: code relies on such
+a count alone. A text may say anything, so the passes take away what they do not prove again.
+"""
 
 import json
 from typing import Any
@@ -6,7 +10,7 @@ from typing import Any
 from tfc.hlo.ir import Instruction
 from tfc.hlo.lexer import unquote
 
-_NAME, _KEY = "backend_config", "known_trip_count"
+_NAME, _KEY, _PROOF = "backend_config", "known_trip_count", "trip_count_is_proved"
 # What names elements of the state by their numbers, or says how one of them runs.
 _ABOUT_ELEMENTS = ("known_induction_variable", "known_init_step", "dynamic_variables")
 
@@ -19,12 +23,27 @@ def stated_trip_count(loop: Instruction) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
-def with_trip_count(loop: Instruction, count: int) -> Instruction:
-    """The loop that says how often its body runs; itself if it does, or has a config of its own."""
+def proved_trip_count(loop: Instruction) -> int | None:
+    """How often the body runs, where the passes have proved it; a text alone proves nothing."""
+    is_proved = (_config(loop) or {}).get(_PROOF) is True
+    return stated_trip_count(loop) if is_proved else None
+
+
+def with_proved_trip_count(loop: Instruction, count: int) -> Instruction:
+    """The loop that says how often its body runs, as a fact; itself if it does, or has a config of
+    its own."""
     config = _config(loop)
-    if config is None or stated_trip_count(loop) == count:
+    if config is None or proved_trip_count(loop) == count:
         return loop
-    return _with_config(loop, {**config, _KEY: {"n": str(count)}})
+    return _with_config(loop, {**config, _KEY: {"n": str(count)}, _PROOF: True})
+
+
+def without_proof(loop: Instruction) -> Instruction:
+    """The loop whose count, if it states one, is only stated."""
+    config = _config(loop)
+    if not config or _PROOF not in config:
+        return loop
+    return _with_config(loop, {k: v for k, v in config.items() if k != _PROOF})
 
 
 def without_element_numbers(loop: Instruction) -> Instruction:

@@ -2,16 +2,18 @@
 
     w = … while(s), condition=c, body=b
     -->
-    w = … while(s), condition=c, body=b, backend_config={"known_trip_count":{"n":"5"}}
+    w = … while(s), condition=c, body=b,
+            backend_config={"known_trip_count":{"n":"5"},"trip_count_is_proved":true}
 
-There it outlives the fusion of conditions. What is not known stays as the text says.
+There it outlives the fusion of conditions. What is not known stays as the text says, but not as
+proved.
 """
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.ir import Instruction, Module
-from tfc.hlo.loops.loop_config import with_trip_count
+from tfc.hlo.loops.loop_config import with_proved_trip_count, without_proof
 from tfc.hlo.loops.loop_state import rewrite_each
 from tfc.hlo.loops.trip_counts import trips_of, whiles
 from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
@@ -39,4 +41,4 @@ class TripCounts:
 
 def _counted(loop: Instruction) -> Instruction:
     count = trips_of(loop).exact
-    return loop if count is None else with_trip_count(loop, count)
+    return without_proof(loop) if count is None else with_proved_trip_count(loop, count)

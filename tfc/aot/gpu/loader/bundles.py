@@ -142,6 +142,9 @@ def _check_steps(steps: Iterable[dict], sizes: "dict[tuple[str, int], int]", dep
             _check_selector(step["selector"], sizes, 1)
             _check_steps(step["condition"], sizes, depth - 1)
             _check_steps(step["body"], sizes, depth - 1)
+        elif kind == "repeat":
+            _natural(step["count"])
+            _check_steps(step["body"], sizes, depth - 1)
         elif kind == "branch":
             _check_selector(step["selector"], sizes, 4 if step["by_index"] else 1)
             if len(step["branches"]) < (1 if step["by_index"] else 2):

@@ -10,10 +10,8 @@ import numpy as np
 from tfc.aot.gpu.loader.bundles import Bundle, BundleError, dtype_of
 from tfc.aot.gpu.loader.drivers import Driver, DriverError, open_driver
 
-_ALIGNMENT = 16  # bytes: where each array begins is a multiple of them
-
-
 _ALIGNMENT = 16  # bytes that kernels read at once, so that arrays begin at multiples of it
+_MOST_NODES = 4096  # of a graph
 
 
 def load(path: "str | Path | None" = None, device: int = 0) -> "Program":
@@ -95,7 +93,7 @@ class Program:
             self._driver.enter()
             if self._graph is not None:
                 self._graph()
-            elif self._runs and all(s["kind"] in ("launch", "copy") for s in self._steps):
+            elif self._runs and _nodes(self._steps) <= _MOST_NODES:
                 self._graph = self._driver.record(lambda: self._run(self._steps, self._given))
                 self._graph()
             else:
@@ -206,6 +204,9 @@ class Program:
                     while self._read(step["selector"], bases, np.bool_):
                         self._run(step["body"], bases)
                         self._run(step["condition"], bases)
+                case "repeat":
+                    for _ in range(step["count"]):
+                        self._run(step["body"], bases)
                 case _:
                     self._run(step["branches"][self._chosen(step, bases)], bases)
 
@@ -246,6 +247,17 @@ def _launches(steps: Iterable[dict]) -> Iterable[dict]:
         else:
             for inner in (step.get("condition"), step.get("body"), *step.get("branches", ())):
                 yield from _launches(inner or ())
+
+
+def _nodes(steps: Iterable[dict]) -> float:
+    """How many launches and copies they are; infinitely many if the host decides among them."""
+    inner = {"launch": 1, "copy": 1}
+    return sum(
+        step["count"] * _nodes(step["body"])
+        if step["kind"] == "repeat"
+        else inner.get(step["kind"], float("inf"))
+        for step in steps
+    )
 
 
 def _address(bases: "dict[tuple[str, int], int]", place: Sequence[Any]) -> int:

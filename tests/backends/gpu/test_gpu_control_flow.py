@@ -1,0 +1,139 @@
+"""Loops and branches of GPU programs: what they give, and what the host is asked for meanwhile."""
+
+import gc
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tfc
+import tfc.numpy as tnp
+from tests.cuda_bindings import FakeCuda, installed
+from tfc.backends.gpu import runner
+from tfc.backends.gpu.driver import using
+from tfc.backends.gpu.driver.with_cuda_bindings import open_driver
+from tfc.hlo.evaluation.evaluator import evaluate
+from tfc.hlo.text.parser import parse
+
+random = np.random.default_rng(3)
+
+
+@pytest.fixture(autouse=True)
+def cuda() -> Iterator[FakeCuda]:
+    """NVIDIA's driver, whose functions are counted; kernels run on the interpreter of PTX."""
+    with installed() as fake, using(open_driver()):
+        yield fake
+        gc.collect()
+
+
+def normal(*dims: int) -> np.ndarray:
+    return random.standard_normal(dims).astype(np.float32)
+
+
+def asked(cuda: FakeCuda, call: Callable[[], Any]) -> Counter[str]:
+    """The functions of the driver that a call asks for which was made twice before."""
+    call()
+    call()
+    cuda.calls.clear()
+    call()
+    return Counter(cuda.names())
+
+
+def same(got: Any, expected: Any) -> None:
+    """The leaves are equal to what another backend computes."""
+    for a, b in zip(tfc.tree.leaves(tfc.device_get(got)), tfc.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(a, np.asarray(b), rtol=1e-5, atol=1e-6)
+
+
+def long_turn(x: Any) -> Any:
+    """What is too long to be repeated in the text, and is no matter of each element by itself."""
+    for _ in range(65):
+        x = (x * 3) ^ 5
+    return x[::-1]
+
+
+def lstm(xs: Any, h: Any, c: Any, w: Any, u: Any) -> Any:
+    """States after each step, and the last ones."""
+
+    def step(state: Any, x: Any) -> Any:
+        h, c = state
+        i, f, g, o = tnp.split(x @ w + h @ u, 4, axis=-1)
+        c = tfc.nn.sigmoid(f) * c + tfc.nn.sigmoid(i) * tnp.tanh(g)
+        h = tfc.nn.sigmoid(o) * tnp.tanh(c)
+        return (h, c), h
+
+    return tfc.scan(step, (h, c), xs)
+
+
+def lstm_arguments(steps: int) -> list[np.ndarray]:
+    return [normal(steps, 2, 3), normal(2, 4), normal(2, 4), normal(3, 16), normal(4, 16)]
+
+
+def test_a_scan_of_known_length_is_one_graph(cuda: FakeCuda):
+    arguments = lstm_arguments(9)
+    placed = [tfc.device_put(a) for a in arguments]
+    f: Any = tfc.jit(lstm, backend="gpu")
+    assert asked(cuda, lambda: f(*placed)) == {"cuGraphLaunch": 1}
+    same(f(*placed), lstm(*arguments))
+
+
+def test_turns_of_more_steps_than_a_graph_has_are_several_graphs(
+    cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(runner, "MOST_NODES", 24)
+    arguments = lstm_arguments(9)
+    placed = [tfc.device_put(a) for a in arguments]
+    f: Any = tfc.jit(lstm, backend="gpu")
+    counted = asked(cuda, lambda: f(*placed))
+    assert set(counted) == {"cuGraphLaunch"}  # nothing is read, and nothing waited for
+    assert counted["cuGraphLaunch"] == 4  # what is before it, and three times three turns of 7
+
+
+def test_loops_in_counted_loops_are_counted_too(cuda: FakeCuda):
+    def function(x: Any) -> Any:
+        def inner(i: Any, x: Any) -> Any:
+            return long_turn(x) + i
+
+        def outer(i: Any, x: Any) -> Any:
+            return tfc.fori_loop(0, 2, inner, x) - i
+
+        return tfc.fori_loop(0, 3, outer, x)
+
+    x = np.array([3, 5], np.int32)
+    placed = tfc.device_put(x)
+    f: Any = tfc.jit(function, backend="gpu")
+    assert asked(cuda, lambda: f(placed)) == {"cuGraphLaunch": 1}
+    same(f(placed), function(x))
+
+
+LYING = """HloModule lying
+less { a = s32[] parameter(0)
+    b = s32[] parameter(1)
+    ROOT l = pred[] compare(a, b), direction=LT }
+c { s = (s32[], s32[3]) parameter(0)
+    i = s32[] get-tuple-element(s), index=0
+    n = s32[] constant(4)
+    ROOT t = pred[] compare(i, n), direction=LT }
+b { s = (s32[], s32[3]) parameter(0)
+    i = s32[] get-tuple-element(s), index=0
+    x = s32[3] get-tuple-element(s), index=1
+    j = s32[] add(i, i)
+    y = s32[3] sort(x), dimensions={0}, to_apply=less
+    z = s32[3] reverse(y), dimensions={0}
+    ROOT r = (s32[], s32[3]) tuple(j, z) }
+ENTRY main { n = s32[] parameter(0)
+    x = s32[3] parameter(1)
+    s = (s32[], s32[3]) tuple(n, x)
+    ROOT w = (s32[], s32[3]) while(s), condition=c, body=b,
+      backend_config={"known_trip_count":{"n":"9"},"trip_count_is_proved":true} }
+"""
+
+
+def test_a_count_that_the_text_claims_is_not_believed():
+    module = parse(LYING)
+    arguments = [np.array(1, np.int32), np.array([3, 1, 2], np.int32)]
+    compiled = tfc.compile(module, backend="gpu")
+    for got, expected in zip(tfc.device_get(compiled(*arguments)), evaluate(module, *arguments)):
+        np.testing.assert_array_equal(got, expected)
