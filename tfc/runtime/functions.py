@@ -275,6 +275,46 @@ def callback(
     return _CALLBACK(call)
 
 
+_MOST_BOUND = 1024  # addresses that one callback remembers: arenas come again, arguments may not
+
+
+def callback_in_place(
+    bind: Callable[[Sequence[Any], Sequence[Any]], Callable[[], None]],
+    operands: tuple[Spec, ...],
+    result: Spec,
+) -> Any:
+    """A C function that runs a function of arrays on operands and results where they lie.
+
+    Args:
+        bind: (operands, results) -> the function, which runs whenever they come by these addresses.
+        operands: arrays.
+        result: an array, or a tuple of arrays.
+    """
+    count, parts = len(operands), result if isinstance(result, tuple) else None
+    bound: dict[tuple[Any, ...], Callable[[], None]] = {}
+    table, places = ctypes.c_void_p * count, ctypes.c_void_p * len(parts or ())
+
+    def call(out: int | None, arguments: int | None) -> int:
+        try:
+            given = table.from_address(arguments)[:] if arguments else ()
+            into = (out,) if parts is None or not out else places.from_address(out)[:]
+            key = (*into, *given)
+            run = bound.get(key)
+            if run is None:
+                if len(bound) >= _MOST_BOUND:
+                    bound.clear()
+                values = [view(a, s) for a, s in zip(given, operands)]
+                results = [view(a, s) for a, s in zip(into, (result,) if parts is None else parts)]
+                run = bound[key] = bind(values, results)
+            run()
+        except BaseException as error:
+            _failures.error = error
+            return 1
+        return 0
+
+    return _CALLBACK(call)
+
+
 def address_of_callback(made: Any) -> int:
     """The address of what `callback` made."""
     return ctypes.cast(made, ctypes.c_void_p).value or 0

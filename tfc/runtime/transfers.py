@@ -14,7 +14,8 @@ from weakref import WeakKeyDictionary
 
 from tfc.errors import TfcError
 from tfc.runtime.arrays import Spec, check
-from tfc.runtime.replicas import CHANGED, Communicator, current
+from tfc.runtime.engines.threads import ThreadEngine
+from tfc.runtime.replicas import CHANGED, current
 
 
 @dataclass
@@ -48,13 +49,13 @@ TO_PROGRAM, FROM_PROGRAM = "host to program", "program to host"
 CHANNEL = "channel"  # from program to program
 Key = tuple[str, int, int]  # which of these, the channel's number or 0, the device or 0
 _queues: dict[Key, _Queue] = {}
-_local: WeakKeyDictionary[Communicator, dict[Key, _Queue]] = WeakKeyDictionary()
+_local: WeakKeyDictionary[ThreadEngine, dict[Key, _Queue]] = WeakKeyDictionary()
 
 
 def _queue(key: Key) -> _Queue:
     """The queue of that key, with CHANGED held."""
-    among = current().communicator
-    if key[0] == CHANNEL and among is not None:
+    among = current().engine
+    if key[0] == CHANNEL and isinstance(among, ThreadEngine):
         return _local.setdefault(among, {}).setdefault(key, _Queue())
     return _queues.setdefault(key, _Queue())
 
@@ -82,8 +83,8 @@ def take(key: Key, number: int, what: str) -> Any:
     """
     with CHANGED:
         queue, here = _queue(key), current()
-        if key[0] == CHANNEL and here.communicator is not None:
-            here.communicator.wait(here.device, what, lambda: queue.has(number))
+        if key[0] == CHANNEL and isinstance(here.engine, ThreadEngine):
+            here.engine.wait(here.device, what, lambda: queue.has(number))
         else:
             CHANGED.wait_for(lambda: queue.has(number))
         return queue.take(number)
