@@ -161,7 +161,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "imported": (*COMPILER, "frontend.*"),
     "transfers": (*COMPILER, "frontend"),
     "checkpoint_policies": (*HLO, "frontend.*"),
-    "distributed": (*ROOTS, "runtime", "runtime.engines.*"),
+    "distributed": (*HLO, "runtime.engines.*", "frontend"),
     "debug": (*HLO, "frontend.*"),
     "fft": (*HLO, "frontend.*"),
     "linalg": (*HLO, "frontend.*"),
@@ -265,6 +265,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "quantization",
     ),
     "tools.pictures": HLO,  # it draws programs, and nothing that a compiler finds out
+    "tools.collectives": (*COMPILER, "distributed"),
     "tools.profiling": (*TRACING, "tools.profiling"),
     "tools.explore": (*COMPILER, "tools.*"),
     "tools": (*TRACING, "tools.*", "aot", "nn", "numpy", "random", "tfc"),

@@ -9,18 +9,27 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 
+def command(ranks: int, *words: object) -> list[str]:
+    """How mpiexec of this environment is called for Python with such arguments."""
+    launcher = str(Path(sys.executable).with_name("mpiexec"))
+    return [launcher, "-n", str(ranks), sys.executable, *map(str, words)]
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """This process's variables and others, for a process that imports this tree."""
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    return {**os.environ, "PYTHONPATH": path, **variables}
+
+
 def mpiexec(
-    ranks: int, *words: object, seconds: float = 60, **environment: str
+    ranks: int, *words: object, seconds: float = 60, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """What mpiexec of this environment gives for Python with such arguments.
+    """What mpiexec gives for Python with such arguments.
 
     Raises:
         TimeoutExpired: it took longer.
     """
-    launcher = Path(sys.executable).with_name("mpiexec")
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     return subprocess.run(
-        [launcher, "-n", str(ranks), sys.executable, *map(str, words)],
-        capture_output=True, text=True, timeout=seconds, check=False,
-        env={**os.environ, "PYTHONPATH": path, **environment},
+        command(ranks, *words), capture_output=True, text=True, timeout=seconds, check=False,
+        env=environment(**variables),
     )  # fmt: skip

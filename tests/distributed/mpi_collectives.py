@@ -1,4 +1,6 @@
-"""Run by mpiexec: collectives of many kinds over MPI beside the same programs on threads.
+"""Run by mpiexec: every N-th collective of those below over MPI beside the same on threads.
+
+Arguments: N, then the element types; all of them if left out.
 
 Prints "rank R: N programs agree" where all values are those of threads, and every rank got the same
 bits of what all get.
@@ -116,7 +118,9 @@ def bodies(kind: str) -> list[tuple[str, tuple[int, ...]]]:
 
 
 if __name__ == "__main__":
-    programs = [(kind, *body) for kind in sys.argv[1:] or DTYPES for body in bodies(kind)]
+    every, *kinds = sys.argv[1:]
+    programs = [(kind, *body) for kind in kinds or DTYPES for body in bodies(kind)]
+    programs = programs[:: int(every)]
     for kind, body, dims in programs:
         check(kind, body, dims)
     print(f"rank {RANK}: {len(programs)} programs agree\n", end="", flush=True)

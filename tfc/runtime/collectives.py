@@ -42,7 +42,7 @@ class Collective:
 
     kind: "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute" or
         "collective-broadcast".
-    what: the operation in messages; the same for all of the group.
+    what: the operation in messages; the same for all of the group. `name` may say more.
     group: the devices, in the order in which they count; `own` is the position of this one.
     dimension: along which arrays are gathered, scattered or split; None where several arrays are
         exchanged in an all-to-all, one for each of the group.
@@ -56,6 +56,7 @@ class Collective:
     dimension: int | None = None
     reduction: Reduction | None = None
     pairs: tuple[tuple[int, int], ...] = ()
+    name: str = ""
 
     @property
     def source(self) -> int | None:

@@ -290,23 +290,30 @@ def callback_in_place(
         operands: arrays.
         result: an array, or a tuple of arrays.
     """
-    count, parts = len(operands), result if isinstance(result, tuple) else None
+    parts = result if isinstance(result, tuple) else None
+    table, places = ctypes.c_void_p * len(operands), ctypes.c_void_p * len(parts or ())
+    is_one, first = len(operands) == 1 and parts is None, ctypes.c_void_p.from_address
     bound: dict[tuple[Any, ...], Callable[[], None]] = {}
-    table, places = ctypes.c_void_p * count, ctypes.c_void_p * len(parts or ())
+
+    def bound_to(key: tuple[Any, ...]) -> Callable[[], None]:
+        count = len(key) - len(operands)
+        results = (result,) if parts is None else parts
+        if len(bound) >= _MOST_BOUND:
+            bound.clear()
+        run = bind(
+            [view(a, s) for a, s in zip(key[count:], operands)],
+            [view(a, s) for a, s in zip(key[:count], results)],
+        )
+        return bound.setdefault(key, run)
 
     def call(out: int | None, arguments: int | None) -> int:
         try:
-            given = table.from_address(arguments)[:] if arguments else ()
-            into = (out,) if parts is None or not out else places.from_address(out)[:]
-            key = (*into, *given)
-            run = bound.get(key)
-            if run is None:
-                if len(bound) >= _MOST_BOUND:
-                    bound.clear()
-                values = [view(a, s) for a, s in zip(given, operands)]
-                results = [view(a, s) for a, s in zip(into, (result,) if parts is None else parts)]
-                run = bound[key] = bind(values, results)
-            run()
+            if is_one and arguments:  # with as little as a short message can bear
+                key: tuple[Any, ...] = (out, first(arguments).value)
+            else:
+                given = table.from_address(arguments)[:] if arguments else ()
+                key = (*((out,) if parts is None or not out else places.from_address(out)), *given)
+            (bound.get(key) or bound_to(key))()
         except BaseException as error:
             _failures.error = error
             return 1

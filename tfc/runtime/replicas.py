@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from tfc.errors import TfcError
 from tfc.runtime.collectives import Arrays, Collective, Engine
@@ -80,6 +80,10 @@ class World(Protocol):
     @property
     def engine(self) -> Engine:
         """What joins them."""
+        ...
+
+    def gather(self, value: Any) -> list[Any] | None:
+        """What each process gives, by their numbers, in the first one; None in the others."""
         ...
 
     def require_same(self, program: "Program") -> None:

@@ -175,14 +175,16 @@ def collective_of(x: Instruction, here: Participant, call: Call) -> Collective |
         return None
     opcode = x.opcode.removesuffix("-start")
     dimensions = x.attributes.get("dimensions")
+    what = f"{opcode} {x['channel_id']}" if "channel_id" in x.attributes else opcode
     return Collective(
         opcode,
-        f"{opcode} {x['channel_id']}" if "channel_id" in x.attributes else opcode,
+        what,
         tuple(group),
         group.index(here.device),
         dimensions[0] if dimensions else None,
         _reduction(x, call),
         x.attributes.get("source_target_pairs", ()),
+        f"{opcode} '{x.name}'",
     )
 
 

@@ -1,8 +1,11 @@
 """The engine of MPI, and the job of processes that it joins."""
 
+import atexit
 import hashlib
+import sys
+import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mpi4py import MPI
@@ -10,8 +13,11 @@ from mpi4py import MPI
 from tfc.errors import TfcError
 from tfc.runtime.arrays import show, spec_of
 from tfc.runtime.collectives import Arrays, Collective
+from tfc.runtime.engines.mpi.board import Board
 from tfc.runtime.engines.mpi.plans import Done, plan
 from tfc.runtime.replicas import Program
+
+_HEARD = 5.0  # seconds for which another process may still say what went wrong
 
 
 class MpiEngine:
@@ -22,8 +28,9 @@ class MpiEngine:
     is_checking: before each collective the group compares what it is about to do.
     """
 
-    def __init__(self, everyone: Any, is_checking: bool = False):
+    def __init__(self, everyone: Any, board: Board, is_checking: bool = False):
         self._everyone = everyone.Dup()  # so that what the user sends is not mixed up with this
+        self._board = board
         self._is_checking = is_checking
         self._communicators = {tuple(range(everyone.size)): self._everyone}
 
@@ -31,14 +38,9 @@ class MpiEngine:
         """A function that runs a collective on arrays where they lie, as often as it is called."""
         communicator = self._communicator(collective.group)
         run = plan(collective, communicator, given, results).bound(communicator)
-        if not self._is_checking:
-            return run
-
-        def checked() -> None:
-            self._check(communicator, collective, given)
-            run()
-
-        return checked
+        if self._is_checking:
+            run = self._checked(communicator, collective, given, run)
+        return self._board.watched(collective.name or collective.what, collective.group, run)
 
     def begin(self, collective: Collective, given: Arrays, results: Arrays) -> Done:
         """Begin a collective by MPI's calls that do not block; the function returned waits.
@@ -48,46 +50,94 @@ class MpiEngine:
         """
         communicator = self._communicator(collective.group)
         if self._is_checking:
-            self._check(communicator, collective, given)
-        return plan(collective, communicator, given, results).begin(communicator)
+            watched, name = self._board.watched, collective.name or collective.what
+            check = self._checked(communicator, collective, given, lambda: None)
+            watched(f"the comparison of {name}", collective.group, check)()
+        wait = plan(collective, communicator, given, results).begin(communicator)
+        return self._board.watched(collective.name or collective.what, collective.group, wait)
 
     def barrier(self, what: str, group: Sequence[int], device: int) -> None:
         """Wait until all of the group have come here."""
-        self._communicator(tuple(group)).Barrier()
+        run = self._communicator(tuple(group)).Barrier
+        self._board.watched(what, tuple(group), run)()
 
     def _communicator(self, group: tuple[int, ...]) -> Any:
         found = self._communicators.get(group)
         if found is None:
             members = self._everyone.Get_group().Incl(list(group))
             # Groups with members in common may be made at the same time: each has its own tag.
-            found = self._everyone.Create_group(members, zlib.crc32(repr(group).encode()) & 0x7FFF)
-            self._communicators[group] = found
+            tag = zlib.crc32(repr(group).encode()) & 0x7FFF
+
+            def make() -> None:
+                self._communicators[group] = self._everyone.Create_group(members, tag)
+
+            self._board.watched(f"the first meeting of ranks {list(group)}", group, make)()
+            found = self._communicators[group]
         return found
 
-    def _check(self, communicator: Any, collective: Collective, given: Arrays) -> None:
+    def _checked(self, communicator: Any, collective: Collective, given: Arrays, run: Done) -> Done:
+        """The function, run after all of the group said that they are about to do the same."""
         reduction = collective.reduction
         name = "" if reduction is None else f" by {reduction.name or 'a function'}"
         shapes = ", ".join(show(spec_of(a)) for a in given)
         own = f"{collective.what}{name} of {shapes} along {collective.dimension}"
-        everybody = communicator.allgather(own)
-        other = next((n for n, text in enumerate(everybody) if text != everybody[0]), None)
-        if other is not None:
-            raise TfcError(
-                f"rank {collective.group[other]} runs {everybody[other]} where rank "
-                f"{collective.group[0]} runs {everybody[0]}: all of a group must run the same "
-                "collectives in the same order"
-            )
+
+        def checked() -> None:
+            everybody = communicator.allgather(own)
+            other = next((n for n, text in enumerate(everybody) if text != everybody[0]), None)
+            if other is not None:
+                raise TfcError(
+                    f"rank {collective.group[other]} runs {everybody[other]} where rank "
+                    f"{collective.group[0]} runs {everybody[0]}: all of a group must run the same "
+                    "collectives in the same order"
+                )
+            run()
+
+        return checked
 
 
 class Job:
-    """All processes that mpiexec started, as a `World`."""
+    """All processes that mpiexec started, as a `World`.
 
-    def __init__(self, is_checking: bool = False):
+    An error that no one handles in one of them ends all.
+
+    Args:
+        timeout: the seconds after which whoever waits in a collective has the job ended.
+        is_checking: before each collective its group compares what it is about to do.
+    """
+
+    def __init__(self, timeout: float, is_checking: bool = False):
         self._everyone = MPI.COMM_WORLD
         self.size, self.rank = self._everyone.size, self._everyone.rank
-        self.engine = MpiEngine(self._everyone, is_checking)
+        self._board = Board(self._everyone, timeout)
+        self.engine = MpiEngine(self._everyone, self._board, is_checking)
         self._known: dict[int, Program] = {}  # by identity, which holds while they are kept
         self._digests: set[str] = set()
+        atexit.register(self._board.end)
+        sys.excepthook = self._end_all
+
+    def _end_all(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        """Show what ends this process, and end the others."""
+        if self._board.claim():
+            sys.__excepthook__(kind, error, trace)
+            doing = self._board.doing()
+            text = f"tfc: rank {self.rank} raised {kind.__name__} {doing}; the job ends"
+            print(text, file=sys.stderr, flush=True)
+        else:
+            time.sleep(_HEARD)
+        self._board.end()
+        self._everyone.Abort(1)
+
+    def gather(self, value: Any) -> list[Any] | None:
+        """What each process gives, by their ranks, in the first one; None in the others."""
+        return self._all("the gathering of results", self._everyone.gather, value)
+
+    def _all(self, what: str, method: Callable[[Any], Any], value: Any) -> Any:
+        """What a method of all processes' communicator gives, while the watcher sees it."""
+        found: list[Any] = []
+        everyone = tuple(range(self.size))
+        self._board.watched(what, everyone, lambda: found.append(method(value)))()
+        return found[0]
 
     def require_same(self, program: Program) -> None:
         """Check that all processes are about to run the same program for the first time.
@@ -102,7 +152,8 @@ class Job:
         if digest in self._digests:
             return
         self._digests.add(digest)
-        everybody = self._everyone.allgather((digest, program.name))
+        own, compare = (digest, program.name), self._everyone.allgather
+        everybody = self._all("the comparison of programs", compare, own)
         other = next((n for n, e in enumerate(everybody) if e[0] != everybody[0][0]), None)
         if other is not None:
             raise TfcError(

@@ -12,7 +12,7 @@ among threads. Data movement is of bytes.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from math import prod
 from typing import Any
 
@@ -31,19 +31,22 @@ class Plan:
     """Calls of MPI that may overlap, and what this process does when they are through.
 
     calls: name and arguments of methods of a communicator.
+    together: one call that does the same as all of them where it may block; the name may be "".
     """
 
     calls: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     after: tuple[Done, ...] = ()
+    together: tuple[str, tuple[Any, ...]] = ("", ())
 
     def bound(self, communicator: Any) -> Done:
         """What does all of it, and comes back at the end."""
         # All of a group must do the same: MPI does not pair Bcast with another's Ibcast.
-        calls = [(getattr(communicator, name), arguments) for name, arguments in self.calls]
-        is_blocking = not any(name.startswith("I") for name, _ in self.calls)
+        asked = (self.together,) if self.together[0] else self.calls
+        calls = [(getattr(communicator, name), arguments) for name, arguments in asked]
+        is_blocking = not any(name.startswith("I") for name, _ in asked)
         if is_blocking and len(calls) == 1 and not self.after:
             ((method, arguments),) = calls
-            return lambda: method(*arguments)
+            return partial(method, *arguments)
 
         def run() -> None:
             if not is_blocking:
@@ -142,6 +145,8 @@ def _plan(
 def _joined(plans: Iterable[Plan]) -> Plan:
     """All plans as one, in which their calls overlap."""
     found = list(plans)
+    if len(found) == 1:
+        return found[0]
     return Plan(tuple(c for p in found for c in p.calls), tuple(d for p in found for d in p.after))
 
 
@@ -153,7 +158,11 @@ def _permute(collective: Collective, given: Array, result: Array) -> Plan:
     calls = [("Isend", (_bytes(given), t, _TAG)) for t in targets]
     if source is None:
         return Plan(tuple(calls), (lambda: result.fill(0),))
-    return Plan((("Irecv", (_bytes(result), source, _TAG)), *calls))
+    calls.insert(0, ("Irecv", (_bytes(result), source, _TAG)))
+    if len(targets) != 1:
+        return Plan(tuple(calls))
+    both = (_bytes(given), targets[0], _TAG, _bytes(result), source, _TAG)
+    return Plan(tuple(calls), (), ("Sendrecv", both))
 
 
 def _broadcast(own: int, given: Array, result: Array) -> Plan:
