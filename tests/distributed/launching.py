@@ -7,12 +7,12 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+_LAUNCHER = str(Path(sys.executable).with_name("mpiexec"))
 
 
 def command(ranks: int, *words: object) -> list[str]:
     """How mpiexec of this environment is called for Python with such arguments."""
-    launcher = str(Path(sys.executable).with_name("mpiexec"))
-    return [launcher, "-n", str(ranks), sys.executable, *map(str, words)]
+    return [_LAUNCHER, "-n", str(ranks), sys.executable, *map(str, words)]
 
 
 def environment(**variables: str) -> dict[str, str]:
@@ -29,7 +29,22 @@ def mpiexec(
     Raises:
         TimeoutExpired: it took longer.
     """
+    return run(ranks, [sys.executable, *map(str, words)], environment(**variables), seconds)
+
+
+def run(
+    ranks: int,
+    words: list[str],
+    variables: dict[str, str],
+    seconds: float,
+    folder: Path | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """What mpiexec gives for a program.
+
+    Raises:
+        TimeoutExpired: it took longer.
+    """
     return subprocess.run(
-        command(ranks, *words), capture_output=True, text=True, timeout=seconds, check=False,
-        env=environment(**variables),
+        [_LAUNCHER, "-n", str(ranks), *words], capture_output=True, text=True, timeout=seconds,
+        check=False, env=variables, cwd=folder,
     )  # fmt: skip
