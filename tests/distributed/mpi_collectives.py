@@ -117,10 +117,27 @@ def bodies(kind: str) -> list[tuple[str, tuple[int, ...]]]:
     return found
 
 
+def check_messages() -> None:
+    """Each device gives its number to the next, three times in a row."""
+    pairs = f"frontend_attributes={{_xla_send_recv_source_target_pairs={RING}}}"
+    module = tfc.hlo.parse(f"""HloModule ring, num_partitions={SIZE}
+    ENTRY e {{ p = f32[2] parameter(0)
+      t = token[] after-all()
+      r = (f32[2], u32[], token[]) recv(t), channel_id=3, {pairs}
+      s = (f32[2], u32[], token[]) send(p, t), channel_id=3, {pairs}
+      u = token[] send-done(s), channel_id=3
+      ROOT d = (f32[2], token[]) recv-done(r), channel_id=3 }}""")
+    executable = tfc.compile(module)
+    for turn in range(3):
+        (got,) = executable(np.full(2, 10 * turn + RANK, np.float32))
+        np.testing.assert_array_equal(got, 10 * turn + (RANK - 1) % SIZE)
+
+
 if __name__ == "__main__":
     every, *kinds = sys.argv[1:]
     programs = [(kind, *body) for kind in kinds or DTYPES for body in bodies(kind)]
     programs = programs[:: int(every)]
     for kind, body, dims in programs:
         check(kind, body, dims)
+    check_messages()
     print(f"rank {RANK}: {len(programs)} programs agree\n", end="", flush=True)

@@ -16,6 +16,8 @@ from typing import Protocol
 
 import numpy as np
 
+from tfc.runtime.arrays import ArraySpec
+
 Array = np.ndarray
 Arrays = Sequence[Array]
 
@@ -73,8 +75,28 @@ class Collective:
         return self.reduction.total(given)
 
 
+class Messages(Protocol):
+    """Values from one device to another, over channels with numbers."""
+
+    def send(self, what: str, channel: int, value: Array, target: int) -> None:
+        """Give a value to a device, without waiting for it to be taken."""
+        ...
+
+    def receive(self, what: str, channel: int, spec: ArraySpec, source: int) -> Callable[[], Array]:
+        """Ask a device for the next value; the function that is returned waits for it."""
+        ...
+
+
 class Engine(Protocol):
-    """What joins the devices that run one program together."""
+    """What joins the devices that run one program together.
+
+    messages: None where devices share the channels of tfc/runtime/transfers.py.
+    """
+
+    @property
+    def messages(self) -> Messages | None:
+        """How values go from one device to another."""
+        ...
 
     def bind(self, collective: Collective, given: Arrays, results: Arrays) -> Callable[[], None]:
         """A function that runs a collective on arrays where they lie, as often as it is called.

@@ -42,7 +42,7 @@ class Participant:
         Raises:
             TfcError: the others are not there.
         """
-        return self._joined(collective.what, collective.group).bind(collective, given, results)
+        return self.joined(collective.what, collective.group).bind(collective, given, results)
 
     def begin(self, collective: Collective, given: Arrays, results: Arrays) -> Callable[[], None]:
         """`Engine.begin` for this device.
@@ -50,9 +50,14 @@ class Participant:
         Raises:
             TfcError: the others are not there, have ended, or do something else.
         """
-        return self._joined(collective.what, collective.group).begin(collective, given, results)
+        return self.joined(collective.what, collective.group).begin(collective, given, results)
 
-    def _joined(self, what: str, group: Sequence[int]) -> Engine:
+    def joined(self, what: str, group: Sequence[int]) -> Engine:
+        """What joins this device with others.
+
+        Raises:
+            TfcError: the others are not there.
+        """
         if self.engine is not None:
             return self.engine
         count = self.replicas * self.partitions

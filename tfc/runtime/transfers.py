@@ -8,7 +8,9 @@ process, except that replicas that run together have channels of their own among
 """
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -88,6 +90,23 @@ def take(key: Key, number: int, what: str) -> Any:
         else:
             CHANGED.wait_for(lambda: queue.has(number))
         return queue.take(number)
+
+
+_EXPECTED = 1 << 31  # the numbers of requests that are no queue's
+_expected: dict[int, Callable[[], Any]] = {}
+_numbers = count(_EXPECTED)
+
+
+def expect(take: Callable[[], Any]) -> int:
+    """A number, u32, for a request that a function answers; `expected` has it then."""
+    number = _EXPECTED | next(_numbers)
+    _expected[number & 0xFFFFFFFF] = take
+    return number & 0xFFFFFFFF
+
+
+def expected(number: int) -> Callable[[], Any] | None:
+    """The function that answers a request, once; None if a queue does."""
+    return _expected.pop(number, None)
 
 
 def receive(key: Key, spec: Spec, what: str, timeout: float | None) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tfc.errors import TfcError
-from tfc.runtime.collectives import Arrays, Collective, results_of
+from tfc.runtime.collectives import Arrays, Collective, Messages, results_of
 from tfc.runtime.replicas import CHANGED, Participant, running
 
 
@@ -31,6 +31,8 @@ class _Meeting:
 
 class ThreadEngine:
     """Joins the threads of one process that run the `count` devices of a program."""
+
+    messages: Messages | None = None  # what is sent lies in the memory that threads share
 
     def __init__(self, count: int):
         self.count = count

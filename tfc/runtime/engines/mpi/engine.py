@@ -8,13 +8,14 @@ import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from mpi4py import MPI
 
-from tfc.errors import TfcError
-from tfc.runtime.arrays import show, spec_of
-from tfc.runtime.collectives import Arrays, Collective
+from tfc.errors import TfcError, UnsupportedError
+from tfc.runtime.arrays import ArraySpec, show, spec_of
+from tfc.runtime.collectives import Array, Arrays, Collective, Messages
 from tfc.runtime.engines.mpi.board import Board
-from tfc.runtime.engines.mpi.plans import Done, plan
+from tfc.runtime.engines.mpi.plans import Done, as_bytes, plan
 from tfc.runtime.replicas import Program
 
 _HEARD = 5.0  # seconds for which another process may still say what went wrong
@@ -32,6 +33,7 @@ class MpiEngine:
         self._everyone = everyone.Dup()  # so that what the user sends is not mixed up with this
         self._board = board
         self._is_checking = is_checking
+        self.messages: Messages | None = MpiMessages(everyone.Dup(), board)
         self._communicators = {tuple(range(everyone.size)): self._everyone}
 
     def bind(self, collective: Collective, given: Arrays, results: Arrays) -> Done:
@@ -94,6 +96,38 @@ class MpiEngine:
             run()
 
         return checked
+
+
+class MpiMessages:
+    """Values from one process to another; the tag is the channel."""
+
+    def __init__(self, everyone: Any, board: Board):
+        self._everyone, self._board = everyone, board
+        self._sent: list[tuple[Any, Array]] = []  # what MPI may still read
+
+    def send(self, what: str, channel: int, value: Array, target: int) -> None:
+        """Give a value to a process, without waiting for it to be taken."""
+        self._sent = [(r, v) for r, v in self._sent if not r.Test()]
+        request = self._everyone.Isend(as_bytes(value), target, self._tag(channel))
+        self._sent.append((request, value))
+
+    def receive(self, what: str, channel: int, spec: ArraySpec, source: int) -> Callable[[], Array]:
+        """Ask a process for the next value; the function that is returned waits for it."""
+        value = np.empty(spec.dims, spec.dtype)
+        request = self._everyone.Irecv(as_bytes(value), source, self._tag(channel))
+        wait = self._board.watched(f"the recv '{what}'", (source,), request.Wait)
+
+        def take() -> Array:
+            wait()
+            return value
+
+        return take
+
+    def _tag(self, channel: int) -> int:
+        most = self._everyone.Get_attr(MPI.TAG_UB)
+        if channel > most:
+            raise UnsupportedError(f"the channel {channel} is above {most}, which is MPI's last")
+        return channel
 
 
 class Job:

@@ -124,13 +124,13 @@ def _plan(
             return _joined(_reduce_scatter(collective.reduction, size, at, *p) for p in pairs)
         case "all-gather":
             return Plan(tuple(
-                ("Allgather", (_bytes(a), [_memory(r), 1, _part(r, at, size)]))
+                ("Allgather", (as_bytes(a), [_memory(r), 1, _part(r, at, size)]))
                 for a, r in zip(given, results)
             ))  # fmt: skip
         case "all-to-all" if at is None:
             peers = [p for p in range(size) if p != own]
-            moves = [("Irecv", (_bytes(results[p]), p, _TAG)) for p in peers]
-            moves += [("Isend", (_bytes(given[p]), p, _TAG)) for p in peers]
+            moves = [("Irecv", (as_bytes(results[p]), p, _TAG)) for p in peers]
+            moves += [("Isend", (as_bytes(given[p]), p, _TAG)) for p in peers]
             return Plan(tuple(moves), (_copy(given[own], results[own]),))
         case "all-to-all":
             part = _part(given[0], at, size)
@@ -155,20 +155,20 @@ def _permute(collective: Collective, given: Array, result: Array) -> Plan:
     targets = [t for s, t in collective.pairs if s == collective.own]
     if source == collective.own:
         return Plan((), (_copy(given, result),))
-    calls = [("Isend", (_bytes(given), t, _TAG)) for t in targets]
+    calls = [("Isend", (as_bytes(given), t, _TAG)) for t in targets]
     if source is None:
         return Plan(tuple(calls), (lambda: result.fill(0),))
-    calls.insert(0, ("Irecv", (_bytes(result), source, _TAG)))
+    calls.insert(0, ("Irecv", (as_bytes(result), source, _TAG)))
     if len(targets) != 1:
         return Plan(tuple(calls))
-    both = (_bytes(given), targets[0], _TAG, _bytes(result), source, _TAG)
+    both = (as_bytes(given), targets[0], _TAG, as_bytes(result), source, _TAG)
     return Plan(tuple(calls), (), ("Sendrecv", both))
 
 
 def _broadcast(own: int, given: Array, result: Array) -> Plan:
     if own:
-        return Plan((("Bcast", (_bytes(result), 0)),))
-    return Plan((("Bcast", (_bytes(given), 0)),), (_copy(given, result),))
+        return Plan((("Bcast", (as_bytes(result), 0)),))
+    return Plan((("Bcast", (as_bytes(given), 0)),), (_copy(given, result),))
 
 
 def _all_reduce(
@@ -188,7 +188,7 @@ def _all_reduce(
         def reduce_all() -> None:
             into[...] = reduction.total(list(all_given))
 
-        return Plan((("Allgather", (_bytes(given), _bytes(all_given, size))),), (reduce_all,))
+        return Plan((("Allgather", (as_bytes(given), as_bytes(all_given, size))),), (reduce_all,))
     counts = [len(part) for part in np.array_split(flat, size)]
     begins = [sum(counts[:n]) for n in range(size)]
     parts = np.empty((size, counts[own]), given.dtype)
@@ -222,7 +222,7 @@ def _reduce_scatter(
         result[...] = reduction.total(list(parts))
 
     sent = [_memory(given), 1, _part(given, at, size)]
-    return Plan((("Alltoall", (sent, _bytes(parts, size))),), (reduce_mine,))
+    return Plan((("Alltoall", (sent, as_bytes(parts, size))),), (reduce_mine,))
 
 
 def _copy(given: Array, result: Array) -> Done:
@@ -237,7 +237,7 @@ def _memory(array: Array) -> Any:
     return MPI.memory.fromaddress(array.ctypes.data, array.nbytes)
 
 
-def _bytes(array: Array, blocks: int = 1) -> list[Any]:
+def as_bytes(array: Array, blocks: int = 1) -> list[Any]:
     """A row-major array as MPI takes it, which counts the bytes of each block."""
     return [_memory(array), array.nbytes // blocks, MPI.BYTE]
 
