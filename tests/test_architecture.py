@@ -17,8 +17,9 @@ MAX_FILE, MAX_FUNCTION, MAX_COLUMN, MAX_ROOM = 450, 60, 100, 22
 # here: a room, whose files are meant, or `room.*` for the rooms within it too. Where a folder
 # has rooms, its own files are below or above them as the rows say.
 ROOTS = ("errors", "files", "options", "tracebacks")
-IR = (*ROOTS, "runtime", "hlo", "hlo.attributes", "hlo.evaluation", "hlo.ops.*")
-HLO = (*ROOTS, "runtime", "hlo.*")
+RUNTIME = ("runtime", "runtime.engines")
+IR = (*ROOTS, *RUNTIME, "hlo", "hlo.attributes", "hlo.evaluation", "hlo.ops.*")
+HLO = (*ROOTS, *RUNTIME, "hlo.*")
 ANALYSIS = (*HLO, "passes.rewriting", "passes.analysis")
 KERNELS = (*ANALYSIS, "backends", "backends.mlir.*")  # what the rooms of the CPU's kernels know
 COMPILER = (*HLO, "passes.*", "tools.pictures", "backends.*", "stablehlo.*", "compiler")
@@ -31,10 +32,12 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "files": ("errors",),
     "options": ("errors",),
     "tracebacks": ("errors", "options"),
-    "runtime": ROOTS,
+    "runtime": (*ROOTS, "runtime.engines"),
+    "runtime.engines": (*ROOTS, "runtime"),
+    "runtime.engines.mpi": (*ROOTS, "runtime"),
     "hlo": (*ROOTS, "runtime"),
     "hlo.attributes": (*ROOTS, "hlo"),
-    "hlo.evaluation": (*ROOTS, "runtime", "hlo", "hlo.attributes"),
+    "hlo.evaluation": (*ROOTS, *RUNTIME, "hlo", "hlo.attributes"),
     "hlo.ops.elementwise": (*ROOTS, "hlo", "hlo.attributes", "hlo.evaluation"),
     "hlo.ops": IR,
     "hlo.ops.outside": IR,
@@ -158,6 +161,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "imported": (*COMPILER, "frontend.*"),
     "transfers": (*COMPILER, "frontend"),
     "checkpoint_policies": (*HLO, "frontend.*"),
+    "distributed": (*HLO, "runtime.engines.*", "frontend"),
     "debug": (*HLO, "frontend.*"),
     "fft": (*HLO, "frontend.*"),
     "linalg": (*HLO, "frontend.*"),
@@ -261,6 +265,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "quantization",
     ),
     "tools.pictures": HLO,  # it draws programs, and nothing that a compiler finds out
+    "tools.collectives": (*COMPILER, "distributed"),
     "tools.profiling": (*TRACING, "tools.profiling"),
     "tools.explore": (*COMPILER, "tools.*"),
     "tools": (*TRACING, "tools.*", "aot", "nn", "numpy", "random", "tfc"),

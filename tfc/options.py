@@ -91,6 +91,43 @@ class GraphDumps:
         return GraphDumps(pattern, flags["--xla_hlo_graph_path"]) if pattern else None
 
 
+# What launchers set in the processes that they start: MPICH's and Intel's, Open MPI's, PMIx's.
+_LAUNCHED = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK")
+
+
+@dataclass(frozen=True)
+class JobOptions:
+    """How processes that run programs together do so.
+
+    is_launched: something like mpiexec started this process as one of several.
+    check_collectives: before each collective its group compares what it is about to do.
+    timeout: the seconds for which a process may wait in a collective before the job is ended.
+    """
+
+    is_launched: bool = False
+    check_collectives: bool = False
+    timeout: float = 300.0
+
+    @staticmethod
+    def from_environment(environment: Mapping[str, str] | None = None) -> "JobOptions":
+        """What launchers, TFC_CHECK_COLLECTIVES and TFC_COLLECTIVES_TIMEOUT say.
+
+        Raises:
+            TfcError: a variable is malformed.
+        """
+        found = os.environ if environment is None else environment
+        stated = found.get("TFC_COLLECTIVES_TIMEOUT", "").strip() or "300"
+        if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", stated) or float(stated) == 0:
+            raise TfcError(
+                f"TFC_COLLECTIVES_TIMEOUT must be a positive number of seconds, got '{stated}'"
+            )
+        return JobOptions(
+            any(name in found for name in _LAUNCHED),
+            _switch(found, "TFC_CHECK_COLLECTIVES", False),
+            float(stated),
+        )
+
+
 def threads_from_environment(environment: Mapping[str, str] | None = None) -> int:
     """The number of threads that TFC_THREADS asks for; 0 if it says nothing.
 

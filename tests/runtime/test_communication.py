@@ -173,6 +173,26 @@ def test_programs_send_to_each_other_in_the_order_of_requests():
         assert np.reshape(results[0], -1) == [2]
 
 
+def test_devices_send_to_the_ones_that_the_text_names():
+    """0 to 1, 1 to 2, 2 to 0; whom nobody sends to gets zeros. Each sends before it receives."""
+
+    def module_of(pairs: str):
+        stated = f"frontend_attributes={{_xla_send_recv_source_target_pairs={pairs}}}"
+        return parse(f"""HloModule m, num_partitions=3
+        ENTRY e {{ p = f32[] parameter(0)
+          t = token[] after-all()
+          s = (f32[], u32[], token[]) send(p, t), channel_id=7, {stated}
+          u = token[] send-done(s), channel_id=7
+          r = (f32[], u32[], token[]) recv(u), channel_id=7, {stated}
+          ROOT d = (f32[], token[]) recv-done(r), channel_id=7 }}""")
+
+    given = [[np.float32(n)] for n in (10, 11, 12)]
+    for pairs, expected in (("{{0,1},{1,2},{2,0}}", [12, 10, 11]), ('"{{0,2}}"', [0, 0, 10])):
+        module = module_of(pairs)
+        assert [int(v[0]) for v in evaluate_replicas(module, *given)] == expected
+        assert [int(v[0]) for v in tfc.compile(module).run_replicas(given)] == expected
+
+
 def test_replicas_send_among_themselves():
     text = f"""HloModule m, replica_count=2
     f {{ p = f32[] parameter(0)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from tfc.hlo.evaluation.evaluator import evaluate_computation
 from tfc.hlo.ir import Instruction
-from tfc.hlo.op import Value, op_named
+from tfc.hlo.op import Bind, Value, op_named
 from tfc.hlo.specs import spec_of
 from tfc.runtime.functions import custom_call_target
 
@@ -32,3 +32,9 @@ def host_function(instruction: Instruction) -> Callable[[Sequence[Value]], Value
         return lambda values: target(values, result)
     op = op_named(instruction.opcode)
     return lambda values: op.evaluate(instruction, values, evaluate_computation)
+
+
+def bound_in_place(instruction: Instruction) -> Bind | None:
+    """What runs the instruction on arrays where they lie; None if it takes copies."""
+    bind = None if instruction.opcode == "custom-call" else op_named(instruction.opcode).bind
+    return None if bind is None else bind(instruction, evaluate_computation)

@@ -21,7 +21,7 @@ from tfc.hlo.shape import Shape, from_memory, leaves, to_memory
 from tfc.options import Options
 from tfc.passes.analysis.cost import CostAnalysis, cost_analysis
 from tfc.passes.report import PipelineReport
-from tfc.runtime.replicas import run_devices
+from tfc.runtime.engines.threads import run_devices
 from tfc.tools.pictures.arena import LiveBuffer, arena_svg
 from tfc.tracebacks import api_boundary
 
@@ -232,6 +232,9 @@ class Executable(ABC):
     @api_boundary
     def run_replicas(self, arguments: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
         """Run on all devices of the module at the same time, each in a thread of its own.
+
+        In a job of as many processes (tfc.distributed.initialize) a plain call with this process's
+        arguments runs its device instead: process r is device r, replica r // partitions.
 
         Args:
             arguments: for each device, replica by replica, what a call takes.

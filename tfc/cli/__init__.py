@@ -22,6 +22,7 @@ from tfc.aot.gpu.options import GpuAsked, gpu_options
 from tfc.aot.load import load, load_sized
 from tfc.backends.registry import get_backend
 from tfc.backends.target import Target
+from tfc.cli.jobs import bench_collectives, join_for, reports
 from tfc.cli.options import backend_option, device_of, output_option, target_option
 from tfc.cli.tools import TOOLS
 from tfc.compiler import compile as compile_module
@@ -32,7 +33,6 @@ from tfc.console import (
     arguments_for,
     build_folders,
     reading_options,
-    report,
     run_command,
     write_text,
 )
@@ -115,13 +115,15 @@ def run(
     """Run FILE of any kind that tfc reads ("-" is the standard input), and print its results.
 
     Of results with many elements the range and the mean are printed, and how long it all took.
+    A module for N devices runs on N threads, or on the processes that `mpiexec -n N` started.
     """
     module = read_module(file, reading)
-    arguments = arguments_for(module, texts, seed)
+    arguments_for(module, texts, seed)  # what is wrong with them is said before all else
+    join_for(module)
     start = time.perf_counter()
     executable = compile_module(module, backend)
     compiled = time.perf_counter() - start
-    for line in report(executable, arguments, compiled, calls):
+    for line in reports(executable, texts, seed, compiled, calls):
         click.echo(line)
 
 
@@ -393,5 +395,5 @@ def inspect(file: str, reading: Reading, output: str | None) -> None:
     write_text(inspection(read_program(file, reading), file), output)
 
 
-for _tool in TOOLS:
+for _tool in (*TOOLS, bench_collectives):
     tfc.add_command(_tool)

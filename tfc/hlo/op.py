@@ -22,6 +22,8 @@ Value = Any  # an np.ndarray, or a tuple of Values; a token is the empty tuple
 Call = Callable[[Computation, Sequence[Value]], Value]
 Infer = Callable[[Sequence[AnyShape], Attributes, AnyShape | None], AnyShape]
 Evaluate = Callable[[Instruction, Sequence[Value], Call], Value]
+# (operands, results), as arrays where they lie -> what runs the instruction on them
+Bind = Callable[[Sequence[Any], Sequence[Any]], Callable[[], None]]
 IndexMap = Callable[[Instruction, Sequence[Index]], Sequence[Piece]]
 Trait = Callable[[Attributes], bool]
 
@@ -75,6 +77,9 @@ class Op:
         kept, and runs once, in the order of the text (ir.Computation.effects).
     on_host: its meaning is in what surrounds the program (queues, other replicas), so backends
         call `evaluate` for it, while the program runs.
+    bind: (instruction, call) -> a function that, given operands and results as arrays where they
+        lie, gives what runs the instruction on them as often as it is called; for ops on_host that
+        need no copies of their operands.
     category, cost, accuracy: required of every op; see traits.py.
     complex_accuracy: of complex numbers, where it is another.
     moved: required of data movement: how many of the operands are moved; those after them say
@@ -104,6 +109,7 @@ class Op:
     domain: frozenset[str] = frozenset()
     side_effect: Trait = never
     on_host: bool = False
+    bind: "Callable[[Instruction, Call], Bind] | None" = None
     category: Category = UNSTATED
     cost: Cost = UNSTATED
     accuracy: Accuracy = UNSTATED

@@ -275,6 +275,53 @@ def callback(
     return _CALLBACK(call)
 
 
+_MOST_BOUND = 1024  # addresses that one callback remembers: arenas come again, arguments may not
+
+
+def callback_in_place(
+    bind: Callable[[Sequence[Any], Sequence[Any]], Callable[[], None]],
+    operands: tuple[Spec, ...],
+    result: Spec,
+) -> Any:
+    """A C function that runs a function of arrays on operands and results where they lie.
+
+    Args:
+        bind: (operands, results) -> the function, which runs whenever they come by these addresses.
+        operands: arrays.
+        result: an array, or a tuple of arrays.
+    """
+    parts = result if isinstance(result, tuple) else None
+    table, places = ctypes.c_void_p * len(operands), ctypes.c_void_p * len(parts or ())
+    is_one, first = len(operands) == 1 and parts is None, ctypes.c_void_p.from_address
+    bound: dict[tuple[Any, ...], Callable[[], None]] = {}
+
+    def bound_to(key: tuple[Any, ...]) -> Callable[[], None]:
+        count = len(key) - len(operands)
+        results = (result,) if parts is None else parts
+        if len(bound) >= _MOST_BOUND:
+            bound.clear()
+        run = bind(
+            [view(a, s) for a, s in zip(key[count:], operands)],
+            [view(a, s) for a, s in zip(key[:count], results)],
+        )
+        return bound.setdefault(key, run)
+
+    def call(out: int | None, arguments: int | None) -> int:
+        try:
+            if is_one and arguments:  # with as little as a short message can bear
+                key: tuple[Any, ...] = (out, first(arguments).value)
+            else:
+                given = table.from_address(arguments)[:] if arguments else ()
+                key = (*((out,) if parts is None or not out else places.from_address(out)), *given)
+            (bound.get(key) or bound_to(key))()
+        except BaseException as error:
+            _failures.error = error
+            return 1
+        return 0
+
+    return _CALLBACK(call)
+
+
 def address_of_callback(made: Any) -> int:
     """The address of what `callback` made."""
     return ctypes.cast(made, ctypes.c_void_p).value or 0

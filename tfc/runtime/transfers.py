@@ -8,13 +8,16 @@ process, except that replicas that run together have channels of their own among
 """
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from tfc.errors import TfcError
 from tfc.runtime.arrays import Spec, check
-from tfc.runtime.replicas import CHANGED, Communicator, current
+from tfc.runtime.engines.threads import ThreadEngine
+from tfc.runtime.replicas import CHANGED, current
 
 
 @dataclass
@@ -48,13 +51,13 @@ TO_PROGRAM, FROM_PROGRAM = "host to program", "program to host"
 CHANNEL = "channel"  # from program to program
 Key = tuple[str, int, int]  # which of these, the channel's number or 0, the device or 0
 _queues: dict[Key, _Queue] = {}
-_local: WeakKeyDictionary[Communicator, dict[Key, _Queue]] = WeakKeyDictionary()
+_local: WeakKeyDictionary[ThreadEngine, dict[Key, _Queue]] = WeakKeyDictionary()
 
 
 def _queue(key: Key) -> _Queue:
     """The queue of that key, with CHANGED held."""
-    among = current().communicator
-    if key[0] == CHANNEL and among is not None:
+    among = current().engine
+    if key[0] == CHANNEL and isinstance(among, ThreadEngine):
         return _local.setdefault(among, {}).setdefault(key, _Queue())
     return _queues.setdefault(key, _Queue())
 
@@ -82,11 +85,28 @@ def take(key: Key, number: int, what: str) -> Any:
     """
     with CHANGED:
         queue, here = _queue(key), current()
-        if key[0] == CHANNEL and here.communicator is not None:
-            here.communicator.wait(here.device, what, lambda: queue.has(number))
+        if key[0] == CHANNEL and isinstance(here.engine, ThreadEngine):
+            here.engine.wait(here.device, what, lambda: queue.has(number))
         else:
             CHANGED.wait_for(lambda: queue.has(number))
         return queue.take(number)
+
+
+_EXPECTED = 1 << 31  # the numbers of requests that are no queue's
+_expected: dict[int, Callable[[], Any]] = {}
+_numbers = count(_EXPECTED)
+
+
+def expect(take: Callable[[], Any]) -> int:
+    """A number, u32, for a request that a function answers; `expected` has it then."""
+    number = _EXPECTED | next(_numbers)
+    _expected[number & 0xFFFFFFFF] = take
+    return number & 0xFFFFFFFF
+
+
+def expected(number: int) -> Callable[[], Any] | None:
+    """The function that answers a request, once; None if a queue does."""
+    return _expected.pop(number, None)
 
 
 def receive(key: Key, spec: Spec, what: str, timeout: float | None) -> Any:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from typing import Literal as OneOf
 
-from tfc.backends.host_calls import host_function, is_call
+from tfc.backends.host_calls import bound_in_place, host_function, is_call
 from tfc.backends.mlir.kernels import memref_type
 from tfc.backends.mlir.provider import arith, func, ir, llvm, memref
 from tfc.errors import UnsupportedError
@@ -29,6 +29,7 @@ from tfc.passes.analysis.called import control_computations
 from tfc.runtime.functions import (
     address_of_callback,
     callback,
+    callback_in_place,
     callback_title,
     custom_call_target,
     is_callback,
@@ -72,7 +73,11 @@ def _in_process(instruction: Instruction, number: int) -> Callee:
         if target.function is None:
             return Callee(f"custom_call.{target.name}", False, target.address, target)
     operands = tuple(spec_of(o.shape) for o in instruction.operands)
-    run = callback(host_function(instruction), operands, spec_of(instruction.shape))
+    result, bind = spec_of(instruction.shape), bound_in_place(instruction)
+    if bind is None:
+        run = callback(host_function(instruction), operands, result)
+    else:
+        run = callback_in_place(bind, operands, result)
     return Callee(_host_symbol(instruction, number), True, address_of_callback(run), run)
 
 

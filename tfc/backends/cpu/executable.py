@@ -179,7 +179,8 @@ class CpuExecutable(Executable):
             make_writable(passed, self._donation.arguments)
             for result, argument in self._donation.aliases.items():
                 results[result] = passed[argument].reshape(results[result].shape)
-        with running_one_of(*self.device_counts) if self._compilation.callees else _NOTHING:
+        is_joined = bool(self._compilation.callees)
+        with running_one_of(*self.device_counts, self.source) if is_joined else _NOTHING:
             status = self._interpret(
                 self._program,
                 ctypes.addressof(self._context),

@@ -12,6 +12,7 @@ from tfc.backends.gpu.program import GpuProgram
 from tfc.backends.gpu.runner import MOST_GRAPHS, Runner
 from tfc.backends.gpu.steps import Steps
 from tfc.backends.interfaces import Fixed, Signature
+from tfc.hlo.ir import Module
 from tfc.hlo.shape import Shape
 from tfc.passes.memory.buffers import BufferAssignment
 from tfc.runtime.device_arrays import DeviceArray
@@ -24,6 +25,7 @@ class Loadable(Protocol):
     parameter_shapes: list[Shape]
     result_shapes: list[Shape]
     device_counts: tuple[int, int]
+    source: Module
 
     @property
     def has_host_calls(self) -> bool:
@@ -103,7 +105,8 @@ class LoadedProgram:
         plan = executable.assignment
         arena = self._arenas.pop() if self._arenas else new_memory(self._driver, plan.arena_size)
         bases = self._bases(arena, passed, results)
-        with running_one_of(*executable.device_counts) if self._has_host_calls else nullcontext():
+        counts, program = executable.device_counts, executable.source
+        with running_one_of(*counts, program) if self._has_host_calls else nullcontext():
             self._runner.run(bases)
         self._arenas.append(arena)
         return [self._array(m, s) for m, s in zip(results, executable.result_shapes)]

@@ -9,7 +9,8 @@ from tfc.hlo.attributes.devices import device_counts, require_devices
 from tfc.hlo.ir import Computation, Instruction, Module
 from tfc.hlo.op import Call, Value, op_named
 from tfc.hlo.shape import AnyShape, Shape
-from tfc.runtime.replicas import run_devices, running_one_of
+from tfc.runtime.engines.threads import run_devices
+from tfc.runtime.replicas import running_one_of
 from tfc.tracebacks import api_boundary
 
 # (instruction, operand values, how to evaluate a called computation) -> its value
@@ -42,7 +43,7 @@ def evaluate(module: Module, *arrays: object) -> Value:
         raise ShapeError(f"{module.name} takes {len(parameters)} arguments, got {len(arrays)}")
     values = [_argument(a, p.shape, p.name) for a, p in zip(arrays, parameters)]
     try:
-        with running_one_of(*device_counts(module)):
+        with running_one_of(*device_counts(module), module):
             return evaluate_computation(module.entry, values)
     except RecursionError:
         raise UnsupportedError(

@@ -6,22 +6,21 @@ one computes by itself.
 """
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 
 import numpy as np
 
 from tfc.hlo.attributes.replica_groups import ReplicaGroups, device_groups, require_groups
 from tfc.hlo.ir import Attributes, Instruction
-from tfc.hlo.op import Attribute, Call, Value, always, describe, require
+from tfc.hlo.op import Attribute, Bind, Call, Value, always, describe, require
 from tfc.hlo.op import require_array as require_one
 from tfc.hlo.ops.outside.family import outside
-from tfc.hlo.shape import AnyShape, Shape, TupleShape
+from tfc.hlo.shape import AnyShape, Shape, TupleShape, leaves
 from tfc.hlo.traits import Accuracy
-from tfc.runtime.replicas import current
+from tfc.runtime.arrays import store
+from tfc.runtime.collectives import Collective, Reduction, results_of
+from tfc.runtime.replicas import Participant, current
 
 Array = np.ndarray
-# (instruction, what each of the group gave, own position, number of the group) -> own results
-Combine = Callable[[Instruction, Sequence[Sequence[Array]], int, Call], Sequence[Array]]
 
 
 def _arrays(op: str, shapes: Sequence[AnyShape], a: Attributes) -> list[Shape]:
@@ -150,55 +149,78 @@ def _infer_permute(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None
     return _packed(_arrays("collective-permute", shapes, a))
 
 
-def _all_reduce(x: Instruction, given: Sequence[Sequence[Array]], _: int, call: Call):
+def _reduction(x: Instruction, call: Call) -> Reduction | None:
+    """How a collective reduces; None if it does not."""
+    if "to_apply" not in x.attributes:
+        return None
+    function = x["to_apply"]
+    root, parameters = function.root, function.parameters
+    is_plain = len(root.operands) == 2 and set(root.operands) == set(parameters)
+
     def combine(left: Array, right: Array) -> Array:
-        return np.broadcast_to(call(x["to_apply"], [left, right]), left.shape)
+        return np.broadcast_to(call(function, [left, right]), left.shape)
 
-    return [reduce(combine, column) for column in zip(*given)]
-
-
-def _all_gather(x: Instruction, given: Sequence[Sequence[Array]], _: int, __: Call):
-    return [np.concatenate(column, x["dimensions"][0]) for column in zip(*given)]
+    return Reduction(root.opcode if is_plain else "", combine)
 
 
-def _reduce_scatter(x: Instruction, given: Sequence[Sequence[Array]], own: int, call: Call):
-    total = _all_reduce(x, given, own, call)
-    return [np.split(t, len(given), x["dimensions"][0])[own] for t in total]
+def collective_of(x: Instruction, here: Participant, call: Call) -> Collective | None:
+    """The collective that an instruction is for a device; None if the device has no part in it.
+
+    Raises:
+        ShapeError: a group names a device that the program does not have.
+    """
+    groups = device_groups(x, here.replicas, here.partitions)
+    group = next((g for g in groups if here.device in g), None)
+    if group is None:
+        return None
+    opcode = x.opcode.removesuffix("-start")
+    dimensions = x.attributes.get("dimensions")
+    what = f"{opcode} {x['channel_id']}" if "channel_id" in x.attributes else opcode
+    return Collective(
+        opcode,
+        what,
+        tuple(group),
+        group.index(here.device),
+        dimensions[0] if dimensions else None,
+        _reduction(x, call),
+        x.attributes.get("source_target_pairs", ()),
+        f"{opcode} '{x.name}'",
+    )
 
 
-def _all_to_all(x: Instruction, given: Sequence[Sequence[Array]], own: int, _: Call):
-    if "dimensions" not in x.attributes:
-        return [row[own] for row in given]
-    dimension = x["dimensions"][0]
-    parts = [np.split(row[0], len(given), dimension)[own] for row in given]
-    return [np.concatenate(parts, dimension)]
+def _bind(x: Instruction, call: Call) -> Bind:
+    """What runs a collective on arrays, each time as the device that the thread then is."""
+
+    def bind(given: Sequence[Array], results: Sequence[Array]) -> Callable[[], None]:
+        bound: tuple[Participant | None, Callable[[], None]] = (None, lambda: None)
+
+        def run() -> None:
+            nonlocal bound
+            here, (before, function) = current(), bound
+            if here is not before:
+                bound = (here, function := _bound(x, here, call, given, results))
+            function()
+
+        return run
+
+    return bind
 
 
-def _permute(x: Instruction, given: Sequence[Sequence[Array]], own: int, _: Call):
-    source = next((s for s, target in x["source_target_pairs"] if target == own), None)
-    return [np.zeros_like(v) for v in given[own]] if source is None else given[source]
+def _bound(
+    x: Instruction, here: Participant, call: Call, given: Sequence[Array], results: Sequence[Array]
+) -> Callable[[], None]:
+    collective = collective_of(x, here, call)
+    if collective is None:  # a collective-broadcast gives zeros to whom it does not name
+        return lambda: store((0,) * len(results), tuple(results))
+    if collective.group == (here.device,):
+        return lambda: store(tuple(results_of(collective, [given])), tuple(results))
+    return here.bind(collective, given, results)
 
 
-def _broadcast(_: Instruction, given: Sequence[Sequence[Array]], __: int, ___: Call):
-    return given[0]
-
-
-def _evaluate(combine: Combine):
-    def evaluate(x: Instruction, values: Sequence[Value], call: Call) -> Value:
-        here = current()
-        groups = device_groups(x, here.replicas, here.partitions)
-        group = next((g for g in groups if here.device in g), None)
-        if group is None:  # a collective-broadcast gives zeros to whom it does not name
-            results = [np.zeros_like(v) for v in values]
-        else:
-            what = f"{x.opcode} {x['channel_id']}" if "channel_id" in x.attributes else x.opcode
-            own = [np.array(v) for v in values]
-            given = here.exchange(what, group, own)
-            results = combine(x, given, group.index(here.device), call)
-        made = tuple(np.array(r) for r in results)
-        return made if isinstance(x.shape, TupleShape) else made[0]
-
-    return evaluate
+def _evaluate(x: Instruction, values: Sequence[Value], call: Call) -> Value:
+    results = tuple(np.empty(s.dims, s.element_type.dtype) for s in leaves(x.shape))
+    _bind(x, call)(list(values), results)()
+    return results if isinstance(x.shape, TupleShape) else results[0]
 
 
 GROUPS = Attribute("replica_groups", "groups", default=ReplicaGroups())
@@ -210,20 +232,20 @@ REDUCER = Attribute("to_apply", "computation")
 PAIRS = Attribute("source_target_pairs", "pairs")
 
 # fmt: off
-for _name, _infer, _combine, _attributes, _stated, _accuracy in (
-    ("all-reduce", _infer_all_reduce, _all_reduce,
+for _name, _infer, _attributes, _stated, _accuracy in (
+    ("all-reduce", _infer_all_reduce,
      (CHANNEL, GROUPS, CONSTRAIN, GLOBAL, REDUCER), False, Accuracy.SUMMED),
-    ("all-gather", _infer_all_gather, _all_gather,
+    ("all-gather", _infer_all_gather,
      (CHANNEL, GROUPS, CONSTRAIN, DIMENSIONS, GLOBAL), True, Accuracy.BITS),
-    ("reduce-scatter", _infer_reduce_scatter, _reduce_scatter,
+    ("reduce-scatter", _infer_reduce_scatter,
      (CHANNEL, GROUPS, CONSTRAIN, GLOBAL, DIMENSIONS, REDUCER), True, Accuracy.SUMMED),
-    ("all-to-all", _infer_all_to_all, _all_to_all,
+    ("all-to-all", _infer_all_to_all,
      (CHANNEL, GROUPS, CONSTRAIN, Attribute("dimensions", "ints", required=False)), False,
      Accuracy.BITS),
-    ("collective-permute", _infer_permute, _permute, (CHANNEL, PAIRS), False, Accuracy.BITS),
-    ("collective-broadcast", _infer_same("collective-broadcast"), _broadcast,
+    ("collective-permute", _infer_permute, (CHANNEL, PAIRS), False, Accuracy.BITS),
+    ("collective-broadcast", _infer_same("collective-broadcast"),
      (CHANNEL, GROUPS), False, Accuracy.BITS),
 ):
-    outside(_name, None, _infer, _evaluate(_combine), _attributes, needs_shape=_stated,
-                 side_effect=always, on_host=True, accuracy=_accuracy)
+    outside(_name, None, _infer, _evaluate, _attributes, needs_shape=_stated,
+                 side_effect=always, on_host=True, accuracy=_accuracy, bind=_bind)
 # fmt: on

@@ -4,10 +4,12 @@ Semantics: section 1.25, 1.28 and CH-1, CH-2 of section 1.38 of the operation se
 side of the queues is tfc.transfers.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Attributes, Instruction
 from tfc.hlo.op import (
     Attribute,
@@ -22,7 +24,7 @@ from tfc.hlo.ops.outside.family import outside
 from tfc.hlo.ops.outside.tokens import require_token
 from tfc.hlo.shape import TOKEN, U32, AnyShape, Shape, TokenShape, TupleShape
 from tfc.hlo.specs import spec_of
-from tfc.runtime.arrays import check, copied
+from tfc.runtime.arrays import ArraySpec, check, copied
 from tfc.runtime.replicas import current
 from tfc.runtime.transfers import (
     CHANNEL,
@@ -31,6 +33,8 @@ from tfc.runtime.transfers import (
     OUTFEED,
     TO_PROGRAM,
     Key,
+    expect,
+    expected,
     put,
     request,
     take,
@@ -94,11 +98,61 @@ def _evaluate_outfeed(x: Instruction, values: Sequence[Value], _: Call) -> Value
     return ()
 
 
+def _is_of_host(x: Instruction) -> bool:
+    return x.attributes.get("is_host_transfer", False)
+
+
 def _channel(x: Instruction, host: str) -> Key:
     number = x.attributes.get("channel_id", 0)
-    if x.attributes.get("is_host_transfer", False):
+    if _is_of_host(x):
         return host, number, current().device
     return CHANNEL, number, 0
+
+
+_PAIRS = re.compile(r'_xla_send_recv_source_target_pairs="?\{((?:\{\d+,\d+\},?)*)\}')
+
+
+def _peer(x: Instruction, mine: int) -> tuple[bool, int | None]:
+    """Whether a send or recv says between which devices, and the other end for this one, if any.
+
+    XLA says it as an annotation, by partitions, or by replicas where there is one partition.
+
+    Args:
+        mine: which of a pair this device is: 0 the source, 1 the target.
+
+    Raises:
+        UnsupportedError: it does not say so, and the devices are processes.
+    """
+    here = current()
+    found = _PAIRS.search(dict(x.annotations).get("frontend_attributes", ""))
+    if found is None:
+        if here.engine is not None and here.engine.messages is not None:
+            raise UnsupportedError(
+                f"{x.opcode} {x.name} must say between which devices, as processes run them: "
+                "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}"
+            )
+        return False, None
+    pairs = [tuple(map(int, p.split(","))) for p in re.findall(r"\{(\d+,\d+)\}", found[1])]
+    own = here.partition if here.partitions > 1 else here.replica
+    others = [pair[1 - mine] for pair in pairs if pair[mine] == own]
+    if not others:
+        return True, None
+    return True, here.replica * here.partitions + others[0] if here.partitions > 1 else others[0]
+
+
+def _answer(x: Instruction, source: int | None, data: Shape) -> Callable[[], Value]:
+    """What waits for the value that a device sends to this one; zeros if none does."""
+    if source is None:
+        return lambda: np.zeros(data.dims, data.element_type.dtype)
+    here, channel = current(), x.attributes.get("channel_id", 0)
+    messages = here.joined(x.name, (source, here.device)).messages
+    if messages is not None:
+        return messages.receive(
+            x.name, channel, ArraySpec(data.element_type.dtype, data.dims), source
+        )
+    key = (CHANNEL, channel, 1 + here.device)
+    number = request(key)
+    return lambda: take(key, number, x.name)
 
 
 def _context(shape: AnyShape) -> TupleShape:
@@ -113,7 +167,16 @@ def _infer_send(shapes: Sequence[AnyShape], _: Attributes, __: AnyShape | None) 
 
 
 def _evaluate_send(x: Instruction, values: Sequence[Value], _: Call) -> Value:
-    put(_channel(x, FROM_PROGRAM), copied(values[0]))
+    is_between, target = (False, None) if _is_of_host(x) else _peer(x, 0)
+    if not is_between:
+        put(_channel(x, FROM_PROGRAM), copied(values[0]))
+    elif target is not None:
+        here, channel = current(), x.attributes.get("channel_id", 0)
+        messages = here.joined(x.name, (here.device, target)).messages
+        if messages is not None:
+            messages.send(x.name, channel, copied(values[0]), target)
+        else:
+            put((CHANNEL, channel, 1 + target), copied(values[0]))
     return values[0], np.uint32(0), ()
 
 
@@ -147,7 +210,11 @@ def _evaluate_recv(x: Instruction, _: Sequence[Value], __: Call) -> Value:
     assert isinstance(x.shape, TupleShape)
     data = x.shape.elements[0]
     assert isinstance(data, Shape)
-    number = request(_channel(x, TO_PROGRAM))
+    is_between, source = (False, None) if _is_of_host(x) else _peer(x, 1)
+    if is_between:
+        number = expect(_answer(x, source, data))
+    else:
+        number = request(_channel(x, TO_PROGRAM))
     return np.zeros(data.dims, data.element_type.dtype), np.uint32(number), ()
 
 
@@ -157,7 +224,9 @@ def _infer_recv_done(shapes: Sequence[AnyShape], _: Attributes, __: AnyShape | N
 
 def _evaluate_recv_done(x: Instruction, values: Sequence[Value], _: Call) -> Value:
     assert isinstance(x.shape, TupleShape)
-    value = take(_channel(x, TO_PROGRAM), int(values[0][1]), x.name)
+    number = int(values[0][1])
+    answer = expected(number)
+    value = take(_channel(x, TO_PROGRAM), number, x.name) if answer is None else answer()
     check(value, spec_of(x.shape.elements[0]), f"what {x.name} receives")
     return value, ()
 

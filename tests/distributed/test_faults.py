@@ -1,0 +1,38 @@
+"""A process that cannot go on ends the whole job soon, with one sentence that names it."""
+
+import re
+import time
+
+import pytest
+from distributed.launching import HERE, mpiexec
+
+pytestmark = pytest.mark.slow
+
+# By the fault of rank 1: what is said, and for how long others may wait before the job has ended.
+SAID = {
+    "killed": (r"rank 1 was killed or crashed .* after 4 of them", 5),
+    "raised": (r"rank 1 raised KeyError after 4 collectives", 5),
+    "stalled": (r"rank 0 has waited for 2 s in all-reduce 'total': rank 1 is outside of collec", 8),
+    "ended": (r"rank 1 ended without the all-reduce 'total' in which rank 0 waits", 8),
+    "program": (r"rank 1 runs a program 'another' that is not rank 0's, 'one'", 5),
+    "order": (
+        r"rank 1 runs collective-permute 1 of float32\[4\] .* where rank 0 runs all-r",
+        5,
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", SAID)
+def test_the_job_ends_and_says_why(fault: str):
+    sentence, seconds = SAID[fault]
+    job = mpiexec(
+        2, HERE / "failing.py", fault,
+        TFC_COLLECTIVES_TIMEOUT="2", TFC_CHECK_COLLECTIVES="1" if fault == "order" else "0",
+    )  # fmt: skip
+    ended = time.time()
+    assert job.returncode != 0
+    assert "went on" not in job.stdout
+    assert re.search(sentence, job.stderr), job.stderr
+    assert len(re.findall("^tfc: ", job.stderr, re.MULTILINE)) == 1, job.stderr
+    for began in re.findall(r"began to wait (\S+)", job.stdout):
+        assert ended - float(began) < seconds

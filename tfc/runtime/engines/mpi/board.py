@@ -1,0 +1,92 @@
+"""What the processes of a job on one host are doing, in memory that they and a watcher share.
+
+Each process writes two numbers into its own row around a collective, which takes tenths of a
+microsecond; what the numbers mean is in a file beside. The watcher (watcher.py) is a process of its
+own, so that it sees what happens to one that is killed or hangs, and outlives it.
+"""
+
+import mmap
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mpi4py import MPI
+
+# Of a row: the process, its rank, collectives done, the number of the one in progress or 0, and
+# whether it has ended by itself.
+WORDS = 8
+PROCESS, RANK, DONE, DOING, ENDED = range(5)
+Done = Callable[[], None]
+
+
+class Board:
+    """The row of this process.
+
+    Args:
+        everyone: all processes of the job.
+        timeout: the seconds after which whoever waits in a collective has the job ended.
+    """
+
+    def __init__(self, everyone: Any, timeout: float):
+        # Processes that could share memory are those of a host.
+        host = everyone.Split_type(MPI.COMM_TYPE_SHARED)
+        made = tempfile.mkdtemp(prefix="tfc-job-") if host.rank == 0 else ""
+        self._folder = Path(host.bcast(made))
+        if host.rank == 0:
+            (self._folder / "rows").write_bytes(bytes(8 * WORDS * host.size))
+        host.Barrier()
+        with open(self._folder / "rows", "r+b") as rows:
+            memory = memoryview(mmap.mmap(rows.fileno(), 0)).cast("q")
+        self._row = memory[host.rank * WORDS : (host.rank + 1) * WORDS]
+        self._row[PROCESS], self._row[RANK] = os.getpid(), everyone.rank
+        self._names = open(self._folder / f"{everyone.rank}", "w", buffering=1)  # noqa: SIM115
+        self._numbers: dict[tuple[str, tuple[int, ...]], int] = {}
+        host.Barrier()
+        if host.rank == 0:
+            watcher = Path(__file__).with_name("watcher.py")
+            subprocess.Popen(
+                [sys.executable, "-I", "-S", watcher, self._folder, str(timeout)],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
+
+    def watched(self, what: str, group: tuple[int, ...], run: Done) -> Done:
+        """The same function, seen by the watcher while it runs.
+
+        Args:
+            group: the ranks that it waits for.
+        """
+        row, number = self._row, self._numbers.get((what, group))
+        if number is None:
+            number = self._numbers[what, group] = len(self._numbers) + 1
+            self._names.write(f"{what}\t{' '.join(map(str, group))}\n")
+
+        def seen() -> None:
+            row[DOING] = number
+            run()
+            row[DONE] += 1
+            row[DOING] = 0
+
+        return seen
+
+    def doing(self) -> str:
+        """What this process is in, or did last, for messages."""
+        number = self._row[DOING]
+        if number:
+            return f"in {next(what for (what, _), n in self._numbers.items() if n == number)}"
+        return f"after {self._row[DONE]} collectives"
+
+    def claim(self) -> bool:
+        """True for the first process of the host that asks: it says what ended the job."""
+        try:
+            os.close(os.open(self._folder / "said", os.O_CREAT | os.O_EXCL))
+        except OSError:
+            return False
+        return True
+
+    def end(self) -> None:
+        """Say that this process ends by itself."""
+        self._row[ENDED] = 1

@@ -1,0 +1,166 @@
+"""Watch the processes of a job on this host, and end all of them when one cannot go on.
+
+A program by itself: `python watcher.py FOLDER SECONDS`, with the folder of board.py. It says one
+sentence, with the rank and the collective, when
+- a process was killed, or ended in another way that it did not announce;
+- a process ended without a collective in which another waits;
+- a process has waited in a collective for SECONDS.
+Then it kills those that are left; mpiexec ends those on other hosts. It ends when they have.
+"""
+
+import mmap
+import os
+import select
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+WORDS = 8  # as in board.py, which cannot be imported here
+PROCESS, RANK, DONE, DOING, ENDED = range(5)
+TICK, GRACE = 0.1, 2.0  # seconds between looks; for which others may still come once one has ended
+
+
+@dataclass
+class Seen:
+    """One process: its row, what it did at the last look, and since when."""
+
+    row: memoryview
+    last: tuple[int, int] = (0, 0)
+    since: float = 0.0
+    gone: bool = False
+
+    @property
+    def rank(self) -> int:
+        """Its rank."""
+        return self.row[RANK]
+
+
+class Watcher:
+    """The processes of a folder."""
+
+    def __init__(self, folder: Path, timeout: float):
+        self.folder, self.timeout = folder, timeout
+        with open(folder / "rows", "r+b") as file:
+            memory = memoryview(mmap.mmap(file.fileno(), 0)).cast("q")
+        rows = [memory[n : n + WORDS] for n in range(0, len(memory), WORDS)]
+        self.seen = [Seen(row, since=time.monotonic()) for row in rows]
+        # Events come in the order in which they happened: mpiexec soon kills the others itself.
+        self.events = select.epoll() if hasattr(select, "epoll") else None
+        self.by_descriptor: dict[int, Seen] = {}
+        if self.events is not None:
+            for each in self.seen:
+                with suppress(OSError):  # it is gone, or the system is too old
+                    descriptor = os.pidfd_open(each.row[PROCESS])
+                    self.by_descriptor[descriptor] = each
+                    self.events.register(descriptor, select.EPOLLIN)
+
+    def ended(self) -> Iterator[Seen]:
+        """The processes that ended in the last moments, in this order."""
+        if self.events is not None and self.by_descriptor:
+            for descriptor, _ in self.events.poll(TICK):
+                self.events.unregister(descriptor)
+                yield self.by_descriptor.pop(descriptor)
+        else:
+            time.sleep(TICK)
+        yield from (s for s in self.seen if not s.gone and not is_alive(s))
+
+    def watch(self) -> str:
+        """Wait until all have ended, or one cannot go on: what there is to say about it."""
+        while not all(s.gone for s in self.seen):
+            for each in self.ended():
+                each.gone = True
+                if not each.row[ENDED]:
+                    what = f"was killed or crashed {self.doing(each)}"
+                    return f"rank {each.rank} {what}{self.rest(each)}"
+            found = self.stalled(time.monotonic())
+            if found:
+                return found
+        return ""
+
+    def stalled(self, now: float) -> str:
+        """What to say if a process waits for too long, or for one that has ended."""
+        for each in self.seen:
+            state = (each.row[DONE], each.row[DOING])
+            if state != each.last or not each.row[DOING]:
+                each.last, each.since = state, now
+                continue
+            what, group = self.named(each)
+            others = [s for s in self.seen if s is not each and s.rank in group]
+            absent = [s for s in others if not s.row[DOING] or self.named(s)[0] != what]
+            ended = [s for s in absent if s.row[ENDED]]
+            waited = now - each.since
+            if ended and waited > GRACE:
+                return (
+                    f"rank {ended[0].rank} ended without the {what} in which rank {each.rank} waits"
+                )
+            if waited > self.timeout:
+                missing = "; ".join(f"rank {s.rank} is {self.doing(s)}" for s in absent)
+                return (
+                    f"rank {each.rank} has waited for {self.timeout:g} s in {what}: "
+                    f"{missing or 'ranks of other hosts have not come'} "
+                    "(TFC_COLLECTIVES_TIMEOUT says for how long)"
+                )
+        return ""
+
+    def named(self, each: Seen) -> tuple[str, set[int]]:
+        """The collective that a process is in, and the ranks it joins."""
+        lines = (self.folder / str(each.rank)).read_text().splitlines()
+        number = each.row[DOING]
+        what, _, group = lines[number - 1].partition("\t") if number else ("nothing", "", "")
+        return what, set(map(int, group.split()))
+
+    def doing(self, each: Seen) -> str:
+        """What a process does or did last."""
+        if each.row[DOING]:
+            return f"in {self.named(each)[0]}"
+        return f"outside of collectives, after {each.row[DONE]} of them"
+
+    def rest(self, ended: Seen) -> str:
+        """What another waits in, if one does."""
+        waiting = [s for s in self.seen if s is not ended and s.row[DOING]]
+        return f", while rank {waiting[0].rank} is {self.doing(waiting[0])}" if waiting else ""
+
+    def say(self, text: str) -> None:
+        """Print a sentence, unless a process of the host has said something itself."""
+        try:
+            os.close(os.open(self.folder / "said", os.O_CREAT | os.O_EXCL))
+        except OSError:
+            return
+        os.write(2, f"tfc: {text}; the job ends\n".encode())
+
+    def end_all(self) -> None:
+        """Kill the processes that are left."""
+        for each in self.seen:
+            if not each.gone and is_alive(each):
+                os.kill(each.row[PROCESS], signal.SIGKILL)
+
+
+def is_alive(each: Seen) -> bool:
+    """True while a process is there."""
+    try:
+        os.kill(each.row[PROCESS], 0)
+    except OSError:
+        return False
+    return True
+
+
+def main(folder: Path, timeout: float) -> None:
+    """Watch the processes of a folder until they have ended."""
+    watcher = Watcher(folder, timeout)
+    try:
+        found = watcher.watch()
+        if found:
+            watcher.say(found)
+            watcher.end_all()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for those that are watched
+    main(Path(sys.argv[1]), float(sys.argv[2]))

@@ -1,0 +1,1 @@
+"""Measuring collectives: what programs take for them, beside MPI's own calls."""
