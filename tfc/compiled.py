@@ -196,7 +196,7 @@ class Lowered:
         Raises:
             UnsupportedError: the backend lacks something that the module needs.
         """
-        executable = compiler.compile(self.hlo, backend=self.backend, options=options)
+        executable = compiler.compile_whole(self.hlo, self.backend, options)
         return Compiled(self, executable, options)
 
 
@@ -248,3 +248,23 @@ def as_array(leaf: Any) -> Any:
         raise TraceError(f"{leaf} has no elements to run with; it is for lower and eval_shape")
     held = borrowed(leaf)
     return held if isinstance(held, DeviceArray) else np.asarray(held)
+
+
+def direct_key(args: Sequence[Any]) -> tuple[Any, ...] | None:
+    """A key for calls with NumPy arrays alone, quicker than a signature; None for others."""
+    for arg in args:
+        if type(arg) is not np.ndarray:
+            return None
+    return tuple([(arg.dtype, arg.shape) for arg in args])
+
+
+def describe(leaf: Any) -> Leaf:
+    """What a signature says of one array of a call's arguments."""
+    if isinstance(leaf, DeviceArray):
+        return leaf.dtype, leaf.shape, False
+    if isinstance(leaf, (Tensor, np.ndarray)):
+        return leaf.dtype, leaf.shape, is_weak(leaf)
+    if isinstance(leaf, ShapeDtypeStruct):
+        return leaf.dtype, leaf.shape, leaf.weak_type
+    array = np.asarray(leaf)
+    return array.dtype, array.shape, is_weak(leaf)

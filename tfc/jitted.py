@@ -21,21 +21,30 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from tfc.bound import BoundFunction
-from tfc.compiled import CallSignature, Compiled, Leaf, Lowered, as_array, borrowed
+from tfc.compiled import (
+    CallSignature,
+    Compiled,
+    Lowered,
+    as_array,
+    borrowed,
+    describe,
+    direct_key,
+)
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
-from tfc.frontend.abstract import ShapeDtypeStruct
 from tfc.frontend.arguments import Names, Numbers, call_python, choose, signature_of
 from tfc.frontend.program import Abstract, Program, call, trace_function
 from tfc.frontend.promotion import NOT_NUMERIC, as_tensor
+from tfc.frontend.sharding.mesh import Mesh
+from tfc.frontend.sharding.placement import Placed
 from tfc.frontend.statics import static
-from tfc.frontend.tensor import Tensor, is_weak
+from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import current_trace, for_user, open_traces
+from tfc.hlo.attributes.sharding import with_partitions
 from tfc.hlo.ir import Computation, Module
 from tfc.hlo.shape import Shape, element_type_of
 from tfc.options import Options
-from tfc.runtime.device_arrays import DeviceArray
 from tfc.runtime.later import later
 from tfc.tracebacks import api_boundary
 
@@ -142,7 +151,7 @@ class JitFunction:
         """Call with arguments of any form."""
         if current_trace() is not None:
             return self._call_traced(args, named)
-        direct = None if named or self.static else _direct_key(args)
+        direct = None if named or self.static else direct_key(args)
         compiled = None if direct is None else self._direct.get(direct)
         if compiled is not None:
             return compiled.run(args)
@@ -194,7 +203,7 @@ class JitFunction:
         rest = {k: v for k, v in named.items() if k not in names}
         leaves, structure = tree.flatten((traced, rest))
         leaves = [borrowed(leaf) for leaf in leaves]
-        described = tuple(map(_describe, leaves))
+        described = tuple(map(describe, leaves))
         key = CallSignature(structure, described, tuple(statics))
         for number, (dtype, _, _) in enumerate(described):
             if dtype.kind in NOT_NUMERIC:
@@ -230,7 +239,7 @@ class JitFunction:
         chosen = {*self.donated.numbers, *self.donated.names}
         donated = [n for n, where in enumerate(key.leaf_places()) if where in chosen]
         attributes = donation.donation_attributes(computation, donated)
-        module = Module(f"jit_{self.name}", computation, attributes)
+        module = with_partitions(Module(f"jit_{self.name}", computation, attributes))
         return Lowered(module, key, program.structure, self.backend)
 
     def _trace(self, key: CallSignature) -> tuple[Program, Computation]:
@@ -343,25 +352,6 @@ def _shared(*args: Any, **named: Any) -> JitFunction:
     return JitFunction(*args, **named)
 
 
-def _direct_key(args: Sequence[Any]) -> tuple[Any, ...] | None:
-    """A key for calls with NumPy arrays alone, quicker than a signature; None for others."""
-    for arg in args:
-        if type(arg) is not np.ndarray:
-            return None
-    return tuple([(arg.dtype, arg.shape) for arg in args])
-
-
-def _describe(leaf: Any) -> Leaf:
-    if isinstance(leaf, DeviceArray):
-        return leaf.dtype, leaf.shape, False
-    if isinstance(leaf, (Tensor, np.ndarray)):
-        return leaf.dtype, leaf.shape, is_weak(leaf)
-    if isinstance(leaf, ShapeDtypeStruct):
-        return leaf.dtype, leaf.shape, leaf.weak_type
-    array = np.asarray(leaf)
-    return array.dtype, array.shape, is_weak(leaf)
-
-
 @overload
 def jit(
     function: Callable[..., Any],
@@ -372,6 +362,9 @@ def jit(
     *,
     static_argnames: Names = (),
     donate_argnames: Names = (),
+    mesh: Mesh | None = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
 ) -> JitFunction: ...
 @overload
 def jit(
@@ -383,6 +376,9 @@ def jit(
     *,
     static_argnames: Names = (),
     donate_argnames: Names = (),
+    mesh: Mesh | None = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 @api_boundary
 def jit(
@@ -394,6 +390,9 @@ def jit(
     *,
     static_argnames: Names = (),
     donate_argnames: Names = (),
+    mesh: Mesh | None = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
 ) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
     """Compile a function when it is called: jit(f), @jit, or @jit(backend="gpu").
 
@@ -416,6 +415,12 @@ def jit(
         donate_argnames: the same by name.
         backend: "cpu", "gpu", "interpreter", or one that another package offers.
         options: how to compile; taken from the environment when left out.
+        mesh: the devices of PartitionSpecs in the shardings.
+        in_shardings: for all positional arguments, or a tuple with an entry for each, which may be
+            a prefix of its structure: a PartitionSpec or NamedSharding, the parts of the argument
+            that devices hold; or None, which leaves that to the compiler.
+        out_shardings: of the result, likewise. The function is then computed by all devices, and
+            the arrays that are passed and returned are whole all the same.
 
     Raises:
         TraceError: a number or a name that is no argument's, or what is to be compiled is no
@@ -430,4 +435,12 @@ def jit(
         static_argnames=static_argnames,
         donate_argnames=donate_argnames,
     )
+    if in_shardings is not None or out_shardings is not None:
+        made = make
+        make = lambda f: made(_placed(f, mesh, in_shardings, out_shardings))  # noqa: E731
     return api_boundary(make) if function is None else make(function)
+
+
+def _placed(function: Any, *placing: Any) -> Placed:
+    _check_callable(function)
+    return Placed(function, *placing)
