@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         numpy,
         optim,
         random,
+        sharding,
         special,
         testing,
         tree,
@@ -62,6 +63,9 @@ if TYPE_CHECKING:
         dynamic_update_slice,
         dynamic_update_slice_in_dim,
     )
+    from tfc.frontend.sharding.mesh import Mesh, NamedSharding, PartitionSpec
+    from tfc.frontend.sharding.placement import with_sharding_constraint
+    from tfc.frontend.sharding.shard_map import shard_map
     from tfc.frontend.tensor import Tensor
     from tfc.graph import (
         Graph,
@@ -110,7 +114,10 @@ __all__ = [
     "InteractiveSession",
     "JitFunction",
     "Lowered",
+    "Mesh",
+    "NamedSharding",
     "Options",
+    "PartitionSpec",
     "Profile",
     "Quantized",
     "Session",
@@ -184,6 +191,8 @@ __all__ = [
     "reset_default_graph",
     "scan",
     "set_threads",
+    "shard_map",
+    "sharding",
     "special",
     "stop_gradient",
     "switch",
@@ -197,6 +206,7 @@ __all__ = [
     "vjp",
     "vmap",
     "while_loop",
+    "with_sharding_constraint",
 ]
 
 # Where each name is defined that is no module of tfc's: what the imports for type checkers say.
@@ -207,7 +217,10 @@ _PLACES = {
     "InteractiveSession": "tfc.graph",
     "JitFunction": "tfc.jitted",
     "Lowered": "tfc.compiled",
+    "Mesh": "tfc.frontend.sharding.mesh",
+    "NamedSharding": "tfc.frontend.sharding.mesh",
     "Options": "tfc.options",
+    "PartitionSpec": "tfc.frontend.sharding.mesh",
     "Profile": "tfc.tools.profiling",
     "Quantized": "tfc.quantization.quantize",
     "Session": "tfc.graph",
@@ -265,6 +278,7 @@ _PLACES = {
     "reset_default_graph": "tfc.graph",
     "scan": "tfc.frontend.control.scan",
     "set_threads": "tfc.runtime.threads",
+    "shard_map": "tfc.frontend.sharding.shard_map",
     "stop_gradient": "tfc.frontend.differentiation.gradient",
     "switch": "tfc.frontend.control.branches",
     "transfer_from_channel": "tfc.transfers",
@@ -278,6 +292,7 @@ _PLACES = {
     "vjp": "tfc.frontend.differentiation.gradient",
     "vmap": "tfc.frontend.batching.vmap",
     "while_loop": "tfc.frontend.control.loops",
+    "with_sharding_constraint": "tfc.frontend.sharding.placement",
 }
 
 _DEFINED_AS = {"remat": "checkpoint"}

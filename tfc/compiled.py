@@ -197,7 +197,7 @@ class Lowered:
         Raises:
             UnsupportedError: the backend lacks something that the module needs.
         """
-        executable = compiler.compile(self.hlo, backend=self.backend, options=options)
+        executable = compiler.compile_whole(self.hlo, self.backend, options)
         return Compiled(self, executable, options)
 
 

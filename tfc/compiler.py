@@ -12,11 +12,13 @@ from typing import Any
 from tfc.backends.interfaces import Executable, ObjectCode, ObjectOptions
 from tfc.backends.registry import get_backend
 from tfc.backends.target import Target
+from tfc.backends.whole_arrays import WholeArrays
 from tfc.errors import KindError, UnsupportedError
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import leaves
 from tfc.hlo.verification.verifier import verify
 from tfc.options import Options
+from tfc.passes.spmd.spmd import Spmd, is_partitionable
 from tfc.runtime.collection import paused_collection
 from tfc.tracebacks import api_boundary
 
@@ -43,7 +45,26 @@ def compile(
     """
     chosen = get_backend(backend)
     _check(module)
-    return chosen.compiler.compile(module, options or Options.from_environment(), target)
+    parts = Spmd()(module)
+    return chosen.compiler.compile(parts, options or Options.from_environment(), target)
+
+
+def compile_whole(
+    module: Module, backend: str = "cpu", options: Options | None = None
+) -> Executable:
+    """Compile a module into something that is called with whole arrays.
+
+    One whose shardings divide it among several partitions runs on all of them at each call.
+
+    Raises:
+        VerificationError: the module breaks an invariant.
+        UnsupportedError: the backend lacks something that the module needs.
+    """
+    if not is_partitionable(module):
+        return compile(module, backend, options)
+    _check(module)
+    parts = Spmd()(module)
+    return WholeArrays(module, parts, compile(parts, backend, options))
 
 
 @api_boundary

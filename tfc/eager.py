@@ -26,6 +26,7 @@ from tfc.frontend.statics import is_constant, static
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.tree import Structure
 from tfc.hlo import builder
+from tfc.hlo.attributes.sharding import with_partitions
 from tfc.hlo.ir import Computation, Module
 from tfc.hlo.structure import structure
 
@@ -210,5 +211,5 @@ def _compiled(name: str, computation: Computation) -> Callable[..., list[np.ndar
     with program.lock:
         if program.executable is None:
             module = Module(f"eager_{re.sub(r'[^0-9A-Za-z_]', '_', name)}", computation)
-            program.executable = compiler.compile(module)
+            program.executable = compiler.compile_whole(with_partitions(module))
         return program.executable

@@ -37,9 +37,12 @@ from tfc.frontend.arguments import Chosen, Names, Numbers, call_python, choose, 
 from tfc.frontend.constant_arguments import ConstantTree, arguments_at, constant_argument
 from tfc.frontend.program import Abstract, Program, call, trace_function
 from tfc.frontend.promotion import NOT_NUMERIC, as_tensor
+from tfc.frontend.sharding.mesh import Mesh
+from tfc.frontend.sharding.placement import Placed
 from tfc.frontend.statics import Static, static
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import current_trace, for_user, open_traces
+from tfc.hlo.attributes.sharding import with_partitions
 from tfc.hlo.ir import Computation, Module
 from tfc.hlo.shape import Shape, element_type_of
 from tfc.options import Options
@@ -246,7 +249,7 @@ class JitFunction:
         chosen = {*self.donated.numbers, *self.donated.names}
         donated = [n for n, where in enumerate(key.leaf_places()) if where in chosen]
         attributes = donation.donation_attributes(computation, donated)
-        module = Module(f"jit_{self.name}", computation, attributes)
+        module = with_partitions(Module(f"jit_{self.name}", computation, attributes))
         return Lowered(module, key, program.structure, self.backend)
 
     def _trace(self, key: CallSignature) -> tuple[Program, Computation]:
@@ -374,6 +377,9 @@ def jit(
     donate_argnames: Names = (),
     constant_argnums: Numbers = (),
     constant_argnames: Names = (),
+    mesh: Mesh | None = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
 ) -> JitFunction: ...
 @overload
 def jit(
@@ -387,6 +393,9 @@ def jit(
     donate_argnames: Names = (),
     constant_argnums: Numbers = (),
     constant_argnames: Names = (),
+    mesh: Mesh | None = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 @api_boundary
 def jit(
@@ -400,6 +409,9 @@ def jit(
     donate_argnames: Names = (),
     constant_argnums: Numbers = (),
     constant_argnames: Names = (),
+    mesh: Mesh | None = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
 ) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
     """Compile a function when it is called: jit(f), @jit, or @jit(backend="gpu").
 
@@ -426,6 +438,12 @@ def jit(
         constant_argnames: the same by name.
         backend: "cpu", "gpu", "interpreter", or one that another package offers.
         options: how to compile; taken from the environment when left out.
+        mesh: the devices of PartitionSpecs in the shardings.
+        in_shardings: for all positional arguments, or a tuple with an entry for each, which may be
+            a prefix of its structure: a PartitionSpec or NamedSharding, the parts of the argument
+            that devices hold; or None, which leaves that to the compiler.
+        out_shardings: of the result, likewise. The function is then computed by all devices, and
+            the arrays that are passed and returned are whole all the same.
 
     Raises:
         TraceError: a number or a name that is no argument's, or what is to be compiled is no
@@ -442,4 +460,12 @@ def jit(
         constant_argnums=constant_argnums,
         constant_argnames=constant_argnames,
     )
+    if in_shardings is not None or out_shardings is not None:
+        made = make
+        make = lambda f: made(_placed(f, mesh, in_shardings, out_shardings))  # noqa: E731
     return api_boundary(make) if function is None else make(function)
+
+
+def _placed(function: Any, *placing: Any) -> Placed:
+    _check_callable(function)
+    return Placed(function, *placing)

@@ -146,3 +146,14 @@ def _check_name(option: str, called: str, known: Signature, name: Any) -> None:
         f"{option} of {called} must be among its arguments ({among}), got '{name}'"
         + did_you_mean(name, accepted)
     )
+
+
+def argument_names(function: Callable[..., Any], count: int) -> list[str]:
+    """What the first positional arguments of a function are called: x, y, rest[0] …"""
+    found: list[str] = []
+    for parameter in signature_of(function).parameters.values():
+        if parameter.kind is Parameter.VAR_POSITIONAL:
+            return found[:count] + [f"{parameter.name}[{n}]" for n in range(count - len(found))]
+        if parameter.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
+            found.append(parameter.name)
+    return found[:count] + [f"args[{n}]" for n in range(len(found), count)]

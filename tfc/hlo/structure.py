@@ -1,4 +1,7 @@
-"""What a computation is apart from names, metadata and annotations, as a value to compare."""
+"""What a computation is apart from names, metadata and annotations, as a value to compare.
+
+Of annotations, shardings count: of custom calls they say which part of an array is meant.
+"""
 
 from collections.abc import Hashable
 
@@ -12,7 +15,8 @@ def structure(computation: Computation) -> Hashable:
     if known is None:
         number = {x: n for n, x in enumerate(computation.instructions)}
         steps = tuple([
-            (x.opcode, x.shape, _values(x.attributes), *[number[o] for o in x.operands])
+            (x.opcode, x.shape, _values(x.attributes), *[number[o] for o in x.operands],
+             *[text for name, text in x.annotations if name == "sharding"])
             for x in computation.instructions
         ])  # fmt: skip
         known = computation.__dict__["_structure"] = (steps, number[computation.root])

@@ -44,6 +44,7 @@ from tfc.passes.simplify.dead_results import DeadResults
 from tfc.passes.simplify.fold import Fold
 from tfc.passes.simplify.simplify import Simplify
 from tfc.passes.simplify.sinking import Sinking
+from tfc.passes.spmd.spmd import Spmd
 
 __all__ = [
     "ORDERINGS",
@@ -60,6 +61,7 @@ __all__ = [
 _MADE = (
     StatedLayouts,
     Inline,
+    Spmd,
     Expand,
     Devices,
     IntegerProducts,
@@ -203,6 +205,7 @@ def default_pipeline(
         (
             StatedLayouts(),
             Inline(),
+            Spmd(),
             Expand(kinds.selections),
             Devices(),
             *((IntegerProducts(),) if kinds.byte_products else ()),

@@ -33,7 +33,8 @@ Ordering = tuple[str, str, str]  # (earlier, later, why)
 class Pass(Protocol):
     """A pure function from module to module, with a name.
 
-    A pass that leaves what it made as it is may say so by `idempotent: ClassVar[bool] = True`.
+    A pass that leaves what it made as it is may say so by `idempotent: ClassVar[bool] = True`, and
+    one whose result is a program over parts of the arrays by `takes_parts`.
     """
 
     name: ClassVar[str]  # on the command line, in dumps and in messages
@@ -230,7 +231,8 @@ class _Runner:
             if result is not module and self.options.verify:
                 verify(result, self.verified)
                 verify_boundaries(result, self.agreeing)
-                _require_one_signature(module, result)
+                if not getattr(each, "takes_parts", False):
+                    _require_one_signature(module, result)
         except Exception as error:
             error.add_note(self._blame(each, module))
             raise

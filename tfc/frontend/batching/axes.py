@@ -5,14 +5,12 @@ in_axes=(0, None)               axis 0 of all in the first argument, the second 
 in_axes=({"w": 1, "b": None},)  a prefix of the arguments' structure: one entry for a whole part
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from inspect import Parameter
+from collections.abc import Iterator, Sequence
 from operator import index
 from typing import Any
 
 from tfc.errors import TraceError
 from tfc.frontend import tree
-from tfc.frontend.arguments import signature_of
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.tree import Structure
 
@@ -91,17 +89,6 @@ def argument_axes(in_axes: Any, args: Sequence[Any], names: Sequence[str]) -> li
         )
     each = zip(in_axes, args, names)
     return [a for axes, x, n in each for a in spread("in_axes", axes, tree.flatten(x)[1], n)]
-
-
-def argument_names(function: Callable[..., Any], count: int) -> list[str]:
-    """What the first positional arguments of a function are called: x, y, rest[0] …"""
-    found: list[str] = []
-    for parameter in signature_of(function).parameters.values():
-        if parameter.kind is Parameter.VAR_POSITIONAL:
-            return found[:count] + [f"{parameter.name}[{n}]" for n in range(count - len(found))]
-        if parameter.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
-            found.append(parameter.name)
-    return found[:count] + [f"args[{n}]" for n in range(len(found), count)]
 
 
 def checked_axis(option: str, axis: int, rank: int, shown: str) -> int:

@@ -19,6 +19,7 @@ from tfc.frontend.batching.values import (
     unpack,
 )
 from tfc.frontend.batching.walk import Batch, batches, refused
+from tfc.frontend.sharding.boundaries import batched, is_boundary
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import refusal
 from tfc.hlo.ir import Instruction
@@ -69,6 +70,8 @@ def _custom_call(batch: Batch, x: Instruction, *operands: Nest) -> Nest:
 
     Of what is the same for all it is called once, as in JAX.
     """
+    if is_boundary(x):
+        return Value(batched(tensor_of(operands[0]), x), True)
     if is_annotation(x):
         return operands[0]
     if not any(map(is_batched, operands)):
@@ -107,11 +110,26 @@ refused(
     "infeed", "outfeed", "send", "send-done", "recv", "recv-done", shared_too=True,
 )  # fmt: skip
 refused(
-    "map what each replica computes, and combine the whole batch of results outside of vmap",
-    "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute",
-    "collective-broadcast", "all-reduce-start", "all-reduce-done", "all-gather-start",
-    "all-gather-done", "collective-permute-start", "collective-permute-done",
+    "map the synchronous operation, or begin and end this one outside of vmap",
+    "all-reduce-start", "all-reduce-done", "all-gather-start", "all-gather-done",
+    "collective-permute-start", "collective-permute-done",
 )  # fmt: skip
+
+
+@batches(
+    "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute",
+    "collective-broadcast",
+)  # fmt: skip
+def _collective(batch: Batch, x: Instruction, *operands: Nest) -> Nest:
+    """What devices do together with an array, for all batch elements at once."""
+    if not any(map(is_batched, operands)):
+        return shared(ops.again(x, [pack(o) for o in operands]))
+    attributes = dict(x.attributes)
+    if dimensions := attributes.get("dimensions"):
+        attributes["dimensions"] = tuple(d + 1 for d in dimensions)
+    shape = batch.shape(x.shape, flags_for(x.shape, True))
+    made = ops.operation(x.opcode, *map(batch.stacked, operands), shape=shape, **attributes)
+    return batch.result(made)
 
 
 @batches("async-start")

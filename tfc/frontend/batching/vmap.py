@@ -18,11 +18,10 @@ from typing import Any
 from tfc.errors import TraceError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
-from tfc.frontend.arguments import call_python
+from tfc.frontend.arguments import argument_names, call_python
 from tfc.frontend.batching.axes import (
     Axis,
     argument_axes,
-    argument_names,
     batch_size,
     check_in_axes,
     checked_axis,

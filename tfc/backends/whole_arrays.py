@@ -1,0 +1,96 @@
+"""Running a partitioned program on whole arrays: cut into parts, run by each device, joined.
+
+    y = executable(x)     x ─cut─► a part for each partition ─run─► parts of y ─join─► y
+
+The entry's parameters and root state by their shardings what parts they are, as the pass `spmd`
+leaves them.
+"""
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from tfc.backends.interfaces import Executable, MemoryAnalysis
+from tfc.hlo.attributes.sharding import Sharding, sharding_of
+from tfc.hlo.ir import Instruction, Module
+from tfc.tracebacks import api_boundary
+
+
+class WholeArrays(Executable):
+    """A program for several partitions as a function of whole arrays."""
+
+    def __init__(self, module: Module, partitioned: Module, executable: Executable):
+        """Run `executable`, compiled of `partitioned`, as `module` says.
+
+        Args:
+            module: over whole arrays.
+            partitioned: what the pass `spmd` made of it.
+        """
+        super().__init__(module, executable.hlo)
+        self.parts = executable
+        self._given = [s for p in partitioned.entry.parameters for s in _stated(p)]
+        self._made = _stated(partitioned.entry.root)
+
+    @api_boundary
+    def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
+        """Run on whole arrays, each partition in a thread of its own.
+
+        Raises:
+            ShapeError: the arguments do not fit the parameters.
+        """
+        arrays = [np.asarray(a) for a in arguments]
+        self.check_arguments(arrays)
+        given = [
+            [_cut(a, s, device) for a, s in zip(arrays, self._given)]
+            for device in range(self.device_counts[1])
+        ]
+        made = self.parts.run_replicas(given)
+        return [
+            _joined([parts[n] for parts in made], sharding) for n, sharding in enumerate(self._made)
+        ]
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Those of the program of each partition."""
+        return self.parts.stages
+
+    def _text(self, stage: str) -> str:
+        return self.parts.as_text(stage)
+
+    def memory_analysis(self) -> MemoryAnalysis:
+        """What each partition takes."""
+        return self.parts.memory_analysis()
+
+
+def _stated(x: Instruction) -> list[Sharding]:
+    """The sharding of each array of an instruction's value."""
+    stated = sharding_of(x)
+    assert stated is not None, "spmd states what parts the entry takes and gives"
+    return list(stated) if isinstance(stated, tuple) else [stated]
+
+
+def _place(dims: Sequence[int], sharding: Sharding, device: int) -> tuple[slice, ...]:
+    """Where a device's part is, of an array with parts of these dims."""
+    return tuple(
+        slice(k * n, (k + 1) * n) for k, n in zip(sharding.place(device), dims, strict=True)
+    )
+
+
+def _cut(array: np.ndarray, sharding: Sharding, device: int) -> np.ndarray:
+    """A device's part of an array."""
+    if prod(sharding.tiles) == 1:
+        return array
+    dims = [n // t for n, t in zip(array.shape, sharding.tiles, strict=True)]
+    return np.ascontiguousarray(array[_place(dims, sharding, device)])
+
+
+def _joined(parts: Sequence[np.ndarray], sharding: Sharding) -> np.ndarray:
+    """The array of which each device has a part."""
+    if prod(sharding.tiles) == 1:
+        return parts[0]
+    dims = parts[0].shape
+    whole = np.empty([n * t for n, t in zip(dims, sharding.tiles)], parts[0].dtype)
+    for device in sharding.devices[:: sharding.copies]:
+        whole[_place(dims, sharding, device)] = parts[device]
+    return whole
