@@ -1,11 +1,14 @@
-"""Jitted functions as methods: obj.step(x), obj.step.lower(x)."""
+"""What is jitted: functions, methods (obj.step(x), obj.step.lower(x)), and where they are found."""
 
+import sys
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from tfc.compiled import Compiled, Lowered
+from tfc.errors import TraceError
 
 
 class BoundFunction(partial):
@@ -42,3 +45,24 @@ class BoundFunction(partial):
 
     def __hash__(self) -> int:
         return hash((self.__func__, id(self.__self__)))
+
+
+def check_callable(function: Any) -> None:
+    """Check that a function is one.
+
+    Raises:
+        TraceError: it is something else, such as what @classmethod makes.
+    """
+    if isinstance(function, (classmethod, staticmethod)):
+        kind = type(function).__name__
+        raise TraceError(f"tfc.jit takes a function, got a {kind}; write @{kind} above @tfc.jit")
+    if not callable(function):
+        raise TraceError(f"tfc.jit takes a function, got {function!r}")
+
+
+def is_found_by_name(function: Any) -> bool:
+    """True if its module has it under its name, so that the name is enough to find it again."""
+    try:
+        return attrgetter(function.__qualname__)(sys.modules[function.__module__]) is function
+    except (AttributeError, KeyError, TypeError):
+        return False

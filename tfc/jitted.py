@@ -15,12 +15,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial, update_wrapper
 from inspect import Parameter
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from tfc.bound import BoundFunction
+from tfc.bound import BoundFunction, check_callable, is_found_by_name
 from tfc.compiled import (
     CallSignature,
     Compiled,
@@ -95,7 +94,7 @@ class JitFunction:
         constant_argnums: Numbers = (),
         constant_argnames: Names = (),
     ):
-        _check_callable(function)
+        check_callable(function)
         update_wrapper(self, function)
         self.function, self.backend, self.options = function, backend, options
         self.name = re.sub(r"\W", "_", getattr(function, "__name__", "function"))
@@ -148,7 +147,7 @@ class JitFunction:
         # is at work shows in its frame alone.
         caller = sys._getframe(1).f_globals.get("__name__", "")
         is_elsewhere = "cloudpickle" in caller and self.__module__ == "__main__"
-        if _is_found_by_name(self) and not is_elsewhere:
+        if is_found_by_name(self) and not is_elsewhere:
             return self.__dict__["__qualname__"]
         choices = self.static, self.donated, self.constant
         return _remade, (self.function, self.backend, self.options, *choices)
@@ -322,27 +321,6 @@ class JitFunction:
 _PLACES = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def _check_callable(function: Any) -> None:
-    """Check that a function is one.
-
-    Raises:
-        TraceError: it is something else, such as what @classmethod makes.
-    """
-    if isinstance(function, (classmethod, staticmethod)):
-        kind = type(function).__name__
-        raise TraceError(f"tfc.jit takes a function, got a {kind}; write @{kind} above @tfc.jit")
-    if not callable(function):
-        raise TraceError(f"tfc.jit takes a function, got {function!r}")
-
-
-def _is_found_by_name(function: Any) -> bool:
-    """True if its module has it under its name, so that the name is enough to find it again."""
-    try:
-        return attrgetter(function.__qualname__)(sys.modules[function.__module__]) is function
-    except (AttributeError, KeyError, TypeError):
-        return False
-
-
 def _remade(
     function: Callable[..., Any],
     backend: str,
@@ -352,7 +330,7 @@ def _remade(
     constant: Chosen,
 ) -> JitFunction:
     """The JitFunction that was pickled: one for all copies where the function is always there."""
-    make = _shared if _is_found_by_name(function) else JitFunction
+    make = _shared if is_found_by_name(function) else JitFunction
     return make(
         function, static.numbers, donated.numbers, backend, options,
         static_argnames=static.names, donate_argnames=donated.names,
@@ -425,17 +403,16 @@ def jit(
     Args:
         static_argnums: arguments that are Python values to the function, not arrays: hashable;
             the function is compiled again for each value. Negative numbers count from the end.
-        static_argnames: the same by name, also for arguments that are only passed by name. A number
-            stands for the name of its argument and a name for its number.
         donate_argnums: arguments whose memory the caller gives up: results of their shape and dtype
             are written there, and what is returned is that very array where it is writable, row-
             major and no part of another argument (else a copy of it). A donated array must not be
             used after the call, as in JAX, which leaves it deleted; here its values are undefined.
-        donate_argnames: the same by name.
         constant_argnums: arguments whose arrays stay the same from call to call, such as weights:
             they become part of the program, which is compiled again for others, and kernels find
             them arranged as they read them. They are told apart by identity, and must be read-only.
-        constant_argnames: the same by name.
+        static_argnames, donate_argnames, constant_argnames: the same by name, also for arguments
+            that are only passed by name. A number stands for the name of its argument and a name
+            for its number.
         backend: "cpu", "gpu", "interpreter", or one that another package offers.
         options: how to compile; taken from the environment when left out.
         mesh: the devices of PartitionSpecs in the shardings.
@@ -450,22 +427,20 @@ def jit(
             function.
     """
     make = partial(
-        JitFunction,
-        static_argnums=static_argnums,
-        donate_argnums=donate_argnums,
-        backend=backend,
-        options=options,
-        static_argnames=static_argnames,
-        donate_argnames=donate_argnames,
-        constant_argnums=constant_argnums,
-        constant_argnames=constant_argnames,
-    )
-    if in_shardings is not None or out_shardings is not None:
-        made = make
-        make = lambda f: made(_placed(f, mesh, in_shardings, out_shardings))  # noqa: E731
+        JitFunction, static_argnums=static_argnums, static_argnames=static_argnames,
+        donate_argnums=donate_argnums, donate_argnames=donate_argnames,
+        constant_argnums=constant_argnums, constant_argnames=constant_argnames,
+        backend=backend, options=options,
+    )  # fmt: skip
+    make = partial(_placed, make, mesh, in_shardings, out_shardings)
     return api_boundary(make) if function is None else make(function)
 
 
-def _placed(function: Any, *placing: Any) -> Placed:
-    _check_callable(function)
-    return Placed(function, *placing)
+def _placed(
+    make: Callable[..., JitFunction], mesh: Mesh | None, inputs: Any, results: Any, function: Any
+) -> JitFunction:
+    """A function jitted, as a program for the devices of a mesh if there are shardings."""
+    if inputs is None and results is None:
+        return make(function)
+    check_callable(function)
+    return make(Placed(function, mesh, inputs, results))

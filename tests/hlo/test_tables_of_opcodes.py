@@ -36,6 +36,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "backends/mlir/scalar_computation.py": {
         "_OF_LEAVES": "the ops of which this file emits several scalars",
     },
+    "distributed/__init__.py": {"_REDUCTIONS": "a table of code: what NumPy combines arrays with"},
     "frontend/differentiation/vjp_indexed.py": {
         "_SCATTERS": "a table of code: the gradient of a scatter by what it combines with",
     },
