@@ -253,6 +253,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "importers.tensorflow",
     ),
     "aot.batches": (*TRACING, "aot", "importers"),
+    "aot.devices": HLO,
     "aot.gpu.loader": (),
     "aot.gpu": (*TRACING, "aot", "aot.gpu.loader"),
     "aot": (
@@ -261,6 +262,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "aot.bindings",
         "aot.flags",
         "aot.configured",
+        "aot.devices",
         "console",
         "graph.files",
         "importers",

@@ -28,6 +28,12 @@ def test_groups_among_four_processes():
 
 
 @pytest.mark.slow
+def test_functions_of_whole_arrays_on_a_mesh_of_processes():
+    job = mpiexec(2, HERE / "mpi_meshes.py")
+    assert (job.returncode, ranks_that_agree(job.stdout)) == (0, [0, 1]), job.stderr
+
+
+@pytest.mark.slow
 def test_a_module_for_two_devices_is_run_by_mpiexec_and_by_threads():
     """Each device adds its number to 0, 1, 2, 3; both print the sum, and what the other has."""
     file = HERE.parents[1] / "examples" / "all_reduce.hlo"

@@ -14,6 +14,7 @@ from tfc.aot.batches.programs import Asked, programs
 from tfc.aot.batches.sources import batched_model, batched_source
 from tfc.aot.bindings.languages import binding_files
 from tfc.aot.description import constants_object, description
+from tfc.aot.devices.collectives import linked
 from tfc.aot.header import header_text
 from tfc.aot.interface import Batched, Interface
 from tfc.aot.processors import chosen_targets
@@ -241,6 +242,7 @@ def generate(
     )  # fmt: skip
     header_text(signature)  # refuses what a header cannot say before the long work is done
     modules = [p.module for p in several.programs] if several else [module_in(found)]
+    modules = [linked(module) for module in modules]
     asked = ObjectOptions(
         chosen.threads, chosen.is_timed, chosen.is_small, chosen.constants,
         signature.initial_arrays,

@@ -14,6 +14,7 @@ import numpy as np
 from tfc.backends.interfaces import Executable, MemoryAnalysis
 from tfc.hlo.attributes.sharding import Sharding, sharding_of
 from tfc.hlo.ir import Instruction, Module
+from tfc.runtime.replicas import job_of
 from tfc.tracebacks import api_boundary
 
 
@@ -36,11 +37,20 @@ class WholeArrays(Executable):
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
         """Run on whole arrays, each partition in a thread of its own.
 
+        In a job of as many processes each runs its partition, and gets the whole results.
+
         Raises:
             ShapeError: the arguments do not fit the parameters.
         """
         arrays = [np.asarray(a) for a in arguments]
         self.check_arguments(arrays)
+        job = job_of(*self.device_counts)
+        if job is not None:
+            own = self.parts(*(_cut(a, s, job.rank) for a, s in zip(arrays, self._given)))
+            return [
+                part if prod(sharding.tiles) == 1 else _joined(job.all_gather(part), sharding)
+                for part, sharding in zip(own, self._made)
+            ]
         given = [
             [_cut(a, s, device) for a, s in zip(arrays, self._given)]
             for device in range(self.device_counts[1])

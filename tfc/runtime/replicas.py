@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tfc.errors import TfcError
-from tfc.runtime.collectives import Arrays, Collective, Engine
+from tfc.runtime.collectives import Array, Arrays, Collective, Engine
 
 # Guards all that threads of a program share in this package, and is notified of every change.
 CHANGED = threading.Condition()
@@ -91,6 +91,10 @@ class World(Protocol):
         """What each process gives, by their numbers, in the first one; None in the others."""
         ...
 
+    def all_gather(self, array: Array) -> list[Array]:
+        """What each process gives, by their numbers: arrays of the same dimensions and dtype."""
+        ...
+
     def require_same(self, program: "Program") -> None:
         """Check that all are about to run the same program for the first time.
 
@@ -137,6 +141,12 @@ def world() -> World | None:
     return _world
 
 
+def job_of(replicas: int, partitions: int) -> World | None:
+    """The job, if this thread would run a program for so many devices as one of its processes."""
+    is_ours = _world is not None and _world.size == replicas * partitions > 1
+    return _world if is_ours and current() is _ALONE else None
+
+
 def join(found: World | None) -> None:
     """From now on programs for as many devices as a job has processes run on all of them."""
     globals()["_world"] = found
@@ -155,12 +165,13 @@ def running_one_of(
     here = current()
     if (here.replicas, here.partitions) == (replicas, partitions):
         return nullcontext()
-    if _world is None or _world.size != replicas * partitions or here is not _ALONE:
+    job = job_of(replicas, partitions)
+    if job is None:
         return running(Participant(0, 0, replicas, partitions))
-    _world.require_same(program)
+    job.require_same(program)
     found = _members.get((replicas, partitions))
     if found is None:
-        replica, partition = divmod(_world.rank, partitions)
-        found = Participant(replica, partition, replicas, partitions, _world.engine)
+        replica, partition = divmod(job.rank, partitions)
+        found = Participant(replica, partition, replicas, partitions, job.engine)
         _members[replicas, partitions] = found
     return running(found)

@@ -149,18 +149,23 @@ def _infer_permute(shapes: Sequence[AnyShape], a: Attributes, _: AnyShape | None
     return _packed(_arrays("collective-permute", shapes, a))
 
 
+def reducer_of(x: Instruction) -> str:
+    """HLO's name of the operation by which a collective reduces two elements; "" of a function."""
+    root, parameters = x["to_apply"].root, x["to_apply"].parameters
+    is_plain = len(root.operands) == 2 and set(root.operands) == set(parameters)
+    return root.opcode if is_plain else ""
+
+
 def _reduction(x: Instruction, call: Call) -> Reduction | None:
     """How a collective reduces; None if it does not."""
     if "to_apply" not in x.attributes:
         return None
     function = x["to_apply"]
-    root, parameters = function.root, function.parameters
-    is_plain = len(root.operands) == 2 and set(root.operands) == set(parameters)
 
     def combine(left: Array, right: Array) -> Array:
         return np.broadcast_to(call(function, [left, right]), left.shape)
 
-    return Reduction(root.opcode if is_plain else "", combine)
+    return Reduction(reducer_of(x), combine)
 
 
 def collective_of(x: Instruction, here: Participant, call: Call) -> Collective | None:

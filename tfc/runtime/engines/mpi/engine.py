@@ -6,6 +6,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -165,6 +166,15 @@ class Job:
     def gather(self, value: Any) -> list[Any] | None:
         """What each process gives, by their ranks, in the first one; None in the others."""
         return self._all("the gathering of results", self._everyone.gather, value)
+
+    def all_gather(self, array: Array) -> list[Array]:
+        """What each process gives, by their ranks: arrays of the same dimensions and dtype."""
+        given = np.ascontiguousarray(array)
+        made = np.empty((self.size, *given.shape), given.dtype)
+        into = as_bytes(made, self.size)
+        gather = partial(self._everyone.Allgather, recvbuf=into)
+        self._all("the gathering of parts", gather, as_bytes(given))
+        return list(made)
 
     def _all(self, what: str, method: Callable[[Any], Any], value: Any) -> Any:
         """What a method of all processes' communicator gives, while the watcher sees it."""
