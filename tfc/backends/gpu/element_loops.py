@@ -133,7 +133,7 @@ class _Thread:
         given: dict[Instruction, Buffer | Scalar] = {}
         for value in computation.users[computation.parameters[0]]:
             number = self.form.loop.loop.number_in(computation, value)
-            if number in now:
+            if number is not None and number in now:
                 given[value] = now[number]
         return self.outer.inside(given)
 
