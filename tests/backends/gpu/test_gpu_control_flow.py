@@ -16,6 +16,7 @@ from tfc.backends.gpu.driver import using
 from tfc.backends.gpu.driver.with_cuda_bindings import open_driver
 from tfc.hlo.evaluation.evaluator import evaluate
 from tfc.hlo.text.parser import parse
+from tfc.testing.ptx.driver import InterpretedDriver
 
 random = np.random.default_rng(3)
 
@@ -67,8 +68,18 @@ def lstm(xs: Any, h: Any, c: Any, w: Any, u: Any) -> Any:
     return tfc.scan(step, (h, c), xs)
 
 
+def recurrent(xs: Any, h: Any) -> Any:
+    """The states after each step, whose elements are made of others."""
+
+    def step(h: Any, x: Any) -> Any:
+        h = x - h[::-1]
+        return h, h
+
+    return tfc.scan(step, h, xs)[1]
+
+
 def lstm_arguments(steps: int) -> list[np.ndarray]:
-    return [normal(steps, 2, 3), normal(2, 4), normal(2, 4), normal(3, 16), normal(4, 16)]
+    return [normal(steps, 1, 2), normal(1, 2), normal(1, 2), normal(2, 8), normal(2, 8)]
 
 
 def test_a_scan_of_known_length_is_one_graph(cuda: FakeCuda):
@@ -82,13 +93,14 @@ def test_a_scan_of_known_length_is_one_graph(cuda: FakeCuda):
 def test_turns_of_more_steps_than_a_graph_has_are_several_graphs(
     cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(runner, "MOST_NODES", 24)
-    arguments = lstm_arguments(9)
+    monkeypatch.setattr(runner, "MOST_NODES", 16)
+    arguments = normal(9, 2, 4), normal(2, 4)
     placed = [tfc.device_put(a) for a in arguments]
-    f: Any = tfc.jit(lstm, backend="gpu")
+    f: Any = tfc.jit(recurrent, backend="gpu")
     counted = asked(cuda, lambda: f(*placed))
     assert set(counted) == {"cuGraphLaunch"}  # nothing is read, and nothing waited for
-    assert counted["cuGraphLaunch"] == 4  # what is before it, and three times three turns of 7
+    assert counted["cuGraphLaunch"] == 4  # what is before it, and three times three turns of 5
+    same(f(*placed), tfc.jit(recurrent)(*arguments))
 
 
 def test_loops_in_counted_loops_are_counted_too(cuda: FakeCuda):
@@ -242,3 +254,53 @@ def test_an_array_that_a_loop_is_given_may_become_what_it_gives(cuda: FakeCuda):
         "cuLaunchKernel"
     ]
     same(got, expected)
+
+
+def stored(function: Callable[..., Any], *arguments: Any, **options: Any) -> dict[str, list[int]]:
+    """The bytes that each run of each kernel stores, by the root that the kernel is named after."""
+    driver = InterpretedDriver()
+    with using(driver):
+        f: Any = tfc.jit(function, backend="gpu", **options)
+        same(f(*[tfc.device_put(a) for a in arguments]), tfc.jit(function)(*arguments))
+        found: dict[str, list[int]] = {}
+        for name, report in driver.reports:
+            found.setdefault(name.rstrip("_0123456789"), []).append(report.stores.bytes)
+        return found
+
+
+def test_a_turn_of_a_scan_writes_its_slice_of_the_results_alone():
+    written = stored(recurrent, normal(9, 2, 8), normal(2, 8))
+    assert written["dynamic_update_slice"] == [2 * 8 * 4] * 9
+
+
+def test_a_scan_in_one_kernel_writes_each_result_once():
+    def sums(xs: Any, h: Any) -> Any:
+        return tfc.scan(lambda h, x: (h + x, h * x), h, xs)
+
+    written = stored(sums, normal(9, 40), normal(40))
+    assert written["while"][-1] == 9 * 40 * 4 + 40 * 4
+
+
+def test_of_a_donated_array_only_what_changes_is_written():
+    def put(cache: Any, x: Any, i: Any) -> Any:
+        return cache.at[i].set(x)
+
+    arguments = normal(64, 8), normal(8), np.int32(5)
+    assert stored(put, *arguments, donate_argnums=0) == {"dynamic_update_slice": [8 * 4]}
+
+
+@pytest.mark.parametrize("way", [-1, 0, 1, 2])
+def test_branches_and_loops_lie_in_each_other(way: int):
+    def function(way: Any, x: Any) -> Any:
+        counted = lambda x: tfc.fori_loop(0, 9, lambda i, x: x[::-1] + i, x)  # noqa: E731
+        decided = lambda x: tfc.while_loop(  # noqa: E731
+            lambda x: (x[0] < 40) & (x[1] > -40), lambda x: x[::-1] * 3 - 1, x
+        )
+        apart = lambda x: tfc.fori_loop(0, 9, lambda i, x: x * 2 - i, x)  # noqa: E731
+
+        def turn(i: Any, x: Any) -> Any:
+            return tfc.switch(way + i % 2, [counted, decided, apart], x)[::-1]
+
+        return tfc.fori_loop(0, 9, turn, x)
+
+    compared(function, np.int32(way), np.array([3, -5, 7], np.int32))
