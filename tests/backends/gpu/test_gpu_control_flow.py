@@ -103,6 +103,15 @@ def test_turns_of_more_steps_than_a_graph_has_are_several_graphs(
     same(f(*placed), tfc.jit(recurrent)(*arguments))
 
 
+def test_a_counter_that_only_tells_the_end_is_not_counted(cuda: FakeCuda):
+    def function(x: Any) -> Any:
+        return tfc.fori_loop(0, 9, lambda i, x: x[::-1], x)
+
+    f: Any = tfc.jit(function, backend="gpu")
+    x = normal(5)
+    assert launches(cuda, lambda: same(f(x), x[::-1])) == 9
+
+
 def test_loops_in_counted_loops_are_counted_too(cuda: FakeCuda):
     def function(x: Any) -> Any:
         def inner(i: Any, x: Any) -> Any:
