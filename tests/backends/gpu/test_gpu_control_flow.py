@@ -14,10 +14,13 @@ from tests.cuda_bindings import FakeCuda, installed
 from tfc.backends.gpu import runner
 from tfc.backends.gpu.driver import using
 from tfc.backends.gpu.driver.with_cuda_bindings import open_driver
+from tfc.backends.gpu.executable import GpuExecutable
 from tfc.hlo.evaluation.evaluator import evaluate
 from tfc.hlo.text.parser import parse
+from tfc.testing.ptx.assembler import ARCHITECTURES, complaints
 from tfc.testing.ptx.driver import InterpretedDriver
 
+OPTIONS = ["-warn-spills", "-Werror"]
 random = np.random.default_rng(3)
 
 
@@ -243,6 +246,17 @@ def test_numbers_of_all_types_are_kept_from_turn_to_turn(dtype: str):
     got = tfc.jit(function, backend="gpu")(x, y)
     for a, b in zip(tfc.device_get(got), tfc.jit(function)(x, y)):
         np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_assembler_takes_whole_loops_and_spills_nothing(architecture: str):
+    def function(xs: Any, h: Any) -> Any:
+        return tfc.scan(lambda h, x: (h * 0.9 + tnp.exp(x), h * x), h, xs)
+
+    arguments = np.zeros((12, 300), np.float16), np.zeros(300, np.float16)
+    executable = tfc.jit(function, backend="gpu").lower(*arguments).compile().executable
+    assert isinstance(executable, GpuExecutable)
+    assert complaints(executable.code(architecture), architecture, OPTIONS) == ""
 
 
 def test_an_array_that_a_loop_is_given_may_become_what_it_gives(cuda: FakeCuda):
