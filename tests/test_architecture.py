@@ -20,7 +20,7 @@ ROOTS = ("errors", "files", "options", "tracebacks")
 RUNTIME = ("runtime", "runtime.engines")
 IR = (*ROOTS, *RUNTIME, "hlo", "hlo.attributes", "hlo.evaluation", "hlo.ops.*")
 HLO = (*ROOTS, *RUNTIME, "hlo.*")
-ANALYSIS = (*HLO, "passes.rewriting", "passes.analysis")
+ANALYSIS = (*HLO, "passes.rewriting", "passes.analysis", "passes.analysis.loops")
 KERNELS = (*ANALYSIS, "backends", "backends.mlir.*")  # what the rooms of the CPU's kernels know
 COMPILER = (*HLO, "passes.*", "tools.pictures", "backends.*", "stablehlo.*", "compiler")
 TRACING = (*COMPILER, "frontend.*", "imported", "bound", "compiled", "eager", "jitted")
@@ -78,6 +78,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "passes.rewriting": HLO,
     "passes.analysis": (*HLO, "passes.rewriting"),
+    "passes.analysis.loops": (*HLO, "passes.rewriting", "passes.analysis"),
     "passes.expand": ANALYSIS,
     "passes.spmd": (*ANALYSIS, "passes.expand"),
     "passes.simplify": (*ANALYSIS, "passes.expand"),

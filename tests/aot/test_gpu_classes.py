@@ -105,9 +105,11 @@ def test_a_class_reads_and_writes_arrays_on_the_device_through_loops_and_branche
     def collatz(n: Any) -> Any:
         def body(state: Any) -> Any:
             n, count = state
-            return tnp.where(n % 2 == 0, n // 2, 3 * n + 1), count + 1
+            # Turned, so that threads wait for each other and a turn is launches.
+            return tnp.where(n % 2 == 0, n // 2, 3 * n + 1)[::-1], count + 1
 
-        steps = tfc.while_loop(lambda s: s[0] != 1, body, (n, np.int32(0)))[1]
+        start = tnp.stack([n, n]), np.int32(0)
+        steps = tfc.while_loop(lambda s: s[0][0] != 1, body, start)[1]
         signed = tfc.cond(n == 1, lambda x: x, lambda x: -x, steps)
 
         def turn(i: Any, x: Any) -> Any:  # doubles, in so many instructions that it stays a loop

@@ -13,6 +13,7 @@ from tfc.passes.expand.inline import Flatten, Inline
 from tfc.passes.expand.integer_products import IntegerProducts
 from tfc.passes.expand.split_operands import SplitOperands
 from tfc.passes.fusion.attention import AttentionFusion
+from tfc.passes.fusion.element_loops import ElementLoops
 from tfc.passes.fusion.epilogues import EpilogueFusion
 from tfc.passes.fusion.fusion import Fusion
 from tfc.passes.fusion.horizontal import Horizontal
@@ -85,6 +86,7 @@ _MADE = (
     Layouts,
     ArgExtremes,
     SplitReductions,
+    ElementLoops,
     AttentionFusion,
     EpilogueFusion,
     WindowEdges,
@@ -122,6 +124,12 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("dots", "epilogues", "an epilogue hides the dot that it belongs to"),
     ("convolutions", "epilogues", "an epilogue hides the convolution that it belongs to"),
     ("simplify", "epilogues", "rules see only the parts of a computation that was fused apart"),
+    ("simplify", "element-loops", "a turn is seen in its parts, in simple form"),
+    ("trip-counts", "element-loops", "how often a loop runs is written into what is no kernel"),
+    ("layout", "element-loops", "threads read what lies side by side"),
+    ("element-loops", "fusion", "a turn is seen in its parts"),
+    ("element-loops", "rows", "a turn is seen in its parts"),
+    ("element-loops", "epilogues", "a turn is seen in its parts"),
     ("simplify", "attention", "only simple forms of its parts are known"),
     ("cse", "attention", "a value computed twice has other users than those of each"),
     ("attention", "epilogues", "a product takes what is between both products"),
@@ -216,6 +224,7 @@ def default_pipeline(
             TripCounts(),
             DotMerger(),
             *layouts,
+            *((ElementLoops(),) if kinds.element_loops else ()),
             *((AttentionFusion(kinds.takes_attention),) if kinds.takes_attention else ()),
             *((ArgExtremes(), SplitReductions()) if kinds.row_steps else ()),
             *((epilogues,) if kinds.epilogues else ()),

@@ -126,9 +126,10 @@ def test_loops_branches_and_arguments_by_name(tmp_path: Path):
     def collatz(n: Any, way: Any) -> Any:
         def body(state: Any) -> Any:
             n, count = state
-            return tnp.where(n % 2 == 0, n // 2, 3 * n + 1), count + 1
+            # Turned, so that threads wait for each other and a turn is launches.
+            return tnp.where(n % 2 == 0, n // 2, 3 * n + 1)[::-1], count + 1
 
-        steps = tfc.while_loop(lambda s: s[0] != 1, body, (n, 0))[1]
+        steps = tfc.while_loop(lambda s: s[0][0] != 1, body, (tnp.stack([n, n]), 0))[1]
         return tfc.switch(way, [lambda x: x, lambda x: -x, lambda x: x * 100], steps)
 
     model_gpu = written(tmp_path, collatz, "s32[]", "s32[]")

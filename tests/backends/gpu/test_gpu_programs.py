@@ -117,9 +117,10 @@ def test_loops_whose_end_the_device_decides(steps: int):
     def collatz(n: Any) -> Any:
         def body(state: Any) -> Any:
             n, count = state
-            return tnp.where(n % 2 == 0, n // 2, 3 * n + 1), count + 1
+            # Turned, so that threads wait for each other and a turn is launches.
+            return tnp.where(n % 2 == 0, n // 2, 3 * n + 1)[::-1], count + 1
 
-        return tfc.while_loop(lambda state: state[0] != 1, body, (n, 0))[1]
+        return tfc.while_loop(lambda s: s[0][0] != 1, body, (tnp.stack([n, n]), 0))[1]
 
     start = {0: 1, 1: 2, 7: 3}[steps]
     assert on_gpu(collatz, np.int32(start)) == steps

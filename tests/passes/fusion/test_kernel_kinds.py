@@ -23,6 +23,7 @@ FORMED = {
     "several_results": {"multi-output"},
     "reducing_stores": set(),  # an option of multi-output
     "whole_loops": {"loop-kernels"},
+    "element_loops": {"element-loops"},
     "launch_overhead": {"horizontal"},
     "selections": set(),  # an option of expand
     "equal_once": {"number-tables"},

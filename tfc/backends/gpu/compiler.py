@@ -21,6 +21,7 @@ KERNEL_KINDS = KernelKinds(
     longest_row=LONGEST,
     several_results=True,
     launch_overhead=True,
+    element_loops=True,
     epilogues=True,
     narrow_products=True,
     takes_attention=takes_attention,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tfc.backends.gpu.attention.kernels import attention_parts, partial_means
 from tfc.backends.gpu.convolutions.kernels import convolution_parts, convolution_sums
 from tfc.backends.gpu.driver.architectures import has_warpgroups
+from tfc.backends.gpu.element_loops import loop_parts
 from tfc.backends.gpu.grid import Grid
 from tfc.backends.gpu.movement.transposes import transposing_parts
 from tfc.backends.gpu.movement.vectors import vector_parts
@@ -62,6 +63,8 @@ FORMS: dict[str, Form] = {
 
 def parts_of(kernel: Kernel, architecture: str) -> list[Part]:
     """The functions of a kernel for an architecture, in the order in which they run."""
+    if kernel.loop is not None:
+        return loop_parts(kernel)
     form = _form(kernel)
     parts = row_parts(kernel) if kernel.product is None else None
     if form is not None and form.by_warpgroups is not None and has_warpgroups(architecture):
@@ -94,6 +97,8 @@ def scratch_bytes(instruction: Instruction) -> int:
 
 def scratch_array(kernel: Kernel) -> Shape | None:
     """The bytes of scratch memory of a kernel, if it needs any."""
+    if kernel.loop is not None:
+        return None
     form = _form(kernel)
     array = form.scratch(kernel) if form is not None else None
     return scratch_shape([array]) if array is not None else None

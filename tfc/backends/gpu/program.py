@@ -2,10 +2,11 @@
 
 Each part of a kernel is a function of its buffers, of scratch memory if it needs any, and of the
 numbers of its launch; equal kernels are emitted once. Loops and conditionals of HLO are steps; of a
-loop that is known to run some number of times the condition is not computed.
+loop that is known to run some number of times neither the condition is computed, nor what only the
+condition is about.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Container, Hashable, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 from typing import Any
@@ -30,11 +31,12 @@ from tfc.backends.llvm.compilation import DESCRIPTOR_ALIGNMENT
 from tfc.backends.mlir.kernels import Kernel, buffer_types, is_silent, kernel_of, memref_type
 from tfc.backends.mlir.provider import ir, new_context
 from tfc.errors import InternalError, UnsupportedError
-from tfc.hlo.ir import Computation, Instruction, Module
+from tfc.hlo.ir import Computation, Instruction, Module, postorder
 from tfc.hlo.lexer import unquote
 from tfc.hlo.loops.loop_config import proved_trip_count
+from tfc.hlo.loops.loop_state import Numbers, loop_of, used_elements
 from tfc.hlo.ops.control import branches
-from tfc.hlo.shape import leaves, lies_alike
+from tfc.hlo.shape import Shape, leaves, lies_alike
 from tfc.passes.analysis.called import Walk, run_walk
 from tfc.passes.memory.buffers import BufferAssignment, Slice
 from tfc.runtime.functions import gpu_target
@@ -86,11 +88,23 @@ class _ProgramEmitter:
         steps += self._copies(entry.root, self._assignment.result_slices)
         return tuple(steps)
 
-    def _computation(self, computation: Computation, steps: list[Step]) -> Walk:
-        """Add the steps of a computation."""
+    def _computation(
+        self,
+        computation: Computation,
+        steps: list[Step],
+        live: Container[Instruction] | None = None,
+    ) -> Walk:
+        """Add the steps of a computation.
+
+        Args:
+            live: the instructions that are needed; None for all.
+        """
         for instruction in computation.instructions:
+            if live is not None and instruction not in live:
+                continue
             if instruction.opcode == "while":
-                yield self._while(instruction, steps)
+                needed = used_elements(computation, instruction)
+                yield self._while(instruction, needed, steps)
             elif instruction.opcode == "conditional":
                 yield self._conditional(instruction, steps)
             elif is_call(instruction):
@@ -162,30 +176,47 @@ class _ProgramEmitter:
                     _emit_part(name, kernel, part)
         return [(names[part.emit], part) for part in parts]
 
-    def _copies(self, source: Instruction, targets: Sequence[Slice]) -> list[Step]:
-        """Each leaf of a value to its target, unless it is there already."""
+    def _copies(
+        self, source: Instruction, targets: Sequence[Slice], live: Container[int] | None = None
+    ) -> list[Step]:
+        """Each leaf of a value, or each that is needed, to its target, unless it is there."""
         sizes = [s.byte_size for s in leaves(source.shape)]
         pieces = self._assignment.slices[source]
         moves = self._assignment.moves(source, targets)
-        return [Copy(pieces[n], targets[n], sizes[n]) for n in moves if sizes[n]]
+        wanted = [n for n in moves if sizes[n] and (live is None or n in live)]
+        return [Copy(pieces[n], targets[n], sizes[n]) for n in wanted]
 
-    def _while(self, loop: Instruction, steps: list[Step]) -> Walk:
+    def _while(self, loop: Instruction, used: Numbers, steps: list[Step]) -> Walk:
+        count = proved_trip_count(loop)
+        if count is not None:
+            yield self._repeat(loop, count, used, steps)
+            return
         state = self._assignment.slices[loop]
         condition, body = loop["condition"], loop["body"]
         _require_same_layouts(loop, loop.operands[0], body.root)
         steps += self._copies(loop.operands[0], state)
-        count = proved_trip_count(loop)
         tested: list[Step] = []
-        if count is None:
-            yield self._computation(condition, tested)
+        yield self._computation(condition, tested)
         done: list[Step] = []
         yield self._computation(body, done)
         done += self._copies(body.root, state)
-        if count is not None:
-            steps += [Repeat(tuple(done), count)] if count and done else []
-            return
         (selector,) = self._assignment.slices[condition.root]
         steps.append(Loop(tuple(tested), selector, tuple(done)))
+
+    def _repeat(self, loop: Instruction, count: int, used: Numbers, steps: list[Step]) -> Walk:
+        """A loop that is known to run so many times, without what only its condition needs."""
+        state, body = self._assignment.slices[loop], loop["body"]
+        _require_same_layouts(loop, loop.operands[0], body.root)
+        known, numbers, live = loop_of(loop), None, None
+        if known is not None and all(isinstance(i.shape, Shape) for i in known.inits):
+            needed = known.needed(sum(1 << n for n in used), is_tested=False)
+            numbers = [n for n in range(len(known.inits)) if needed >> n & 1]
+            live = set(postorder([*(known.results[n] for n in numbers), *body.effects]))
+        steps += self._copies(loop.operands[0], state, numbers)
+        done: list[Step] = []
+        yield self._computation(body, done, live)
+        done += self._copies(body.root, state, numbers)
+        steps += [Repeat(tuple(done), count)] if count and done else []
 
     def _conditional(self, instruction: Instruction, steps: list[Step]) -> Walk:
         called = branches(instruction)

@@ -88,6 +88,10 @@ class Elements:
         inner._sources = {**self._sources, instruction: value}
         return inner
 
+    def inside(self, sources: Mapping[Instruction, Buffer | Scalar]) -> "Elements":
+        """The elements of another computation at the same point."""
+        return Elements(sources, self._variables)
+
     def know(self, instruction: Instruction, index: Indices, value: Scalar) -> None:
         """Give the value of `instruction` at `index`, so that no code is emitted for it."""
         self._elements[instruction, index] = value

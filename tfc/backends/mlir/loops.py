@@ -110,3 +110,18 @@ def while_loop(
     with ir.InsertionPoint(after):
         scf.yield_(list(body(after.arguments)))
     return loop.results
+
+
+def while_scalars(
+    start: Sequence[Scalar],
+    condition: Callable[[Sequence[Scalar]], Scalar],
+    body: Callable[[Sequence[Scalar]], Sequence[Scalar]],
+) -> Sequence[Scalar]:
+    """`while condition(state): state = body(state)` on scalars; gives the last state."""
+    types = [s.element_type for s in start]
+    ended = while_loop(
+        _carriers(start),
+        lambda state: condition(_carried(state, types)).value,
+        lambda state: _carriers(body(_carried(state, types))),
+    )
+    return _carried(ended, types)

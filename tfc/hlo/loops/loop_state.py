@@ -172,11 +172,17 @@ class Loop:
             for number, (init, result) in enumerate(zip(self.inits, self.results))
         ]
 
-    def needed(self, roots: int) -> int:
-        """The elements that those of `roots`, the condition and the effects depend on, as bits."""
-        (test,), test_effects = dependences(self.condition)
+    def needed(self, roots: int, is_tested: bool = True) -> int:
+        """The elements that those of `roots`, the condition and the effects depend on, as bits.
+
+        Args:
+            is_tested: False where the condition is not asked.
+        """
         results, effects = self.dependences
-        needed, done = roots | test | test_effects | effects, 0
+        needed, done = roots | effects, 0
+        if is_tested:
+            (test,), test_effects = dependences(self.condition)
+            needed |= test | test_effects
         while missing := [n for n in range(len(results)) if (needed & ~done) >> n & 1]:
             for number in missing:
                 done |= 1 << number

@@ -118,7 +118,7 @@ def _of_several(called: Computation) -> Iterator[tuple[Instruction, Instruction]
         for value in stored:
             if value.shape not in kept:
                 wanted = {o for o in alone if o.shape == value.shape}
-                place = _position(value.array_shape, index)
+                place = position(value.array_shape, index)
                 kept[value.shape] = _keep(wanted, found, place)
             for operand in kept[value.shape]:
                 yield operand, value
@@ -143,7 +143,7 @@ def _untouched(
     shape = root.array_shape
     index = _variables("d", shape)
     array, updates = updates_of(root, operands)
-    found = _keep(wanted, reads(array, index, operands), _position(shape, index))
+    found = _keep(wanted, reads(array, index, operands), position(shape, index))
     for update in updates:
         inside = _variables("u", update.operands[1].array_shape)
         later = list(reads(update.operands[1], inside, operands))
@@ -151,7 +151,7 @@ def _untouched(
             later += reads(start, _variables("s", start.array_shape), operands)
         read = {operand for operand, _ in later}
         if array in read & found and update is updates[0]:
-            read -= _keep({array}, later, _position(shape, update_index(update, inside)))
+            read -= _keep({array}, later, position(shape, update_index(update, inside)))
         found -= read
     return found
 
@@ -162,7 +162,7 @@ def _keep(
     """The operands read at no other position than `place`."""
     found = set(wanted)
     for operand, index in accesses:
-        if operand in found and _position(operand.array_shape, index) - place != constant(0):
+        if operand in found and position(operand.array_shape, index) - place != constant(0):
             found.discard(operand)
     return found
 
@@ -171,7 +171,7 @@ def _variables(name: str, shape: Shape) -> Indices:
     return tuple(variable(f"{name}{d}", n) for d, n in enumerate(shape.dims))
 
 
-def _position(shape: Shape, index: Sequence[Index]) -> Index:
+def position(shape: Shape, index: Sequence[Index]) -> Index:
     """Where an element lies in memory."""
     position = constant(0)
     for i, stride in zip(index, shape.strides):

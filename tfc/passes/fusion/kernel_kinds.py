@@ -25,6 +25,7 @@ class KernelKinds:
     several_results: one loop that stores more than one array, and one pass of several reductions.
     reducing_stores: reductions whose pass stores what it goes through, too.
     whole_loops: a while with all its iterations, where these are short.
+    element_loops: a while whose turns make each element by itself, as one loop in each thread.
     launch_overhead: loops in sequence; starting a kernel takes so long that small ones are merged.
     selections: topk of few elements of long rows, without sorting the rows.
     equal_once: equal kernels as one function, so that few different ones are compiled sooner.
@@ -45,6 +46,7 @@ class KernelKinds:
     several_results: bool = False
     reducing_stores: bool = False
     whole_loops: bool = False
+    element_loops: bool = False
     launch_overhead: bool = False
     selections: bool = False
     equal_once: bool = False

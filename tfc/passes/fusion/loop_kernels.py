@@ -20,7 +20,7 @@ compute its value. Kernels must be formed and in order before: what runs in a ke
 changed.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -34,7 +34,7 @@ from tfc.hlo.ir import (
     postorder,
     retarget,
 )
-from tfc.hlo.loops.loop_state import elements, packed
+from tfc.hlo.loops.loop_state import elements, made_again, packed
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import Shape, leaves
 from tfc.passes.analysis.aliases import is_alias, unchanging_leaves
@@ -59,14 +59,8 @@ class LoopKernels:
 
     def __call__(self, module: Module) -> Module:
         """The module with a fusion of kind kCustom for each such loop."""
-        taken = {loop for loop, reason in _outermost(module) if reason is None}
-        if not taken:
-            return module
-        unchanging = unchanging_leaves(module)
-        new: dict[Computation, Computation] = {}
-        for computation in module.computations:
-            new[computation] = _remade(computation, new, taken, unchanging)
-        return module.with_entry(new[module.entry])
+        taken = {loop: _whole for loop, reason in _outermost(module) if reason is None}
+        return with_loop_kernels(module, taken, _is_small_constant)
 
     def explain(self, module: Module) -> Decisions:
         """The loops that become kernels, and why others do not."""
@@ -74,6 +68,37 @@ class LoopKernels:
             Refused.of(loop, reason) if reason else Taken("one kernel", label(loop))
             for loop, reason in _outermost(module)
         )
+
+
+Split = Callable[[Sequence[int]], Sequence[Sequence[int]]]
+
+
+def with_loop_kernels(
+    module: Module,
+    taken: Mapping[Instruction, Split],
+    is_made_inside: Callable[[Instruction], bool],
+) -> Module:
+    """The module with fusions in the place of some loops.
+
+    Args:
+        taken: the loops, with what says which of the elements that are wanted each fusion gives.
+        is_made_inside: whether a fusion makes what an element begins with, rather than read it.
+    """
+    if not taken:
+        return module
+    made = _Making(taken, unchanging_leaves(module), is_made_inside)
+    new: dict[Computation, Computation] = {}
+    for computation in module.computations:
+        new[computation] = made.remade(computation, new)
+    return module.with_entry(new[module.entry])
+
+
+def _whole(ended: Sequence[int]) -> Sequence[Sequence[int]]:
+    return [ended]
+
+
+def _is_small_constant(init: Instruction) -> bool:
+    return init.opcode == "constant" and init.array_shape.size <= _SMALL_CONSTANT
 
 
 def _outermost(module: Module) -> Iterator[tuple[Instruction, str | None]]:
@@ -185,78 +210,84 @@ def _why_too_much(instruction: Instruction) -> str | None:
     return None
 
 
-def _remade(
-    computation: Computation,
-    new: Mapping[Computation, Computation],
-    taken: Container[Instruction],
-    unchanging: Mapping[Computation, frozenset[int]],
-) -> Computation:
-    """The computation with kernels for its loops that are taken, in the order that it has."""
-    is_same = all(new[c] is c for c in computation.callees)
-    if is_same and not any(i in taken for i in computation.instructions):
-        return computation
-    made: dict[Instruction, Instruction] = {}
-    order: list[Instruction] = []
-    for old in computation.instructions:
-        if old in taken:
-            users = () if old is computation.root else computation.users[old]
-            order += _replace_loop(old, users, unchanging[old["body"]], made)
-        elif old not in made:  # as is an element of what a loop ends with
-            made[old] = retarget(old.renewed(made), lambda c: new[c])
-            order.append(made[old])
-    parameters, root = [made[p] for p in computation.parameters], made[computation.root]
-    needed = set(postorder([*parameters, *(made[e] for e in computation.effects), root]))
-    instructions = tuple(i for i in order if i in needed)
-    return replace(computation, parameters=tuple(parameters), instructions=instructions, root=root)
+@dataclass(frozen=True)
+class _Making:
+    """Makes computations anew; what it is told is as in `with_loop_kernels`.
 
-
-def _replace_loop(
-    old: Instruction,
-    users: Sequence[Instruction],
-    kept: Container[int],
-    made: dict[Instruction, Instruction],
-) -> list[Instruction]:
-    """Enter into `made` what stands for a loop or its elements; gives the instructions, in order.
-
-    Args:
-        users: what has the loop as an operand; none if it is a root.
-        kept: the elements of the state that the loop hands on as they are.
+    unchanging: the elements of the state that a loop hands on as they are, by its body.
     """
-    loop = old.renewed(made)
-    inits = elements(loop.operands[0])
-    in_parts = bool(users) and all(u.opcode == "get-tuple-element" for u in users)
-    wanted = {u["index"] for u in users} if in_parts else set(range(len(inits)))
-    ended = sorted(k for k in wanted if k not in kept)
-    order = [i for i in inits if loop.operands[0].opcode != "tuple" and i is not loop.operands[0]]
-    parts = dict(enumerate(inits))
-    if ended:
-        fusion = _kernel_of(loop, inits, ended)
-        parts.update(zip(ended, elements(fusion)))
-        order += [fusion, *(parts[k] for k in ended)]
-    if in_parts:
-        made.update((u, parts[u["index"]]) for u in users)
-    else:
-        made[old] = packed(loop.shape, [parts[k] for k in range(len(inits))])
-        order += [made[old]] if made[old] not in order else []
-    return order
 
+    taken: Mapping[Instruction, Split]
+    unchanging: Mapping[Computation, frozenset[int]]
+    is_made_inside: Callable[[Instruction], bool]
 
-def _kernel_of(
-    loop: Instruction, inits: Sequence[Instruction], ended: Sequence[int]
-) -> Instruction:
-    """The fusion that runs a loop and gives some elements of what it ends with."""
-    inside: dict[Instruction, Instruction] = {}
-    inputs: list[Instruction] = []
-    for init in inits:
-        if init.opcode == "constant" and init.array_shape.size <= _SMALL_CONSTANT:
-            inside[init] = init.with_()
-        elif init not in inside:
-            inside[init] = builder.parameter(len(inputs), init.shape)
-            inputs.append(init)
-    start = packed(loop.shape, [inside[i] for i in inits])
-    whole = loop.with_(operands=(start,), control_predecessors=())
-    root = builder.instruction("tuple", [elements(whole)[k] for k in ended])
-    called = Computation.make("whole_while", [inside[i] for i in inputs], root)
-    attributes = Attributes(kind="kCustom", calls=called)
-    name = f"{loop.name}_fusion"
-    return Instruction("fusion", tuple(inputs), root.shape, attributes, name, loop.metadata)
+    def remade(
+        self, computation: Computation, new: Mapping[Computation, Computation]
+    ) -> Computation:
+        """The computation with kernels for its loops that are taken, in the order that it has."""
+        is_same = all(new[c] is c for c in computation.callees)
+        if is_same and not any(i in self.taken for i in computation.instructions):
+            return computation
+        made: dict[Instruction, Instruction] = {}
+        order: list[Instruction] = []
+        for old in computation.instructions:
+            if old in self.taken:
+                users = () if old is computation.root else computation.users[old]
+                order += self.replace_loop(old, users, made)
+            elif old not in made:  # as is an element of what a loop ends with
+                made[old] = retarget(old.renewed(made), lambda c: new[c])
+                order.append(made[old])
+        parameters, root = [made[p] for p in computation.parameters], made[computation.root]
+        needed = set(postorder([*parameters, *(made[e] for e in computation.effects), root]))
+        instructions = tuple(i for i in order if i in needed)
+        return replace(
+            computation, parameters=tuple(parameters), instructions=instructions, root=root
+        )
+
+    def replace_loop(
+        self, old: Instruction, users: Sequence[Instruction], made: dict[Instruction, Instruction]
+    ) -> list[Instruction]:
+        """Enter into `made` what stands for a loop or its elements; gives the instructions, in
+        order.
+
+        Args:
+            users: what has the loop as an operand; none if it is a root.
+        """
+        loop, kept = old.renewed(made), self.unchanging[old["body"]]
+        inits = elements(loop.operands[0])
+        in_parts = bool(users) and all(u.opcode == "get-tuple-element" for u in users)
+        wanted = {u["index"] for u in users} if in_parts else set(range(len(inits)))
+        ended = sorted(k for k in wanted if k not in kept)
+        operand = loop.operands[0]
+        order = [i for i in inits if operand.opcode != "tuple" and i is not operand]
+        parts = dict(enumerate(inits))
+        for some in self.taken[old](ended) if ended else ():
+            fusion = self.kernel_of(loop, inits, some)
+            parts.update(zip(some, elements(fusion)))
+            order += [fusion, *(parts[k] for k in some)]
+        if in_parts:
+            made.update((u, parts[u["index"]]) for u in users)
+        else:
+            made[old] = packed(loop.shape, [parts[k] for k in range(len(inits))])
+            order += [made[old]] if made[old] not in order else []
+        return order
+
+    def kernel_of(
+        self, loop: Instruction, inits: Sequence[Instruction], ended: Sequence[int]
+    ) -> Instruction:
+        """The fusion that runs a loop and gives some elements of what it ends with."""
+        inside: dict[Instruction, Instruction] = {}
+        inputs: list[Instruction] = []
+        for init in inits:
+            if self.is_made_inside(init):
+                inside[init] = made_again(init)
+            elif init not in inside:
+                inside[init] = builder.parameter(len(inputs), init.shape)
+                inputs.append(init)
+        start = packed(loop.shape, [inside[i] for i in inits])
+        whole = loop.with_(operands=(start,), control_predecessors=())
+        root = builder.instruction("tuple", [elements(whole)[k] for k in ended])
+        called = Computation.make("whole_while", [inside[i] for i in inputs], root)
+        attributes = Attributes(kind="kCustom", calls=called)
+        name = f"{loop.name}_fusion"
+        return Instruction("fusion", tuple(inputs), root.shape, attributes, name, loop.metadata)

@@ -1,0 +1,1 @@
+"""What is known of loops as a whole: which of them kernels can run."""
