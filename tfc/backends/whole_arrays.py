@@ -42,12 +42,12 @@ class WholeArrays(Executable):
         arrays = [np.asarray(a) for a in arguments]
         self.check_arguments(arrays)
         given = [
-            [_cut(a, s, device) for a, s in zip(arrays, self._given)]
+            [cut(a, s, device) for a, s in zip(arrays, self._given)]
             for device in range(self.device_counts[1])
         ]
         made = self.parts.run_replicas(given)
         return [
-            _joined([parts[n] for parts in made], sharding) for n, sharding in enumerate(self._made)
+            joined([parts[n] for parts in made], sharding) for n, sharding in enumerate(self._made)
         ]
 
     @property
@@ -77,7 +77,7 @@ def _place(dims: Sequence[int], sharding: Sharding, device: int) -> tuple[slice,
     )
 
 
-def _cut(array: np.ndarray, sharding: Sharding, device: int) -> np.ndarray:
+def cut(array: np.ndarray, sharding: Sharding, device: int) -> np.ndarray:
     """A device's part of an array."""
     if prod(sharding.tiles) == 1:
         return array
@@ -85,7 +85,7 @@ def _cut(array: np.ndarray, sharding: Sharding, device: int) -> np.ndarray:
     return np.ascontiguousarray(array[_place(dims, sharding, device)])
 
 
-def _joined(parts: Sequence[np.ndarray], sharding: Sharding) -> np.ndarray:
+def joined(parts: Sequence[np.ndarray], sharding: Sharding) -> np.ndarray:
     """The array of which each device has a part."""
     if prod(sharding.tiles) == 1:
         return parts[0]

@@ -5,9 +5,10 @@
     ROOT y = f32[4] reduce(x, zero), dimensions={0}          -->    y = f32[4] reduce(x, zero) …
                                                                     ROOT z = f32[4] all-reduce(y)
 
-Does nothing to a module for one partition, and to one that is partitioned: it was made here, it is
-scheduled, as what XLA prints afterwards, or its devices meet and none of its custom calls divides
-arrays for them. A module for several partitions that says nothing of shardings is taken as it is.
+Does nothing to a module for one partition, and to one that is partitioned: it was made here, its
+entry has the name that XLA's partitioner gives, it is scheduled, or its devices meet and none of
+its custom calls divides arrays for them. A module for several partitions that says nothing of
+shardings is taken as it is.
 """
 
 from dataclasses import dataclass, replace
@@ -43,7 +44,7 @@ def is_partitionable(module: Module) -> bool:
     """Whether a module is over whole arrays that several partitions are to share."""
     if device_counts(module)[1] == 1 or _MARK in module.attributes:
         return False
-    if ("is_scheduled", "true") in module.attributes:
+    if ("is_scheduled", "true") in module.attributes or module.entry.name.endswith("_spmd"):
         return False
     every = [x for c in module.computations for x in c.instructions]
     if any(x.attributes.get("custom_call_target") in (TO_PARTS, TO_WHOLE) for x in every):
@@ -86,10 +87,7 @@ def _partitioned(module: Module, decisions: list[Decision]) -> Module:
         made, argument = _parameter(mesh, x, [specs[x, k] for k in range(leaf_count(x.shape))])
         parameters.append(made)
         arguments.append(argument)
-    result = partitioner.run(entry, arguments, None)
-    stated = _stated_results(mesh, entry.root)
-    aims = [s if s is not None else p.spec for s, p in zip(stated, parts_of(result), strict=True)]
-    result = partitioner.brought(result, [a or () for a in aims])
+    result = partitioner.run(entry, arguments, _stated_results(mesh, entry.root))
     root = pack(result)
     given = [mesh.sharding(p.spec) if p.spec is not None else MANUAL for p in parts_of(result)]
     if isinstance(root.shape, TupleShape):
