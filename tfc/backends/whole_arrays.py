@@ -2,6 +2,9 @@
 
     y = executable(x)     x ─cut─► a part for each partition ─run─► parts of y ─join─► y
 
+Partitions are threads; in a job of as many processes (tfc.distributed), each process runs its own and
+all of them get y.
+
 The entry's parameters and root state by their shardings what parts they are, as the pass `spmd`
 leaves them.
 """
@@ -14,6 +17,8 @@ import numpy as np
 from tfc.backends.interfaces import Executable, MemoryAnalysis
 from tfc.hlo.attributes.sharding import Sharding, sharding_of
 from tfc.hlo.ir import Instruction, Module
+from tfc.runtime.collectives import Collective
+from tfc.runtime.replicas import World, world
 from tfc.tracebacks import api_boundary
 
 
@@ -34,13 +39,16 @@ class WholeArrays(Executable):
 
     @api_boundary
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
-        """Run on whole arrays, each partition in a thread of its own.
+        """Run on whole arrays, each partition in a thread or in a process of its own.
 
         Raises:
             ShapeError: the arguments do not fit the parameters.
         """
         arrays = [np.asarray(a) for a in arguments]
         self.check_arguments(arrays)
+        job = world()
+        if job is not None and job.size == self.device_counts[1]:
+            return self._in_job(job, arrays)
         given = [
             [cut(a, s, device) for a, s in zip(arrays, self._given)]
             for device in range(self.device_counts[1])
@@ -49,6 +57,18 @@ class WholeArrays(Executable):
         return [
             joined([parts[n] for parts in made], sharding) for n, sharding in enumerate(self._made)
         ]
+
+    def _in_job(self, job: World, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The whole results, of which this process computes its part."""
+        made = self.parts(*[cut(a, s, job.rank) for a, s in zip(arrays, self._given)])
+        everyone, waiting, results = tuple(range(job.size)), [], []
+        meeting = Collective("all-gather", "parts of results", everyone, job.rank, dimension=0)
+        for part in made:
+            results.append(np.empty((job.size, *part.shape), part.dtype))
+            waiting.append(job.engine.begin(meeting, [part[None]], [results[-1]]))
+        for wait in waiting:
+            wait()
+        return [joined(list(parts), s) for parts, s in zip(results, self._made)]
 
     @property
     def stages(self) -> tuple[str, ...]:
