@@ -187,6 +187,12 @@ def test_shardings_that_go_along_no_common_axes_are_refused():
     assert logical_mesh(6, []).devices == 6
 
 
+def test_divided_programs_are_not_compiled_ahead_of_time():
+    module, _ = program("matmul")
+    with pytest.raises(UnsupportedError, match="over whole arrays that several partitions share"):
+        tfc.aot.compile(sharded(module, MESH, Random(0)), cpp_class="Product")
+
+
 def test_what_has_an_effect_is_not_done_by_every_partition():
     with pytest.raises(UnsupportedError, match="has an effect, which each of 2 partitions"):
         Spmd()(parse(

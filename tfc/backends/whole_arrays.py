@@ -2,8 +2,8 @@
 
     y = executable(x)     x ─cut─► a part for each partition ─run─► parts of y ─join─► y
 
-Partitions are threads; in a job of as many processes (tfc.distributed), each process runs its own and
-all of them get y.
+Partitions are threads; in a job of as many processes (tfc.distributed), each process runs its own,
+and all of them get y.
 
 The entry's parameters and root state by their shardings what parts they are, as the pass `spmd`
 leaves them.
