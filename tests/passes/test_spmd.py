@@ -187,6 +187,23 @@ def test_shardings_that_go_along_no_common_axes_are_refused():
     assert logical_mesh(6, []).devices == 6
 
 
+def test_tuples_within_tuples_are_divided():
+    text = (
+        "HloModule m, num_partitions=2\nENTRY e {\n"
+        "p = ((f32[4], f32[2,2]), f32[4]) parameter(0), "
+        "sharding={{devices=[2]<=[2]}, {devices=[1,2]<=[2]}, {replicated}}\n"
+        "q = (f32[4], f32[2,2]) get-tuple-element(p), index=0\n"
+        "a = f32[4] get-tuple-element(q), index=0\nb = f32[4] get-tuple-element(p), index=1\n"
+        "s = f32[4] add(a, b)\nROOT r = ((f32[4], f32[2,2]), f32[4]) tuple(q, s) }"
+    )
+    a, b = np.arange(4, dtype=np.float32), np.arange(4, dtype=np.float32).reshape(2, 2)
+    module = parse(text)
+    got = run_partitioned(module, [a, b, a])
+    for array, expected in zip(got, (a, b, 2 * a), strict=True):
+        np.testing.assert_array_equal(array, expected)
+    assert "f32[2,1]" in str(Spmd()(module))
+
+
 def test_divided_programs_are_not_compiled_ahead_of_time():
     module, _ = program("matmul")
     with pytest.raises(UnsupportedError, match="over whole arrays that several partitions share"):

@@ -103,7 +103,7 @@ class Partitioner:
         def bring(v: Nest) -> Nest:
             if isinstance(v, tuple):
                 return tuple(bring(element) for element in v)
-            spec = next(wanted)
+            spec = next(wanted, None)
             return v if None in (v.spec, spec) else self.resharded(v, spec or (), "result")
 
         return bring(value)
