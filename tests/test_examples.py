@@ -50,3 +50,10 @@ def test_an_imported_model_is_tuned_and_runs_in_a_cpp_program(capsys: pytest.Cap
     assert before < 0.6
     assert after > 0.93
     assert "C++ and Python agree on 397 of 397 images" in shown or "no C++ compiler" in shown
+
+
+def test_a_layer_on_several_devices_is_that_on_one(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as ended:
+        printed("tensor_parallel", capsys, "--check")
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.count("2 all-reduces, 0 all-gathers") == 4

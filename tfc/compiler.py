@@ -135,15 +135,29 @@ def compile_object(
     Raises:
         VerificationError: the module breaks an invariant.
         UnsupportedError: the target is no CPU, or some op has no CPU code, or the targets do not go
-            together.
+            together, or the module's shardings divide it.
         TfcError: the code for one of the targets would never run.
     """
     for each in (module, *others):
         _check(each)
+        require_undivided(each)
     chosen = options or Options.from_environment()
     compiler = get_backend("cpu").compiler
     machines = (target,) if isinstance(target, Target) else target or Target.portable()
     return compiler.compile_object(module, name, machines, chosen, asked or ObjectOptions(), others)
+
+
+def require_undivided(module: Module) -> None:
+    """Refuse to compile ahead of time what several partitions are to share.
+
+    Raises:
+        UnsupportedError: the module's shardings divide it.
+    """
+    if is_partitionable(module):
+        raise UnsupportedError(
+            f"{module.name} is over whole arrays that several partitions share: compile ahead of "
+            "time the program of a partition, which tfc opt --passes spmd prints"
+        )
 
 
 def _require_module(module: Any) -> None:

@@ -212,7 +212,7 @@ class ImportedFunction:
         """The compiled module."""
         with self._lock:
             if self._executable is None:
-                self._executable = compiler.compile(self.hlo, self.backend, self.options)
+                self._executable = compiler.compile_whole(self.hlo, self.backend, self.options)
             return self._executable
 
     def as_text(self, dialect: str = "hlo") -> str:

@@ -22,6 +22,14 @@ def test_losses_and_weights_of_four_processes_are_those_of_one():
     assert "losses and weights are those of one process, of 20 steps" in job.stdout, job.stderr
 
 
+@pytest.mark.parametrize("processes", [2, 4])
+def test_a_layer_divided_among_processes_is_that_of_one(processes: int):
+    """Values and gradients, by hand and by shardings: --check fails beyond 1e-5."""
+    job = mpiexec(processes, EXAMPLE.with_name("tensor_parallel.py"), "--check", seconds=200)
+    assert job.returncode == 0, job.stderr
+    assert job.stdout.count(f"{processes} devices, ") == 2
+
+
 def test_training_goes_on_after_a_process_was_killed(tmp_path: Path):
     """The losses are digit by digit those of a training that was not ended."""
     whole = losses(

@@ -214,7 +214,8 @@ def test_differentiable_rules_are_tested():
     flat |= {"reduce-window", "select-and-scatter", "map", "scan"}  # test_gradients_windows.py
     flat |= {"real", "imag", "complex", "reduce-precision"}  # test_complex.py
     flat |= {"batch-norm-training", "batch-norm-inference", "batch-norm-grad", "rng", "fft"}
-    flat |= {"custom-call"}  # test_callbacks.py: always refused
+    flat |= {"custom-call"}  # test_callbacks.py: always refused, but for test_shard_map.py's
+    flat |= {"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute"}
     for opcode, rule in reverse.RULES.items():
         none = opcode in reverse.NONDIFFERENTIABLE or "refused" in rule.__qualname__
         if not none and opcode not in flat:

@@ -53,6 +53,10 @@ APART = "replica_groups=[2,2]<=[2,2]T(1,0)"  # {0,2}, {1,3}
         (f"f32[4] all-reduce(p), to_apply=add, {PAIRS}", [P[:2].sum(0)] * 2 + [P[2:].sum(0)] * 2),
         (f"f32[4] all-reduce(p), to_apply=add, {APART}", [P[::2].sum(0), P[1::2].sum(0)] * 2),
         ("f32[4] all-reduce(p), to_apply=add, replica_groups={{0},{1},{2},{3}}", P),
+        ("f32[4] all-reduce(p), to_apply=add, replica_groups=mesh['x'=2,'y'=2], "
+         "device_ids=([2,2]T(1,0)) {'y'}", [P[::2].sum(0), P[1::2].sum(0)] * 2),
+        ("f32[4] all-reduce(p), to_apply=add, replica_groups=mesh['x'=2,'y'=2], "
+         "device_ids=(0,3,1,2) {'y'}", [P[[0, 3]].sum(0), *[P[1:3].sum(0)] * 2, P[[0, 3]].sum(0)]),
         ("f32[16] all-gather(p), dimensions={0}", [P.ravel()] * 4),
         ("f32[8] all-gather(p), dimensions={0}, replica_groups={{1,0},{2,3}}",
          [np.r_[P[1], P[0]]] * 2 + [np.r_[P[2], P[3]]] * 2),
@@ -259,6 +263,8 @@ def test_executables_run_for_several_groups_of_replicas_at_once():
         ("f32[4] all-reduce(p), to_apply=add, replica_groups=mesh['x'=2] {'y'}", "whole axes"),
         ("f32[4] all-reduce(p), to_apply=add, replica_groups=mesh['x'=2,'x'=2] {'x'}", "twice"),
         ("f32[4] all-reduce(p), to_apply=add, replica_groups=mesh['x'=0] {'x'}", "from 1 to"),
+        ("f32[4] all-reduce(p), to_apply=add, replica_groups=mesh['x'=2], device_ids=(1,1) {'x'}",
+         "each of 2 devices once"),
         ("f32[4] all-reduce(p), to_apply=add, replica_groups=x", "must be written"),
     ],
 )  # fmt: skip

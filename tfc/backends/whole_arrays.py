@@ -2,6 +2,9 @@
 
     y = executable(x)     x ─cut─► a part for each partition ─run─► parts of y ─join─► y
 
+Partitions are threads; in a job of as many processes (tfc.distributed), each process runs its own,
+and all of them get y.
+
 The entry's parameters and root state by their shardings what parts they are, as the pass `spmd`
 leaves them.
 """
@@ -14,7 +17,8 @@ import numpy as np
 from tfc.backends.interfaces import Executable, MemoryAnalysis
 from tfc.hlo.attributes.sharding import Sharding, sharding_of
 from tfc.hlo.ir import Instruction, Module
-from tfc.runtime.replicas import job_of
+from tfc.runtime.collectives import Collective
+from tfc.runtime.replicas import World, job_of
 from tfc.tracebacks import api_boundary
 
 
@@ -35,9 +39,7 @@ class WholeArrays(Executable):
 
     @api_boundary
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
-        """Run on whole arrays, each partition in a thread of its own.
-
-        In a job of as many processes each runs its partition, and gets the whole results.
+        """Run on whole arrays, each partition in a thread or in a process of its own.
 
         Raises:
             ShapeError: the arguments do not fit the parameters.
@@ -46,19 +48,27 @@ class WholeArrays(Executable):
         self.check_arguments(arrays)
         job = job_of(*self.device_counts)
         if job is not None:
-            own = self.parts(*(_cut(a, s, job.rank) for a, s in zip(arrays, self._given)))
-            return [
-                part if prod(sharding.tiles) == 1 else _joined(job.all_gather(part), sharding)
-                for part, sharding in zip(own, self._made)
-            ]
+            return self._in_job(job, arrays)
         given = [
-            [_cut(a, s, device) for a, s in zip(arrays, self._given)]
+            [cut(a, s, device) for a, s in zip(arrays, self._given)]
             for device in range(self.device_counts[1])
         ]
         made = self.parts.run_replicas(given)
         return [
-            _joined([parts[n] for parts in made], sharding) for n, sharding in enumerate(self._made)
+            joined([parts[n] for parts in made], sharding) for n, sharding in enumerate(self._made)
         ]
+
+    def _in_job(self, job: World, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The whole results, of which this process computes its part."""
+        made = self.parts(*[cut(a, s, job.rank) for a, s in zip(arrays, self._given)])
+        everyone, waiting, results = tuple(range(job.size)), [], []
+        meeting = Collective("all-gather", "parts of results", everyone, job.rank, dimension=0)
+        for part in made:
+            results.append(np.empty((job.size, *part.shape), part.dtype))
+            waiting.append(job.engine.begin(meeting, [part[None]], [results[-1]]))
+        for wait in waiting:
+            wait()
+        return [joined(list(parts), s) for parts, s in zip(results, self._made)]
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -87,7 +97,7 @@ def _place(dims: Sequence[int], sharding: Sharding, device: int) -> tuple[slice,
     )
 
 
-def _cut(array: np.ndarray, sharding: Sharding, device: int) -> np.ndarray:
+def cut(array: np.ndarray, sharding: Sharding, device: int) -> np.ndarray:
     """A device's part of an array."""
     if prod(sharding.tiles) == 1:
         return array
@@ -95,7 +105,7 @@ def _cut(array: np.ndarray, sharding: Sharding, device: int) -> np.ndarray:
     return np.ascontiguousarray(array[_place(dims, sharding, device)])
 
 
-def _joined(parts: Sequence[np.ndarray], sharding: Sharding) -> np.ndarray:
+def joined(parts: Sequence[np.ndarray], sharding: Sharding) -> np.ndarray:
     """The array of which each device has a part."""
     if prod(sharding.tiles) == 1:
         return parts[0]

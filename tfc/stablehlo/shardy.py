@@ -3,13 +3,17 @@
     %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}]> : tensor<8xf32>
     %1 = "sdy.sharding_constraint"(%0) : (tensor<8xf32>) -> (tensor<8xf32>)
 
-What operations say of meshes and axes is left out: it means nothing on one device. Lines stay where
-they are, so that errors name the right one. importer/shardings.py has what becomes of them.
+What operations say of meshes and axes means nothing on one device, and is left out. In a module for
+several partitions it becomes `mhlo.sharding`, in XLA's notation: of the arguments and results of
+functions, of custom calls in the place of constraints, and for the operands and results of
+computations over all axes. Lines stay where they are, so that errors name the right one.
+importer/shardings.py has what becomes of all this.
 """
 
 import re
 
 from tfc.errors import ParseError
+from tfc.stablehlo.sharding_axes import SHARDING, Meshes
 
 # Operations: what is followed by an equals sign, or begins with # or !, is none.
 _OPERATION = re.compile(
@@ -20,6 +24,7 @@ _SYMBOL = re.compile(r'\s*@(?:[\w$.-]+|"[^"\n]*")\s*=')
 _VALUE = re.compile(r"\s*(%[\w$.-]+(?:#\d+)?)")
 _RETURNED = re.compile(r"\s*(%[^:\n}]*?)?(?=\s*(?:[:\n}]|$))")
 _SHARDINGS = re.compile(r"\s*(?:in_shardings|out_shardings|manual_axes)\s*=")
+_ATTRIBUTE = re.compile(r"sdy\.sharding\s*=\s*#sdy\.sharding" + SHARDING.pattern)
 _TYPE = re.compile(r"[^\n]*? : ([^\n]*?)(?=\s*(?:loc\(|\}|\n|$))")
 
 
@@ -29,14 +34,25 @@ def generic(text: str, file: str) -> str:
     Raises:
         ParseError: an operation is malformed, or not one that means something on one device.
     """
-    return _Rewriter(text, file).rewritten(0, len(text)) if "sdy." in text else text
+    if "sdy." not in text:
+        return text
+    rewriter = _Rewriter(text, file)
+    return rewriter.rewritten(0, len(rewriter.text))
 
 
 class _Rewriter:
     """A text, and the place up to which it was read."""
 
     def __init__(self, text: str, file: str):
+        self.meshes = Meshes(text)
+        if self.meshes.partitions > 1:
+            text = _ATTRIBUTE.sub(lambda found: self._attribute(found[0]), text)
         self.text, self.file, self.at = text, file, 0
+
+    def _attribute(self, text: str) -> str:
+        """What says the sharding that a text in angle brackets does; the text if it says none."""
+        sharding = self.meshes.sharding(text)
+        return text if sharding is None else f'mhlo.sharding = "{sharding}"'
 
     def rewritten(self, start: int, end: int) -> str:
         """A part of the text, which holds whole operations."""
@@ -61,8 +77,15 @@ class _Rewriter:
                     self._brackets("{")
                 return '"sdy.mesh"() : () -> ()'
             case "sharding_constraint" | "reshard" | "propagation_barrier":
-                value, shape = self._match(_VALUE, "a value"), self._type()
-                return f'"sdy.{name}"({value}) : ({shape}) -> ({shape})'
+                value, start = self._match(_VALUE, "a value"), self.at
+                shape = self._type()
+                stated = self.meshes.sharding(self.text[start : self.at])
+                if stated is None:
+                    return f'"sdy.{name}"({value}) : ({shape}) -> ({shape})'
+                return (
+                    f'"stablehlo.custom_call"({value}) {{call_target_name = "Sharding", '
+                    f'mhlo.sharding = "{stated}"}} : ({shape}) -> ({shape})'
+                )
             case "sharding_group":
                 value, shape = self._match(_VALUE, "a value"), self._type()
                 return f'"sdy.sharding_group"({value}) : ({shape}) -> ()'
@@ -81,16 +104,28 @@ class _Rewriter:
         if self._is_next("<"):
             self._brackets("<")
         operands = self._brackets("(")
+        stated: list[str] = []
         while found := _SHARDINGS.match(self.text, self.at):
             self.at = found.end()
-            self._brackets("{" if self._is_next("{") else "[")
+            text = self._brackets("{" if self._is_next("{") else "[")
+            stated.append(self._all_of(text))
         arguments = self._brackets("(")
         region = self._brackets("{")
         end = self.at
         inside = self.rewritten(end - len(region) + 1, end - 1)
         self.at = end
         label = "" if arguments == "()" else f"^bb0{arguments}:"
-        return f'"sdy.{name}"{operands} ({{{label}{inside}}})'
+        notes = ""
+        if name == "manual_computation" and all(stated[:2]) and len(stated) > 1:
+            notes = f" {{given = {stated[0]}, made = {stated[1]}}}"
+        return f'"sdy.{name}"{operands} ({{{label}{inside}}}){notes}'
+
+    def _all_of(self, text: str) -> str:
+        """The shardings of a list, as an attribute of strings; "" if one is not known."""
+        found = [self.meshes.sharding(each[0]) for each in SHARDING.finditer(text)]
+        if None in found or self.meshes.partitions == 1:
+            return ""
+        return "[" + ", ".join(f'"{sharding}"' for sharding in found) + "]"
 
     def _error(self, message: str) -> ParseError:
         return ParseError(message, self.text, self.at, self.file)

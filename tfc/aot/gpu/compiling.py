@@ -18,6 +18,7 @@ from tfc.aot.signature import CppClass, Signature, signature_of
 from tfc.aot.source import module_of
 from tfc.backends.target import Target
 from tfc.compiler import compile as compile_module
+from tfc.compiler import require_undivided
 from tfc.errors import TfcError
 from tfc.files import write_files
 from tfc.hlo.ir import Module
@@ -129,6 +130,7 @@ def gpu_programs(
     executables: list[tuple[str, GpuExecutable]] = []
     for architecture in chosen:
         target = Target.parse(f"nvptx64-nvidia-cuda,{architecture}")
+        require_undivided(module)
         made = compile_module(module, "gpu", options, target)
         executables.append((architecture, cast("GpuExecutable", made).without_boxes()))
     return bundles.program_codes(executables)

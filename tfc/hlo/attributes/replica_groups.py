@@ -4,6 +4,7 @@
     [2,2]<=[4]         the same: 0 … 3 in rows of two
     [2,2]<=[2,2]T(1,0) {{0,2},{1,3}}: of the transposed array
     mesh['x'=2,'y'=2] {'x'}   the same: devices of a mesh that differ along the axis x only
+    mesh['x'=2,'y'=2], device_ids=([2,2]T(1,0)) {'x'}   of one whose devices are in another order
 
 Semantics: XLA's CollectiveOpGroupMode. The numbers are replicas, partitions or devices, by the
 attributes channel_id and use_global_device_ids; a device is replica · partitions + partition.
@@ -87,8 +88,12 @@ def _parse_mesh(lexer: Lexer, start: int) -> ReplicaGroups:
         if name in sizes:
             lexer.error(f"the mesh has the axis '{name}' twice", start)
         sizes[name] = lexer.integer("the size of an axis")
-    if not sizes or lexer.is_symbol(","):
-        lexer.error("a mesh must have axes such as ['x'=2,'y'=2], and devices in their order")
+    dims, names = list(sizes.values()), list(sizes)
+    if not sizes:
+        lexer.error("a mesh must have axes such as ['x'=2,'y'=2]", start)
+    axes = ",".join(f"'{n}'={size}" for n, size in sizes.items())
+    _require_devices(lexer, f"mesh[{axes}]", dims, prod(dims), start)
+    order, shown = _parse_mesh_devices(lexer, prod(dims))
     named: list[str] = []
     lexer.expect("{")
     while not lexer.accept("}"):
@@ -100,15 +105,39 @@ def _parse_mesh(lexer: Lexer, start: int) -> ReplicaGroups:
                 f"the groups must go along whole axes of the mesh, once each, got '{name}'", at
             )
         named.append(name)
-    axes = ",".join(f"'{n}'={size}" for n, size in sizes.items())
-    notation = f"mesh[{axes}] {{{','.join(repr(n) for n in named)}}}"
-    dims, names = list(sizes.values()), list(sizes)
-    _require_devices(lexer, notation, dims, prod(dims), start)
+    notation = f"mesh[{axes}]{shown} {{{','.join(repr(n) for n in named)}}}"
     along = [names.index(n) for n in named]
-    order = [k for k in range(len(dims)) if k not in along] + along
-    devices = np.arange(prod(dims)).reshape(dims).transpose(order)
+    outer = [k for k in range(len(dims)) if k not in along]
+    devices = order.reshape(dims).transpose([*outer, *along])
     rows = devices.reshape(-1, prod(dims[k] for k in along))
     return ReplicaGroups(tuple(tuple(row) for row in rows.tolist()), notation)
+
+
+def _parse_mesh_devices(lexer: Lexer, count: int) -> tuple[np.ndarray, str]:
+    """The devices of a mesh in its order, and their text: `, device_ids=([2,2]T(1,0))`, or none."""
+    numbers, start = np.arange(count), lexer.start
+    if not lexer.accept(","):
+        return numbers, ""
+    if not lexer.accept_word("device_ids"):
+        lexer.error("a mesh must have devices such as device_ids=([2,2]T(1,0)), or none", start)
+    lexer.expect("=")
+    lexer.expect("(")
+    if lexer.is_symbol("["):
+        dims = _numbers(lexer, "[", "]")
+        order = _numbers(lexer, "(", ")") if lexer.accept_word("T") else tuple(range(len(dims)))
+        shown = f"[{','.join(map(str, dims))}]T({','.join(map(str, order))})"
+        fits = prod(dims) == count and sorted(order) == list(range(len(dims)))
+        numbers = numbers.reshape(dims).transpose(order).ravel() if fits else numbers[:0]
+        lexer.expect(")")
+    else:
+        listed = [lexer.integer()]
+        while lexer.accept(","):
+            listed.append(lexer.integer())
+        lexer.expect(")")
+        numbers, shown = np.array(listed), ",".join(map(str, listed))
+    if sorted(numbers.tolist()) != list(range(count)):
+        lexer.error(f"device_ids=({shown}) must name each of {count} devices once", start)
+    return numbers, f", device_ids=({shown})"
 
 
 def parse_groups(lexer: Lexer) -> tuple[tuple[int, ...], ...]:

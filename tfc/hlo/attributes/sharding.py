@@ -6,11 +6,13 @@
     {devices=[2,1]<=[2]}           the first dimension in two parts, on the devices 0 and 1
     {devices=[2,1,2]0,2,1,3 last_tile_dim_replicate}   two parts, each on two devices
     {devices=[2,2]<=[2,2]T(1,0)}   device numbers as those of a transposed array
+    {mesh['x'=2,'y'=2], [{'y'}, {}]}   the first dimension along the axis y of a mesh
 
 Semantics: XLA's HloSharding. The part of a dimension of n elements in t parts has ceil(n / t).
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
@@ -18,6 +20,7 @@ from math import prod
 import numpy as np
 
 from tfc.errors import ShapeError
+from tfc.hlo.attributes.annotations import ANNOTATIONS
 from tfc.hlo.attributes.replica_groups import MOST_DEVICES
 from tfc.hlo.ir import Instruction, Module
 
@@ -61,6 +64,9 @@ class Sharding:
 
 REPLICATED = Sharding("replicated")
 MANUAL = Sharding("manual")
+_BRACES = r"\{([^{}]*)\}"
+# A mesh whose devices are in their order, and whole axes of it.
+_NAMED = re.compile(r"mesh\[([^\]]*)\]\s*,\s*\[((?:\s*\{[^{}:?]*\}\s*,?)*)\s*\]")
 _TILED = re.compile(
     r"devices=\[([\d,\s]+)\]\s*(?:<=\[([\d,\s]+)\](?:T\(([\d,\s]+)\))?|([\d,\s]+))\s*(.*)",
     re.DOTALL,
@@ -84,6 +90,35 @@ def tiled(tiles: tuple[int, ...], devices: tuple[int, ...]) -> Sharding:
     return Sharding("tiled", tiles, devices)
 
 
+def along_axes(
+    sizes: Mapping[str, int], devices: Sequence[int], cut: Sequence[Sequence[str]]
+) -> Sharding:
+    """The sharding of an array each of whose dimensions is cut along named axes of a mesh.
+
+    Args:
+        sizes: of the mesh, the devices along each axis.
+        devices: the mesh's, row-major.
+
+    Raises:
+        ShapeError: an axis is named twice or not there, or the devices do not make a mesh.
+    """
+    named = [name for axes in cut for name in axes]
+    if len(set(named)) != len(named) or not set(named) <= set(sizes):
+        raise ShapeError(f"a sharding must name axes of its mesh once, got {', '.join(named)}")
+    if len(devices) != prod(sizes.values()):
+        raise ShapeError(f"a mesh of {dict(sizes)} must have as many devices, got {len(devices)}")
+    order = [list(sizes).index(a) for a in named]
+    order += [k for k in range(len(sizes)) if k not in order]
+    numbers = np.array(devices).reshape(list(sizes.values())).transpose(order).ravel()
+    return tiled(tuple(prod(sizes[a] for a in axes) for axes in cut), tuple(numbers.tolist()))
+
+
+def is_sharding(text: str) -> bool:
+    """Whether a text is the annotation of a sharding."""
+    pattern = ANNOTATIONS["sharding"].pattern
+    return re.fullmatch(pattern, text, re.VERBOSE | re.DOTALL) is not None
+
+
 def _ints(text: str) -> tuple[int, ...]:
     return tuple(int(n) for n in text.split(",") if n.strip())
 
@@ -101,7 +136,15 @@ def parse_sharding(text: str) -> Sharding | tuple[Sharding, ...]:
         return tuple(one for item in found if isinstance(one := parse_sharding(item), Sharding))
     if match := _TILED.match(inner):
         return _tiled_of(inner, *match.groups())
-    word = inner.split()[0]
+    if match := _NAMED.fullmatch(inner):
+        sizes = {
+            name: int(size) for name, size in re.findall(r"['\"](\w+)['\"]\s*=\s*(\d+)", match[1])
+        }
+        if prod(sizes.values()) > MOST_DEVICES:
+            raise ShapeError(f"a mesh must have at most {MOST_DEVICES} devices, got {{{inner}}}")
+        cut = [re.findall(r"['\"](\w+)['\"]", each) for each in re.findall(_BRACES, match[2])]
+        return along_axes(sizes, range(prod(sizes.values())), cut)
+    word = re.split(r"[\s\[]", inner)[0]
     if word == "maximal":
         return Sharding("maximal", (), (int(inner.split("=")[1].split()[0]),))
     return Sharding(word if word in ("replicated", "manual") else "unknown")

@@ -15,7 +15,7 @@ from tfc.hlo import builder
 from tfc.hlo.attributes.sharding import MANUAL, Sharding, sharding_of
 from tfc.hlo.ir import Computation, Instruction, has_side_effect
 from tfc.hlo.ops.outside.custom_call import ANNOTATIONS
-from tfc.hlo.shape import AnyShape, Shape, TupleShape, leaves
+from tfc.hlo.shape import AnyShape, Shape, TupleShape
 from tfc.passes.rewriting.decisions import Decision, Refused, Taken, label
 from tfc.passes.spmd.factors import Assignment, Factors
 from tfc.passes.spmd.logical_mesh import Axes, LogicalMesh, Spec, whole
@@ -72,12 +72,12 @@ class Partitioner:
         self._manual: set[Instruction] = set()
 
     def run(
-        self, computation: Computation, arguments: Sequence[Nest], root: Sequence[Spec] | None
+        self, computation: Computation, arguments: Sequence[Nest], root: Sequence[Spec | None]
     ) -> Nest:
         """The value of a computation's root for these arguments.
 
         Args:
-            root: the specs that the root's arrays are to have; None to leave them.
+            root: the specs that the root's arrays are to have; None leaves one as it is.
         """
         self._manual = manual_in(computation)
         found = Propagation(self.mesh, computation, self._manual)
@@ -86,26 +86,25 @@ class Partitioner:
             for number, part in enumerate(parts_of(value)):
                 if part.spec is not None:
                     found.state(x, number, part.spec)
-        for number, spec in enumerate(root or ()):
-            if (computation.root, number) not in found.specs:
-                found.specs[computation.root, number] = spec
+        for number, spec in enumerate(root):
+            if spec is not None and (computation.root, number) not in found.specs:
+                found.state(computation.root, number, spec)
         found.run()
         self._wanted = lambda x, number: found.specs.get((x, number))
         for x in computation.instructions:
             if x not in values:
                 values[x] = self._visit(x, [values[o] for o in x.operands])
-        made = values[computation.root]
-        return made if root is None else self.brought(made, root)
+        return self.brought(values[computation.root], root)
 
-    def brought(self, value: Nest, specs: Sequence[Spec]) -> Nest:
-        """A value whose arrays have these specs."""
+    def brought(self, value: Nest, specs: Sequence[Spec | None]) -> Nest:
+        """A value whose arrays have these specs, where they are not None."""
         wanted = iter(specs)
 
         def bring(v: Nest) -> Nest:
             if isinstance(v, tuple):
                 return tuple(bring(element) for element in v)
-            spec = next(wanted)
-            return v if v.spec is None else self.resharded(v, spec, "result")
+            spec = next(wanted, None)
+            return v if None in (v.spec, spec) else self.resharded(v, spec or (), "result")
 
         return bring(value)
 
@@ -300,12 +299,10 @@ class Partitioner:
         """A loop whose state keeps its specs; condition and body are partitioned for them."""
         specs = [p.spec for p in parts_of(state)]
         wanted = [self._wanted(x, k) for k in range(len(specs))]
-        if all(s is not None for s in specs):
-            aims = [w if w is not None else s for w, s in zip(wanted, specs)]
-            state = self.brought(state, [a for a in aims if a is not None])
+        state = self.brought(state, [w if w is not None else s for w, s in zip(wanted, specs)])
         given = pack(state)
         made = x.attributes.with_(
-            condition=self._called(x["condition"], [state], replicate=True),
+            condition=self._called(x["condition"], [state]),
             body=self._called(x["body"], [state], like=state),
         )
         loop = self._again(x.with_(attributes=made), [given], given.shape)
@@ -318,11 +315,9 @@ class Partitioner:
         inputs = iter(operands[1:])
         for name, value in x.attributes.items():
             if isinstance(value, Computation):
-                changed[name] = self._called(value, [next(inputs)], replicate=True)
+                changed[name] = self._called(value, [next(inputs)])
             elif isinstance(value, tuple) and value and isinstance(value[0], Computation):
-                changed[name] = tuple(
-                    self._called(c, [next(inputs)], replicate=True) for c in value
-                )
+                changed[name] = tuple(self._called(c, [next(inputs)]) for c in value)
         made = x.with_(attributes=x.attributes.with_(**changed))
         result = self._again(made, [pack(selector), *map(pack, operands[1:])], x.shape)
         return _unpacked(result, [whole(s.rank) if isinstance(s, Shape) else None
@@ -330,23 +325,20 @@ class Partitioner:
 
     def _called(
         self, computation: Computation, arguments: Sequence[Nest],
-        replicate: bool = False, like: Nest | None = None,
+        like: Nest | None = None,
     ) -> Computation:  # fmt: skip
-        """A computation over parts of these arguments."""
+        """A computation over parts of these arguments, whose result is as `like`, or whole."""
         inner = Partitioner(self.mesh, self.decisions)
         parameters = [
             builder.parameter(number, pack(a).shape, p.name)
             for number, (a, p) in enumerate(zip(arguments, computation.parameters))
         ]
         given = [self._like(a, p) for a, p in zip(arguments, parameters)]
-        root = None
-        if replicate:
-            root = [
-                whole(s.rank) if isinstance(s, Shape) else ()
-                for s in leaves(computation.root.shape)
-            ]
-        elif like is not None:
-            root = [p.spec or () for p in parts_of(like)]
+        if like is not None:
+            root = [p.spec for p in parts_of(like)]
+        else:
+            shapes = _arrays(computation.root.shape)
+            root = [whole(s.rank) if isinstance(s, Shape) else None for s in shapes]
         made = pack(inner.run(computation, given, root))
         return Computation.make(computation.name, parameters, made, inner.emitter.effects)
 

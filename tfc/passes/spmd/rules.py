@@ -99,9 +99,7 @@ def _reshape(x: Instruction) -> Factors:
         result[j - 1].append(len(sizes))
         sizes.append(size)
         left, right = left // size, right // size
-    if left > 1 or right > 1:
-        # The dimensions where the two no longer go along together are needed whole.
-        operand[i - 1], result[j - 1] = [], []
+    # From where the two no longer go along together, what is left is needed whole.
     return Factors((tuple(map(tuple, operand)),), (tuple(map(tuple, result)),), tuple(sizes))
 
 

@@ -5,9 +5,10 @@
     ROOT y = f32[4] reduce(x, zero), dimensions={0}          -->    y = f32[4] reduce(x, zero) …
                                                                     ROOT z = f32[4] all-reduce(y)
 
-Does nothing to a module for one partition, and to one that is partitioned: it was made here, it is
-scheduled, as what XLA prints afterwards, or its devices meet and none of its custom calls divides
-arrays for them. A module for several partitions that says nothing of shardings is taken as it is.
+Does nothing to a module for one partition, and to one that is partitioned: it was made here, its
+entry has the name that XLA's partitioner gives, it is scheduled, or its devices meet and none of
+its custom calls divides arrays for them. A module for several partitions that says nothing of
+shardings is taken as it is.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from tfc.hlo.attributes.devices import device_counts
 from tfc.hlo.attributes.replica_groups import is_collective
 from tfc.hlo.attributes.sharding import MANUAL, Sharding, sharding_of, with_sharding
 from tfc.hlo.ir import Computation, Instruction, Module
-from tfc.hlo.shape import Shape, TupleShape
+from tfc.hlo.shape import AnyShape, Shape, TupleShape, leaves
 from tfc.passes.expand.inline import Inline
 from tfc.passes.rewriting.decisions import Decision, Decisions
 from tfc.passes.spmd.logical_mesh import LogicalMesh, Spec, logical_mesh, whole
@@ -43,7 +44,7 @@ def is_partitionable(module: Module) -> bool:
     """Whether a module is over whole arrays that several partitions are to share."""
     if device_counts(module)[1] == 1 or _MARK in module.attributes:
         return False
-    if ("is_scheduled", "true") in module.attributes:
+    if ("is_scheduled", "true") in module.attributes or module.entry.name.endswith("_spmd"):
         return False
     every = [x for c in module.computations for x in c.instructions]
     if any(x.attributes.get("custom_call_target") in (TO_PARTS, TO_WHOLE) for x in every):
@@ -86,10 +87,7 @@ def _partitioned(module: Module, decisions: list[Decision]) -> Module:
         made, argument = _parameter(mesh, x, [specs[x, k] for k in range(leaf_count(x.shape))])
         parameters.append(made)
         arguments.append(argument)
-    result = partitioner.run(entry, arguments, None)
-    stated = _stated_results(mesh, entry.root)
-    aims = [s if s is not None else p.spec for s, p in zip(stated, parts_of(result), strict=True)]
-    result = partitioner.brought(result, [a or () for a in aims])
+    result = partitioner.run(entry, arguments, _stated_results(mesh, entry.root))
     root = pack(result)
     given = [mesh.sharding(p.spec) if p.spec is not None else MANUAL for p in parts_of(result)]
     if isinstance(root.shape, TupleShape):
@@ -109,9 +107,8 @@ def _shardings(module: Module) -> list[tuple[Sharding, int]]:
         for x in computation.instructions:
             stated = sharding_of(x)
             each = stated if isinstance(stated, tuple) else (stated,)
-            shapes = x.shape.elements if isinstance(x.shape, TupleShape) else (x.shape,)
-            for s, shape in zip(each, shapes):
-                if isinstance(s, Sharding) and isinstance(shape, Shape) and s.kind == "tiled":
+            for s, shape in zip(each, leaves(x.shape)):
+                if isinstance(s, Sharding) and s.kind == "tiled":
                     found.append((s, shape.rank))
     return found
 
@@ -125,9 +122,9 @@ def _parameter_specs(mesh: LogicalMesh, entry: Computation) -> dict[tuple[Instru
     for x in entry.parameters:
         stated = sharding_of(x)
         if isinstance(stated, tuple) and isinstance(x.shape, TupleShape):
-            for number, (s, shape) in enumerate(zip(stated, x.shape.elements)):
-                spec = mesh.spec(s, shape.rank) if isinstance(shape, Shape) else None
-                if spec is not None and isinstance(shape, Shape) and mesh.fits(shape.dims, spec):
+            for number, (s, shape) in enumerate(zip(stated, leaves(x.shape))):
+                spec = mesh.spec(s, shape.rank)
+                if spec is not None and mesh.fits(shape.dims, spec):
                     found.state(x, number, spec)
         users = entry.users[x]
         constraint = len(users) == 1 and x is not entry.root and users[0].opcode == "custom-call"
@@ -142,25 +139,37 @@ def _parameter_specs(mesh: LogicalMesh, entry: Computation) -> dict[tuple[Instru
 
 
 def _ranks(x: Instruction) -> list[int]:
-    shapes = x.shape.elements if isinstance(x.shape, TupleShape) else (x.shape,)
-    return [s.rank if isinstance(s, Shape) else 0 for s in shapes]
+    return [shape.rank for shape in leaves(x.shape)]
 
 
 def _parameter(mesh: LogicalMesh, x: Instruction, specs: list[Spec]) -> tuple[Instruction, Nest]:
     """A parameter that takes parts, and the parts that it gives."""
-    if isinstance(x.shape, Shape):
-        local = Shape(x.shape.element_type, mesh.local(x.shape.dims, specs[0]), x.shape.layout)
-        made = with_sharding(x.with_(shape=local), mesh.sharding(specs[0]))
-        return made, Part(made, specs[0], x.shape.dims)
-    assert isinstance(x.shape, TupleShape), "a parameter is an array or a tuple"
-    shapes = [s for s in x.shape.elements if isinstance(s, Shape)]
-    local = tuple(Shape(s.element_type, mesh.local(s.dims, spec), s.layout)
-                  for s, spec in zip(shapes, specs, strict=True))  # fmt: skip
-    made = with_sharding(x.with_(shape=TupleShape(local)), tuple(map(mesh.sharding, specs)))
-    return made, tuple(
-        Part(builder.instruction("get-tuple-element", [made], index=k), spec, s.dims)
-        for k, (spec, s) in enumerate(zip(specs, shapes))
-    )
+    remaining = iter(specs)
+
+    def local(shape: AnyShape) -> AnyShape:
+        if isinstance(shape, TupleShape):
+            return TupleShape(tuple(local(element) for element in shape.elements))
+        if not isinstance(shape, Shape):
+            return shape
+        dims = mesh.local(shape.dims, next(remaining))
+        return Shape(shape.element_type, dims, shape.layout)
+
+    shardings = tuple(map(mesh.sharding, specs))
+    single = isinstance(x.shape, Shape)
+    made = with_sharding(x.with_(shape=local(x.shape)), shardings[0] if single else shardings)
+    found = iter(specs)
+
+    def parts(value: Instruction, shape: AnyShape) -> Nest:
+        if isinstance(shape, TupleShape):
+            return tuple(
+                parts(builder.instruction("get-tuple-element", [value], index=k), element)
+                for k, element in enumerate(shape.elements)
+            )
+        if not isinstance(shape, Shape):
+            return Part(value, None)
+        return Part(value, next(found), shape.dims)
+
+    return made, parts(made, x.shape)
 
 
 def _stated_results(mesh: LogicalMesh, root: Instruction) -> list[Spec | None]:
@@ -168,11 +177,9 @@ def _stated_results(mesh: LogicalMesh, root: Instruction) -> list[Spec | None]:
     stated = sharding_of(root)
     if isinstance(root.shape, Shape):
         return [stated_spec(mesh, root)]
-    assert isinstance(root.shape, TupleShape), "a result is an array or a tuple"
-    count = leaf_count(root.shape)
-    if not isinstance(stated, tuple) or len(stated) != count:
-        return [None] * count
-    shapes = [s for s in root.shape.elements if isinstance(s, Shape)]
+    shapes = list(leaves(root.shape))
+    if not isinstance(stated, tuple) or len(stated) != len(shapes):
+        return [None] * len(shapes)
     found = [mesh.spec(s, shape.rank) if s.kind in ("tiled", "replicated") else None
-             for s, shape in zip(stated, shapes, strict=True)]  # fmt: skip
+             for s, shape in zip(stated, shapes)]  # fmt: skip
     return [f if f is not None and mesh.fits(s.dims, f) else None for f, s in zip(found, shapes)]

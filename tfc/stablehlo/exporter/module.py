@@ -6,6 +6,7 @@ from typing import Any
 from tfc.backends.mlir.provider import ir
 from tfc.errors import InternalError, TfcError, UnsupportedError
 from tfc.hlo.ir import Computation, Instruction, Module, map_computations, rebuild
+from tfc.hlo.shape import Shape
 from tfc.hlo.text.printer import clean_name, unique_names
 from tfc.passes.expand.expand import expand
 from tfc.passes.expand.mapped import scan_loop
@@ -88,10 +89,25 @@ class ExportedFunctions:
                 "sym_name": ir.StringAttr.get(self.symbol(computation)),
                 "sym_visibility": ir.StringAttr.get(visible),
                 "function_type": ir.TypeAttr.get(ir.Type.parse(signature)),
+                **self._shardings(computation),
             },
             regions=1,
         )
         self.fill(function.regions[0], computation, ending="func.return")
+
+    def _shardings(self, computation: Computation) -> dict[str, Any]:
+        """What the entry states of the arrays of its parameters, and of its result if it is one."""
+        found = {}
+        for name, values in (
+            ("arg_attrs", computation.parameters),
+            ("res_attrs", [computation.root]),
+        ):
+            stated = [dict(x.annotations).get("sharding", "") for x in values]
+            plain = all(isinstance(x.shape, Shape) for x in values)
+            if computation is self.entry and plain and any(stated):
+                each = [f'{{mhlo.sharding = "{text}"}}' if text else "{}" for text in stated]
+                found[name] = ir.Attribute.parse(f"[{', '.join(each)}]")
+        return found
 
     def fill(
         self,

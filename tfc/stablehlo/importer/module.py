@@ -50,7 +50,10 @@ def import_module(module: Any) -> Module:
             error.add_note(f"operations without a counterpart: {listed}")
         raise
     title = name["sym_name"].value if "sym_name" in name else "stablehlo"
-    return Module(title, entry, functions.header())
+    header = functions.header()
+    if "num_partitions" in dict(header):
+        entry = shardings.annotated(entry, functions.mlir[functions.entry].attributes)
+    return Module(title, entry, header)
 
 
 def without_counterpart(module: Any) -> Counter[str]:

@@ -1,16 +1,24 @@
 """Custom calls: annotations vanish, some are operations of HLO."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from tfc.backends.mlir.provider import ir
 from tfc.errors import ShapeError, UnsupportedError
 from tfc.hlo import builder
+from tfc.hlo.attributes.sharding import Sharding, is_sharding, parse_sharding, with_sharding
 from tfc.hlo.ir import Instruction
 from tfc.hlo.lexer import quote
 from tfc.hlo.ops.outside.custom_call import ANNOTATIONS
-from tfc.hlo.shape import TupleShape
+from tfc.hlo.shape import AnyShape, TupleShape
 from tfc.stablehlo.operations.emission import Emission, i32
-from tfc.stablehlo.operations.operation import Operation, flag_of, integer_in, text_of
+from tfc.stablehlo.operations.operation import (
+    Operation,
+    flag_of,
+    integer_in,
+    integer_of,
+    text_of,
+)
 from tfc.stablehlo.operations.row import Field, Values, row
 from tfc.stablehlo.operations.values import elements
 
@@ -34,6 +42,39 @@ def same(operation: Operation) -> list[Instruction]:
     for operand, shape in zip(operation.operands, operation.shapes):
         require_same(operation, operand, shape)
     return list(operation.operands[: len(operation.shapes)])
+
+
+def call_of_sharding(
+    target: str, operand: Instruction, shape: AnyShape, sharding: Sharding
+) -> Instruction:
+    """A custom call that says how its result is sharded."""
+    made = builder.instruction("custom-call", [operand], shape=shape, custom_call_target=target)
+    return with_sharding(made, sharding)
+
+
+def sharding_from(attribute: Any) -> Sharding:
+    """The sharding of an array that a text in XLA's notation says.
+
+    Raises:
+        UnsupportedError: it says none.
+        ShapeError: its devices do not make a sharding.
+    """
+    text = text_of(attribute)
+    found = parse_sharding(text) if is_sharding(text) else None
+    if not isinstance(found, Sharding):
+        raise UnsupportedError(
+            f"mhlo.sharding must look like {{devices=[2,1]<=[2]}} for an array, got {text}"
+        )
+    return found
+
+
+def partitions_of(mlir: Any) -> int:
+    """For how many partitions the module of an operation is."""
+    while mlir.parent is not None:
+        mlir = mlir.parent
+    name = "mhlo.num_partitions"
+    found = mlir.attributes
+    return integer_of(found[name], name) if name in found else 1
 
 
 def _title(operation: Operation) -> str:
@@ -66,7 +107,9 @@ def _read_target(operation: Operation) -> Values:
 
 def _write_target(e: Emission) -> Values:
     config = dict(e.instruction.annotations).get("backend_config", '""')
+    sharding = dict(e.instruction.annotations).get("sharding")
     return {
+        **({"mhlo.sharding": ir.StringAttr.get(sharding)} if sharding else {}),
         "call_target_name": e["custom_call_target"],
         "has_side_effect": e.get("custom_call_has_side_effect", False),
         "api_version": i32(_NUMBERS.get(e.get("api_version", API_VERSIONS[1]), 1)),
@@ -79,7 +122,10 @@ def _make(
 ) -> Instruction | Sequence[Instruction]:
     target = attributes["custom_call_target"]
     if target in ANNOTATIONS:
-        return same(operation)
+        if not operation.has("mhlo.sharding") or partitions_of(operation.mlir) == 1:
+            return same(operation)
+        (operand,), stated = operation.operands, sharding_from(operation.attribute("mhlo.sharding"))
+        return call_of_sharding(target, operand, operation.shape, stated)
     if target in KNOWN_CALLS:
         return KNOWN_CALLS[target](operation)
     call = operation.make(opcode, **attributes)
