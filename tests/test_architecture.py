@@ -99,7 +99,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "backends.mlir.dialects": (),
     "backends.mlir": (*ANALYSIS, "backends.mlir.*"),
     "backends.mlir.ordered": (*ANALYSIS, "backends.mlir", "backends.mlir.arithmetic"),
-    "backends.cache": (*HLO, "backends.mlir"),
+    "backends.cache": (*HLO, "backends", "backends.mlir"),
     "backends.cpu.runtime": (*HLO, "backends", "backends.llvm", "passes.memory"),
     "backends.cpu.loops": KERNELS,
     "backends.cpu.products": (*KERNELS, "backends.cpu.loops"),

@@ -20,6 +20,7 @@ class Options:
         than kept, as far as possible; 0 for no limit.
     dump_as: the forms of what is written to dump_dir: "text", "dot" (Graphviz), "html".
     cache_dir: a folder that keeps machine code for later processes; "" for none.
+    tuned: give kernels the schedules that `tfc tune` has kept there.
     """
 
     dump_dir: str = ""
@@ -29,6 +30,7 @@ class Options:
     memory_limit: int = 0
     dump_as: tuple[str, ...] = ("text",)
     cache_dir: str = ""
+    tuned: bool = True
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] | None = None) -> "Options":
@@ -52,6 +54,7 @@ class Options:
             memory_limit=_bytes(found, "TFC_MEMORY_LIMIT"),
             dump_as=_names(found, "TFC_DUMP_AS") or ("text",),
             cache_dir=found.get("TFC_CACHE", ""),
+            tuned=_switch(found, "TFC_TUNED", True),
         )
 
 

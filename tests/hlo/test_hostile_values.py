@@ -239,6 +239,7 @@ def test_compilers_that_are_none_are_passed_over():
     [
         ("TFC_TIME", ["2", "maybe", "é"]),
         ("TFC_VERIFY", ["maybe"]),
+        ("TFC_TUNED", ["2", "é"]),
         ("TFC_THREADS", ["0", "-1", "x", "1e3", "9" * 5000, "1.5"]),
         ("TFC_MEMORY_LIMIT", ["-1", "1T", "nan", "9" * 5000, "1.5M", "²"]),
         ("TFC_DISABLE", ["none", "fusion,none"]),
@@ -266,7 +267,8 @@ def test_every_variable_is_among_those_tried():
 
     Options.from_environment(Watched())
     tried = {"TFC_TIME", "TFC_VERIFY", "TFC_THREADS", "TFC_MEMORY_LIMIT", "TFC_DISABLE"}
-    assert set(asked) == tried | {"TFC_DUMP", "TFC_DUMP_AS", "TFC_TRACEBACK", "TFC_CACHE"}
+    tried |= {"TFC_DUMP", "TFC_DUMP_AS", "TFC_TRACEBACK", "TFC_TUNED"}
+    assert set(asked) == tried | {"TFC_CACHE"}
 
 
 @pytest.mark.parametrize("value", ["text", b"bytes", Path("p"), None, 3, abs, tfc.jit(abs)])

@@ -233,6 +233,7 @@ def test_options_read_the_environment() -> None:
     }  # fmt: skip
     expected = Options("d", False, True, ("cse", "fold"))
     assert Options.from_environment(variables) == expected
+    assert not Options.from_environment({"TFC_TUNED": "0"}).tuned
     assert Options.from_environment({"TFC_DUMP_AS": "dot, html"}).dump_as == ("dot", "html")
     with pytest.raises(TfcError, match="TFC_VERIFY must be 1 or 0, got 'maybe'"):
         Options.from_environment({"TFC_VERIFY": "maybe"})

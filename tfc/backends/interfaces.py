@@ -6,13 +6,14 @@ device memory); executables run. Outside packages add one through the entry-poin
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
 import numpy as np
 
+from tfc.backends.choices import Keeper, Question, Source, source_in_use
 from tfc.backends.target import Target
 from tfc.errors import ShapeError, UnsupportedError
 from tfc.hlo.attributes.devices import device_counts, require_devices
@@ -286,6 +287,12 @@ class Executable(ABC):
         """
         raise UnsupportedError("this backend does not time its kernels; use backend='cpu'")
 
+    def questions(
+        self, kernels: Iterable[Instruction]
+    ) -> Mapping[Instruction, tuple[Question, ...]]:
+        """Which kernels of `hlo` have alternatives of schedule, and which ones, to be measured."""
+        return {}
+
     def check_arguments(self, arguments: Sequence[np.ndarray]) -> None:
         """Check number, element types and dimensions.
 
@@ -376,6 +383,14 @@ class Compiler(ABC):
         Raises:
             UnsupportedError: the module needs something that the backend does not offer.
         """
+
+    def choices(self, options: Options) -> Keeper | None:
+        """What is kept of measured schedules for the machine at hand; None where nothing can be."""
+        return None
+
+    def source_for(self, options: Options) -> Source | None:
+        """Who says which schedules a program gets that is compiled to run at hand, if anybody."""
+        return source_in_use() or (self.choices(options) if options.tuned else None)
 
     def emit_text(self, module: Module, stage: str, options: Options, target: Target | None) -> str:
         """The program at a stage of its compilation, for any target; stage "hlo" is `module`.

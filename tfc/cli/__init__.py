@@ -23,8 +23,16 @@ from tfc.aot.load import load, load_sized
 from tfc.backends.registry import get_backend
 from tfc.backends.target import Target
 from tfc.cli.jobs import bench_collectives, join_for, reports
-from tfc.cli.options import backend_option, device_of, output_option, target_option
+from tfc.cli.options import (
+    backend_option,
+    device_of,
+    output_option,
+    seed_option,
+    target_option,
+    values_option,
+)
 from tfc.cli.tools import TOOLS
+from tfc.cli.tune import tune
 from tfc.compiler import compile as compile_module
 from tfc.compiler import emit_text
 from tfc.console import (
@@ -78,28 +86,11 @@ def _target(text: str | None) -> Target | None:
 # --- run ----------------------------------------------------------------------------------------
 
 
-_values_option = click.option(
-    "--arg",
-    "texts",
-    multiple=True,
-    metavar="VALUE|FILE.npy",
-    help="The next argument, as a literal such as '{1, 2}' or as an array file; "
-    "those left out are random.",
-)
-_seed_option = click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    type=click.IntRange(0),
-    help="Of the random arguments.",
-)
-
-
 @tfc.command()
 @click.argument("file")
 @backend_option
-@_values_option
-@_seed_option
+@values_option
+@seed_option
 @reading_options
 @click.option(
     "--time", "calls", type=click.IntRange(1), metavar="N", help="Time N calls after the first."
@@ -133,8 +124,8 @@ def run(
 @tfc.command()
 @click.argument("file")
 @backend_option
-@_values_option
-@_seed_option
+@values_option
+@seed_option
 @reading_options
 @click.option("-n", "--runs", default=10, show_default=True, type=click.IntRange(1))
 @click.option(
@@ -395,5 +386,5 @@ def inspect(file: str, reading: Reading, output: str | None) -> None:
     write_text(inspection(read_program(file, reading), file), output)
 
 
-for _tool in (*TOOLS, bench_collectives):
+for _tool in (tune, *TOOLS, bench_collectives):
     tfc.add_command(_tool)

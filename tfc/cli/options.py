@@ -20,6 +20,22 @@ output_option = click.option(
     "-o", "--output", metavar="FILE", help="Write there instead of to the standard output."
 )
 
+values_option = click.option(
+    "--arg",
+    "texts",
+    multiple=True,
+    metavar="VALUE|FILE.npy",
+    help="The next argument, as a literal such as '{1, 2}' or as an array file; "
+    "those left out are random.",
+)
+seed_option = click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Of the random arguments.",
+)
+
 
 def device_of(backend: str) -> AbstractContextManager[object]:
     """What a backend's programs run on: for "gpu" where there is none, an interpreter of PTX."""

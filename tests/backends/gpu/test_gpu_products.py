@@ -104,6 +104,33 @@ def test_bias_activation_and_conversion_are_part_of_the_kernel(device: Any):
     assert report.instructions["mma"] > 0
 
 
+@pytest.mark.parametrize(("dims", "together"), [((40, 64), 8), ((37, 72), 8), ((24, 36), 4)])
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_neighbours_of_results_are_read_and_stored_at_once(
+    dims: tuple[int, int], together: int, is_turned: bool, device: Any
+):
+    a, b = whole_numbers((dims[0], 32), np.float16), whole_numbers((32, dims[1]), np.float16)
+    residual = whole_numbers(dims, np.float16)
+
+    def function(a: Any, b: Any, residual: Any) -> Any:
+        if is_turned:  # columns of the product lie together
+            return tnp.maximum((b.T @ a.T).T, 0) + residual
+        return tnp.maximum(a @ b, 0) + residual
+
+    device.reports.clear()
+    got = on_gpu(function, a, b, residual)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_array_equal(got, np.maximum(exact, 0).astype(np.float16) + residual)
+    ((_, report),) = device.reports
+    assert report.stores.accesses * together == residual.size
+    assert report.bank_conflicts == 0
+    plain = tfc.jit(lambda a, b: tnp.maximum(a @ b, 0), backend="gpu")
+    device.reports.clear()
+    plain(a, b)
+    ((_, without),) = device.reports
+    assert (report.loads.accesses - without.loads.accesses) * together == residual.size
+
+
 def test_narrow_numbers_stay_narrow_for_each_of_several_products(device: Any):
     weights = whole_numbers((64, 32), BF16)
 
@@ -183,6 +210,8 @@ def test_memory_is_read_in_whole_sectors_and_each_product_is_done_once(
     for _, report in device.reports:  # there are two where blocks share sums
         assert report.bank_conflicts == 0
         assert report.loads.uncoalesced == report.stores.uncoalesced == 0
+    first = device.reports[0][1].stores
+    assert first.accesses * 16 == first.bytes  # each of 16 bytes
     rows = 8 if kind == "f64" else 16
     wanted = 32 * (64 // rows) * (128 // 8) * (128 // depth) if depth else 0
     assert device.reports[0][1].instructions["mma"] == wanted

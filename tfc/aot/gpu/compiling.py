@@ -128,10 +128,12 @@ def gpu_programs(
     """
     chosen = sorted(set(architectures or USUAL_ARCHITECTURES), key=_age)
     executables: list[tuple[str, GpuExecutable]] = []
+    # What was measured on this machine is no matter of those that the code is for.
+    asked = replace(options or Options.from_environment(), tuned=False)
     for architecture in chosen:
         target = Target.parse(f"nvptx64-nvidia-cuda,{architecture}")
         require_undivided(module)
-        made = compile_module(module, "gpu", options, target)
+        made = compile_module(module, "gpu", asked, target)
         executables.append((architecture, cast("GpuExecutable", made).without_boxes()))
     return bundles.program_codes(executables)
 

@@ -1,1 +1,1 @@
-"""Code of earlier compilations in a folder, for the processes to come; knows no backend."""
+"""Code of earlier compilations, and measured schedules, in a folder for later; knows no backend."""

@@ -1,6 +1,6 @@
 """The CPU compiler: HLO passes, buffer plan, MLIR, LLVM, machine code."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from tfc.backends.cache.code_cache import CodeCache, code_key
+from tfc.backends.cache.kept_choices import KeptChoices, kept_choices
+from tfc.backends.choices import Question, Source, asking, questions_about
 from tfc.backends.cpu.calls import Callee, Place, callees
 from tfc.backends.cpu.constants import (
     ConstantPanels,
@@ -78,6 +80,7 @@ class Compilation:
     cores: how many threads share large kernels.
     cache: where code for this process is kept for later ones.
     panels: which constants lie in panels.
+    choices: who knows which schedules were measured to be best, if anybody does.
     """
 
     name: str
@@ -88,19 +91,31 @@ class Compilation:
     cores: int = 1
     cache: CodeCache | None = None
     panels: ConstantPanels = field(default_factory=ConstantPanels)
+    choices: Source | None = None
 
     def emit(self, take: Callable[[Any], None] | None = None) -> Program:
         """The MLIR program, made anew at each call; see `emit_program`."""
-        return emit_program(
-            self.module,
-            self.assignment,
-            self.name,
-            self.target,
-            self.callees,
-            self.cores,
-            take,
-            self.panels.readers,
-        )
+        with asking(self.choices):
+            return emit_program(
+                self.module,
+                self.assignment,
+                self.name,
+                self.target,
+                self.callees,
+                self.cores,
+                take,
+                self.panels.readers,
+            )
+
+    def questions(
+        self, kernels: Iterable[Instruction]
+    ) -> Mapping[Instruction, tuple[Question, ...]]:
+        """Which of some kernels have alternatives of schedule, and which ones."""
+
+        def ask(kernel: Instruction) -> None:
+            scratch_bytes((self.target,), self.cores)(kernel)  # one that knows no kernel yet
+
+        return questions_about(kernels, ask)
 
     def with_panels(self, targets: Sequence[Target]) -> "Compilation":
         """The same with constants in panels where kernels, on all targets, read them so."""
@@ -115,7 +130,8 @@ class Compilation:
         """The code for this process: made, or that of an earlier compilation."""
         if self.cache is None or self.callees:
             return self._made()
-        key = code_key(self.module, self.name, str(self.target), self.cores)
+        used = self.choices.used if self.choices is not None else ()
+        key = code_key(self.module, self.name, str(self.target), self.cores, *used)
         found = self.cache.get(key)
         if found is not None:
             shared, *objects = found
@@ -239,6 +255,12 @@ class CpuCompiler(Compiler):
             b"" if inside else constants,
         )  # fmt: skip
 
+    def choices(self, options: Options) -> KeptChoices | None:
+        """What was measured on processors like this one, with as many cores."""
+        host = Target.host()
+        caches = host.l1_bytes, host.l2_bytes, host.l3_bytes
+        return kept_choices(options, f"{host} {caches} {sharing_cores()}")
+
     def prepare(
         self,
         module: Module,
@@ -259,12 +281,19 @@ class CpuCompiler(Compiler):
             raise UnsupportedError(f"the CPU backend makes no code for {target}; use backend='gpu'")
         optimized = self.optimize(module, options)
         cores = sharing_cores() if place == "process" else threads
-        assignment = assign_buffers(optimized, scratch_bytes((target, *others), cores))
+        choices = self.source_for(options) if place != "object" else None
+        with asking(choices):
+            assignment = assign_buffers(optimized, scratch_bytes((target, *others), cores))
         found = callees(optimized, place)
         kept = place == "process" and bool(options.cache_dir)
         cache = CodeCache(Path(options.cache_dir)) if kept else None
-        made = Compilation(name, optimized, assignment, target, found, cores=cores, cache=cache)
-        return made if place == "object" else made.with_panels([target])
+        made = Compilation(
+            name, optimized, assignment, target, found, cores, cache, choices=choices
+        )
+        if place == "object":
+            return made
+        with asking(choices):
+            return made.with_panels([target])
 
 
 def _whole(compilation: Compilation) -> CompiledModule:

@@ -2,7 +2,7 @@
 
 import ctypes
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tfc.backends.choices import Question
 from tfc.backends.cpu.calls import Callee, symbols
 from tfc.backends.cpu.donated import address, make_writable
 from tfc.backends.cpu.program import Program
@@ -91,6 +92,12 @@ class Compilation(Protocol):
 
     def emit(self) -> Program:
         """Its MLIR."""
+        ...
+
+    def questions(
+        self, kernels: Iterable[Instruction]
+    ) -> Mapping[Instruction, tuple[Question, ...]]:
+        """Which of some kernels have alternatives of schedule."""
         ...
 
     def made_anew(self) -> "Compilation":
@@ -270,6 +277,12 @@ class CpuExecutable(Executable):
         """The same program with a clock around each kernel; for one thread at a time."""
         clocked = TimedExecutable(self.source, self._compilation.made_anew(), self._name)
         return clocked.measure
+
+    def questions(
+        self, kernels: Iterable[Instruction]
+    ) -> Mapping[Instruction, tuple[Question, ...]]:
+        """Which of some kernels have alternatives of schedule, and which ones."""
+        return self._compilation.questions(kernels)
 
     def memory_analysis(self) -> MemoryAnalysis:
         """Bytes of arguments, results, the arena and the constant pool; the arena's buffers."""

@@ -1,13 +1,14 @@
 """The CPU's choice of code for each kernel."""
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
+from tfc.backends.cpu.convolutions.alternatives import with_choice as with_convolution_choice
 from tfc.backends.cpu.convolutions.direct import convolution_panels
 from tfc.backends.cpu.convolutions.kernels import convolution_of, emit_convolution_kernel
-from tfc.backends.cpu.convolutions.spec import convolution_spec
+from tfc.backends.cpu.convolutions.spec import ConvolutionSpec, convolution_spec
 from tfc.backends.cpu.convolutions.splits import convolution_chunks
 from tfc.backends.cpu.loop_kernels import emit_loop, loop_workspace
 from tfc.backends.cpu.loops.nests import Chunk, LoopNest, SplitNest
@@ -21,6 +22,7 @@ from tfc.backends.cpu.ordered.triangular import (
     solve_workspace,
 )
 from tfc.backends.cpu.ordered.updates import emit_update
+from tfc.backends.cpu.products.alternatives import with_choice as with_product_choice
 from tfc.backends.cpu.products.dot_kernels import (
     around_product,
     emit_dot_kernel,
@@ -31,6 +33,7 @@ from tfc.backends.cpu.products.matmul import MatmulSpec
 from tfc.backends.cpu.products.panels import PanelForm
 from tfc.backends.cpu.products.schedule import Strides
 from tfc.backends.cpu.products.splits import can_be_split, product_chunks, split_product
+from tfc.backends.cpu.runtime.threads import sharing_cores
 from tfc.backends.cpu.sorting.selections import emit_selection, selection_workspace
 from tfc.backends.cpu.sorting.sorts import emit_sort, sort_workspace
 from tfc.backends.cpu.windows.pooling_gradients import emit_pooling_gradient, is_pooling_gradient
@@ -156,7 +159,7 @@ def _emit_code(
     target: Target, kernel: Kernel, buffers: Sequence[Buffer], scratch: Any, chunk: Chunk | None
 ) -> None:
     """The code of a kernel, at the insertion point."""
-    spec, convolution = matmul_of(kernel, target), convolution_of(kernel, target)
+    spec, convolution = matmul_of(kernel, target), _convolution_of(kernel, target)
     if spec is not None:
         emit_dot_kernel(spec, target, kernel, buffers, scratch, chunk)
     elif convolution is not None:
@@ -266,12 +269,29 @@ def _is_pooling_gradient(kernel: Kernel) -> bool:
 def matmul_of(kernel: Kernel, target: Target) -> MatmulSpec | None:
     """The tiled matrix product that a kernel is, with what comes before and after it, or None."""
     spec = matmul_spec(kernel.product) if kernel.product is not None else None
-    return spec and around_product(spec, kernel, target)
+    if spec is None:
+        return None
+    made = around_product(spec, kernel, target)
+    if not kernel.panels:
+        return with_product_choice(made, target, sharing_cores)
+    # What a kernel reads in panels goes by the choice that made these so wide.
+    plain = around_product(spec, replace(kernel, panels=()), target)
+    choice = with_product_choice(plain, target, sharing_cores).choice
+    return replace(made, choice=choice)
+
+
+def _convolution_of(kernel: Kernel, target: Target) -> ConvolutionSpec | None:
+    """The tiled convolution that a kernel is, with what was measured to be best for it, or None."""
+    spec = convolution_of(kernel, target)
+    if spec is None:
+        return None
+    plain = with_convolution_choice(replace(spec, panels=0), target, sharing_cores)
+    return replace(plain, panels=spec.panels)
 
 
 def chunk_count(kernel: Kernel, target: Target, cores: int, most: int) -> int:
     """In how many chunks, `most` at the most, cores share the work of a kernel."""
-    spec, convolution = matmul_of(kernel, target), convolution_of(kernel, target)
+    spec, convolution = matmul_of(kernel, target), _convolution_of(kernel, target)
     if spec is not None:
         return product_chunks(spec, target, cores, most)
     if convolution is not None:
@@ -288,7 +308,7 @@ def chunk_count(kernel: Kernel, target: Target, cores: int, most: int) -> int:
 
 def tile_panels(kernel: Kernel, target: Target) -> PanelForm | None:
     """The panels in which a kernel's tiles read the right operand of its product, if they do."""
-    spec, convolution = matmul_of(kernel, target), convolution_of(kernel, target)
+    spec, convolution = matmul_of(kernel, target), _convolution_of(kernel, target)
     if spec is not None:
         return product_panels(spec, target)
     return convolution_panels(convolution, target) if convolution is not None else None
@@ -306,7 +326,7 @@ def workspace_shape(kernel: Kernel, target: Target, chunks: int = 1) -> Shape | 
     if spec is not None:
         size = split_product(spec, target, chunks).workspace_size(target)
         return Shape(spec.element_type, (size,))
-    convolution = convolution_of(kernel, target)
+    convolution = _convolution_of(kernel, target)
     if convolution is not None:
         return Shape(convolution.out.element_type, (convolution.workspace_size(target),))
     if kernel.loop is not None:

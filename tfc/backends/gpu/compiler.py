@@ -1,7 +1,10 @@
 """The GPU compiler: HLO passes, buffer plan, MLIR kernels, LLVM, PTX."""
 
+from tfc.backends.cache.kept_choices import KeptChoices, kept_choices
+from tfc.backends.choices import asking
 from tfc.backends.gpu.attention.spec import takes_attention
 from tfc.backends.gpu.convolutions.kernels import takes_layouts
+from tfc.backends.gpu.driver import current_driver
 from tfc.backends.gpu.executable import GpuCode, GpuExecutable, default_target
 from tfc.backends.gpu.kernels import scratch_bytes
 from tfc.backends.gpu.memory import ALIGNMENT
@@ -10,7 +13,7 @@ from tfc.backends.gpu.rows.row_kernels import LONGEST
 from tfc.backends.interfaces import Compiler
 from tfc.backends.llvm.compilation import lower_gpu_to_llvm
 from tfc.backends.target import Target
-from tfc.errors import UnsupportedError
+from tfc.errors import DriverError, UnsupportedError
 from tfc.hlo.ir import Module
 from tfc.options import Options
 from tfc.passes import KernelKinds, PipelineReport, default_pipeline
@@ -40,6 +43,14 @@ class GpuCompiler(Compiler):
             module, options, report
         )
 
+    def choices(self, options: Options) -> KeptChoices | None:
+        """What was measured on GPUs of this name; None where there is none."""
+        try:
+            driver = current_driver() if options.cache_dir else None
+        except DriverError:
+            return None
+        return kept_choices(options, f"{driver.name} {driver.architecture}") if driver else None
+
     def compile(self, module: Module, options: Options, target: Target | None) -> GpuExecutable:
         """Compile to PTX; no GPU is needed until the executable is called.
 
@@ -49,10 +60,13 @@ class GpuCompiler(Compiler):
         if target is not None and not target.is_gpu:
             raise UnsupportedError(f"the GPU backend makes code for nvptx64 targets, got {target}")
         optimized = self.optimize(module, options)
-        assignment = assign_buffers(optimized, scratch_bytes, ALIGNMENT)
+        choices = self.source_for(options)
+        with asking(choices):
+            assignment = assign_buffers(optimized, scratch_bytes, ALIGNMENT)
 
         def make(architecture: str) -> GpuCode:
-            program = emit_gpu_program(optimized, assignment, architecture)
+            with asking(choices):  # the same as said how much memory shares of sums take
+                program = emit_gpu_program(optimized, assignment, architecture)
             mlir = str(program.module)
             return GpuCode(program, mlir, lower_gpu_to_llvm(program.module))
 

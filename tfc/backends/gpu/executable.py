@@ -1,7 +1,7 @@
 """Running a compiled module on a GPU: arguments there, results that stay there."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,19 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from tfc.backends.cache.code_cache import CodeCache, text_key, versions
+from tfc.backends.choices import Question, questions_about
 from tfc.backends.gpu.assembler.cubins import assemble, disassemble
 from tfc.backends.gpu.assembler.programs import has_program
 from tfc.backends.gpu.driver import Driver, current_driver, opened_driver
 from tfc.backends.gpu.driver.architectures import has_warpgroups
 from tfc.backends.gpu.driver.interface import Resources
+from tfc.backends.gpu.kernels import parts_of, scratch_array
 from tfc.backends.gpu.loaded import LoadedProgram, quick_entry
 from tfc.backends.gpu.measuring.observing import ObservedProgram
 from tfc.backends.gpu.program import GpuProgram
 from tfc.backends.interfaces import Executable, KernelTimes, MemoryAnalysis, Signature
 from tfc.backends.llvm.compilation import compile_ir, compile_ptx
+from tfc.backends.mlir.kernels import kernel_of
 from tfc.backends.target import Target
 from tfc.errors import DriverError
-from tfc.hlo.ir import Module
+from tfc.hlo.ir import Instruction, Module
 from tfc.passes.analysis.donation import donation_of
 from tfc.passes.live_buffers import live_buffers
 from tfc.passes.memory.buffers import BufferAssignment
@@ -180,6 +183,18 @@ class GpuExecutable(Executable):
                 return disassemble(assemble(self._ptx, self.target.cpu).code)
             case _:
                 return str(self.hlo)
+
+    def questions(
+        self, kernels: Iterable[Instruction]
+    ) -> Mapping[Instruction, tuple[Question, ...]]:
+        """Which of some kernels have alternatives of schedule, and which ones."""
+        architecture = self.target.cpu
+
+        def ask(instruction: Instruction) -> None:
+            scratch_array(kernel_of(instruction))
+            parts_of(kernel_of(instruction), architecture)
+
+        return questions_about(kernels, ask)
 
     def timed(self) -> Callable[..., KernelTimes]:
         """The same program with marks around its steps, which are launched one by one.

@@ -4,7 +4,7 @@ sort      put the rows in place │ compare and exchange, with numbers 1, 0 │ 
 scatter   put the operands in place │ combine the updates
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -46,8 +46,9 @@ class Part:
     boxes: (number of a buffer, how boxes of it are copied), for kernels that copy such.
     resident: how many blocks one multiprocessor must have room for, so that threads may have all
         registers that are left then; 0 if the assembler weighs that.
-    wide: LLVM is to make one access of neighbouring ones. It then reads three as four where these
-        lie together, so the part must read whole arrays only, which were written before.
+    wide: numbers of buffers (arguments, results, scratch memory) of which LLVM is to make one
+        access of neighbouring ones. It then reads three as four where these lie together, so the
+        part must read these arrays only whole, after they were written.
     """
 
     emit: Callable[[Work], None]
@@ -58,7 +59,7 @@ class Part:
     shared: int = 0
     boxes: Sequence[tuple[int, Boxes]] = ()
     resident: int = 0
-    wide: bool = False
+    wide: Collection[int] = ()
 
     @property
     def blocks(self) -> Dimensions:

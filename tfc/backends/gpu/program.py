@@ -247,10 +247,9 @@ def _emit_part(name: str, kernel: Kernel, part: Part) -> None:
     # So that no thread is given more registers than there are for as many.
     function.attributes["nvvm.maxntid"] = ir.DenseI32ArrayAttr.get([part.threads, 1, 1])
     buffers = first_box - count
-    ends = [1] * buffers
-    if part.wide:
-        shapes = [*(kernel.operands[n].array_shape for n in kernel.arguments), *kernel.results]
-        ends = [gcd(s.byte_size, ALIGNMENT) for s in shapes]
+    shapes = [*(kernel.operands[n].array_shape for n in kernel.arguments), *kernel.results]
+    sizes = [*(s.byte_size for s in shapes), *[ALIGNMENT] * (buffers - len(shapes))]
+    ends = [gcd(size, ALIGNMENT) if n in part.wide else 1 for n, size in enumerate(sizes)]
     _describe_arguments(function, ends, count, len(part.boxes))
     if part.resident:
         count_type = ir.IntegerType.get_signless(32)

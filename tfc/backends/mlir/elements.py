@@ -216,6 +216,18 @@ class Elements:
         loaded = emit("memref.load", buffer.memref.type.element_type, [buffer.memref, position])
         return from_memory(loaded, buffer.shape.element_type)
 
+    def store_together(self, values: Sequence[Scalar], buffer: Buffer, index: Indices) -> None:
+        """Set neighbours in memory by one access, from an element on that lies at a multiple of
+        their size."""
+        position = self.index_value(buffer.position(index))
+        elements = [to_memory(value) for value in values]
+        kind = ir.VectorType.get([len(elements)], elements[0].type)
+        together = ir.Operation.create("vector.from_elements", [kind], elements).result
+        size = len(values) * buffer.shape.element_type.bytes
+        alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), size)
+        operands = [together, buffer.memref, position]
+        ir.Operation.create("vector.store", [], operands, {"alignment": alignment})
+
     def store(self, value: Scalar, buffer: Buffer, index: Indices) -> None:
         """Set an element of an array in memory."""
         position = self.index_value(buffer.position(index))

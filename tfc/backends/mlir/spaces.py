@@ -187,6 +187,14 @@ def step_of(position: Index, loop: Index) -> int | None:
     return total
 
 
+def lies_evenly(position: Index, loop: Index, count: int) -> bool:
+    """Whether `count` neighbours along a loop are together, from a multiple of as many on."""
+    rest = position - loop
+    terms = rest.terms if rest.kind == "add" else (rest,)
+    is_even = all(t.kind in ("constant", "mul") and not t.value % count for t in terms)
+    return is_even and step_of(position, loop) == 1
+
+
 def _depends(index: Index, loop: Index) -> bool:
     """True if an expression has the variable in it."""
     inside = [*index.terms, *(index.source[1] if index.source else ())]

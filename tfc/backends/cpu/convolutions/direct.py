@@ -22,9 +22,8 @@ from tfc.backends.cpu.convolutions.work import ConvolutionWork, OutputBlock
 from tfc.backends.cpu.products.byte_packing import pack_bytes
 from tfc.backends.cpu.products.packing import Panels, in_place, pack
 from tfc.backends.cpu.products.panels import PanelForm
-from tfc.backends.cpu.products.schedule import tile_shape
+from tfc.backends.cpu.products.schedule import further_rows, tile_shape
 from tfc.backends.cpu.products.tiles import UNROLL, Result, Tiles, Walk
-from tfc.backends.cpu.products.words import Words
 from tfc.backends.mlir.vectors import (
     Position,
     add,
@@ -46,7 +45,7 @@ def convolution_panels(spec: ConvolutionSpec, target: Target) -> PanelForm | Non
     if spec.algorithm(target) != "direct" or spec.words is not None:
         return None
     lanes, features = target.lanes(spec.lhs.element_type.bits), spec.rhs.dims[-1]
-    width = tile_shape(1, spec.columns, target, lanes)[1] * lanes
+    width = tile_shape(1, spec.columns, target, lanes, spec.choice.tile)[1] * lanes
     if spec.columns % width or spec.rhs.storage_size != spec.rhs.size:
         return None
     return PanelForm(1, spec.depth, features, (0, features, 1), width)
@@ -114,8 +113,8 @@ class _Direct:
     def _tile(self, members: int) -> tuple[int, int]:
         """The number of members and of vectors in a tile."""
         return tile_shape(
-            members, self.spec.columns, self.target, self.vectors.lanes,
-            further_rows=int(self.spec.words is Words.OFFSET),
+            members, self.spec.columns, self.target, self.vectors.lanes, self.spec.choice.tile,
+            further_rows=further_rows(self.spec.words),
         )  # fmt: skip
 
     def _pack(self, column: Position) -> list[_Columns]:

@@ -49,6 +49,28 @@ _BLOCKS = 4  # at least so many, if they are not too narrow, for threads to shar
 
 
 @dataclass(frozen=True)
+class ConvolutionChoice:
+    """What of a convolution's code a measurement may choose; None where rules decide.
+
+    tile: the most rows, and vectors per row, of a tile of the direct algorithm.
+    chunks: in how many threads share it.
+    """
+
+    algorithm: Algorithm | None = None
+    tile: tuple[int, int] | None = None
+    chunks: int | None = None
+
+    def __str__(self) -> str:
+        """What is stated, in words; all that are different have different ones."""
+        parts = [self.algorithm] if self.algorithm else []
+        if self.tile is not None:
+            parts.append(f"tiles of {self.tile[0]} x {self.tile[1]} vectors")
+        if self.chunks is not None:
+            parts.append(f"{self.chunks} chunks")
+        return ", ".join(parts) or "as modelled"
+
+
+@dataclass(frozen=True)
 class ConvolutionSpec:
     """out[b, p…, g·O + o] = Σ lhs[b, at(p, k)…, g·I + i] · rhs[k…, i, g·O + o] over k… and i < I.
 
@@ -60,6 +82,7 @@ class ConvolutionSpec:
     panels: rhs lies in panels of so many features of the result.
     words: the operands are bytes in memory, of which lhs and rhs here count four neighbours along I
         as one element.
+    choice: what was measured to be best; rules decide the rest.
     """
 
     lhs: Shape
@@ -71,6 +94,7 @@ class ConvolutionSpec:
     alone: bool = True
     words: Words | None = None
     panels: int = 0
+    choice: ConvolutionChoice = ConvolutionChoice()
 
     @property
     def depthwise(self) -> bool:
@@ -137,6 +161,8 @@ class ConvolutionSpec:
 
     def algorithm(self, target: Target) -> Algorithm:
         """The code that computes it fastest."""
+        if self.choice.algorithm is not None:
+            return self.choice.algorithm
         if self.words is not None:
             return "direct"
         if self.is_depthwise_weight_gradient:

@@ -12,6 +12,8 @@ from tfc.backends.target import Target
 def convolution_chunks(spec: ConvolutionSpec, target: Target, cores: int, most: int) -> int:
     """In how many chunks, `most` at the most, cores share a convolution."""
     things, again = _shared_things(spec, target)
+    if spec.choice.chunks is not None and spec.choice.chunks <= min(most, things):
+        return spec.choice.chunks
 
     def time(chunks: int) -> float:
         share = -(-things // chunks)

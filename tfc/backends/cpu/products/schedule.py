@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil
 
+from tfc.backends.cpu.products.choice import AS_MODELLED, ProductChoice
 from tfc.backends.cpu.products.words import Words
 from tfc.backends.target import Target
 from tfc.errors import InternalError
@@ -32,6 +33,7 @@ class MatmulSpec:
         rhs_panels: the right operand lies in panels of so many columns, which divide n: then its
             strides are those from a panel's columns to the next panel's, divided by their number,
             and along a panel's depth.
+        choice: what of the schedule was measured to be best; the model decides the rest.
 
     Raises:
         InternalError: the element type, a stride or a size is not as said above.
@@ -55,6 +57,7 @@ class MatmulSpec:
     part_of: tuple[int, int] | None = None
     words: Words | None = None
     rhs_panels: int = 0
+    choice: ProductChoice = AS_MODELLED
 
     def __post_init__(self) -> None:
         element_type = self.element_type
@@ -181,6 +184,16 @@ class TileSchedule:
     lhs_computed: int = 0
     sums: int = 0
 
+    def __str__(self) -> str:
+        """What of it a measurement may choose, in words."""
+        if self.stream is not None:
+            return "matrix read once"
+        packed = [n for n, p in (("left", self.pack_lhs), ("right", self.pack_rhs)) if p]
+        return (
+            f"tiles of {self.tile_rows} x {self.tile_vectors} vectors, "
+            f"{self.block_depth} deep, {' and '.join(packed) or 'nothing'} packed"
+        )
+
     @property
     def tile_columns(self) -> int:
         """The width of a tile in elements."""
@@ -221,21 +234,23 @@ def make_schedule(spec: MatmulSpec, target: Target) -> TileSchedule:
         return TileSchedule(stream, lanes, sums=spec.m * spec.n if spec.apart else 0)
     size = spec.element_type.bytes
     rows, vectors = tile_shape(
-        spec.m, spec.n, target, lanes, further_rows=int(spec.words is Words.OFFSET)
+        spec.m, spec.n, target, lanes, spec.choice.tile, further_rows=further_rows(spec.words)
     )
     columns = vectors * lanes
     wide = max(columns, spec.rhs_panels)
     # Half of L1 holds a panel of the right operand, half of L2 the left operand's block, and half
     # of the last level (which other cores share) the right operand's block.
-    depth = _even_blocks(spec.k, target.l1_bytes // 2 // (columns * size), 4)
+    panel = spec.choice.panel or target.l1_bytes // 2
+    depth = _even_blocks(spec.k, panel // (columns * size), 4)
     block_rows = _even_blocks(spec.m, target.l2_bytes // 2 // (depth * size), rows)
     last_level = min(target.l3_bytes // 2, 4 << 20)
     if spec.rhs_computed:
         # What is computed should not leave L2 before it is used; with many rows it is used often.
         last_level = target.l2_bytes // (4 if spec.m <= 4 * rows else 1)
     block_columns = _even_blocks(spec.n, last_level // (depth * size), wide)
-    pack_lhs = _pays_to_pack_lhs(spec, target, columns)
-    pack_rhs = _pays_to_pack_rhs(spec, target, rows)
+    pack_lhs, pack_rhs = spec.choice.pack_lhs, None if spec.rhs_panels else spec.choice.pack_rhs
+    pack_lhs = _pays_to_pack_lhs(spec, target, columns) if pack_lhs is None else pack_lhs
+    pack_rhs = _pays_to_pack_rhs(spec, target, rows) if pack_rhs is None else pack_rhs
     padded = ceil(spec.n / lanes) * lanes
     rhs_elements = min(block_columns, padded) * depth if pack_rhs else 0
     # A vector's worth of slack: the last store of a left panel may be wider than the panel.
@@ -262,7 +277,8 @@ def _aligned(elements: int) -> int:
 
 def _find_stream(spec: MatmulSpec, target: Target) -> Stream | None:
     """The product as a stream, if that is the way to compute it."""
-    if spec.lhs_computed or spec.rhs_computed or spec.rhs_panels:
+    in_tiles = spec.rhs_panels or spec.choice.stream is False
+    if spec.lhs_computed or spec.rhs_computed or in_tiles:
         return None
     (_, lhs_m, lhs_k), (_, rhs_k, rhs_n) = spec.lhs_strides, spec.rhs_strides
     m, n, k, out_m = spec.m, spec.n, spec.k, spec.out_strides[1]
@@ -270,16 +286,21 @@ def _find_stream(spec: MatmulSpec, target: Target) -> Stream | None:
     left = Stream(True, n, m, k, lhs_m, lhs_k, rhs_n, rhs_k, 1, out_m)
     for stream in (left, right):
         large = stream.outputs * k * spec.element_type.bytes > target.l2_bytes
-        few = stream.count == 1 or (stream.count <= 4 and large)
+        few = stream.count == 1 or (stream.count <= 4 and (large or spec.choice.stream is True))
         if k and few and (stream.in_rows or stream.in_columns):
             return stream
     return None
 
 
-def tile_shape(
-    m: int, n: int, target: Target, lanes: int, *, further_rows: int = 0
-) -> tuple[int, int]:
-    """Rows and vectors per row of the tile of an m × n result that fills the target's registers.
+def further_rows(words: Words | None) -> int:
+    """The rows of sums that products of words need beside the result's."""
+    return int(words is Words.OFFSET)
+
+
+def largest_tiles(
+    target: Target, lanes: int, *, further_rows: int = 0
+) -> tuple[tuple[int, int], ...]:
+    """Rows and vectors per row of tiles that fill the target's registers, the usual one first.
 
     Beside the tile, a row of the right operand's vectors and one element of the left stay in
     registers; without fused multiply-add, one product too.
@@ -288,11 +309,34 @@ def tile_shape(
         further_rows: rows of sums, with a factor each, that stay in registers beside the result's.
     """
     if lanes == 1:
-        rows, vectors = 4, 4
-    elif target.vector_registers >= 32:
-        rows, vectors = (8, 3) if target.vector_bits == 128 else (12, 2)
+        return ((4, 4),)
+    if target.vector_registers >= 32:
+        usual, *others = (8, 3), (12, 2), (6, 4)
+        if target.vector_bits > 128:
+            usual, others = (12, 2), [(8, 3), (6, 4)]
+    elif target.has_fma:
+        usual, others = (6 - further_rows, 2), [(4, 3), (12, 1)]
     else:
-        rows, vectors = (6 - further_rows, 2) if target.has_fma else (4 - further_rows, 2)
+        usual, others = (4 - further_rows, 2), [(8, 1)]
+    return (usual,) if further_rows else (usual, *others)
+
+
+def tile_shape(
+    m: int,
+    n: int,
+    target: Target,
+    lanes: int,
+    largest: tuple[int, int] | None = None,
+    *,
+    further_rows: int = 0,
+) -> tuple[int, int]:
+    """Rows and vectors per row of the tile of an m × n result.
+
+    Args:
+        largest: the tile of a result that is large in both directions; the usual one if left out.
+        further_rows: see `largest_tiles`.
+    """
+    rows, vectors = largest or largest_tiles(target, lanes, further_rows=further_rows)[0]
     narrow = min(vectors, max(ceil(n / lanes), 1))
     rows = rows * vectors // narrow
     return even_parts(m, rows), narrow

@@ -50,9 +50,12 @@ def product_chunks(spec: MatmulSpec, target: Target, cores: int, most: int) -> i
     """In how many chunks, `most` at the most, cores share a product."""
 
     flat = spec.flattened()
+    along, chosen = spec.choice.share or ("", most + 1)
+    if chosen <= most and any(w.along == along for w in ways_to_share(flat, target, chosen)):
+        return chosen
 
     def time(chunks: int) -> float:
-        ways = _ways(flat, target, chunks)
+        ways = ways_to_share(flat, target, chunks)
         return min((_cost(w, target) for w in ways), default=float("inf")) * -(-chunks // cores)
 
     return most_chunks(range(1, most + 1), time)
@@ -61,8 +64,10 @@ def product_chunks(spec: MatmulSpec, target: Target, cores: int, most: int) -> i
 @cache
 def split_product(spec: MatmulSpec, target: Target, chunks: int) -> ProductSplit:
     """The best way to share a product among so many chunks, which `product_chunks` said."""
-    ways = _ways(spec.flattened(), target, chunks)
-    best = min(ways, key=lambda way: _cost(way, target), default=None)
+    ways = list(ways_to_share(spec.flattened(), target, chunks))
+    share = spec.choice.share
+    asked = [way for way in ways if share == (way.along, chunks)]
+    best = min(asked or ways, key=lambda way: _cost(way, target), default=None)
     if best is None:
         raise InternalError(f"no way to share {spec} among {chunks} chunks")
     return best
@@ -70,7 +75,7 @@ def split_product(spec: MatmulSpec, target: Target, chunks: int) -> ProductSplit
 
 def can_be_split(spec: MatmulSpec, target: Target, chunks: int) -> bool:
     """Whether there is a way to share a product among exactly so many chunks."""
-    return any(True for _ in _ways(spec.flattened(), target, chunks))
+    return any(True for _ in ways_to_share(spec.flattened(), target, chunks))
 
 
 def most_chunks(counts: Iterable[int], time: Callable[[int], float]) -> int:
@@ -79,7 +84,7 @@ def most_chunks(counts: Iterable[int], time: Callable[[int], float]) -> int:
     return max(c for c, t in times.items() if t <= _NOTHING * min(times.values()))
 
 
-def _ways(spec: MatmulSpec, target: Target, chunks: int) -> Iterator[ProductSplit]:
+def ways_to_share(spec: MatmulSpec, target: Target, chunks: int) -> Iterator[ProductSplit]:
     """The ways to share a product among exactly so many chunks."""
     if chunks == 1 or spec.batch % chunks == 0:
         yield ProductSplit(chunks, "batch", spec, spec)

@@ -1,6 +1,6 @@
 """A kernel of a convolution as parts: for each phase, blocks that make tiles of its product."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +9,8 @@ from tfc.backends.gpu.convolutions.shares import shares_of
 from tfc.backends.gpu.convolutions.sources import source_of
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.choice import schedule_for
-from tfc.backends.gpu.products.finishing import Finish
-from tfc.backends.gpu.products.kernels import Block, finishing, parts_of_blocks, shared_sums
+from tfc.backends.gpu.products.finishing import Mend
+from tfc.backends.gpu.products.kernels import Block, parts_of_blocks, shared_sums
 from tfc.backends.gpu.products.pieces import Computed, Copied
 from tfc.backends.gpu.products.spec import Side
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, mlir_type
@@ -67,25 +67,24 @@ class ConvolutionBlock(Block):
         """What brings a side's tiles."""
         return source_of(work, self.phase, side, self.schedule, batch, end)
 
-    def finish(self, work: Work, batch: Any) -> Finish:
-        """What makes results of sums.
+    def mend(self, work: Work, batch: Any) -> Mend | None:
+        """What makes sums right where there is padding.
 
-        On padding there is no product, where a tile has one with zero: they differ if the kernel
-        is infinite or NaN there, and then the sum is NaN. So a sum that is NaN is made again.
+        There is no product there, where a tile has one with zero: they differ if the kernel is
+        infinite or NaN there, and then the sum is NaN. So a sum that is NaN is made again.
         """
-        finish = finishing(work, self.index, batch)
         if self.phase.is_inside or not self.spec.sums.is_float:
-            return finish
+            return None
 
-        def mend(row: Any, column: Any, total: Scalar) -> Callable[[], None]:
+        def mended(row: Any, column: Any, total: Scalar) -> Scalar:
             wrong = scf.IfOp(total.ne(total).value, [mlir_type(self.spec.sums)], has_else=True)
             with ir.InsertionPoint(wrong.then_block):
                 scf.yield_([self._sum(work, {"b": batch, "i": row, "j": column}).value])
             with ir.InsertionPoint(wrong.else_block):
                 scf.yield_([total.value])
-            return finish(row, column, Scalar(wrong.result, self.spec.sums))
+            return Scalar(wrong.result, self.spec.sums)
 
-        return mend
+        return mended
 
     def _sum(self, work: Work, at: dict[str, Any]) -> Scalar:
         """The sum of the products that there are, one by one."""

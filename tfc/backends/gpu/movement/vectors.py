@@ -14,7 +14,7 @@ from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.loops import when
 from tfc.backends.mlir.provider import arith
-from tfc.backends.mlir.spaces import Space, bind, loop_space, step_of
+from tfc.backends.mlir.spaces import Space, bind, lies_evenly, loop_space, step_of
 from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.index_maps import Index
 from tfc.hlo.op import op_named
@@ -38,7 +38,8 @@ def vector_parts(kernel: Kernel) -> list[Part] | None:
     if count < 2:
         return None
     threads = prod(space.sizes) // count
-    return [Part(lambda work: _emit(space, count, work), threads, wide=True)]
+    buffers = range(len(kernel.arguments) + 1)
+    return [Part(lambda work: _emit(space, count, work), threads, wide=buffers)]
 
 
 def _neighbours(kernel: Kernel, space: Space) -> int:
@@ -64,12 +65,7 @@ def _neighbours(kernel: Kernel, space: Space) -> int:
 
 def _is_even(position: Index, last: Index, count: int) -> bool:
     """Whether neighbours along the last loop are read at once: in a row that begins evenly."""
-    step = step_of(position, last)
-    if step == 0:
-        return True
-    rest = position - last
-    terms = rest.terms if rest.kind == "add" else (rest,)
-    return step == 1 and all(t.kind in ("constant", "mul") and not t.value % count for t in terms)
+    return step_of(position, last) == 0 or lies_evenly(position, last, count)
 
 
 def _emit(space: Space, count: int, work: Work) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from tfc.backends.choices import chosen
 from tfc.backends.gpu.products.operands import copy_width
 from tfc.backends.gpu.products.schedule import Schedule
 from tfc.backends.gpu.products.spec import ProductSpec
@@ -61,10 +62,16 @@ _NOT_HIDDEN = 0.3
 _DRAM_BYTES = 1000  # of the whole GPU, in a cycle
 
 
-@lru_cache(maxsize=1024)
 def schedule_for(spec: ProductSpec, rates: Rates = A100) -> Schedule:
-    """The schedule of a product."""
-    return min(candidates(spec), key=lambda schedule: cycles(spec, schedule, rates))
+    """The schedule of a product: what was measured to be best, or the model's."""
+    measured = chosen(spec, lambda: _ranked(spec, rates)[0], lambda: _ranked(spec, rates)[1:])
+    return measured or _ranked(spec, rates)[0]
+
+
+@lru_cache(maxsize=1024)
+def _ranked(spec: ProductSpec, rates: Rates) -> list[Schedule]:
+    """The schedules that there are for a product, by the time that the model says."""
+    return sorted(candidates(spec), key=lambda schedule: cycles(spec, schedule, rates))
 
 
 def candidates(spec: ProductSpec) -> Iterator[Schedule]:

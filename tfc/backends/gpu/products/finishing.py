@@ -12,16 +12,39 @@ from typing import Any
 
 from tfc.backends.gpu.assembly import index
 from tfc.backends.gpu.assembly import number as narrow
-from tfc.backends.gpu.matrices import load_shared, store_shared
+from tfc.backends.gpu.matrices import PIECE, load_shared, store_shared
 from tfc.backends.gpu.products.schedule import Schedule
 from tfc.backends.gpu.products.spec import ProductSpec
 from tfc.backends.mlir.arithmetic.value import Scalar, mlir_type
+from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.vectors import add, for_range, index_value
 
-# (row, column) of a sum in the whole matrix, of type index, and the sum: what stores the result.
-Finish = Callable[[Any, Any, Scalar], Callable[[], None]]
 
+@dataclass(frozen=True)
+class Result:
+    """A result that was made, and where it is to be stored: an element of an array."""
+
+    value: Scalar
+    scope: Elements
+    buffer: Buffer
+    place: Indices
+
+    def store(self, *neighbours: "Result") -> None:
+        """Store it, with those behind it in memory, by one access."""
+        if not neighbours:
+            self.scope.store(self.value, self.buffer, self.place)
+            return
+        values = [self.value, *(other.value for other in neighbours)]
+        self.scope.store_together(values, self.buffer, self.place)
+
+
+# (row, column) of a sum in the whole matrix, of type index, and the sum: the result.
+Finish = Callable[[Any, Any, Scalar], Result]
+# The same, and the sum as it should be.
+Mend = Callable[[Any, Any, Scalar], Scalar]
+
+_BANKS = 128  # bytes that threads read at one time
 _AT_ONCE = 4  # results of a thread that are on the way, where all of a tile are inside
 
 
@@ -31,12 +54,25 @@ class Staging:
 
     by_columns: whether a line is a column.
     row_step: from a row that a warp stores at once to the next.
+    neighbours: results that a thread makes at once, which lie together in a line and in memory.
     """
 
     schedule: Schedule
     spec: ProductSpec
     by_columns: bool
     row_step: int = 1
+    neighbours: int = 1
+
+    @property
+    def most_neighbours(self) -> int:
+        """How many neighbours a thread may have: sums that it reads at once without conflicts."""
+        return 2 * self._piece
+
+    @property
+    def _piece(self) -> int:
+        """Sums that are read at once, as lines are aligned."""
+        size = self.spec.sums.bits // 8
+        return gcd(self._line * size, PIECE) // size
 
     @property
     def _line(self) -> int:
@@ -64,43 +100,79 @@ class Staging:
             else:
                 store_shared(base + (row * self._line + column) * size, values)
 
-    def finish(self, base: Scalar, thread: Scalar, corner: Sequence[Any], finish: Finish) -> None:
+    def finish(
+        self,
+        base: Scalar,
+        thread: Scalar,
+        corner: Sequence[Any],
+        finish: Finish,
+        mend: Mend | None = None,
+    ) -> None:
         """Emit the loop over all sums: each of its rounds takes some for each thread, in order.
 
         Args:
             corner: the row and the column at which the block's tile begins, of type index.
+            mend: what is done to all sums of a round before results are made of them.
         """
+
+        def store_all(taken: Sequence[tuple[Any, Any, Scalar]]) -> None:
+            sums = taken if mend is None else [(r, c, mend(r, c, x)) for r, c, x in taken]
+            # All results are made before the first is stored: none waits for another.
+            results = [finish(*each) for each in sums]
+            for first in range(0, len(results), self.neighbours):
+                one, *others = results[first : first + self.neighbours]
+                one.store(*others)
+
         threads, spec = self.schedule.threads, self.spec
-        count = self.schedule.rows * self.schedule.columns
+        count = self.schedule.rows * self.schedule.columns // self.neighbours
         is_whole = spec.m % self.schedule.rows == spec.n % self.schedule.columns == 0
-        at_once = gcd(count // threads, _AT_ONCE) if is_whole else 1
+        most = max(_AT_ONCE // self.neighbours, 1)
+        at_once = gcd(count // threads, most) if is_whole else 1
 
         def body(start: Any, _: Any) -> None:
             first = thread + narrow(index_value(start))
-            taken = [self._sum(base, first + n * threads, corner) for n in range(at_once)]
+            groups = [self._sums(base, first + n * threads, corner) for n in range(at_once)]
+            taken = [each for group in groups for each in group]
             if is_whole:
-                _store_all(finish, taken)
+                store_all(taken)
             else:
                 bounds = [(taken[0][0], spec.m), (taken[0][1], spec.n)]
-                when_below(bounds, lambda: _store_all(finish, taken))
+                when_below(bounds, lambda: store_all(taken))
 
         for_range(0, count, threads * at_once, body)
 
-    def _sum(self, base: Scalar, number: Scalar, corner: Sequence[Any]) -> tuple[Any, Any, Scalar]:
-        """(row, column, sum) of a number in the order of the lines."""
+    def _sums(
+        self, base: Scalar, number: Scalar, corner: Sequence[Any]
+    ) -> list[tuple[Any, Any, Scalar]]:
+        """(row, column, sum) of the neighbours of a number in the order of the lines."""
         length = self.schedule.rows if self.by_columns else self.schedule.columns
-        size, name = self.spec.sums.bits // 8, str(mlir_type(self.spec.sums))
-        line, place = number / length, number % length
-        (value,) = load_shared(base + (line * self._line + place) * size, name)
+        length //= self.neighbours
+        line, place = number / length, number % length * self.neighbours
         down, across = (place, line) if self.by_columns else (line, place)
         row, column = add(corner[0], index(down)), add(corner[1], index(across))
-        return row, column, Scalar(value, self.spec.sums)
+        values = self._read(base, number, line * self._line + place)
+        return [
+            (add(row, n), column, value) if self.by_columns else (row, add(column, n), value)
+            for n, value in enumerate(values)
+        ]
 
+    def _read(self, base: Scalar, number: Scalar, place: Scalar) -> list[Scalar]:
+        """The sums of neighbours from a place on, a piece at once.
 
-def _store_all(finish: Finish, taken: Sequence[tuple[Any, Any, Scalar]]) -> None:
-    """Make all results before the first is stored: none waits for another."""
-    for store in [finish(*each) for each in taken]:
-        store()
+        Where there are two pieces, the second half of the threads that read at one time begins
+        with the second, so that they read from all banks.
+        """
+        size, name = self.spec.sums.bits // 8, str(mlir_type(self.spec.sums))
+        together = min(self.neighbours, self._piece)
+        start = base + place * size
+        if self.neighbours == together:
+            return [Scalar(v, self.spec.sums) for v in load_shared(start, name, together)]
+        swapped = number / (_BANKS // 2 // (together * size)) % 2
+        first = load_shared(start + swapped * (together * size), name, together)
+        second = load_shared(start + (1 - swapped) * (together * size), name, together)
+        is_swapped = swapped.ne(0).value
+        pairs = [*zip(second, first), *zip(first, second)]
+        return [Scalar(arith.select(is_swapped, a, b), self.spec.sums) for a, b in pairs]
 
 
 def when_below(bounds: Sequence[tuple[Any, int]], body: Callable[[], None]) -> None:

@@ -1,7 +1,8 @@
 """A kernel of a dot as parts: blocks that make tiles of it, and a second step for shared sums."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import gcd
 from typing import Any
 
 from tfc.backends.gpu.assembly import number as narrow
@@ -10,7 +11,7 @@ from tfc.backends.gpu.grid import Grid, block_number, thread_in_block
 from tfc.backends.gpu.matrices import PIECE
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.choice import schedule_for
-from tfc.backends.gpu.products.finishing import Finish, Staging
+from tfc.backends.gpu.products.finishing import Finish, Mend, Result, Staging
 from tfc.backends.gpu.products.mma_tiles import MmaTiles
 from tfc.backends.gpu.products.operands import copy_width, is_along, source_of, tile_form, tile_type
 from tfc.backends.gpu.products.pieces import Computed, Copied
@@ -26,8 +27,10 @@ from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.provider import arith, ir
 from tfc.backends.mlir.scratch import scratch_arrays
+from tfc.backends.mlir.spaces import lies_evenly
 from tfc.backends.mlir.vectors import add, divide_up, index_value, minimum, multiply, subtract
 from tfc.hlo.index_maps import constant, delinearize, evaluate_index, variable
+from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
 from tfc.passes.analysis.products import dot_groups, root_index
 
@@ -79,7 +82,12 @@ def parts_of_blocks(block: "Block") -> list[Part]:
     """The parts of a product by blocks: their own, and the second step if they share sums."""
     spec, schedule = block.spec, block.schedule
     blocks = block.tiles[0] * block.tiles[1] * spec.batch * schedule.splits
-    parts = [Part(block.emit, blocks, True, threads=schedule.threads, shared=block.shared_bytes)]
+    parts = [
+        Part(
+            block.emit, blocks, True, threads=schedule.threads, shared=block.shared_bytes,
+            wide=block.wide_buffers,
+        )
+    ]  # fmt: skip
     if schedule.splits > 1:
         parts.append(Part(block.add_up, spec.batch * spec.m * spec.n))
     return parts
@@ -117,12 +125,37 @@ class Block:
         left, right = (is_along(self.spec, side) for side in self.spec.sides)
         one_by_one = self.spec.kind is None and right and not left
         step = PIECE * 8 // self.spec.sums.bits if one_by_one else 1
-        return Staging(self.schedule, self.spec, by_columns, step)
+        staging = Staging(self.schedule, self.spec, by_columns, step)
+        return replace(staging, neighbours=self._neighbours(staging))
+
+    def _neighbours(self, staging: Staging) -> int:
+        """How many results a thread makes at once: those that one access of memory stores."""
+        spec, schedule, partial = self.spec, self.schedule, shared_sums(self.spec, self.schedule)
+        shape, place = self.kernel.results[0], root_index(self.kernel.computation, self.index)
+        if partial is not None:
+            shape = partial
+            place = tuple(variable(name, size) for name, size in zip("sbij", shape.dims))
+        position = Buffer(None, shape).position(place)
+        name, length = ("i", spec.m) if staging.by_columns else ("j", spec.n)
+        line = variable(name, length)
+        count = min(PIECE // shape.element_type.bytes, staging.most_neighbours)
+        count = gcd(count, schedule.rows * schedule.columns // schedule.threads)
+        while count > 1 and (length % count or not lies_evenly(position, line, count)):
+            count //= 2
+        return count
 
     @property
     def shared_bytes(self) -> int:
         """Shared memory: of the stages, and then of the sums."""
         return max(self.schedule.stages * self.schedule.stage_bytes(), self.staging.bytes)
+
+    @property
+    def wide_buffers(self) -> set[int]:
+        """The buffers that results alone are made of, whose neighbours are read at once."""
+        kernel, product = self.kernel, self.kernel.product
+        assert product is not None
+        parameters, multiplied = kernel.computation.parameters, _behind(product)
+        return {n for n, p in enumerate(kernel.arguments) if parameters[p] not in multiplied}
 
     @property
     def index(self) -> Indices:
@@ -136,6 +169,10 @@ class Block:
     def finish(self, work: Work, batch: Any) -> Finish:
         """What makes results of sums."""
         return finishing(work, self.index, batch)
+
+    def mend(self, work: Work, batch: Any) -> Mend | None:
+        """What makes sums right before results are made of them; None if they are."""
+        return None
 
     def emit(self, work: Work) -> None:
         """Emit the code of the block whose tile is the one of its number."""
@@ -159,10 +196,11 @@ class Block:
         sums = pipeline.run(inner, first, count)
         self.staging.store(base, inner.places(sums))
         barrier()
-        finish = (
-            self.finish(work, batch) if schedule.splits == 1 else self._keep(work, batch, split)
-        )
-        self.staging.finish(base, thread, corner, finish)
+        if schedule.splits > 1:
+            self.staging.finish(base, thread, corner, self._keep(work, batch, split))
+            return
+        finish, mend = self.finish(work, batch), self.mend(work, batch)
+        self.staging.finish(base, thread, corner, finish, mend)
 
     def _place(self, number: Any) -> tuple[Any, Any, Any, Any]:
         """(batch, split, tile down, tile across) of a block's number.
@@ -205,9 +243,9 @@ class Block:
         """Store the sums of a share."""
         buffer, where = self._partial(work)
 
-        def keep(row: Any, column: Any, total: Scalar) -> Callable[[], None]:
+        def keep(row: Any, column: Any, total: Scalar) -> Result:
             scope = Elements({}, {"s": split, "b": batch, "i": row, "j": column})
-            return lambda: scope.store(total, buffer, where)
+            return Result(total, scope, buffer, where)
 
         return keep
 
@@ -223,9 +261,21 @@ class Block:
                 share = scope.load(buffer, (constant(split), *where[1:]))
                 total = share if total is None else total + share
             assert total is not None
-            self.finish(work, batch)(row, column, total)()
+            mend = self.mend(work, batch)
+            total = total if mend is None else mend(row, column, total)
+            self.finish(work, batch)(row, column, total).store()
 
         Grid().each(self._sizes, body)
+
+
+def _behind(x: Instruction) -> set[Instruction]:
+    """All that an instruction is made of."""
+    found, left = set[Instruction](), [x]
+    while left:
+        new = [o for o in left.pop().operands if o not in found]
+        found.update(new)
+        left += new
+    return found
 
 
 def finishing(work: Work, index: Indices, batch: Any) -> Finish:
@@ -233,11 +283,11 @@ def finishing(work: Work, index: Indices, batch: Any) -> Finish:
     at, product = root_index(work.kernel.computation, index), work.kernel.product
     assert product is not None
 
-    def finish(row: Any, column: Any, total: Scalar) -> Callable[[], None]:
+    def finish(row: Any, column: Any, total: Scalar) -> Result:
         scope = Elements(sources(work.kernel, work.buffers), {"b": batch, "i": row, "j": column})
         scope = scope.with_value(product, total)
         value = scope.element(work.root, at)
-        return lambda: scope.store(value, work.buffers[-1], at)
+        return Result(value, scope, work.buffers[-1], at)
 
     return finish
 

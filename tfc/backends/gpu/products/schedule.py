@@ -25,6 +25,15 @@ class Schedule:
     stages: int = 3
     splits: int = 1
 
+    def __str__(self) -> str:
+        """It in words; all that are different have different ones."""
+        parts = [
+            f"tiles of {self.rows} x {self.columns}",
+            f"{self.warp_rows} x {self.warp_columns} a warp",
+            f"{self.stages} stages of {self.pieces * PIECE} bytes",
+        ]
+        return ", ".join([*parts, *([f"{self.splits} shares"] if self.splits > 1 else [])])
+
     @property
     def warps(self) -> int:
         """Warps of a block."""

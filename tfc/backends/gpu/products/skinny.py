@@ -199,4 +199,4 @@ class Skinny:
     def _finish(self, finish: Finish, line: Any, number: int, total: Scalar) -> None:
         other = index_value(number)
         row, column = (line, other) if self.wide is self.spec.lhs else (other, line)
-        finish(row, column, total)()
+        finish(row, column, total).store()

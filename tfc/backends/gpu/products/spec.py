@@ -65,6 +65,16 @@ class ProductSpec:
     kind: Kind | None
     sums: ElementType
 
+    def __str__(self) -> str:
+        """All of it that decides which schedule is best, alike in every program."""
+        kind = f"{self.kind.lhs} and {self.kind.rhs}" if self.kind else "numbers"
+        sides = "; ".join(
+            f"{s.stored} {s.strides} {'computed' if s.parameter is None else 'in memory'}"
+            for s in self.sides
+        )
+        sizes = f"{self.batch} x {self.m} x {self.n} x {self.k}"
+        return f"product on GPU, {sizes}, {self.element} as {kind} to {self.sums}; {sides}"
+
     @property
     def sides(self) -> tuple[Side, Side]:
         """Both operands."""

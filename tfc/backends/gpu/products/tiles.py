@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tfc.backends.choices import chosen
 from tfc.backends.gpu.driver.interface import Boxes
 from tfc.backends.gpu.matrices import KINDS
 from tfc.backends.gpu.products.choice import schedule_for
@@ -175,7 +176,7 @@ def _is_default_enough(kernel: Kernel) -> bool:
 
 
 def _columns(spec: ProductSpec, promotes: bool) -> int:
-    """256 or 128: what takes less time, as the blocks go through their tiles in turns.
+    """256 or 128: what was measured to take less time, or does as blocks go through tiles in turns.
 
     A wide tile takes less than twice as long as a narrow one, as its rows are brought once; it has
     no registers for sums of a stage beside the others.
@@ -185,7 +186,12 @@ def _columns(spec: ProductSpec, promotes: bool) -> int:
         count = -(-spec.m // ROWS) * -(-spec.n // columns) * spec.batch
         return -(-count // _MULTIPROCESSORS) * (columns + 32)
 
-    return 128 if promotes or time(128) <= time(256) else 256
+    if promotes:
+        return 128
+    first, second = sorted((128, 256), key=time)
+    ways = {f"tiles of {ROWS} x {columns}": columns for columns in (first, second)}
+    texts = list(ways)
+    return ways[chosen(f"warpgroups: {spec}", lambda: texts[0], lambda: texts[1:]) or texts[0]]
 
 
 def _splits(spec: ProductSpec, count: int, turns: int) -> int:
