@@ -151,6 +151,16 @@ def test_the_gradient_of_strides_multiplies_with_no_gap(device: Any):
     assert products == [32 * (256 // 16) * (64 // 8) * (64 // 16)] * 4
 
 
+@pytest.mark.parametrize("inputs", [1, 8])
+def test_a_result_with_one_feature_has_all_of_its_products(inputs: int):
+    x, k = np.arange(50 * inputs) % 7 - 3, np.arange(9 * inputs) % 5 - 2
+    x, k = x.reshape(2, 5, 5, inputs), k.reshape(3, 3, inputs, 1)
+    got = tfc.device_get(tfc.jit(convolve, backend="gpu")(x.astype(np.float32), k.astype("f")))
+    around = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(around, (3, 3), (1, 2))
+    np.testing.assert_array_equal(got, np.einsum("bijfhw,hwfo->bijo", windows, k))
+
+
 def test_padding_takes_no_part_where_the_kernel_is_infinite():
     x, k = np.ones((1, 5, 5, 8), np.float32), np.ones((3, 3, 8, 8), np.float32)
     k[0, 0] = np.inf

@@ -174,7 +174,7 @@ def phases_of(kernel: Kernel) -> list[Phase] | None:
         rows = lhs.dims[0] * prod(s.count for s in chosen_slides)
         depth = inputs * prod(s.taps for s in chosen_slides)
         left = _array_side(kernel, factors[0], rows, lhs.dims[0] if batch_last else inputs)
-        right = _window_side(kernel, factors[1], columns)
+        right = _window_side(kernel, factors[1], columns, depth)
         spec = ProductSpec(
             groups, rows, columns, depth, left, right, *chosen, root.array_shape.element_type
         )
@@ -206,9 +206,11 @@ def _array_side(kernel: Kernel, value: Instruction, rows: int, together: int) ->
     return Side(rows, value, ((), (), (shape.rank - 1,)), strides, number)
 
 
-def _window_side(kernel: Kernel, value: Instruction, columns: int) -> Side:
+def _window_side(kernel: Kernel, value: Instruction, columns: int, depth: int) -> Side:
+    """The kernel, whose pieces go across the sums: of one column, or one sum, there are none."""
     shape, number = value.array_shape, _parameter(kernel, value)
-    strides = (columns, 1, shape.dims[-1]) if number is not None else None
+    in_pieces = number is not None and shape.dims[-1] > 1 and depth > 1
+    strides = (columns, 1, shape.dims[-1]) if in_pieces else None
     last = shape.rank - 1
     return Side(columns, value, ((), (last,), tuple(range(last))), strides, number)
 
