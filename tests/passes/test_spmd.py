@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sharded_programs
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from xla_partitions import answers
 
 import tfc
@@ -94,7 +94,7 @@ def test_random_modules_are_divided(module: Module):
 
 @pytest.mark.slow
 @given(modules(max_instructions=12, turned=True))
-@settings(max_examples=250, suppress_health_check=list(HealthCheck))
+@settings(max_examples=250)
 def test_many_random_modules_are_divided(module: Module):
     check_random(module)
 
