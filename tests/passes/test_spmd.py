@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sharded_programs
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from xla_partitions import answers
 
 import tfc
@@ -94,7 +94,7 @@ def test_random_modules_are_divided(module: Module):
 
 @pytest.mark.slow
 @given(modules(max_instructions=12, turned=True))
-@settings(max_examples=250, suppress_health_check=list(HealthCheck))
+@settings(max_examples=250)
 def test_many_random_modules_are_divided(module: Module):
     check_random(module)
 
@@ -208,6 +208,31 @@ def test_divided_programs_are_not_compiled_ahead_of_time():
     module, _ = program("matmul")
     with pytest.raises(UnsupportedError, match="over whole arrays that several partitions share"):
         tfc.aot.compile(sharded(module, MESH, Random(0)), cpp_class="Product")
+
+
+CALLS = {
+    "parts that are not those of a sharding": (
+        "p = f32[4,4] custom-call(x), custom_call_target=\"SPMDFullToShardShape\", "
+        "sharding={manual}\nROOT y = f32[4,4] custom-call(p), "
+        "custom_call_target=\"SPMDShardToFullShape\", sharding={devices=[2,1]<=[2]}",
+        r"states an array of \[4, 4\], of which parts of \[4, 4\]"),
+    "a sharding of another array": (
+        "ROOT y = f32[2,8] custom-call(x), custom_call_target=\"Sharding\", "
+        "sharding={devices=[2,1]<=[2]}", r"must have its dimensions \[4, 4\]"),
+    "parts of other sizes": (
+        "s = f32[4,4] custom-call(x), custom_call_target=\"Sharding\", "
+        "sharding={devices=[2,1]<=[2]}\nROOT y = f32[4,2] custom-call(s), "
+        "custom_call_target=\"SPMDFullToShardShape\", sharding={manual}",
+        r"states parts of \[4, 2\], where its operand's are \[2, 4\]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_custom_calls_that_contradict_shardings_are_refused(name: str):
+    lines, message = CALLS[name]
+    text = f"HloModule m, num_partitions=2\nENTRY e {{\nx = f32[4,4] parameter(0)\n{lines} }}"
+    with pytest.raises(UnsupportedError, match=message):
+        Spmd()(parse(text))
 
 
 def test_what_has_an_effect_is_not_done_by_every_partition():

@@ -203,7 +203,22 @@ class Partitioner:
             spec = self.mesh.spec(stated, x.shape.rank) if isinstance(stated, Sharding) else None
             if spec is None:
                 raise UnsupportedError(f"{label(x)} does not say by a sharding what its parts are")
+            if operand.spec is not None:  # the same on every device, as constants are
+                operand = self.resharded(operand, whole(len(operand.dims)), label(x))
+            given = operand.instruction.array_shape.dims
+            if not self.mesh.fits(x.shape.dims, spec) or (
+                self.mesh.local(x.shape.dims, spec) != given
+            ):
+                raise UnsupportedError(
+                    f"{label(x)} states an array of {list(x.shape.dims)}, of which parts of "
+                    f"{list(given)} are not those of its sharding"
+                )
             return Part(operand.instruction, spec, x.shape.dims)
+        dims = operand.dims if operand.spec is not None else operand.instruction.array_shape.dims
+        if not isinstance(x.shape, Shape) or x.shape.dims != dims:
+            raise UnsupportedError(
+                f"{label(x)} says how an array is sharded and must have its dimensions {list(dims)}"
+            )
         if operand.spec is None or stated in (None, MANUAL):
             return operand
         spec = self._wanted(x, 0)
