@@ -78,6 +78,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "passes.rewriting": HLO,
     "passes.analysis": (*HLO, "passes.rewriting"),
+    "passes.attention": ANALYSIS,
     "passes.expand": ANALYSIS,
     "passes.spmd": (*ANALYSIS, "passes.expand"),
     "passes.simplify": (*ANALYSIS, "passes.expand"),
@@ -85,6 +86,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "passes.layout": (*ANALYSIS, "passes.expand", "passes.simplify", "passes.loops"),
     "passes.fusion": (
         *ANALYSIS,
+        "passes.attention",
         "passes.expand",
         "passes.simplify",
         "passes.loops",
@@ -120,6 +122,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "backends.gpu.measuring": (*KERNELS, "backends.gpu", "backends.gpu.driver"),
     "backends.gpu": (
         *KERNELS,
+        "passes.attention",
         "backends.llvm",
         "backends.cache",
         "backends.gpu.driver",
@@ -136,7 +139,12 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "passes.memory",
         "hlo.evaluation",
     ),
-    "backends.gpu.attention": (*KERNELS, "backends.gpu", "backends.gpu.products"),
+    "backends.gpu.attention": (
+        *KERNELS,
+        "backends.gpu",
+        "backends.gpu.products",
+        "passes.attention",
+    ),
     "backends.gpu.products": (*KERNELS, "backends.gpu", "backends.gpu.driver"),
     "backends.gpu.convolutions": (*KERNELS, "backends.gpu", "backends.gpu.products"),
     "backends.gpu.rows": (*KERNELS, "backends.gpu"),

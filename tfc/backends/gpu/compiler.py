@@ -1,5 +1,6 @@
 """The GPU compiler: HLO passes, buffer plan, MLIR kernels, LLVM, PTX."""
 
+from tfc.backends.gpu.attention.gradient_spec import takes_scores
 from tfc.backends.gpu.attention.spec import takes_attention
 from tfc.backends.gpu.convolutions.kernels import takes_layouts
 from tfc.backends.gpu.executable import GpuCode, GpuExecutable, default_target
@@ -14,7 +15,14 @@ from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Module
 from tfc.options import Options
 from tfc.passes import KernelKinds, PipelineReport, default_pipeline
+from tfc.passes.attention.forward import Attention
+from tfc.passes.attention.scores import Scores
 from tfc.passes.memory.buffers import assign_buffers
+
+
+def _takes_attention(found: Attention | Scores) -> bool:
+    return takes_scores(found) if isinstance(found, Scores) else takes_attention(found)
+
 
 KERNEL_KINDS = KernelKinds(
     rows=True,
@@ -23,7 +31,7 @@ KERNEL_KINDS = KernelKinds(
     launch_overhead=True,
     epilogues=True,
     narrow_products=True,
-    takes_attention=takes_attention,
+    takes_attention=_takes_attention,
     takes_layouts=takes_layouts,
 )
 
