@@ -79,6 +79,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "passes.rewriting": HLO,
     "passes.analysis": (*HLO, "passes.rewriting"),
     "passes.analysis.loops": (*HLO, "passes.rewriting", "passes.analysis"),
+    "passes.attention": ANALYSIS,
     "passes.expand": ANALYSIS,
     "passes.spmd": (*ANALYSIS, "passes.expand"),
     "passes.simplify": (*ANALYSIS, "passes.expand"),
@@ -86,6 +87,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "passes.layout": (*ANALYSIS, "passes.expand", "passes.simplify", "passes.loops"),
     "passes.fusion": (
         *ANALYSIS,
+        "passes.attention",
         "passes.expand",
         "passes.simplify",
         "passes.loops",
@@ -121,6 +123,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "backends.gpu.measuring": (*KERNELS, "backends.gpu", "backends.gpu.driver"),
     "backends.gpu": (
         *KERNELS,
+        "passes.attention",
         "backends.llvm",
         "backends.cache",
         "backends.gpu.driver",
@@ -137,7 +140,12 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "passes.memory",
         "hlo.evaluation",
     ),
-    "backends.gpu.attention": (*KERNELS, "backends.gpu", "backends.gpu.products"),
+    "backends.gpu.attention": (
+        *KERNELS,
+        "backends.gpu",
+        "backends.gpu.products",
+        "passes.attention",
+    ),
     "backends.gpu.products": (*KERNELS, "backends.gpu", "backends.gpu.driver"),
     "backends.gpu.convolutions": (*KERNELS, "backends.gpu", "backends.gpu.products"),
     "backends.gpu.rows": (*KERNELS, "backends.gpu"),

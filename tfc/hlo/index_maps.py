@@ -10,6 +10,7 @@ after simplification.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 from tfc.errors import InternalError
@@ -72,6 +73,8 @@ class Index:
             return whole
         if whole.kind != "constant" or whole.value:
             return whole + rest // divisor
+        if step := _step(self, divisor):
+            return _split(self, step)[0] // (divisor // step)
         if self.kind == "floordiv":
             return self.left // (self.value * divisor)  # type: ignore[operator]
         return Index(
@@ -86,6 +89,9 @@ class Index:
         whole, rest = _split(self, divisor)
         if whole.kind != "constant" or whole.value:
             return rest % divisor
+        if step := _step(self, divisor):
+            whole, rest = _split(self, step)
+            return whole % (divisor // step) * step + rest
         if self.kind == "mod" and self.value % divisor == 0:
             return self.left % divisor  # type: ignore[operator]
         return Index("mod", 0, divisor - 1, left=self, value=divisor)
@@ -197,6 +203,20 @@ def _is_quotient(index: Index, x: Index, divisor: int) -> bool:
     """True if the index is x // divisor, or that modulo something."""
     quotient = index.left if index.kind == "mod" else index
     return quotient == x // divisor
+
+
+def _step(index: Index, divisor: int) -> int:
+    """A part of the divisor of which only one term is no multiple, and less; 0 if there is none.
+
+    (x*2 + y) // 4 is x // 2, and that modulo 4 is x%2*2 + y, for y of 0 and 1.
+    """
+    for term in index.terms if index.kind == "add" else ():
+        step = gcd(term.value, divisor) if term.kind == "mul" else 1
+        if 1 < step < divisor:
+            rest = _split(index, step)[1]
+            if rest.low >= 0 and rest.high < step:
+                return step
+    return 0
 
 
 def _split(index: Index, divisor: int) -> tuple[Index, Index]:

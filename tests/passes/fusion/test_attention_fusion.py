@@ -10,9 +10,10 @@ import tfc.numpy as tnp
 from tfc import nn
 from tfc.hlo.evaluation.evaluator import evaluate
 from tfc.hlo.ir import Module
-from tfc.hlo.shape import F32
+from tfc.hlo.shape import F32, Shape
 from tfc.passes import KernelKinds, default_pipeline
-from tfc.passes.analysis.attention import Attention, attention_in
+from tfc.passes.attention.forward import Attention, attention_in
+from tfc.passes.attention.scores import scores_in
 
 random = np.random.default_rng(5)
 Q, K, V = (random.standard_normal((2, n, 2, 8)).astype("f4") for n in (5, 7, 7))
@@ -46,6 +47,10 @@ def keys_by_queries(q: Any, k: Any, v: Any) -> Any:
 
 def causal(q: Any, k: Any, v: Any) -> Any:
     return nn.dot_product_attention(q, k, v, is_causal=True)
+
+
+def of_shared_keys(q: Any, k: Any, v: Any) -> Any:
+    return nn.dot_product_attention(q, k[:, :, :1], v[:, :, :1])
 
 
 def causal_for_all_heads(q: Any, k: Any, v: Any) -> Any:
@@ -103,3 +108,36 @@ def test_attention_to_the_result_of_attention_reads_it_from_memory():
     module = fused(lambda q, k, v: causal(causal(q, k, v), k, v), Q, K, V)
     kernels = [x for x in module.entry.instructions if x.opcode in ("fusion", "dot")]
     assert len(kernels) == len(attentions(module)) == 2
+
+
+def gradients(function: Any, *numbers: int) -> Any:
+    return tfc.grad(lambda *a: (function(*a) ** 2).sum(), argnums=numbers)
+
+
+def custom_kernels(module: Module) -> list[Any]:
+    return [x for x in module.entry.instructions
+            if x.opcode == "fusion" and x["kind"] == "kCustom"]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", [causal, heads_first, keys_by_queries, of_shared_keys])
+def test_the_gradient_of_attention_is_a_kernel_of_rows_and_one_of_keys(function: Any):
+    gradient = gradients(function, 0, 1, 2)
+    module = fused(gradient, Q, K, V)
+    made = [scores_in(x["calls"]) for x in custom_kernels(module)]
+    mixed = [{m.lines for m in s.mixings} for s in made if s is not None]
+    assert [len(lines) for lines in mixed] == [1, 1, 1]  # attention, rows, keys
+    assert [len(s.mixings) for s in made if s is not None] == [1, 1, 2]
+    arrays = [x for x in module.entry.instructions if isinstance(x.shape, Shape)]
+    assert max(x.array_shape.size for x in arrays) == K.size
+    wanted = evaluate(traced(gradient, Q, K, V), Q, K, V)
+    for a, b in zip(evaluate(module, Q, K, V), wanted, strict=True):
+        np.testing.assert_allclose(a, b, 1e-5, 1e-5)
+
+
+def test_a_gradient_that_reads_all_scores_stays_apart():
+    def biased(q: Any, k: Any, v: Any, bias: Any) -> Any:
+        return nn.dot_product_attention(q, k, v, bias)
+
+    bias = np.zeros((2, 2, 5, 7), "f4")
+    assert not custom_kernels(fused(gradients(biased, 0, 3), Q, K, V, bias))
+    assert len(custom_kernels(fused(gradients(biased, 0), Q, K, V, bias))) == 2

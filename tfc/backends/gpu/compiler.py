@@ -2,6 +2,7 @@
 
 from tfc.backends.cache.kept_choices import KeptChoices, kept_choices
 from tfc.backends.choices import asking
+from tfc.backends.gpu.attention.gradient_spec import takes_scores
 from tfc.backends.gpu.attention.spec import takes_attention
 from tfc.backends.gpu.convolutions.kernels import takes_layouts
 from tfc.backends.gpu.driver import current_driver
@@ -17,7 +18,14 @@ from tfc.errors import DriverError, UnsupportedError
 from tfc.hlo.ir import Module
 from tfc.options import Options
 from tfc.passes import KernelKinds, PipelineReport, default_pipeline
+from tfc.passes.attention.forward import Attention
+from tfc.passes.attention.scores import Scores
 from tfc.passes.memory.buffers import assign_buffers
+
+
+def _takes_attention(found: Attention | Scores) -> bool:
+    return takes_scores(found) if isinstance(found, Scores) else takes_attention(found)
+
 
 KERNEL_KINDS = KernelKinds(
     rows=True,
@@ -27,7 +35,7 @@ KERNEL_KINDS = KernelKinds(
     element_loops=True,
     epilogues=True,
     narrow_products=True,
-    takes_attention=takes_attention,
+    takes_attention=_takes_attention,
     takes_layouts=takes_layouts,
 )
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tfc.backends.gpu.attention.gradient_spec import gradient_in
+from tfc.backends.gpu.attention.gradients import gradient_parts
 from tfc.backends.gpu.attention.kernels import attention_parts, partial_means
 from tfc.backends.gpu.convolutions.kernels import convolution_parts, convolution_sums
 from tfc.backends.gpu.driver.architectures import has_warpgroups
@@ -26,7 +28,7 @@ from tfc.backends.mlir.kernels import Kernel, kernel_of
 from tfc.backends.mlir.scratch import scratch_shape
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
-from tfc.passes.analysis.attention import attention_in
+from tfc.passes.attention.forward import attention_in
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Form:
 
 FORMS: dict[str, Form] = {
     "attention": Form(attention_parts, partial_means),
+    "gradient": Form(gradient_parts),
     "dot": Form(product_parts, partial_sums, warpgroup_parts),
     "convolution": Form(convolution_parts, convolution_sums),
     "reduce": Form(reduce_parts, partial_totals),
@@ -79,9 +82,12 @@ def parts_of(kernel: Kernel, architecture: str) -> list[Part]:
 
 
 def _form(kernel: Kernel) -> Form | None:
-    """The form of attention, else of the product in a kernel, else of its root."""
-    if attention_in(kernel.computation) is not None:
+    """The form of attention or its gradient, else of the product in a kernel, else of its root."""
+    one = kernel.root.opcode != "tuple"  # attention for its gradient leaves statistics, too
+    if one and attention_in(kernel.computation) is not None:
         return FORMS["attention"]
+    if gradient_in(kernel.computation) is not None:
+        return FORMS["gradient"]
     return FORMS.get((kernel.product or kernel.root).opcode)
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tfc.hlo.ir import Instruction
-from tfc.passes.analysis.attention import Attention
+from tfc.passes.attention.forward import Attention
+from tfc.passes.attention.scores import Scores
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class KernelKinds:
     equal_once: equal kernels as one function, so that few different ones are compiled sooner.
     takes_layouts: whether the kernel of a dot or convolution that is fast reads its operands and
         writes its result in the layouts that these have; without an answer all stay row-major.
-    takes_attention: whether there is a kernel for an attention that has no array of all scores;
-        without an answer its parts are kernels.
+    takes_attention: whether there is a kernel for an attention, or kernels for its gradient, that
+        have no array of all scores; without an answer its parts are kernels.
     takes_edges: whether the kernel of a select-and-scatter, or of a slice of one, pads its operand
         and takes the slice on the way.
     """
@@ -51,7 +52,7 @@ class KernelKinds:
     selections: bool = False
     equal_once: bool = False
     takes_layouts: Callable[[Instruction], bool] | None = None
-    takes_attention: Callable[[Attention], bool] | None = None
+    takes_attention: Callable[[Attention | Scores], bool] | None = None
     takes_edges: Callable[[Instruction], bool] | None = None
 
 

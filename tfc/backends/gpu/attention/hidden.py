@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tfc.hlo.index_maps import Index, constant, variable
 from tfc.hlo.ir import Instruction
-from tfc.passes.analysis.attention import MOVES, Attention, moved_back
+from tfc.passes.attention.forward import MOVES, Attention, moved_back
 
 Indices = tuple[Index, ...]
 FAR = 105.0

@@ -147,7 +147,7 @@ class _Emitter:
         last = arith.subi(index_value(spec.row_tiles - 1), tile)
         self.first_row = index_value(multiply(last, spec.rows))
         self.thread, self.base = narrow(thread_in_block()), shared_memory()
-        self.tiles: WarpTiles = warp_tiles(spec, self.thread)
+        self.tiles: WarpTiles = warp_tiles(spec.tiling, self.thread)
         self.hidden: Hidden | None = hidden_keys(spec.attention)
         a, (first, second) = spec.attention, spec.element_types
         sides = (("r", a.query, "p", first), ("j", a.key, "p", first), ("j", a.value, "d", second))

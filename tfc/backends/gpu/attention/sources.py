@@ -15,7 +15,7 @@ from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.index_maps import Index, variable
 from tfc.hlo.shape import PRED, U32, U64, ElementType
-from tfc.passes.analysis.attention import Factor
+from tfc.passes.attention.forward import Factor
 
 
 def source_of(

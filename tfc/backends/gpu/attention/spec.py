@@ -13,11 +13,11 @@ from tfc.backends.gpu.products.schedule import Schedule
 from tfc.backends.mlir.arithmetic.value import Scalar
 from tfc.hlo.ir import Computation
 from tfc.hlo.shape import BF16, F16, F32, ElementType, Shape
-from tfc.passes.analysis.attention import Attention, attention_in
+from tfc.passes.attention.forward import Attention, attention_in
 
 _LONGEST = 256  # of the vectors that are multiplied
-_FLOATS = (F16, BF16, F32)
-_ROWS = 16  # of a warp
+FLOATS = (F16, BF16, F32)
+ROWS_OF_WARP = 16  # of a warp
 _BLOCKS = 108  # that a GPU runs at the same time, about
 _LEAST = 4  # tiles of keys for which it is worth to share them
 
@@ -29,7 +29,7 @@ def takes_attention(attention: Attention) -> bool:
     return (
         all(sizes.values())
         and max(sizes["p"], sizes["d"]) <= _LONGEST
-        and all(x.array_shape.element_type in _FLOATS for x in arrays)
+        and all(x.array_shape.element_type in FLOATS for x in arrays)
         and a.scores.array_shape.element_type == a.mixed.array_shape.element_type == F32
     )
 
@@ -48,6 +48,23 @@ class WeightsForm(TileForm):
         span = min(self.pieces, 8)
         exchanged = line / (8 // span) % (span // 2) * 2
         return line * self.line_bytes + (piece ^ exchanged) * PIECE
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How tiles lie and are multiplied.
+
+    kinds: what multiplies for scores, and weights by values; None: number by number.
+    forms: of queries "r", keys "j", values "d", and, number by number, of weights "w".
+    scoring, mixing: the products. keys: columns of scores; columns: of results.
+    """
+
+    kinds: tuple[Kind, Kind] | None
+    forms: dict[str, TileForm]
+    scoring: Schedule
+    mixing: Schedule
+    keys: int
+    columns: int
 
 
 @dataclass(frozen=True)
@@ -85,12 +102,14 @@ class Spec:
     def warps(self) -> int:
         """Warps of a block."""
         most = 2 if self.kinds is None else 4
-        return next((w for w in (1, 2, 4) if w * _ROWS >= self.size("r") and w <= most), most)
+        return next(
+            (w for w in (1, 2, 4) if w * ROWS_OF_WARP >= self.size("r") and w <= most), most
+        )
 
     @property
     def rows(self) -> int:
         """Rows of a block."""
-        return self.warps * _ROWS
+        return self.warps * ROWS_OF_WARP
 
     @property
     def threads(self) -> int:
@@ -148,8 +167,8 @@ class Spec:
         least = self.threads // self.keys  # each thread brings a piece
         pieces = self.columns * self.element_types[1].bits // 8 // PIECE
         return (
-            TileForm(self.keys, _whole(max(self.depth_pieces, least)), True, first),
-            TileForm(self.keys, _whole(max(pieces, least)), False, second),
+            TileForm(self.keys, whole_pieces(max(self.depth_pieces, least)), True, first),
+            TileForm(self.keys, whole_pieces(max(pieces, least)), False, second),
         )
 
     @cached_property
@@ -157,7 +176,7 @@ class Spec:
         """The tiles of queries, keys and values, and of weights where they go through memory."""
         first, _ = self.kinds or (None, None)
         keys, values = self._forms_of_keys()
-        found = {"r": TileForm(self.rows, _whole(self.depth_pieces), True, first),
+        found = {"r": TileForm(self.rows, whole_pieces(self.depth_pieces), True, first),
                  "j": keys, "d": values}  # fmt: skip
         if self.kinds is None:
             found["w"] = WeightsForm(self.rows, self.keys * 4 // PIECE, True, None)
@@ -189,13 +208,18 @@ class Spec:
     @property
     def scoring(self) -> Schedule:
         """Queries by keys."""
-        return Schedule(self.rows, self.keys, _ROWS, self.keys, self.depth_pieces)
+        return Schedule(self.rows, self.keys, ROWS_OF_WARP, self.keys, self.depth_pieces)
 
     @property
     def mixing(self) -> Schedule:
         """Weights by values."""
         pieces = self.keys * self.element_types[1].bits // 8 // PIECE
-        return Schedule(self.rows, self.columns, _ROWS, self.columns, pieces)
+        return Schedule(self.rows, self.columns, ROWS_OF_WARP, self.columns, pieces)
+
+    @property
+    def tiling(self) -> Tiling:
+        """All of that."""
+        return Tiling(self.kinds, self.forms, self.scoring, self.mixing, self.keys, self.columns)
 
     # --- Shares of keys ---------------------------------------------------------------------------
 
@@ -206,6 +230,6 @@ class Spec:
         return Shape(F32, (*dims, self.size("d"))), Shape(F32, (*dims, 2))
 
 
-def _whole(pieces: int) -> int:
+def whole_pieces(pieces: int) -> int:
     """As many pieces as a line can have: a power of two, or a multiple of eight."""
     return next((n for n in (1, 2, 4) if n >= pieces), -(-pieces // 8) * 8)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from tfc.backends.gpu.assembly import assembly
-from tfc.backends.gpu.attention.spec import Spec
+from tfc.backends.gpu.attention.spec import Tiling
 from tfc.backends.gpu.matrices import Kind, Tile, multiply, store_shared
 from tfc.backends.gpu.products.mma_tiles import MmaTiles
 from tfc.backends.gpu.products.register_tiles import RegisterTiles
@@ -68,7 +68,7 @@ class WarpTiles(Protocol):
         ...
 
 
-def warp_tiles(spec: Spec, thread: Scalar) -> WarpTiles:
+def warp_tiles(spec: Tiling, thread: Scalar) -> WarpTiles:
     """The part of a thread's warp."""
     return ByNumbers(spec, thread) if spec.kinds is None else ByMatrices(spec, thread, spec.kinds)
 
@@ -79,7 +79,7 @@ class ByMatrices:
     across = (1, 2)
     slots = 2
 
-    def __init__(self, spec: Spec, thread: Scalar, kinds: tuple[Kind, Kind]):
+    def __init__(self, spec: Tiling, thread: Scalar, kinds: tuple[Kind, Kind]):
         self._spec, self._kind, self._lane = spec, kinds[1], thread % WARP
         row, forms = thread / WARP * 16, spec.forms
         zero = constant(row.element_type, 0)
@@ -148,7 +148,7 @@ class ByNumbers:
     across = (1, 2, 4)
     slots = 4
 
-    def __init__(self, spec: Spec, thread: Scalar):
+    def __init__(self, spec: Tiling, thread: Scalar):
         self._spec = spec
         row, lane, forms = thread / WARP * 16, thread % WARP, spec.forms
         zero = constant(row.element_type, 0)

@@ -29,8 +29,8 @@ from tfc.passes.analysis.products import moved_index
 from tfc.passes.rewriting.replacing import reducer
 
 Indices = tuple[Index, ...]
-_MOVES = ("reshape", "transpose", "copy")
-MOVES = (*_MOVES, "broadcast")
+REARRANGING = ("reshape", "transpose", "copy")
+MOVES = (*REARRANGING, "broadcast")
 """What has each of its elements from one place of its operand."""
 
 _MOST = 128  # instructions between both products
@@ -67,7 +67,7 @@ class Attention:
     mixed_index: Indices
 
 
-class _Side(NamedTuple):
+class Side(NamedTuple):
     """An operand of a dot, which one it is, and the numbers of its dimensions."""
 
     number: int
@@ -101,9 +101,9 @@ def attention_at(mixed: Instruction) -> Attention | None:
     """The attention whose second product is `mixed`; None if it is no such product."""
     if mixed.opcode != "dot":
         return None
-    sides = _sides(mixed)
+    sides = sides_of(mixed)
     for weights, values in (sides, sides[::-1]):
-        trail, divided = _back(weights.operand, ("convert", *_MOVES))
+        trail, divided = trail_to(weights.operand, ("convert", *REARRANGING))
         logits = _softmaxed(divided)
         if logits is None:
             continue
@@ -113,12 +113,13 @@ def attention_at(mixed: Instruction) -> Attention | None:
     return None
 
 
-def _sides(dot: Instruction) -> tuple[_Side, _Side]:
+def sides_of(dot: Instruction) -> tuple[Side, Side]:
+    """Both operands of a product."""
     lhs_batch, lhs_summed, rhs_batch, rhs_summed = dot_dimensions(dot.attributes)
     lhs, rhs = dot.operands
     return (
-        _Side(0, lhs, lhs_batch, _free(lhs, lhs_batch, lhs_summed), lhs_summed),
-        _Side(1, rhs, rhs_batch, _free(rhs, rhs_batch, rhs_summed), rhs_summed),
+        Side(0, lhs, lhs_batch, _free(lhs, lhs_batch, lhs_summed), lhs_summed),
+        Side(1, rhs, rhs_batch, _free(rhs, rhs_batch, rhs_summed), rhs_summed),
     )
 
 
@@ -126,7 +127,7 @@ def _free(operand: Instruction, batch: Sequence[int], summed: Sequence[int]) -> 
     return free_dimensions(operand.array_shape.rank, batch, summed)
 
 
-def _back(x: Instruction, opcodes: Sequence[str]) -> tuple[list[Instruction], Instruction]:
+def trail_to(x: Instruction, opcodes: Sequence[str]) -> tuple[list[Instruction], Instruction]:
     """The instructions of these opcodes from x on towards what they begin with, and that."""
     trail = []
     while x.opcode in opcodes and (x.opcode != "convert" or _is_float_conversion(x)):
@@ -162,7 +163,7 @@ def _softmaxed(weights: Instruction) -> Instruction | None:
 
 def _plain(x: Instruction) -> Instruction:
     """What a value was before it was converted from float to float."""
-    return _back(x, ("convert",))[1]
+    return trail_to(x, ("convert",))[1]
 
 
 def _reduction_of(spread: Instruction) -> Instruction:
@@ -205,13 +206,14 @@ def _between(logits: Instruction) -> tuple[Instruction, list[Instruction]] | Non
             if x is not scores and any(o in dependent for o in x.operands):
                 dependent.add(x)
                 path.append(x)
-        if len(path) <= _MOST and all(_keeps_places(x, size) for x in path):
+        if len(path) <= _MOST and all(keeps_places(x, size) for x in path):
             return scores, path
     return None
 
 
-def _keeps_places(x: Instruction, size: int) -> bool:
-    return x.array_shape.size == size and (is_elementwise(x) or x.opcode in _MOVES)
+def keeps_places(x: Instruction, size: int) -> bool:
+    """Whether each element of an array of a size is made of one place of such arrays."""
+    return x.array_shape.size == size and (is_elementwise(x) or x.opcode in REARRANGING)
 
 
 def _loops_before(last: Instruction) -> Iterator[Instruction]:
@@ -239,7 +241,7 @@ def _is_array_loop(x: Instruction) -> bool:
 
 def _attention(
     mixed: Instruction,
-    sides: tuple[_Side, _Side],
+    sides: tuple[Side, Side],
     weighing: list[Instruction],
     logits: Instruction,
     scores: Instruction,
@@ -253,21 +255,21 @@ def _attention(
     """
     weights, values = sides
     reduced = _reduction_of(_plain(weighing[0].operands[1]))["dimensions"]
-    left, right = _sides(scores)
+    left, right = sides_of(scores)
     for query, key in ((left, right), (right, left)):
         batch, products = query.split("b", query.batch), query.split("p", query.summed)
         rows, keys = query.split("r", query.free), key.split("j", key.free)
         lines = (*rows, *keys) if query is left else (*keys, *rows)
         logits_at = _moved((*batch, *lines), path)
-        if not _goes_along("j", [logits_at[d] for d in reduced], logits.array_shape, reduced):
+        if not goes_along("j", [logits_at[d] for d in reduced], logits.array_shape, reduced):
             continue
-        if "j" in _names(i for d, i in enumerate(logits_at) if d not in reduced):
+        if "j" in names_in(i for d, i in enumerate(logits_at) if d not in reduced):
             continue
         at = _moved(logits_at, weighing[1:])
         inner, outer, summed = (
             tuple(at[d] for d in group) for group in (weights.batch, weights.free, weights.summed)
         )
-        if "j" in _names((*inner, *outer)) or "r" in _names((*inner, *summed)):
+        if "j" in names_in((*inner, *outer)) or "r" in names_in((*inner, *summed)):
             continue
         width = values.split("d", values.free)
         found = (*outer, *width) if weights.number == 0 else (*width, *outer)
@@ -275,10 +277,10 @@ def _attention(
                  "j": key.size(key.free), "p": query.size(query.summed),
                  "d": values.size(values.free)}  # fmt: skip
         return Attention(
-            scores, logits, _narrowest(weighing), mixed, sizes,
-            _factor(query.operand, query.place(batch, rows, products)),
-            _factor(key.operand, key.place(batch, keys, products)),
-            _factor(values.operand, values.place(inner, width, summed)),
+            scores, logits, narrowest(weighing), mixed, sizes,
+            factor_of(query.operand, query.place(batch, rows, products)),
+            factor_of(key.operand, key.place(batch, keys, products)),
+            factor_of(values.operand, values.place(inner, width, summed)),
             logits_at, (*inner, *found),
         )  # fmt: skip
     return None
@@ -291,13 +293,13 @@ def _moved(index: Indices, path: Sequence[Instruction]) -> Indices:
     return index
 
 
-def _goes_along(name: str, index: Sequence[Index], shape: Shape, dimensions: Sequence[int]) -> bool:
+def goes_along(name: str, index: Sequence[Index], shape: Shape, dimensions: Sequence[int]) -> bool:
     """Whether the dimensions, one after the other, are what a variable counts."""
     dims = [shape.dims[d] for d in dimensions]
     return linearize(index, dims) == variable(name, prod(dims))
 
 
-def _names(indices: Iterable[Index]) -> set[str]:
+def names_in(indices: Iterable[Index]) -> set[str]:
     """The variables in expressions."""
     found: set[str] = set()
     stack = list(indices)
@@ -308,12 +310,12 @@ def _names(indices: Iterable[Index]) -> set[str]:
     return found
 
 
-def _narrowest(trail: Sequence[Instruction]) -> Instruction:
+def narrowest(trail: Sequence[Instruction]) -> Instruction:
     """Of a value and what it is converted to, the one of the fewest bits; of several the first."""
     return min(trail, key=lambda x: x.array_shape.element_type.bits)
 
 
-def _factor(operand: Instruction, index: Indices) -> Factor:
+def factor_of(operand: Instruction, index: Indices) -> Factor:
     """What an operand is a rearrangement of, before it is only widened."""
     x = operand
     while x.opcode in MOVES or is_widening(x):

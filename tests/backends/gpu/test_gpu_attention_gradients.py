@@ -1,0 +1,175 @@
+"""The gradient of attention on the GPU: kernels without an array of all scores."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tfc
+import tfc.numpy as tnp
+from tfc import nn
+from tfc.backends.gpu.driver import Driver
+from tfc.backends.gpu.executable import GpuExecutable
+from tfc.testing.ptx.assembler import ARCHITECTURES, complaints
+from tfc.testing.ptx.driver import device_for_tests
+
+random = np.random.default_rng(23)
+F16, F32, BF16 = np.float16, np.float32, ml_dtypes.bfloat16
+ERRORS = {np.dtype(F32): 3e-6, np.dtype(F16): 3e-3, np.dtype(BF16): 3e-2}
+"""Of the largest element of a result."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def device() -> Iterator[Driver]:
+    """What programs for GPUs run on."""
+    with device_for_tests() as driver:
+        yield driver
+
+
+def normal(dtype: Any, *dims: int) -> np.ndarray:
+    return random.standard_normal(dims).astype(dtype)
+
+
+def operands(dtype: Any, batch: int, queries: int, keys: int, heads: tuple[int, int], size: int):
+    """A query, a key, a value, and what the result's gradient is."""
+    of_keys = (batch, keys, heads[1], size)
+    of_queries = (batch, queries, heads[0], size)
+    return [normal(dtype, *dims) for dims in (of_queries, of_keys, of_keys, of_queries)]
+
+
+def gradients(attend: Callable[..., Any]) -> Callable[..., Any]:
+    """The gradients of q, k and v where that of the result is `d`."""
+    return tfc.grad(lambda q, k, v, d: tnp.sum(attend(q, k, v) * d), argnums=(0, 1, 2))
+
+
+def on_device(device: Any, function: Callable[..., Any], *arguments: Any) -> list[np.ndarray]:
+    """The values, after which the device reports the launches of one call."""
+    device.reports.clear()
+    return [np.asarray(x) for x in tfc.device_get(tfc.jit(function, backend="gpu")(*arguments))]
+
+
+def assert_near(got: Sequence[np.ndarray], wanted: Sequence[Any]) -> None:
+    for a, b in zip(got, wanted, strict=True):
+        b = np.asarray(b, F32)
+        np.testing.assert_allclose(a.astype(F32), b, 0, ERRORS[a.dtype] * np.abs(b).max())
+
+
+def check(device: Any, function: Callable[..., Any], *arguments: Any, launches: int = 2) -> Any:
+    """The GPU's gradients are the CPU's for operands in f32; what the device reports."""
+    got = on_device(device, function, *arguments)
+    reports = [report for _, report in device.reports]
+    wanted = tfc.jit(function)(*(a.astype(F32) if a.dtype != bool else a for a in arguments))
+    assert_near(got, wanted)
+    assert len(reports) == launches
+    assert all(r.bank_conflicts == 0 for r in reports)
+    return reports
+
+
+def test_gradients_of_attention_are_two_kernels_that_read_operands_tile_by_tile(device: Any):
+    arguments = operands(BF16, 1, 32, 32, (1, 1), 16)
+    rows, keys = check(device, gradients(nn.dot_product_attention), *arguments)
+    each, statistic = arguments[0].nbytes, 32 * 4
+    # Of the keys' tiles: k for the maximum and for the total, k and v for the last sum and for dq.
+    assert rows.loads.bytes == 2 * each + 6 * each
+    assert rows.stores.bytes == each + 3 * statistic
+    assert keys.stores.bytes == 2 * each
+    # Two warps, products of 16 x 8 x 16: eight for scores, as many for a gradient whose weights
+    # are two parts, half for the other; the rows' statistics take 4, 4 and 8 more.
+    assert rows.instructions["mma"] == 64 * (4 + 4 + 8 + 8 + 8)
+    assert keys.instructions["mma"] == 64 * (8 + 8 + 4)
+
+
+@pytest.mark.slow
+def test_training_reads_the_result_of_attention_and_computes_its_weights_again(device: Any):
+    def squared(q: Any, k: Any, v: Any) -> Any:
+        return nn.dot_product_attention(q, k, v, is_causal=True) ** 2
+
+    q, k, v, d = operands(F32, 1, 9, 33, (2, 1), 8)
+    # Attention, the gradient of its result, and both kernels.
+    check(device, gradients(squared), q, k, v, d, launches=4)
+
+
+@pytest.mark.slow
+def test_the_gradient_of_a_bias_needs_all_scores_and_stays_in_plain_kernels(device: Any):
+    def biased(q: Any, k: Any, v: Any, d: Any, bias: Any) -> Any:
+        return tnp.sum(nn.dot_product_attention(q, k, v, bias=bias) * d)
+
+    function = tfc.grad(biased, argnums=(0, 4))
+    arguments = (*operands(F32, 1, 5, 7, (1, 1), 4), normal(F32, 1, 1, 5, 7))
+    assert_near(on_device(device, function, *arguments), tfc.jit(function)(*arguments))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [F16, BF16, F32])
+@pytest.mark.parametrize(("size", "heads"), [(16, (4, 2)), (40, (2, 1)), (64, (1, 1))])
+def test_gradients_of_odd_lengths_are_those_of_xla(
+    device: Any, dtype: Any, size: int, heads: tuple[int, int]
+):
+    arguments = operands(dtype, 1, 9, 71, heads, size)
+
+    def attend(q: Any, k: Any, v: Any) -> Any:
+        return nn.dot_product_attention(q, k, v, is_causal=True)
+
+    def of_jax(q: Any, k: Any, v: Any, d: Any) -> Any:
+        return (jax.nn.dot_product_attention(q, k, v, is_causal=True) * d).sum()
+
+    check(device, gradients(attend), *arguments)
+    wide = [a.astype(F32) for a in arguments]
+    wanted = jax.jit(jax.grad(of_jax, argnums=(0, 1, 2)))(*wide)
+    assert_near(on_device(device, gradients(attend), *arguments), wanted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [BF16, F32])
+@pytest.mark.parametrize("form", ["bias", "mask", "both", "window", "lengths"])
+def test_gradients_with_masks(device: Any, dtype: Any, form: str):
+    arguments = operands(dtype, 2, 18, 37, (2, 2), 24)
+    bias, mask = normal(dtype, 2, 18, 37), random.random((2, 1, 1, 37)) < 0.7
+    lengths = np.array([18, 11], np.int32)
+    named: dict[str, Any] = {
+        "bias": {"bias": bias}, "mask": {"mask": mask}, "both": {"bias": bias, "mask": mask},
+        "window": {"is_causal": True, "local_window_size": 5},
+        "lengths": {"key_value_seq_lengths": lengths},
+    }[form]  # fmt: skip
+    check(device, gradients(lambda *a: nn.dot_product_attention(*a, **named)), *arguments)
+
+
+@pytest.mark.slow
+def test_gradients_of_a_program_of_jax_are_two_kernels(device: Any):
+    arguments = operands(F32, 2, 21, 40, (4, 2), 16)
+
+    def loss(q: Any, k: Any, v: Any, d: Any) -> Any:
+        return (jax.nn.dot_product_attention(q, k, v, is_causal=True) * d).sum()
+
+    gradient = jax.jit(jax.grad(loss, argnums=(0, 1, 2)))
+    text = str(gradient.lower(*arguments).compiler_ir("stablehlo"))
+    device.reports.clear()
+    got = tfc.device_get(tfc.from_stablehlo(text, backend="gpu")(*arguments))
+    assert_near([np.asarray(x) for x in got], gradient(*arguments))
+    assert len(device.reports) == 2
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size"),
+    [
+        pytest.param(d, s, marks=pytest.mark.slow)
+        for d, s in [(BF16, 64), (BF16, 128), (F32, 64), (F32, 128)]
+    ],
+)
+def test_no_register_goes_to_memory_and_memory_grows_with_the_length(dtype: Any, size: int):
+    def attend(q: Any, k: Any, v: Any) -> Any:
+        return nn.dot_product_attention(q, k, v, is_causal=True)
+
+    bytes_of: list[int] = []
+    for length in (512, 1024):
+        arguments = [np.zeros((2, length, 4, size), dtype)] * 4
+        compiled = tfc.jit(gradients(attend), backend="gpu").lower(*arguments).compile()
+        bytes_of.append(compiled.memory_analysis().temporary_bytes)
+    assert bytes_of == [2 * 4 * length * 3 * 4 for length in (512, 1024)]  # three statistics
+    assert isinstance(compiled.executable, GpuExecutable)
+    for architecture in ARCHITECTURES:
+        ptx = compiled.executable.code(architecture)
+        assert complaints(ptx, architecture, ["-warn-spills", "-Werror"]) == ""
