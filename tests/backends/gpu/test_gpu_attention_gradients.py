@@ -103,12 +103,20 @@ def test_the_gradient_of_a_bias_needs_all_scores_and_stays_in_plain_kernels(devi
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", [F16, BF16, F32])
-@pytest.mark.parametrize(("size", "heads"), [(16, (4, 2)), (40, (2, 1)), (64, (1, 1))])
+@pytest.mark.parametrize(
+    ("dtype", "size", "heads"),
+    [
+        (F16, 16, (2, 1)),
+        (BF16, 16, (4, 2)),
+        (BF16, 40, (1, 1)),
+        (F32, 16, (4, 2)),
+        (F32, 40, (1, 1)),
+    ],
+)
 def test_gradients_of_odd_lengths_are_those_of_xla(
     device: Any, dtype: Any, size: int, heads: tuple[int, int]
 ):
-    arguments = operands(dtype, 1, 9, 71, heads, size)
+    arguments = operands(dtype, 1, 9, 41, heads, size)
 
     def attend(q: Any, k: Any, v: Any) -> Any:
         return nn.dot_product_attention(q, k, v, is_causal=True)
@@ -116,18 +124,20 @@ def test_gradients_of_odd_lengths_are_those_of_xla(
     def of_jax(q: Any, k: Any, v: Any, d: Any) -> Any:
         return (jax.nn.dot_product_attention(q, k, v, is_causal=True) * d).sum()
 
-    check(device, gradients(attend), *arguments)
+    got = on_device(device, gradients(attend), *arguments)
+    assert [r.bank_conflicts for _, r in device.reports] == [0, 0]
     wide = [a.astype(F32) for a in arguments]
-    wanted = jax.jit(jax.grad(of_jax, argnums=(0, 1, 2)))(*wide)
-    assert_near(on_device(device, gradients(attend), *arguments), wanted)
+    assert_near(got, jax.jit(jax.grad(of_jax, argnums=(0, 1, 2)))(*wide))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", [BF16, F32])
-@pytest.mark.parametrize("form", ["bias", "mask", "both", "window", "lengths"])
+@pytest.mark.parametrize(
+    ("dtype", "form"),
+    [(BF16, "bias"), (F32, "mask"), (F16, "both"), (F32, "window"), (BF16, "lengths")],
+)
 def test_gradients_with_masks(device: Any, dtype: Any, form: str):
-    arguments = operands(dtype, 2, 18, 37, (2, 2), 24)
-    bias, mask = normal(dtype, 2, 18, 37), random.random((2, 1, 1, 37)) < 0.7
+    arguments = operands(dtype, 2, 18, 37, (1, 1), 24)
+    bias, mask = normal(dtype, 1, 18, 37), random.random((2, 1, 1, 37)) < 0.7
     lengths = np.array([18, 11], np.int32)
     named: dict[str, Any] = {
         "bias": {"bias": bias}, "mask": {"mask": mask}, "both": {"bias": bias, "mask": mask},
@@ -154,21 +164,16 @@ def test_gradients_of_a_program_of_jax_are_two_kernels(device: Any):
 
 @pytest.mark.parametrize(
     ("dtype", "size"),
-    [
-        pytest.param(d, s, marks=pytest.mark.slow)
-        for d, s in [(BF16, 64), (BF16, 128), (F32, 64), (F32, 128)]
-    ],
+    [pytest.param(d, s, marks=pytest.mark.slow) for d, s in [(F16, 64), (BF16, 128), (F32, 128)]],
 )
 def test_no_register_goes_to_memory_and_memory_grows_with_the_length(dtype: Any, size: int):
     def attend(q: Any, k: Any, v: Any) -> Any:
         return nn.dot_product_attention(q, k, v, is_causal=True)
 
-    bytes_of: list[int] = []
-    for length in (512, 1024):
-        arguments = [np.zeros((2, length, 4, size), dtype)] * 4
-        compiled = tfc.jit(gradients(attend), backend="gpu").lower(*arguments).compile()
-        bytes_of.append(compiled.memory_analysis().temporary_bytes)
-    assert bytes_of == [2 * 4 * length * 3 * 4 for length in (512, 1024)]  # three statistics
+    arguments = [np.zeros((2, 512, 4, size), dtype)] * 4
+    compiled = tfc.jit(gradients(attend), backend="gpu").lower(*arguments).compile()
+    statistics = 3 * 4 * (2 * 4 * 512)  # three numbers of four bytes for each row
+    assert compiled.memory_analysis().temporary_bytes == statistics
     assert isinstance(compiled.executable, GpuExecutable)
     for architecture in ARCHITECTURES:
         ptx = compiled.executable.code(architecture)
