@@ -178,3 +178,11 @@ def test_no_register_goes_to_memory_and_memory_grows_with_the_length(dtype: Any,
     for architecture in ARCHITECTURES:
         ptx = compiled.executable.code(architecture)
         assert complaints(ptx, architecture, ["-warn-spills", "-Werror"]) == ""
+
+
+@pytest.mark.slow
+def test_the_gradient_of_the_values_alone_reads_statistics_of_a_kernel_of_their_own(device: Any):
+    def loss(q: Any, k: Any, v: Any, d: Any) -> Any:
+        return tnp.sum(nn.dot_product_attention(q, k, v) * d)
+
+    check(device, tfc.grad(loss, argnums=(2,)), *operands(F32, 1, 9, 33, (1, 1), 8))

@@ -62,7 +62,9 @@ def _is_sum_or_maximum(reduce: Instruction) -> bool:
 
 def gradient_in(computation: Computation) -> "GradientSpec | None":
     """The spec of a kernel that computes a part of a gradient; None for all others."""
-    if sum(x.opcode == "dot" for x in computation.instructions) < 2:
+    opcodes = [x.opcode for x in computation.instructions]
+    # Products around scores, or the statistics of some.
+    if opcodes.count("dot") < 2 and not ("dot" in opcodes and opcodes.count("reduce") > 1):
         return None
     scores = scores_in(computation)
     if scores is None or not takes_scores(scores):
