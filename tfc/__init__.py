@@ -1,11 +1,11 @@
 """tfc: a compiler toolchain for tensor programs. Python graphs become fast native code.
 
-import tfc
-import tfc.numpy as tnp
+    import tfc
+    import tfc.numpy as tnp
 
-@tfc.jit
-def predict(w, b, x):
-    return tnp.tanh(x @ w + b)
+    @tfc.jit
+    def predict(w, b, x):
+        return tnp.tanh(x @ w + b)
 
 What is public is loaded when it is first asked for (see `tfc/runtime/later.py`).
 """

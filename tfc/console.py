@@ -105,7 +105,7 @@ def build_folders(command: Callable[..., Any]) -> Callable[..., Any]:
 
     for flag, folder, what in (
         ("--pkgconfigdir", shared / "pkgconfig", "pkg-config's file"),
-        ("--mpidir", shared / "mpi", "tfc_mpi.h, for programs with collectives,"),
+        ("--mpidir", shared / "mpi", "tfc_mpi.h, for programs with collectives"),
         ("--cmakedir", shared / "cmake" / "tfc", "the files for CMake, Make and Bazel"),
     ):
         command = click.option(

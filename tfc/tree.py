@@ -10,7 +10,7 @@
 
 Containers are dicts (OrderedDict and defaultdict too), lists, tuples, named tuples, None, and
 classes that are registered; all else is a leaf. Functions that compare structures say where they
-differ: at params['w'][0].
+differ: at `params['w'][0]`.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence

@@ -74,7 +74,7 @@ def test_between_static_and_traced_arguments_they_keep_their_places():
     ("value", "reason"),
     [
         ({"w": np.ones(3)}, r"constant argument 0\['w'\] of .* must be a read-only array"),
-        (np.broadcast_to(np.ones(3), (2, 3)), "also that of the array it is a view of"),
+        (np.broadcast_to(np.ones(3), (2, 3)), "and no view of another"),
         ("text", "must be a NumPy array or a number, got str"),
     ],
 )

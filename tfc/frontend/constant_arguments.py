@@ -56,9 +56,9 @@ def constant_argument(where: int | str, called: str, value: Any) -> Static:
         if isinstance(leaf, np.ndarray):
             if _can_change(leaf):
                 raise TraceError(
-                    f"constant argument {path} of {called} must be a read-only array, since the "
-                    "function is compiled for its elements; call its setflags(write=False), also "
-                    "that of the array it is a view of"
+                    f"constant argument {path} of {called} must be a read-only array, and no view "
+                    "of another, since the function is compiled for its elements; pass a copy "
+                    "after its setflags(write=False)"
                 )
         elif not isinstance(leaf, _NUMBERS):
             raise TraceError(

@@ -1,0 +1,137 @@
+"""The pages of the site: their blocks run and print what they show, and the site is built of them.
+
+A page's blocks run in order, in one folder. What a `python` block prints is in the `text` block
+after it; commands of a `console` block begin with a dollar sign, and below each is what it prints,
+if the page shows that; a `cpp` block begins with the name of the file that it is.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import tfc
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+RUN = ("index.md", "start.md", *(f"tutorials/{p.name}" for p in (DOCS / "tutorials").glob("*.md")))
+TEXT = DOCS / "reference" / "hlo_text.md"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+MARK = "-- what block {} printed --"
+
+RUNNER = """
+import subprocess, sys
+scope = {"__name__": "__main__"}
+for number, (language, text) in enumerate(BLOCKS):
+    print(MARK.format(number), flush=True)
+    if language == "python":
+        exec(compile(text, NAME, "exec"), scope)
+    elif language == "cpp":
+        with open(text.split("\\n")[0].split()[-1], "w") as file:
+            file.write(text)
+    elif language == "console":
+        for line in text.splitlines():
+            if line.startswith("$ "):
+                print(line, flush=True)
+                subprocess.run(line[2:], shell=True, stderr=subprocess.STDOUT)
+    sys.stdout.flush()
+"""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page, and what its blocks printed."""
+
+    path: Path
+    blocks: list[tuple[str, str]]
+    printed: list[str]
+
+
+def run(path: Path, folder: Path) -> Page:
+    """Run a page's blocks in a folder."""
+    blocks = [match.groups() for match in BLOCK.finditer(path.read_text())]
+    name = f"{path.stem}.py"
+    (folder / "page.py").write_text(
+        f"BLOCKS, MARK, NAME = {blocks!r}, {MARK!r}, {name!r}\n{RUNNER}"
+    )
+    shutil.copy(ROOT / "examples" / "digits.onnx", folder)
+    (folder / "wrong.hlo").write_text(WRONG)
+    if shutil.which("c++") is None:  # the package's own compiler stands in for the system's
+        (folder / "c++").write_text(f'#!/bin/sh\nexec {sys.executable} -m ziglang c++ "$@"\n')
+        (folder / "c++").chmod(0o755)
+    search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"], str(folder)])
+    done = subprocess.run(
+        [sys.executable, "page.py"], cwd=folder, capture_output=True, text=True, timeout=300,
+        env={**os.environ, "PATH": search, "PYTHONPATH": str(ROOT)}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{path.name}: {done.stderr}"
+    found = re.split(re.escape(MARK).replace(r"\{\}", r"\d+") + "\n", done.stdout)[1:]
+    return Page(path, blocks, found)
+
+
+WRONG = (
+    "HloModule wrong\n\nENTRY main {\n  x = f32[3] parameter(0)\n  ROOT y = f32[2] negate(x)\n}\n"
+)
+
+
+def shown(page: Page) -> list[tuple[int, str]]:
+    """The blocks that show what was printed, and what they should be."""
+    found = []
+    for number, (language, text) in enumerate(page.blocks):
+        if language == "text":
+            found.append((number, page.printed[number - 1]))
+        elif language == "console" and any(not x.startswith("$ ") for x in text.splitlines()):
+            found.append((number, page.printed[number]))
+    return found
+
+
+def check(page: Page, bless: bool) -> None:
+    """Compare what is shown with what was printed, or write that."""
+    numbered = dict(shown(page))
+    if bless:
+        counter = iter(range(len(page.blocks)))
+
+        def written(match: re.Match[str]) -> str:
+            number = next(counter)
+            return f"```{match[1]}\n{numbered.get(number, match[2])}```"
+
+        page.path.write_text(BLOCK.sub(written, page.path.read_text()))
+    for number, wanted in numbered.items():
+        if not bless:
+            assert page.blocks[number][1] == wanted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUN)
+def test_blocks_print_what_the_page_shows(name: str, tmp_path: Path, request):
+    check(run(DOCS / name, tmp_path), request.config.getoption("--bless"))
+
+
+def test_examples_of_hlo_text_are_modules(tmp_path: Path, request):
+    page = run(TEXT, tmp_path)
+    modules = [text for language, text in page.blocks if language == "hlo"]
+    assert len(modules) > 3
+    for text in modules:
+        module = tfc.hlo.parse(text)
+        assert str(tfc.hlo.parse(str(module))) == str(module)
+    check(page, request.config.getoption("--bless"))
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_warnings(tmp_path: Path):
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],
+        cwd=ROOT, capture_output=True, text=True, timeout=300, check=False,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    for page in ("index", "start", "tutorials/train", "reference/tfc", "design", "CHANGELOG"):
+        assert (tmp_path / f"{page}.html").is_file()
+    text = (tmp_path / "reference" / "tfc.html").read_text()
+    assert all(name in text for name in ("value_and_grad", "constant_argnums", "while_loop"))
