@@ -1,8 +1,9 @@
 """The pages of the site: their blocks run and print what they show, and the site is built of them.
 
-A page's blocks run in order, in one folder. What a `python` block prints is in the `text` block
-after it; commands of a `console` block begin with a dollar sign, and below each is what it prints,
-if the page shows that; a `cpp` block begins with the name of the file that it is.
+A page's blocks run in order, in one folder. A block that begins with a comment that names a file is
+that file. What another `python` block prints is in the `text` block after it; commands of a
+`console` block begin with a dollar sign, and below each is what it prints, if the page shows that.
+A command must succeed, unless what it prints is shown to be an error.
 """
 
 import os
@@ -19,26 +20,30 @@ import tfc
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-RUN = ("index.md", "start.md", *(f"tutorials/{p.name}" for p in (DOCS / "tutorials").glob("*.md")))
+RUN = ["index.md", "start.md", *sorted(
+    f"{folder}/{p.name}" for folder in ("tutorials", "howto") for p in (DOCS / folder).glob("*.md")
+)]  # fmt: skip
 TEXT = DOCS / "reference" / "hlo_text.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 MARK = "-- what block {} printed --"
 
 RUNNER = """
-import subprocess, sys
+import re, subprocess, sys
 scope = {"__name__": "__main__"}
 for number, (language, text) in enumerate(BLOCKS):
     print(MARK.format(number), flush=True)
-    if language == "python":
-        exec(compile(text, NAME, "exec"), scope)
-    elif language == "cpp":
-        with open(text.split("\\n")[0].split()[-1], "w") as file:
+    if named := re.match(r"(?:#|//) (\\S+\\.\\w+)\\n", text):
+        with open(named[1], "w") as file:
             file.write(text)
+    elif language == "python":
+        exec(compile(text, NAME, "exec"), scope)
     elif language == "console":
-        for line in text.splitlines():
-            if line.startswith("$ "):
-                print(line, flush=True)
-                subprocess.run(line[2:], shell=True, stderr=subprocess.STDOUT)
+        for part in re.split(r"^[$] ", text, flags=re.M)[1:]:
+            line, _, shown = part.partition("\\n")
+            print("$ " + line, flush=True)
+            done = subprocess.run(line, shell=True, stderr=subprocess.STDOUT)
+            if (done.returncode != 0) != shown.startswith("error:"):
+                sys.exit(f"exit code {done.returncode}: {line}")
     sys.stdout.flush()
 """
 
@@ -60,7 +65,6 @@ def run(path: Path, folder: Path) -> Page:
         f"BLOCKS, MARK, NAME = {blocks!r}, {MARK!r}, {name!r}\n{RUNNER}"
     )
     shutil.copy(ROOT / "examples" / "digits.onnx", folder)
-    (folder / "wrong.hlo").write_text(WRONG)
     if shutil.which("c++") is None:  # the package's own compiler stands in for the system's
         (folder / "c++").write_text(f'#!/bin/sh\nexec {sys.executable} -m ziglang c++ "$@"\n')
         (folder / "c++").chmod(0o755)
@@ -72,11 +76,6 @@ def run(path: Path, folder: Path) -> Page:
     assert done.returncode == 0, f"{path.name}: {done.stderr}"
     found = re.split(re.escape(MARK).replace(r"\{\}", r"\d+") + "\n", done.stdout)[1:]
     return Page(path, blocks, found)
-
-
-WRONG = (
-    "HloModule wrong\n\nENTRY main {\n  x = f32[3] parameter(0)\n  ROOT y = f32[2] negate(x)\n}\n"
-)
 
 
 def shown(page: Page) -> list[tuple[int, str]]:
@@ -114,7 +113,9 @@ def test_blocks_print_what_the_page_shows(name: str, tmp_path: Path, request):
 
 def test_examples_of_hlo_text_are_modules(tmp_path: Path, request):
     page = run(TEXT, tmp_path)
-    modules = [text for language, text in page.blocks if language == "hlo"]
+    modules = [
+        text for language, text in page.blocks if language == "hlo" and not text.startswith("//")
+    ]
     assert len(modules) > 3
     for text in modules:
         module = tfc.hlo.parse(text)
