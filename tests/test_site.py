@@ -20,10 +20,19 @@ import tfc
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-RUN = ["index.md", "start.md", *sorted(
+RUN = ["index.md", "start.md", "graph.md", "sessions.md", "sharding.md", *sorted(
     f"{folder}/{p.name}" for folder in ("tutorials", "howto") for p in (DOCS / folder).glob("*.md")
 )]  # fmt: skip
 TEXT = DOCS / "reference" / "hlo_text.md"
+# Pages whose blocks are run by tests of their own, which start what they need.
+ELSEWHERE = {
+    "README.md": "test_readme.py",
+    "docs/aot.md": "aot/test_page.py",
+    "docs/distributed.md": "distributed/test_distributed_page.py",
+    "docs/quantization.md": "quantization/test_quantize.py",
+}
+# Pages that show parts of files, which do not run by themselves.
+EXCERPTS = ("CONTRIBUTING.md", "docs/bindings.md", "docs/design.md")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 MARK = "-- what block {} printed --"
 
@@ -109,6 +118,16 @@ def check(page: Page, bless: bool) -> None:
 @pytest.mark.parametrize("name", RUN)
 def test_blocks_print_what_the_page_shows(name: str, tmp_path: Path, request):
     check(run(DOCS / name, tmp_path), request.config.getoption("--bless"))
+
+
+def test_every_page_with_blocks_is_run():
+    """By the test above, or by the one that is named for it."""
+    here = {f"docs/{name}" for name in RUN} | {str(TEXT.relative_to(ROOT))}
+    pages = [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
+    found = {str(p.relative_to(ROOT)) for p in pages if BLOCK.search(p.read_text())}
+    assert found == here | set(ELSEWHERE) | set(EXCERPTS)
+    for page, test in ELSEWHERE.items():
+        assert f'"{Path(page).name}"' in (ROOT / "tests" / test).read_text()
 
 
 def test_examples_of_hlo_text_are_modules(tmp_path: Path, request):

@@ -52,7 +52,7 @@ def cond(
 
 @evaluable
 def switch(index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
-    """branches[index](*operands); exactly one is executed (CND-4).
+    """`branches[index](*operands)`; exactly one is executed (CND-4).
 
     Args:
         index: a scalar integer; one below 0 takes the first branch, one beyond the last the last.
