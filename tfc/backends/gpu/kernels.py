@@ -20,6 +20,7 @@ from tfc.backends.gpu.products.persistent import warpgroup_parts
 from tfc.backends.gpu.rows.reductions import partial_totals, reduce_parts
 from tfc.backends.gpu.rows.row_kernels import row_parts
 from tfc.backends.gpu.sorting.scatters import scatter_memory, scatter_parts
+from tfc.backends.gpu.sorting.selections import selection_memory, selection_parts
 from tfc.backends.gpu.sorting.sorts import sort_memory, sort_parts
 from tfc.backends.gpu.triangular import cholesky_parts, computed_shape, solve_parts
 from tfc.backends.gpu.windows import reduce_window_parts, select_and_scatter_parts
@@ -54,6 +55,7 @@ FORMS: dict[str, Form] = {
     "tuple": Form(reduce_parts, partial_totals),
     "scatter": Form(scatter_parts, scatter_memory),
     "sort": Form(sort_parts, sort_memory),
+    "topk": Form(selection_parts, selection_memory),
     "cholesky": Form(cholesky_parts, lambda k: computed_shape(k.root)),
     "triangular-solve": Form(solve_parts, lambda k: computed_shape(k.root)),
     "rng-get-and-update-state": Form(state_parts),

@@ -28,8 +28,8 @@ from tfc.backends.gpu.sorting.sort_rows import (
     rows_and_length,
     sorted_types,
 )
-from tfc.backends.gpu.warps import WARP, lanes_alike, warp_barrier
-from tfc.backends.mlir.arithmetic.value import Scalar, constant, emit, mlir_type, resize, select
+from tfc.backends.gpu.warps import WARP, lanes_alike, ones, warp_barrier
+from tfc.backends.mlir.arithmetic.value import Scalar, constant, resize, select
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.integer_keys import integer_key
 from tfc.backends.mlir.kernels import Kernel
@@ -335,16 +335,11 @@ class _Tile:
         digit = resize((key >> resize(self._shift, key.element_type)) & (_VALUES - 1), U32)
         alike = lanes_alike(select(Scalar(inside, PRED), digit, _VALUES))
         lanes_before = (constant(U32, 1) << self._lane) - 1
-        rank = _ones(alike & lanes_before)
+        rank = ones(alike & lanes_before)
         counter = arith.addi(arith.muli(self._warp, index_value(_VALUES)), index(digit))
         seen = load_at(self.seen, counter)
         warp_barrier()
         is_first = arith.andi(rank.eq(0).value, inside)
-        when(is_first, lambda: store_at(seen + _ones(alike), self.seen, counter))
+        when(is_first, lambda: store_at(seen + ones(alike), self.seen, counter))
         warp_barrier()
         return _Item(element, counter, seen + rank, inside)
-
-
-def _ones(bits: Scalar) -> Scalar:
-    """How many bits are set."""
-    return Scalar(emit("math.ctpop", mlir_type(U32), [bits.value]), U32)

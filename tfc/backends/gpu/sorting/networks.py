@@ -219,7 +219,7 @@ class _Network:
         """One step of the whole tile; a block's mirrors if a block is given."""
 
         def one(pair: Any) -> None:
-            low, high = _mirrors(pair, block) if block is not None else _apart(pair, step)
+            low, high = mirrors(pair, block) if block is not None else apart(pair, step)
 
             def order() -> None:
                 lower, upper = self._held(low), self._held(high)
@@ -259,11 +259,11 @@ class _Network:
         return arith.andi(inside, arith.cmpi(_LESS, row, index_value(self.tiles.rows)))
 
     def _held(self, number: Any) -> Scalars:
-        return [load_at(a, _exchanged(number, a)) for a in self.held]
+        return [load_at(a, exchanged(number, a)) for a in self.held]
 
     def _keep_held(self, number: Any, values: Scalars) -> None:
         for value, array in zip(values, self.held):
-            store_at(value, array, _exchanged(number, array))
+            store_at(value, array, exchanged(number, array))
 
     # --- Between tiles ----------------------------------------------------------------------------
 
@@ -279,8 +279,8 @@ class _Network:
 
         def one(number: Any) -> None:
             pair = arith.addi(start, number)
-            mirrors, apart = _mirrors(pair, block), _apart(pair, safe)
-            low, high = (arith.select(is_mirror, m, a) for m, a in zip(mirrors, apart))
+            paired = zip(mirrors(pair, block), apart(pair, safe))
+            low, high = (arith.select(is_mirror, m, a) for m, a in paired)
             inside = arith.cmpi(_LESS, high, index_value(tiles.length))
 
             def order() -> None:
@@ -325,20 +325,20 @@ class _Network:
         return second | (~first & Scalar(later, PRED))
 
 
-def _apart(pair: Any, step: Any) -> tuple[Any, Any]:
+def apart(pair: Any, step: Any) -> tuple[Any, Any]:
     """The places of a pair that are a step apart, a power of two."""
     low = arith.addi(pair, arith.andi(pair, arith.subi(index_value(0), step)))
     return low, arith.addi(low, step)
 
 
-def _mirrors(pair: Any, block: Any) -> tuple[Any, Any]:
+def mirrors(pair: Any, block: Any) -> tuple[Any, Any]:
     """The places of a pair that are each other's mirrors in a block."""
     half = arith.divui(block, index_value(2))
     low = arith.addi(pair, arith.andi(pair, arith.subi(index_value(0), half)))
     return low, arith.xori(low, arith.subi(block, index_value(1)))
 
 
-def _exchanged(place: Any, array: Buffer) -> Any:
+def exchanged(place: Any, array: Buffer) -> Any:
     """Where in shared memory an element lies."""
     size = max(array.shape.element_type.bytes, 1)
     if size < 4:  # of which the banks hold what two neighbouring stretches have
