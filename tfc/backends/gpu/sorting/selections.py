@@ -23,14 +23,14 @@ from tfc.backends.gpu.grid import THREADS, block_number, point_of, thread_in_blo
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.shared import barrier, shared_arrays, shared_bytes
 from tfc.backends.gpu.sorting.digits import Digits, digit_memory, digit_parts
-from tfc.backends.gpu.sorting.networks import apart, exchanged, mirrors
+from tfc.backends.gpu.sorting.shared_tiles import SharedTile
 from tfc.backends.gpu.sorting.sort_rows import Scalars
 from tfc.backends.gpu.warps import WARP, lanes_where, ones
 from tfc.backends.mlir.arithmetic.value import Scalar, bitcast, constant, emit, resize, select
 from tfc.backends.mlir.elements import Elements
 from tfc.backends.mlir.integer_keys import integer_key
 from tfc.backends.mlir.kernels import Kernel, sources
-from tfc.backends.mlir.loops import for_each, for_loop, found_when, when, while_loop
+from tfc.backends.mlir.loops import for_loop, found_when, when
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.scratch import load_at, scratch_arrays, scratch_shape, store_at
 from tfc.backends.mlir.spaces import bind, make_space
@@ -216,7 +216,8 @@ class _Block:
 
     def __init__(self, plan: Selection, work: Work, row: Any, piece: Any):
         self.plan, self.row, self.piece, self.rows = plan, row, piece, _Rows(work)
-        *self.held, self.counts = shared_arrays(plan.shared)
+        *held, self.counts = shared_arrays(plan.shared)
+        self.tile = SharedTile(held, THREADS, lambda x, y: self._is_before(y, x))
         self.left = scratch_arrays(work.scratch, plan.left) if plan.left else []
         self._thread = thread_in_block()
         self._warp = arith.divui(self._thread, index_value(WARP))
@@ -229,13 +230,13 @@ class _Block:
         plan = self.plan
         start = arith.muli(self.piece, index_value(plan.piece))
         self._select(self._operand, start, plan.length, plan.piece)
-        self._each(index_value(plan.k), self._store_result if to_results else self._leave)
+        self.tile.each(plan.k, self._store_result if to_results else self._leave)
 
     def select_left(self) -> None:
         """Select from what the pieces left, into the results."""
         count = self.plan.pieces * self.plan.k
         self._select(self._of_left, index_value(0), count, count)
-        self._each(index_value(self.plan.k), self._store_result)
+        self.tile.each(self.plan.k, self._store_result)
 
     # --- Candidates: a key in the upper and a position in the lower half, or two numbers ----------
 
@@ -268,19 +269,12 @@ class _Block:
 
     def _leave(self, place: Any) -> None:
         at = arith.addi(self._left_of(self.row, self.piece), place)
-        for value, array in zip(self._candidate(place), self.left):
+        for value, array in zip(self.tile.get(place), self.left):
             store_at(value, array, at)
 
     def _store_result(self, place: Any) -> None:
-        position = resize(self._candidate(place)[-1], U32)
+        position = resize(self.tile.get(place)[-1], U32)
         self.rows.store(self.row, place, [position, position])
-
-    def _candidate(self, place: Any) -> Scalars:
-        return [load_at(a, exchanged(place, a)) for a in self.held]
-
-    def _hold(self, place: Any, candidate: Scalars) -> None:
-        for value, array in zip(candidate, self.held):
-            store_at(value, array, exchanged(place, array))
 
     # --- Along the row ----------------------------------------------------------------------------
 
@@ -311,7 +305,7 @@ class _Block:
 
         def make_room() -> Scalars:
             self._sort(used)
-            bound = self._candidate(index_value(self.plan.k - 1))
+            bound = self.tile.get(index_value(self.plan.k - 1))
             return [constant(U32, self.plan.k), *bound, *taken(bound)]
 
         at_first = [used, *bound, *taken(bound)]
@@ -321,7 +315,7 @@ class _Block:
         *places, total = made[len(found) :]
         for (candidate, _), chosen, place in zip(found, made, places):
             at = index(used + place)
-            when(chosen.value, lambda a=at, c=candidate: self._hold(a, c))
+            when(chosen.value, lambda a=at, c=candidate: self.tile.put(a, c))
         return [used + total, *bound]
 
     def _numbers(self, count: Any, taken: Sequence[Scalar]) -> list[Scalar]:
@@ -356,51 +350,9 @@ class _Block:
 
         def fill(place: Any) -> None:
             beyond = arith.cmpi(arith.CmpIPredicate.uge, place, index(used))
-            when(beyond, lambda: self._hold(place, self._last()))
+            when(beyond, lambda: self.tile.put(place, self._last()))
 
-        self._each(size, fill)
+        self.tile.each(size, fill)
         barrier()
 
-        def block(state: Sequence[Any]) -> Sequence[Any]:
-            (width,) = state
-            self._step(size, lambda pair: mirrors(pair, width))
-            self._steps(size, arith.divui(width, index_value(4)))
-            return [arith.muli(width, index_value(2))]
-
-        at_most = arith.CmpIPredicate.ule
-        while_loop([index_value(2)], lambda s: arith.cmpi(at_most, s[0], size), block)
-
-    def _steps(self, size: Any, first: Any) -> None:
-        """The steps from a first one down to 1; none if it is 0."""
-
-        def step(state: Sequence[Any]) -> Sequence[Any]:
-            self._step(size, lambda pair: apart(pair, state[0]))
-            return [arith.divui(state[0], index_value(2))]
-
-        def goes_on(state: Sequence[Any]) -> Any:
-            return arith.cmpi(arith.CmpIPredicate.ugt, state[0], index_value(0))
-
-        while_loop([first], goes_on, step)
-
-    def _step(self, size: Any, places: Callable[[Any], tuple[Any, Any]]) -> None:
-        """Compare all pairs of a step of the network, and exchange those in the wrong order."""
-
-        def one(pair: Any) -> None:
-            low, high = places(pair)
-            lower, upper = self._candidate(low), self._candidate(high)
-            swaps = self._is_before(upper, lower)
-            self._hold(low, [select(swaps, u, v) for v, u in zip(lower, upper)])
-            self._hold(high, [select(swaps, v, u) for v, u in zip(lower, upper)])
-
-        self._each(arith.divui(size, index_value(2)), one)
-        barrier()
-
-    def _each(self, count: Any, body: Callable[[Any], None]) -> None:
-        """The threads of the block take the numbers below `count`, an `index`, in turn."""
-        turns = arith.ceildivui(count, index_value(THREADS))
-
-        def turn(step: Any) -> None:
-            place = arith.addi(arith.muli(step, index_value(THREADS)), self._thread)
-            when(arith.cmpi(_LESS, place, count), lambda: body(place))
-
-        for_each(0, turns, turn)
+        self.tile.sort(size)
