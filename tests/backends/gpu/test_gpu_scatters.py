@@ -180,7 +180,7 @@ def test_how_many_updates_there_are_decides_whether_they_are_sorted(device: Any)
     # The operand is put in place by a launch of its own.
     assert launches(device, few) == 2
     assert launches(device, many) == 2 + 3
-    one_place = scatter("f32", "1,3", "s32[100,1]", "100,3", ROWS)
+    one_place = scatter("f32", "1,3", "s32[20,1]", "20,3", ROWS)
     assert launches(device, one_place) == 2
 
 

@@ -37,11 +37,13 @@ from tfc.hlo.ir import postorder
 from tfc.hlo.ops.indexed import scatter_windows, window_sizes
 from tfc.hlo.shape import PRED, U32, U64, ElementType, Shape
 
-# Nanoseconds by which the two ways are compared: of an update that waits for the one before it,
-# as it reads what that one stored, and of a launch. Nobody measured them: they are what the latency
-# of the L2 cache and a launch within a graph are said to be.
-_TURN, _LAUNCH = 500, 3000
+# Nanoseconds by which the two ways are compared: of an update that waits for the one before it, as
+# it reads what that one stored, of one of a group whose updates are read together, and of a launch.
+# Nobody measured them: they are made of what latencies of the L2 cache, three one after the other
+# in either case, and a launch within a graph are said to be.
+_TURN, _GROUPED, _LAUNCH = 500, 100, 3000
 _LAUNCHES = 3  # of a digit
+_GROUP = 8
 
 _LESS, _EQUAL = arith.CmpIPredicate.ult, arith.CmpIPredicate.eq
 
@@ -87,14 +89,14 @@ class Places:
     def are_many(self) -> bool:
         """Whether it takes less time to sort the updates than to combine them in turn.
 
-        In turn, each update waits for the one before it. Of sorted ones those of a place do: an
+        In turn, each update waits for the one before it. Of sorted ones a place's groups do: an
         equal share of all, as the indices are not known.
         """
         turns = self.count(self.turns)
-        if turns >= 1 << 32 or not self.count(self.rows):
+        if turns >= 1 << 31 or not self.count(self.rows):
             return False
         launches = _LAUNCHES * self.digits.passes + 1
-        return turns * _TURN > launches * _LAUNCH + turns // self.beyond * _TURN
+        return turns * _TURN > launches * _LAUNCH + turns // self.beyond * _GROUPED
 
 
 def places_of(kernel: Kernel) -> Places:
@@ -220,20 +222,31 @@ class _Combine:
     def _following(
         self, row: Any, place: Any, lanes: Sequence[Any], key: Scalar, made: Scalars
     ) -> Scalars:
-        """What the updates after the first one of a place make of it."""
+        """What the updates after the first one of a place make of it, as many as there are of a
+        group together, so that they are read at once, then those that are left."""
 
-        def goes_on(state: Scalars) -> Scalar:
-            inside = state[0] < self.length
-            last = arith.minui(index(state[0]), index_value(self.length - 1))
-            return inside & self._load(self.keys, row, last).eq(key)
+        def along(count: int, state: Scalars) -> Scalars:
+            def goes_on(state: Scalars) -> Scalar:
+                last = state[0] + (count - 1)
+                # Keys are sorted: if the last one is the place's, so are those before it.
+                inside = last < self.length
+                at = arith.minui(index(last), index_value(self.length - 1))
+                return inside & self._load(self.keys, row, at).eq(key)
 
-        def combine(state: Scalars) -> Scalars:
-            next_one, *total = state
-            turn = index(self._load(self.numbers, row, index(next_one)))
-            updates = self._updates(self.rows.scope(row, turn, lanes))
-            return [next_one + 1, *self.scatter.combine(total, updates)]
+            def combine(state: Scalars) -> Scalars:
+                next_one, *total = state
+                turns = [
+                    index(self._load(self.numbers, row, index(next_one + n))) for n in range(count)
+                ]
+                found = [self._updates(self.rows.scope(row, turn, lanes)) for turn in turns]
+                for updates in found:
+                    total = self.scatter.combine(total, updates)
+                return [next_one + count, *total]
 
-        return while_scalars([number(place) + 1, *made], goes_on, combine)[1:]
+            return while_scalars(state, goes_on, combine)
+
+        state = along(_GROUP, [number(place) + 1, *made])
+        return along(1, state)[1:]
 
     def _updates(self, scope: Elements) -> Scalars:
         return [scope.element(u, self.rows.space.index) for u in self.scatter.updates]
