@@ -194,7 +194,9 @@ def test_indices_that_differ_and_exact_integers_are_not_sorted(device: Any, elem
     assert len(device.reports) == 2
 
 
-def test_no_updates_leave_the_operand(device: Any):
-    module = scatter("f32", "6,2", "s32[0,1]", "0,2", ROWS)
-    device.reports.clear()
+@pytest.mark.usefixtures("sorts")
+@pytest.mark.parametrize(("table", "count"), [("6,2", 0), ("0,2", 40), ("6,0", 40)])
+def test_no_updates_leave_the_operand_and_those_of_nothing_have_no_place(table: str, count: int):
+    columns = table.split(",")[1]
+    module = scatter("f32", table, f"s32[{count},1]", f"{count},{columns}", ROWS)
     check(module, drawn(module))

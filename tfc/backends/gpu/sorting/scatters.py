@@ -93,7 +93,7 @@ class Places:
         equal share of all, as the indices are not known.
         """
         turns = self.count(self.turns)
-        if turns >= 1 << 31 or not self.count(self.rows):
+        if not 1 < turns < 1 << 31 or not self.beyond or not self.count(self.rows):
             return False
         launches = _LAUNCHES * self.digits.passes + 1
         return turns * _TURN > launches * _LAUNCH + turns // self.beyond * _GROUPED
