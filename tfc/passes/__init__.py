@@ -11,6 +11,7 @@ from tfc.passes.expand.dots import Dots
 from tfc.passes.expand.expand import Expand
 from tfc.passes.expand.inline import Flatten, Inline
 from tfc.passes.expand.integer_products import IntegerProducts
+from tfc.passes.expand.selections import Selections
 from tfc.passes.expand.split_operands import SplitOperands
 from tfc.passes.fusion.attention import AttentionFusion
 from tfc.passes.fusion.element_loops import ElementLoops
@@ -82,6 +83,7 @@ _MADE = (
     Unroll,
     InputProjections,
     TripCounts,
+    Selections,
     DotMerger,
     Layouts,
     ArgExtremes,
@@ -117,6 +119,10 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("expand", "devices", "an asynchronous collective becomes a plain one"),
     ("expand", "split-operands", "expansions may contain sorts and concatenates"),
     ("split-operands", "fusion", "what fuses is the parts"),
+    ("dead-results", "selections", "what nobody reads is no reason to sort all elements"),
+    ("expand", "selections", "a topk that selects stays"),
+    ("selections", "layout", "it takes rows along the last dimension, in row-major order"),
+    ("selections", "fusion", "what is read of a sort is seen in its parts"),
     ("dots", "fusion", "the transposes of operands fuse with what makes them"),
     ("dots", "dot-merger", "dots are compared in canonical form"),
     ("dot-merger", "layout", "the merged dot is one more whose layout is chosen"),
@@ -222,6 +228,7 @@ def default_pipeline(
             SplitOperands(),
             Repeat((*simple, *control)),
             TripCounts(),
+            *((Selections(),) if kinds.selections else ()),
             DotMerger(),
             *layouts,
             *((ElementLoops(),) if kinds.element_loops else ()),

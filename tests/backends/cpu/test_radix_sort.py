@@ -236,7 +236,7 @@ def selects(module: Module) -> bool:
 def test_selections_of_all_types(element_type: ElementType):
     x = elements(element_type, (2, 1500))
     module = top_k(element_type, x.shape, 40, largest=False)
-    assert selects(module) != (element_type.is_float and element_type.bits == 8)
+    assert selects(module)  # the narrowest floats by the integers in their order
     check(module, x)
 
 

@@ -25,7 +25,7 @@ def device() -> Iterator[Any]:
 def sort(
     elements: Sequence[str], dims: Sequence[int], axis: int, key: int = 0, by: str = "value"
 ) -> tfc.hlo.Module:
-    """A sort by one of its operands, or by what it is multiplied by itself."""
+    """A sort by one of its operands, compared in some way."""
     size = ",".join(map(str, dims))
     sides = "\n".join(
         f"p{2 * n + side} = {e}[] parameter({2 * n + side})"
@@ -41,6 +41,12 @@ def sort(
         z = {kind}[] constant(0)
         ROOT c = pred[] compare(d, z), direction=LT""",
         "contradiction": f"ROOT c = pred[] compare({left}, {right}), direction=NE",
+        "circle": f"""d = {kind}[] subtract({right}, {left})
+        t = {kind}[] constant(3)
+        e = {kind}[] add(d, t)
+        r = {kind}[] remainder(e, t)
+        o = {kind}[] constant(1)
+        ROOT c = pred[] compare(r, o), direction=EQ""",  # 0 < 1 < 2 < 0
     }[by]
     return parse(
         f"""HloModule m
@@ -93,22 +99,57 @@ def test_a_row_of_neighbours_is_read_and_written_once(device: Any):
     assert report.loads.transactions == report.stores.transactions == 4 * 512 // 8
 
 
-@pytest.mark.parametrize("length", [129, 300, 512])
-def test_rows_of_several_tiles_are_compared_across_them(
+@pytest.mark.parametrize("length", [65, 129, 300, 512])
+def test_rows_of_several_tiles_are_merged_in_two_launches_for_each_doubling(
     device: Any, monkeypatch: pytest.MonkeyPatch, length: int
 ):
     monkeypatch.setattr(networks, "_MOST", 64)
     elements, dims = ["s32", "u8"], (2, length)
     device.reports.clear()
-    check(sort(elements, dims, 1, by="difference"), drawn(elements, dims))
-    assert len(device.reports) == {129: 6, 300: 10, 512: 10}[length]
+    executable = check(sort(elements, dims, 1, by="difference"), drawn(elements, dims))
+    assert len(device.reports) == {65: 3, 129: 5, 300: 7, 512: 7}[length]
+    assert all(report.bank_conflicts == 0 for _, report in device.reports)
+    assert complaints(executable.as_text("ptx"), "sm_80", ["-warn-spills", "-Werror"]) == ""
 
 
-def test_a_comparator_that_contradicts_itself_loses_no_element(monkeypatch: pytest.MonkeyPatch):
+MERGED = [(["f64", "pred"], (300, 2), 0, 0), (["c64", "bf16", "f16"], (2, 200), 1, 2),
+          (["s64"], (1, 400), 1, 0)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("elements", "dims", "axis", "key"), MERGED)
+def test_elements_of_all_types_are_merged_stably(
+    monkeypatch: pytest.MonkeyPatch,
+    elements: Sequence[str],
+    dims: Sequence[int],
+    axis: int,
+    key: int,
+):
     monkeypatch.setattr(networks, "_MOST", 64)
-    x = random.integers(0, 9, (1, 300)).astype(np.int32)
-    (got,) = tfc.compile(sort(["s32"], (1, 300), 1, by="contradiction"), backend="gpu")(x)
-    np.testing.assert_array_equal(np.sort(np.asarray(got)), np.sort(x))
+    check(sort(elements, dims, axis, key, "difference"), drawn(elements, dims))
+
+
+def test_merging_reads_and_writes_each_element_once_a_level(
+    device: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(networks, "_MOST", 256)
+    device.reports.clear()
+    check(sort(["f32"], (1, 2048), 1, by="difference"), drawn(["f32"], (1, 2048)))
+    for _, report in device.reports[2::2]:
+        # Parts begin within sectors, and each tile reads where it begins.
+        assert report.loads.transactions <= 2048 // 8 + 8 * (2 * 256 // 32 + 4 * 8)
+        assert report.stores.transactions == 2048 // 8
+
+
+@pytest.mark.parametrize("by", ["contradiction", "circle"])
+def test_a_comparator_that_contradicts_itself_loses_no_element(
+    monkeypatch: pytest.MonkeyPatch, by: str
+):
+    monkeypatch.setattr(networks, "_MOST", 64)
+    executable = tfc.compile(sort(["s32"], (1, 777), 1, by=by), backend="gpu")
+    for _ in range(3):
+        x = random.integers(0, 3, (1, 777)).astype(np.int32)
+        (got,) = executable(x)
+        np.testing.assert_array_equal(np.sort(np.asarray(got)), np.sort(x))
 
 
 LONG = [

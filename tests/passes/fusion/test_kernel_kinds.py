@@ -25,7 +25,7 @@ FORMED = {
     "whole_loops": {"loop-kernels"},
     "element_loops": {"element-loops"},
     "launch_overhead": {"horizontal"},
-    "selections": set(),  # an option of expand
+    "selections": {"selections"},  # and an option of expand
     "equal_once": {"number-tables"},
     "takes_layouts": {"layout"},
     "takes_attention": {"attention"},

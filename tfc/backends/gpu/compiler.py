@@ -35,6 +35,7 @@ KERNEL_KINDS = KernelKinds(
     element_loops=True,
     epilogues=True,
     narrow_products=True,
+    selections=True,
     takes_attention=_takes_attention,
     takes_layouts=takes_layouts,
 )

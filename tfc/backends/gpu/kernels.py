@@ -13,13 +13,14 @@ from tfc.backends.gpu.grid import Grid
 from tfc.backends.gpu.movement.transposes import transposing_parts
 from tfc.backends.gpu.movement.vectors import vector_parts
 from tfc.backends.gpu.ordered.scans import running_totals, scan_kernel_parts
-from tfc.backends.gpu.ordered.scatters import scatter_parts
 from tfc.backends.gpu.ordered.updates import state_parts, update_parts
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.kernels import partial_sums, product_parts
 from tfc.backends.gpu.products.persistent import warpgroup_parts
 from tfc.backends.gpu.rows.reductions import partial_totals, reduce_parts
 from tfc.backends.gpu.rows.row_kernels import row_parts
+from tfc.backends.gpu.sorting.scatters import scatter_memory, scatter_parts
+from tfc.backends.gpu.sorting.selections import selection_memory, selection_parts
 from tfc.backends.gpu.sorting.sorts import sort_memory, sort_parts
 from tfc.backends.gpu.triangular import cholesky_parts, computed_shape, solve_parts
 from tfc.backends.gpu.windows import reduce_window_parts, select_and_scatter_parts
@@ -52,8 +53,9 @@ FORMS: dict[str, Form] = {
     "convolution": Form(convolution_parts, convolution_sums),
     "reduce": Form(reduce_parts, partial_totals),
     "tuple": Form(reduce_parts, partial_totals),
-    "scatter": Form(scatter_parts),
+    "scatter": Form(scatter_parts, scatter_memory),
     "sort": Form(sort_parts, sort_memory),
+    "topk": Form(selection_parts, selection_memory),
     "cholesky": Form(cholesky_parts, lambda k: computed_shape(k.root)),
     "triangular-solve": Form(solve_parts, lambda k: computed_shape(k.root)),
     "rng-get-and-update-state": Form(state_parts),

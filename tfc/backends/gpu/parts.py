@@ -1,6 +1,6 @@
 """A kernel as functions that run one after the other: between them all threads have finished.
 
-sort      put the rows in place │ compare and exchange, with numbers 1, 0 │ … 2, 1 │ 2, 0 │ …
+sort      sort tiles │ split runs, with number 2048 │ merge, with 2048 │ split, with 4096 │ …
 scatter   put the operands in place │ combine the updates
 """
 

@@ -45,6 +45,20 @@ def lanes_alike(x: Scalar) -> Scalar:
     return Scalar(emit("nvvm.match.sync", word, [everyone, x.value], kind=kind), U32)
 
 
+def lanes_where(condition: Any) -> Scalar:
+    """A bit for each lane in which an i1 holds (`vote.ballot`). All threads of the warp must come
+    here."""
+    word = ir.IntegerType.get_signless(32)
+    everyone = arith.constant(word, -1)
+    kind = ir.Attribute.parse("#nvvm<vote_sync_kind ballot>")
+    return Scalar(emit("nvvm.vote.sync", word, [everyone, condition], kind=kind), U32)
+
+
+def ones(bits: Scalar) -> Scalar:
+    """How many bits of a U32 are set."""
+    return Scalar(emit("math.ctpop", bits.value.type, [bits.value]), U32)
+
+
 def warp_barrier() -> None:
     """Wait until all threads of the warp are here; what they wrote is then seen by all of them."""
     everyone = arith.constant(ir.IntegerType.get_signless(32), -1)

@@ -77,7 +77,7 @@ def _sorted(x: Instruction) -> Instruction:
     ]
     sorted_keys, places = iter(parts[:-1]), parts[-1]
     results = [
-        next(sorted_keys) if wanted else _taken(o, places, dimension)
+        next(sorted_keys) if wanted else taken(o, places, dimension)
         for o, wanted in zip(x.operands, looked)
     ]
     return builder.instruction("tuple", results)
@@ -95,7 +95,7 @@ def _of_some(comparator: Computation, looked: list[bool], index_type: ElementTyp
     return Computation.make(comparator.name, [*parameters, *places], new[comparator.root])
 
 
-def _taken(array: Instruction, places: Instruction, dimension: int) -> Instruction:
+def taken(array: Instruction, places: Instruction, dimension: int) -> Instruction:
     """The elements of an array at places along a dimension, line by line."""
     rank = array.array_shape.rank
     others = tuple(d for d in range(rank) if d != dimension)

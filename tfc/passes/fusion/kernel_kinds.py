@@ -28,7 +28,8 @@ class KernelKinds:
     whole_loops: a while with all its iterations, where these are short.
     element_loops: a while whose turns make each element by itself, as one loop in each thread.
     launch_overhead: loops in sequence; starting a kernel takes so long that small ones are merged.
-    selections: topk of few elements of long rows, without sorting the rows.
+    selections: topk of few elements of long rows, without sorting the rows; a sort of which no more
+        is read becomes one.
     equal_once: equal kernels as one function, so that few different ones are compiled sooner.
     takes_layouts: whether the kernel of a dot or convolution that is fast reads its operands and
         writes its result in the layouts that these have; without an answer all stay row-major.

@@ -3,6 +3,7 @@
 These are all of them where the program says that indices differ. Integers of 32 and 64 bits, which
 combine in any order to the same bits, are combined atomically; else each thread takes all windows
 in turn, for the elements at its place in a window, so that results never depend on who was first.
+Of many windows the updates are sorted instead (`sorting/scatters.py`).
 """
 
 from collections.abc import Sequence
@@ -30,17 +31,19 @@ _ATOMICS = {
 }  # fmt: skip
 
 
-def scatter_parts(kernel: Kernel) -> list[Part]:
-    """The operands, then the updates."""
-    root = kernel.root
-    count = len(root.operands) // 2
-    parts = [p for n in range(count) for p in put_in_place(kernel, root.operands[n], n)]
-    dims = root.operands[count + 1].array_shape.dims
-    apart = _dimensions_apart(kernel)
-    return [*parts, Part(_emit_scatter, prod(dims[d] for d in apart))]
+def operand_parts(kernel: Kernel) -> list[Part]:
+    """The operands, put where the results will be."""
+    count = len(kernel.root.operands) // 2
+    return [p for n in range(count) for p in put_in_place(kernel, kernel.root.operands[n], n)]
 
 
-def _dimensions_apart(kernel: Kernel) -> list[int]:
+def turns_part(kernel: Kernel) -> Part:
+    """The updates, those that may meet one after the other."""
+    dims = kernel.root.operands[-1].array_shape.dims
+    return Part(_emit_scatter, prod(dims[d] for d in dimensions_apart(kernel)))
+
+
+def dimensions_apart(kernel: Kernel) -> list[int]:
     """The dimensions of the updates along which two elements never go to the same place."""
     root = kernel.root
     operand, update = root.operands[0].array_shape, root.operands[-1].array_shape
@@ -72,7 +75,7 @@ def _atomic(root: Instruction) -> str | None:
 def _emit_scatter(work: Work) -> None:
     scatter = Scatter(work.kernel, work.buffers)
     dims = scatter.updates[0].array_shape.dims
-    apart, atomic = _dimensions_apart(work.kernel), _atomic(work.root)
+    apart, atomic = dimensions_apart(work.kernel), _atomic(work.root)
     windows = [d for d in range(len(dims)) if d not in scatter.windows.window_dims]
     turns = [*(d for d in windows if d not in apart),
              *(d for d in scatter.windows.window_dims if d not in apart)]  # fmt: skip

@@ -1,1 +1,1 @@
-"""Sorts: networks for any comparator, digits of keys."""
+"""Sorts (tiles, merges of them, digits of keys), and what is made by sorting: topk, scatters."""

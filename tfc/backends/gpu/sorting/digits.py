@@ -15,7 +15,7 @@ depends on the data.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from tfc.backends.gpu.assembly import index, number
 from tfc.backends.gpu.grid import THREADS, block_number, thread_in_block
@@ -28,8 +28,8 @@ from tfc.backends.gpu.sorting.sort_rows import (
     rows_and_length,
     sorted_types,
 )
-from tfc.backends.gpu.warps import WARP, lanes_alike, warp_barrier
-from tfc.backends.mlir.arithmetic.value import Scalar, constant, emit, mlir_type, resize, select
+from tfc.backends.gpu.warps import WARP, lanes_alike, ones, warp_barrier
+from tfc.backends.mlir.arithmetic.value import Scalar, constant, resize, select
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.integer_keys import integer_key
 from tfc.backends.mlir.kernels import Kernel
@@ -37,7 +37,6 @@ from tfc.backends.mlir.loops import when
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.scratch import load_at, scratch_arrays, scratch_shape, store_at
 from tfc.backends.mlir.vectors import index_value
-from tfc.hlo.ir import Computation
 from tfc.hlo.shape import PRED, U32, ElementType, Shape
 from tfc.passes.analysis.sort_keys import SortKey, sort_keys
 
@@ -49,25 +48,50 @@ _ITEMS = ((8, 16), (16, 8), (1 << 30, 4))  # bytes of an element -> elements of 
 _LESS = arith.CmpIPredicate.ult
 
 
+class KeyedRows(Protocol):
+    """Rows of elements, given a row's number and a place in it, of type `index`."""
+
+    def operand(self, row: Any, place: Any) -> Scalars:
+        """The element that is there at first."""
+        ...
+
+    def key(self, element: Scalars) -> Scalar:
+        """What elements are sorted by: an unsigned integer of 32 or 64 bits."""
+        ...
+
+    def store(self, row: Any, place: Any, element: Scalars) -> None:
+        """Store the element that is there at last."""
+        ...
+
+
 @dataclass(frozen=True)
 class Digits:
-    """How the rows of a sort are shared out.
+    """How rows are sorted digit by digit.
 
     rows, length: the rows.
-    items: elements of a thread.
+    types: of an element's scalars.
+    bits: of the keys; those beyond are 0.
+    of: the rows' elements, in the code of a function.
+    keeps: whether sorted rows stay in scratch memory, instead of being stored by `of`.
     """
 
     rows: int
     length: int
     types: tuple[ElementType, ...]
-    items: int
-    keys: tuple[SortKey, ...]
-    comparator: Computation
+    bits: int
+    of: Callable[[Work], KeyedRows]
+    keeps: bool = False
+
+    @property
+    def items(self) -> int:
+        """Elements of a thread."""
+        size = sum(t.bytes for t in self.types)
+        return next(items for most, items in _ITEMS if size <= most)
 
     @property
     def passes(self) -> int:
         """How many digits the keys have."""
-        return -(-sum(k.bits for k in self.keys) // _BITS)
+        return -(-self.bits // _BITS)
 
     @property
     def tile(self) -> int:
@@ -87,7 +111,12 @@ class Digits:
     @property
     def halves(self) -> int:
         """How many times all elements are in scratch memory."""
-        return min(self.passes - 1, 2)
+        return min(self.passes - (not self.keeps), 2)
+
+    @property
+    def kept_half(self) -> int:
+        """Which of these has the sorted rows, if they are kept."""
+        return (self.passes - 1) % 2
 
     @property
     def arrays(self) -> list[Shape]:
@@ -98,6 +127,23 @@ class Digits:
         return [*held, counts, *self.counted.totals]
 
 
+@dataclass(frozen=True)
+class _SortedRows:
+    """The rows of a sort, whose comparator goes by keys."""
+
+    rows: SortRows
+    keys: tuple[SortKey, ...]
+
+    def operand(self, row: Any, place: Any) -> Scalars:
+        return self.rows.operand(row, place)
+
+    def key(self, element: Scalars) -> Scalar:
+        return integer_key(self.keys, self.rows.comparator, element)
+
+    def store(self, row: Any, place: Any, element: Scalars) -> None:
+        self.rows.store(row, place, element)
+
+
 def digits_of(kernel: Kernel) -> Digits | None:
     """How a sort goes by digits; None if its comparator does not go by keys."""
     root = kernel.root
@@ -105,9 +151,8 @@ def digits_of(kernel: Kernel) -> Digits | None:
     keys, types = sort_keys(root["to_apply"]), sorted_types(root)
     if not keys or length >= 1 << 32:
         return None
-    size = sum(t.bytes for t in types)
-    items = next(items for most, items in _ITEMS if size <= most)
-    return Digits(rows, length, types, items, keys, root["to_apply"])
+    bits = sum(k.bits for k in keys)
+    return Digits(rows, length, types, bits, lambda work: _SortedRows(SortRows(work), keys))
 
 
 def digit_memory(digits: Digits) -> Shape:
@@ -135,7 +180,7 @@ def digit_parts(digits: Digits) -> list[Part]:
     parts = []
     for digit in range(digits.passes):
         source = _operand if digit == 0 else _held
-        target = _keep_result if digit == last else _keep_held
+        target = _keep_result if digit == last and not digits.keeps else _keep_held
         numbers = [(digit * _BITS, (digit + 1) % 2)]  # the first ones to be kept go to half 0
         parts += [
             Part(counts[source], blocks, True, numbers, shared=shared),
@@ -214,7 +259,7 @@ class _Tile:
     """The code of a block of threads."""
 
     def __init__(self, digits: Digits, work: Work):
-        self.digits, self.rows = digits, SortRows(work)
+        self.digits, self.rows = digits, digits.of(work)
         tiles = index_value(digits.tiles)
         self.row = arith.divui(block_number(), tiles)
         self.tile = arith.remui(block_number(), tiles)
@@ -286,20 +331,15 @@ class _Tile:
         return [self._item(element, inside) for element, inside in found]
 
     def _item(self, element: Scalars, inside: Any) -> _Item:
-        key = integer_key(self.digits.keys, self.digits.comparator, element)
+        key = self.rows.key(element)
         digit = resize((key >> resize(self._shift, key.element_type)) & (_VALUES - 1), U32)
         alike = lanes_alike(select(Scalar(inside, PRED), digit, _VALUES))
         lanes_before = (constant(U32, 1) << self._lane) - 1
-        rank = _ones(alike & lanes_before)
+        rank = ones(alike & lanes_before)
         counter = arith.addi(arith.muli(self._warp, index_value(_VALUES)), index(digit))
         seen = load_at(self.seen, counter)
         warp_barrier()
         is_first = arith.andi(rank.eq(0).value, inside)
-        when(is_first, lambda: store_at(seen + _ones(alike), self.seen, counter))
+        when(is_first, lambda: store_at(seen + ones(alike), self.seen, counter))
         warp_barrier()
         return _Item(element, counter, seen + rank, inside)
-
-
-def _ones(bits: Scalar) -> Scalar:
-    """How many bits are set."""
-    return Scalar(emit("math.ctpop", mlir_type(U32), [bits.value]), U32)
