@@ -160,6 +160,23 @@ def test_floats_without_a_place_for_nan():
     same_bits(values, np.take_along_axis(some, order, 1))
 
 
+def test_jaxs_floats_with_one_zero_and_one_nan_are_keys_of_the_plain_ones():
+    """JAX makes floats canonical before it compares bits: only rows that need it pay for it."""
+    text = jax.jit(jnp.sort).lower(np.zeros(400, np.float32)).as_text("hlo")
+    (key,) = sort_keys(the_sort(parse(text))["to_apply"])
+    assert key.value.opcode == "parameter"
+    assert not key.total
+    other_zero = text.replace("constant(0)", "constant(-0)")
+    negative_nan = text.replace("constant(nan)", "constant(-nan)")
+    for changed in (other_zero, negative_nan):
+        assert changed != text
+        module = parse(changed)
+        (key,) = sort_keys(the_sort(module)["to_apply"])
+        assert key.value.opcode == "select"
+        assert key.total
+        check(module, elements(F32, (400,)))
+
+
 def test_jaxs_sorts_by_several_keys():
     keys = {
         "s8 then f32": (elements(ELEMENT_TYPES["s8"], (700,)), elements(F32, (700,))),
