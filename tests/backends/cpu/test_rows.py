@@ -134,6 +134,41 @@ def test_special_rows() -> None:
             np.testing.assert_allclose(made(x), jitted(x), rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_signs_of_zeros_are_lost_only_where_nothing_shows_them(dtype: Any) -> None:
+    """Exponentials of differences from the largest do not show its sign; the largest does."""
+    rows = [[0, -0.0] * 20, [-0.0, 0] * 20, [-0.0] * 40, [0] * 40, [-1, -0.0] * 20]
+    zeros = np.array(rows, dtype)
+
+    def both(x: Any) -> Any:
+        top = tnp.max(x, axis=1, keepdims=True)
+        return tnp.sum(tnp.exp(x - top), axis=1), top
+
+    def hidden(x: Any) -> Any:
+        top = tnp.max(x, axis=1, keepdims=True)
+        return tnp.log(tnp.sum(tnp.exp(x - top), axis=1)), tnp.argmax(x, axis=1)
+
+    for function in (both, hidden):
+        module = tfc.jit(function).lower(zeros).hlo
+        for got, want in zip(tfc.compile(module)(zeros), tfc.hlo.evaluate(module, zeros)):
+            np.testing.assert_allclose(got, want, rtol=1e-3)
+            np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+    with_nan = np.where(np.arange(40) == 7, np.array(np.nan, dtype), zeros)
+    np.testing.assert_array_equal(tfc.jit(hidden)(with_nan)[1], 7)
+    assert np.isnan(tfc.jit(hidden)(with_nan)[0]).all()
+
+
+@pytest.mark.parametrize("length", [2048, 4608])
+def test_long_rows_of_large_arrays_which_are_fetched_ahead(length: int) -> None:
+    x = data((16 << 20) // (4 * length) + 1, length)
+    largest = tfc.jit(lambda a: (tnp.argmax(a, axis=1), tfc.nn.logsumexp(a, -1)))
+    places, logs = largest(x)
+    np.testing.assert_array_equal(places, x.argmax(1))
+    top = x.max(1, keepdims=True)
+    wanted = np.log(np.exp((x - top).astype(np.float64)).sum(1)) + top[:, 0]
+    np.testing.assert_allclose(logs, wanted, rtol=1e-6)
+
+
 @pytest.mark.parametrize("length", [0, 1, 2, 3, 5, 8, 31, 4095, 4097, 10000])
 def test_lengths(length: int) -> None:
     x = data(3, length)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tfc.backends.mlir.accumulations import Accumulation, accumulation
 from tfc.backends.mlir.arithmetic.value import Scalar
 from tfc.backends.mlir.elements import Buffer, Elements
-from tfc.backends.mlir.reductions import Accumulation, accumulation
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import leaves
@@ -47,7 +47,10 @@ class LoopSums:
     def of(loop: RowLoop) -> "LoopSums":
         """Those of a loop."""
         return LoopSums(
-            tuple((r, reduced_operands(r), accumulation(r["to_apply"])) for r in loop.reduces)
+            tuple(
+                (r, reduced_operands(r), accumulation(r["to_apply"], r in loop.any_zero))
+                for r in loop.reduces
+            )
         )
 
     @property
