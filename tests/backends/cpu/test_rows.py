@@ -158,6 +158,26 @@ def test_signs_of_zeros_are_lost_only_where_nothing_shows_them(dtype: Any) -> No
     assert np.isnan(tfc.jit(hidden)(with_nan)[0]).all()
 
 
+@pytest.mark.parametrize("length", [2, 3, 7, 16, 17])
+def test_the_largest_and_least_of_few_are_exact_however_they_meet(length: int) -> None:
+    special = np.array([0, -0.0, 1, -1, np.inf, -np.inf, np.nan], np.float32)
+    weights = [3, 3, 1, 1, 0.2, 1, 0.1]
+    x = np.random.default_rng(length).choice(special, (60, length), p=weights / np.sum(weights))
+
+    def ends(a: Any) -> Any:
+        rows = tnp.max(a, axis=1, keepdims=True), tnp.min(a, axis=1, keepdims=True)
+        columns = tnp.max(a.T, axis=0), tnp.min(a.T, axis=0)
+        return rows[0] * a, rows[1], *columns, tnp.max(tnp.exp(a).T, axis=0)
+
+    module = tfc.jit(ends).lower(x).hlo
+    with np.errstate(invalid="ignore"):
+        wanted = tfc.hlo.evaluate(module, x)
+    for got, want in zip(tfc.compile(module)(x), wanted):
+        np.testing.assert_array_equal(got, want)
+        numbers = ~np.isnan(want)
+        np.testing.assert_array_equal(np.signbit(got[numbers]), np.signbit(want[numbers]))
+
+
 @pytest.mark.parametrize("length", [2048, 4608])
 def test_long_rows_of_large_arrays_which_are_fetched_ahead(length: int) -> None:
     x = data((16 << 20) // (4 * length) + 1, length)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, convert, maximum, minimum
 from tfc.backends.mlir.kernels import add_freely, multiply_freely, of_any_zero, plain_loop
@@ -14,9 +14,12 @@ from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.ir import Computation
 from tfc.hlo.shape import F32, ElementType, Shape
 
+# Reductions of so few elements are written out where the order makes no difference.
+FEW = 16
 # Sums longer than this are taken in pieces: the error then grows with the root of the length.
 CHUNK = 4096
 
+T = TypeVar("T")
 Combine = Callable[[Sequence[Scalar], Sequence[Scalar]], Sequence[Scalar]]
 
 
@@ -39,6 +42,7 @@ def combination(to_apply: Computation) -> tuple[Combine, float | complex | None]
 class Accumulation:
     """How a loop accumulates a reduction in registers.
 
+    exact: the order makes no difference to the bits: the largest or least of elements.
     identities: for each scalar that of its sum, if it is a plain sum of floats.
     wide: the type that narrow floats are carried in, if that changes nothing but the speed.
     """
@@ -46,6 +50,7 @@ class Accumulation:
     combine: Combine
     identities: tuple[float | complex | None, ...]
     wide: ElementType | None = None
+    exact: bool = False
 
     def widen(self, scalars: Sequence[Scalar]) -> list[Scalar]:
         """Elements or initial values as `combine` takes them."""
@@ -64,16 +69,29 @@ def accumulation(to_apply: Computation, any_zero: bool = False) -> Accumulation:
     """
     root, count = to_apply.root, len(to_apply.parameters) // 2
     function = {"maximum": maximum, "minimum": minimum}.get(root.opcode)
-    if function and count == 1 and set(root.operands) == set(to_apply.parameters):
+    exact = bool(function) and count == 1 and set(root.operands) == set(to_apply.parameters)
+    if function and exact:
         element_type = root.array_shape.element_type
         if element_type.is_float and any_zero:
             function = partial(of_any_zero, f"arith.{root.opcode}f")
         if element_type.is_float and (any_zero or element_type.bits <= 16):
             wide = F32 if element_type.bits <= 16 else None
             # The element first: what tells its NaN does not wait for the total.
-            return Accumulation(lambda x, y: [function(y[0], x[0])], (None,), wide)
+            return Accumulation(lambda x, y: [function(y[0], x[0])], (None,), wide, exact)
     combine, identity = combination(to_apply)
-    return Accumulation(combine, (identity,) * count)
+    return Accumulation(combine, (identity,) * count, exact=exact)
+
+
+def combined(parts: Sequence[T], combine: Callable[[T, T], T]) -> T:
+    """All parts, of which there is one at least, as a tree: few of them wait for others.
+
+    The first half meets the second, so that LLVM makes vectors of neighbours that do.
+    """
+    while len(parts) > 1:
+        half = -(-len(parts) // 2)
+        pairs = zip(parts, parts[half:])
+        parts = [*(combine(x, y) for x, y in pairs), *parts[len(parts) - half : half]]
+    return parts[0]
 
 
 def chunked_loop(

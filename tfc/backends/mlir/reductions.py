@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import prod
 from typing import Any, TypeVar
 
-from tfc.backends.mlir.accumulations import accumulation, chunked_loop
+from tfc.backends.mlir.accumulations import FEW, accumulation, chunked_loop, combined
 from tfc.backends.mlir.arithmetic.value import Scalar
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import (
@@ -309,7 +309,10 @@ class _Columns:
         self.outer, self.reduced = split
         self.at = tuple(space.index[d] for d in work.kept)
         self.stretch = max(STRETCH // len(work.results), LEAST_STRETCH)
-        self.together = ROWS if work.code(space) <= MOST_UNROLLED else 1
+        self.exact = all(some.exact for some in work.sums)
+        rows = space.sizes[self.outer + self.reduced - 1] if self.reduced else 0
+        few = rows if self.exact and rows <= FEW else ROWS
+        self.together = few if work.code(space) <= MOST_UNROLLED else 1
 
     def emit(self, loops: Loops) -> None:
         """Emit the kernel's body."""
@@ -363,8 +366,12 @@ class _Columns:
     def _step(self, rows: Sequence[Elements], point: Any) -> Sequence[Scalar]:
         scopes = [self._at_point(row, point) for row in rows]
         totals = self.work.widen([scopes[0].load(r, self.at) for r in self.work.results])
-        for scope in scopes:
-            totals = self.work.step(scope, self.space, totals)
+        if self.exact:
+            elements = [self.work.elements(scope, self.space) for scope in scopes]
+            totals = self.work.combine(totals, combined(elements, self.work.combine))
+        else:
+            for scope in scopes:
+                totals = self.work.step(scope, self.space, totals)
         for total, result in zip(self.work.narrow(totals), self.work.results):
             scopes[0].store(total, result, self.at)
         return []

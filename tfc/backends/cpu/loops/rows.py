@@ -10,6 +10,7 @@ that follow. What belongs to a row as a whole is computed between the loops.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -23,7 +24,7 @@ from tfc.backends.cpu.loops.streams import (
     wait_for_stores,
 )
 from tfc.backends.cpu.loops.tiled_movement import Tiling
-from tfc.backends.mlir.accumulations import chunked_loop
+from tfc.backends.mlir.accumulations import FEW, chunked_loop, combined
 from tfc.backends.mlir.arithmetic.value import Scalar
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, Loops, nest, sources
@@ -37,7 +38,7 @@ from tfc.backends.mlir.row_values import (
 )
 from tfc.backends.mlir.scratch import scratch_arrays, scratch_shape
 from tfc.backends.mlir.spaces import Indices, Space, access_positions, bind, merge_loops, step_of
-from tfc.backends.mlir.vectors import Position, add, minimum, prefetch
+from tfc.backends.mlir.vectors import Position, add, index_value, minimum, prefetch
 from tfc.hlo.index_maps import Index, linearize
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
@@ -251,8 +252,7 @@ class _Rows:
             return inner.element(value, place.index("full", value.array_shape.dims))
 
         def step(inner: Elements, totals: Sequence[Scalar]) -> Sequence[Scalar]:
-            new = [w for _, reduced, how in work.sums
-                   for w in how.widen([element(inner, o) for o in reduced])]  # fmt: skip
+            new = work.widen([element(inner, o) for o in work.operands])
             after = work.combine(totals, new)
             values = [(v, element(inner, v)) for v in loop.stored]
             for value, scalar in values:
@@ -278,5 +278,11 @@ class _Rows:
 
         if self._fetches(loop):
             innermost = in_stretches
-        totals = nest(scope, space.variables, space.sizes, inits, step, innermost)
+        if prod(space.sizes) <= FEW and work.exact and not loop.stored:
+            places = product(*([index_value(n) for n in range(size)] for size in space.sizes))
+            scopes = [scope.with_variables(**bind(space.variables, p)) for p in places]
+            parts = [work.widen([element(s, o) for o in work.operands]) for s in scopes]
+            totals = work.combine(inits, combined(parts, work.combine))
+        else:
+            totals = nest(scope, space.variables, space.sizes, inits, step, innermost)
         return work.known(totals, self.order)
