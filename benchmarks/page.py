@@ -12,10 +12,10 @@ something only beside those of the peers in the same run on the same machine.
 
 Each row is one program. It is written once in JAX; tfc and IREE are given its StableHLO, and
 PyTorch the same program as one writes it there, which ONNX Runtime is given as exported, with
-weights as constants. Each library runs in its own process, held to the same cores and number of
-threads, and they take turns round by round; those whose turn it is not stand still. Results are
-checked before anything is timed: against NumPy in f64, or JAX in f64 where the program is not
-stated in NumPy.
+weights as constants; tfc has them as constant arguments then. Each library runs in its own process,
+held to the same cores and number of threads, and they take turns round by round; those whose turn
+it is not stand still. Results are checked before anything is timed: against NumPy in f64, or JAX in
+f64 where the program is not stated in NumPy.
 
 Ratios are of medians: the peer's time divided by tfc's, so above 1 tfc is faster; what is below its
 aim is in bold. Arguments and results of JAX, IREE, PyTorch and ONNX Runtime are their own arrays,

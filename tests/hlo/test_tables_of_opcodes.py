@@ -48,6 +48,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     },
     "hlo/ops/outside/collectives.py": {"_name": "definitions"},
     "passes/analysis/value_ranges.py": {"_RULES": ROWS},
+    "passes/analysis/zero_signs.py": {"_DIFFER": ROWS},
     "passes/expand/expand.py": {"EXPANSIONS": ROWS},
     "passes/expand/outside.py": {"RUNTIME": ROWS},
     "passes/fusion/epilogues.py": {"_VIEWS": RULES},

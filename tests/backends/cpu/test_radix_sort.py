@@ -101,6 +101,31 @@ def test_numpys_and_jaxs_orders_put_nan_last(name: str):
         check(parse(text), key)
 
 
+@pytest.mark.parametrize("name", ["bf16", "f32", "f64"])
+def test_rows_of_which_some_have_zeros_of_both_signs_or_nan(name: str):
+    """Floats go by their bits where these give the order, which each row decides by itself."""
+    dtype = ELEMENT_TYPES[name].dtype
+    rows = (np.arange(3 * 400).reshape(3, 400) * 7 % 401 - 200).astype(dtype)
+    rows[1, ::7], rows[1, 1::7] = dtype.type(-0.0), dtype.type(0.0)
+    number = np.broadcast_to(np.arange(400, dtype=np.int32), rows.shape)
+    for direction in ("LT", "GT"):
+        check(sort_module(direction, "3,400", 1, f"{name} s32"), rows, number)
+    rows[2, ::9], rows[2, 1::9] = np.nan, -np.nan
+    check(tfc.jit(lambda v: (tnp.sort(v), tnp.argsort(v))).lower(rows).hlo, rows)
+
+
+@pytest.mark.parametrize("types", ["f32", "s32 u8", "f64", "s64 f32", "u16"])
+def test_wide_digits_of_long_rows(types: str):
+    first, *others = types.split()
+    key = elements(ELEMENT_TYPES[first], (2, 9000), nan=False)
+    module = sort_module("LT", "2,9000", 1, types)
+    row_sort = RowSort((ELEMENT_TYPES[first],), the_sort(module)["to_apply"], 9000)
+    assert row_sort.radix is not None
+    digits = row_sort.radix.digits
+    assert digits == {"u16": 2, "f32": 3, "s32": 3, "f64": 6, "s64": 6}[first]
+    check(module, key, *(elements(ELEMENT_TYPES[t], (2, 9000)) for t in others))
+
+
 @pytest.mark.parametrize("size", [96, 255, 257])
 @pytest.mark.parametrize("dimension", [0, 1, 2])
 def test_rows_along_any_dimension_in_any_layout(size: int, dimension: int):
@@ -133,6 +158,23 @@ def test_floats_without_a_place_for_nan():
     values, order = tfc.compile(module)(some, number)
     np.testing.assert_array_equal(np.sort(order, 1), number)
     same_bits(values, np.take_along_axis(some, order, 1))
+
+
+def test_jaxs_floats_with_one_zero_and_one_nan_are_keys_of_the_plain_ones():
+    """JAX makes floats canonical before it compares bits: only rows that need it pay for it."""
+    text = jax.jit(jnp.sort).lower(np.zeros(400, np.float32)).as_text("hlo")
+    (key,) = sort_keys(the_sort(parse(text))["to_apply"])
+    assert key.value.opcode == "parameter"
+    assert not key.total
+    other_zero = text.replace("constant(0)", "constant(-0)")
+    negative_nan = text.replace("constant(nan)", "constant(-nan)")
+    for changed in (other_zero, negative_nan):
+        assert changed != text
+        module = parse(changed)
+        (key,) = sort_keys(the_sort(module)["to_apply"])
+        assert key.value.opcode == "select"
+        assert key.total
+        check(module, elements(F32, (400,)))
 
 
 def test_jaxs_sorts_by_several_keys():

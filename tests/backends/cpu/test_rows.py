@@ -134,6 +134,61 @@ def test_special_rows() -> None:
             np.testing.assert_allclose(made(x), jitted(x), rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_signs_of_zeros_are_lost_only_where_nothing_shows_them(dtype: Any) -> None:
+    """Exponentials of differences from the largest do not show its sign; the largest does."""
+    rows = [[0, -0.0] * 20, [-0.0, 0] * 20, [-0.0] * 40, [0] * 40, [-1, -0.0] * 20]
+    zeros = np.array(rows, dtype)
+
+    def both(x: Any) -> Any:
+        top = tnp.max(x, axis=1, keepdims=True)
+        return tnp.sum(tnp.exp(x - top), axis=1), top
+
+    def hidden(x: Any) -> Any:
+        top = tnp.max(x, axis=1, keepdims=True)
+        return tnp.log(tnp.sum(tnp.exp(x - top), axis=1)), tnp.argmax(x, axis=1)
+
+    for function in (both, hidden):
+        module = tfc.jit(function).lower(zeros).hlo
+        for got, want in zip(tfc.compile(module)(zeros), tfc.hlo.evaluate(module, zeros)):
+            np.testing.assert_allclose(got, want, rtol=1e-3)
+            np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+    with_nan = np.where(np.arange(40) == 7, np.array(np.nan, dtype), zeros)
+    np.testing.assert_array_equal(tfc.jit(hidden)(with_nan)[1], 7)
+    assert np.isnan(tfc.jit(hidden)(with_nan)[0]).all()
+
+
+@pytest.mark.parametrize("length", [2, 3, 7, 16, 17])
+def test_the_largest_and_least_of_few_are_exact_however_they_meet(length: int) -> None:
+    special = np.array([0, -0.0, 1, -1, np.inf, -np.inf, np.nan], np.float32)
+    weights = [3, 3, 1, 1, 0.2, 1, 0.1]
+    x = np.random.default_rng(length).choice(special, (60, length), p=weights / np.sum(weights))
+
+    def ends(a: Any) -> Any:
+        rows = tnp.max(a, axis=1, keepdims=True), tnp.min(a, axis=1, keepdims=True)
+        columns = tnp.max(a.T, axis=0), tnp.min(a.T, axis=0)
+        return rows[0] * a, rows[1], *columns, tnp.max(tnp.exp(a).T, axis=0)
+
+    module = tfc.jit(ends).lower(x).hlo
+    with np.errstate(invalid="ignore"):
+        wanted = tfc.hlo.evaluate(module, x)
+    for got, want in zip(tfc.compile(module)(x), wanted):
+        np.testing.assert_array_equal(got, want)
+        numbers = ~np.isnan(want)
+        np.testing.assert_array_equal(np.signbit(got[numbers]), np.signbit(want[numbers]))
+
+
+@pytest.mark.parametrize("length", [2048, 4608])
+def test_long_rows_of_large_arrays_which_are_fetched_ahead(length: int) -> None:
+    x = data((16 << 20) // (4 * length) + 1, length)
+    largest = tfc.jit(lambda a: (tnp.argmax(a, axis=1), tfc.nn.logsumexp(a, -1)))
+    places, logs = largest(x)
+    np.testing.assert_array_equal(places, x.argmax(1))
+    top = x.max(1, keepdims=True)
+    wanted = np.log(np.exp((x - top).astype(np.float64)).sum(1)) + top[:, 0]
+    np.testing.assert_allclose(logs, wanted, rtol=1e-6)
+
+
 @pytest.mark.parametrize("length", [0, 1, 2, 3, 5, 8, 31, 4095, 4097, 10000])
 def test_lengths(length: int) -> None:
     x = data(3, length)

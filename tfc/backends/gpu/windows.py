@@ -10,11 +10,11 @@ from typing import Any
 from tfc.backends.gpu.grid import Grid
 from tfc.backends.gpu.ordered.scans import running_parts
 from tfc.backends.gpu.parts import Part, Work
+from tfc.backends.mlir.accumulations import combination
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, mlir_type, select
 from tfc.backends.mlir.elements import Elements, Indices
 from tfc.backends.mlir.kernels import Kernel, nest, sources
 from tfc.backends.mlir.provider import arith
-from tfc.backends.mlir.reductions import combination
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.spaces import make_space
 from tfc.backends.mlir.windows import Scalars, along, guarded

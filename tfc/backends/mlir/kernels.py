@@ -388,7 +388,16 @@ def multiply_freely(x: Scalar, y: Scalar) -> Scalar:
     return _reassociable("arith.mulf" if x.element_type.is_float else "complex.mul", x, y)
 
 
+def of_any_zero(name: str, x: Scalar, y: Scalar) -> Scalar:
+    """A maximum or minimum of floats, by its name in MLIR; a zero may have either sign."""
+    return _flagged(name, "nsz", x, y)
+
+
 def _reassociable(name: str, x: Scalar, y: Scalar) -> Scalar:
-    flags = {"fastmath": ir.Attribute.parse("#arith.fastmath<reassoc,contract>")}
+    return _flagged(name, "reassoc,contract", x, y)
+
+
+def _flagged(name: str, allowed: str, x: Scalar, y: Scalar) -> Scalar:
+    flags = {"fastmath": ir.Attribute.parse(f"#arith.fastmath<{allowed}>")}
     made = ir.Operation.create(name, [x.value.type], [x.value, y.value], flags)
     return Scalar(made.result, x.element_type)

@@ -6,27 +6,24 @@ over vector lanes (rows). Where it is kept, the results of a stretch of neighbou
 side by side in the result buffer (columns). On a grid each point makes one result.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 from typing import Any, TypeVar
 
-from tfc.backends.mlir.arithmetic.value import Scalar, constant, convert, maximum, minimum
+from tfc.backends.mlir.accumulations import FEW, accumulation, chunked_loop, combined
+from tfc.backends.mlir.arithmetic.value import Scalar
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import (
     Kernel,
     Loops,
-    add_freely,
-    multiply_freely,
     nest,
-    plain_loop,
     several,
     sources,
 )
 from tfc.backends.mlir.loops import LoopBody, each_point, for_loop
 from tfc.backends.mlir.provider import arith
-from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.backends.mlir.scratch import load_at, stack_memory, store_at
 from tfc.backends.mlir.spaces import (
     Indices,
@@ -38,13 +35,11 @@ from tfc.backends.mlir.spaces import (
 )
 from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.index_maps import Index
-from tfc.hlo.ir import Computation, Instruction
+from tfc.hlo.ir import Instruction
 from tfc.hlo.ops.contraction import free_dimensions
-from tfc.hlo.shape import F32, ElementType, Shape
+from tfc.hlo.shape import Shape
 from tfc.passes.analysis.loop_spaces import visits
 
-# Sums longer than this are taken in pieces: the error then grows with the root of the length.
-CHUNK = 4096
 # Neighbouring results accumulated at a time: 8 KiB of f32 stays in the first-level cache.
 STRETCH = 2048
 LEAST_STRETCH = 256  # of each result, where there are many
@@ -55,7 +50,6 @@ MOST_UNROLLED = 16  # (instruction, index) pairs
 _FAR_BYTES = 1 << 22  # an operand that no cache near a core holds
 
 T = TypeVar("T")
-Combine = Callable[[Sequence[Scalar], Sequence[Scalar]], Sequence[Scalar]]
 
 
 def emit_reduce(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops) -> None:
@@ -157,54 +151,6 @@ def emit_reductions(work: Reductions, loops: Loops) -> None:
         rows = [d for d in order if d in kept] + [d for d in order if d not in kept]
         space = work.space(rows, [len(kept)])
         _emit_rows(work, space, sum(1 for g in space.groups if g[0] in kept), loops, LANES)
-
-
-def combination(to_apply: Computation) -> tuple[Combine, float | complex | None]:
-    """How to combine accumulators with elements, and the identity if it is a plain float sum."""
-    root = to_apply.root
-    plain = root.opcode in ("add", "multiply") and set(root.operands) == set(to_apply.parameters)
-    if plain and root.array_shape.element_type.is_float:
-        plain = root.array_shape.element_type.bits > 16  # LLVM calls functions for narrower ones
-    if plain and len(to_apply.parameters) == 2:
-        freely = add_freely if root.opcode == "add" else multiply_freely
-        # -0.0 is the sum's exact identity: adding +0.0 would turn a -0.0 result positive.
-        zeros = {"float": -0.0, "complex": complex(-0.0, -0.0)}
-        zero = zeros.get(root.array_shape.element_type.kind) if root.opcode == "add" else None
-        return lambda x, y: [freely(x[0], y[0])], zero
-    return lambda x, y: emit_scalar_computation(to_apply, [*x, *y]), None
-
-
-@dataclass(frozen=True)
-class Accumulation:
-    """How a loop accumulates a reduction in registers.
-
-    identities: for each scalar that of its sum, if it is a plain sum of floats.
-    wide: the type that narrow floats are carried in, if that changes nothing but the speed.
-    """
-
-    combine: Combine
-    identities: tuple[float | complex | None, ...]
-    wide: ElementType | None = None
-
-    def widen(self, scalars: Sequence[Scalar]) -> list[Scalar]:
-        """Elements or initial values as `combine` takes them."""
-        return [convert(s, self.wide or s.element_type) for s in scalars]
-
-    def narrow(self, totals: Sequence[Scalar], shapes: Sequence[Shape]) -> list[Scalar]:
-        """The totals in the types of the results."""
-        return [convert(t, s.element_type) for t, s in zip(totals, shapes)]
-
-
-def accumulation(to_apply: Computation) -> Accumulation:
-    """The accumulation of a reduction."""
-    root, count = to_apply.root, len(to_apply.parameters) // 2
-    function = {"maximum": maximum, "minimum": minimum}.get(root.opcode)
-    if function and count == 1 and set(root.operands) == set(to_apply.parameters):
-        element_type = root.array_shape.element_type
-        if element_type.is_float and element_type.bits <= 16:
-            return Accumulation(lambda x, y: [function(x[0], y[0])], (None,), F32)
-    combine, identity = combination(to_apply)
-    return Accumulation(combine, (identity,) * count)
 
 
 @dataclass(frozen=True)
@@ -338,31 +284,6 @@ def _in_lanes(
     return totals
 
 
-def chunked_loop(
-    size: int,
-    body: LoopBody,
-    carried: Sequence[Scalar],
-    identities: Sequence[float | complex | None],
-    total: int,
-) -> Sequence[Scalar]:
-    """A loop, in pieces if the sum is long, each of which accumulates the plain sums by itself.
-
-    Args:
-        identities: for each carried scalar that of its sum, or None if it is something else.
-        total: how many elements are accumulated by this loop and those around it.
-    """
-    if total <= CHUNK or all(i is None for i in identities):
-        return plain_loop(size, body, carried)
-
-    def chunk(low: Any, state: Sequence[Scalar]) -> Sequence[Scalar]:
-        high = arith.minsi(arith.addi(low, index_value(CHUNK)), index_value(size))
-        start = [s if i is None else constant(s.element_type, i) for s, i in zip(state, identities)]
-        parts = zip(state, for_loop(low, high, 1, body, start), identities)
-        return [p if i is None else add_freely(s, p) for s, p, i in parts]
-
-    return for_loop(0, size, CHUNK, chunk, carried)
-
-
 def _emit_columns(work: Reductions, loops: Loops) -> None:
     """Neighbouring results side by side: the loop over the fastest dimension is the inner one."""
     operand, kept = work.operand, work.kept
@@ -388,7 +309,10 @@ class _Columns:
         self.outer, self.reduced = split
         self.at = tuple(space.index[d] for d in work.kept)
         self.stretch = max(STRETCH // len(work.results), LEAST_STRETCH)
-        self.together = ROWS if work.code(space) <= MOST_UNROLLED else 1
+        self.exact = all(some.exact for some in work.sums)
+        rows = space.sizes[self.outer + self.reduced - 1] if self.reduced else 0
+        few = rows if self.exact and rows <= FEW else ROWS
+        self.together = few if work.code(space) <= MOST_UNROLLED else 1
 
     def emit(self, loops: Loops) -> None:
         """Emit the kernel's body."""
@@ -442,8 +366,12 @@ class _Columns:
     def _step(self, rows: Sequence[Elements], point: Any) -> Sequence[Scalar]:
         scopes = [self._at_point(row, point) for row in rows]
         totals = self.work.widen([scopes[0].load(r, self.at) for r in self.work.results])
-        for scope in scopes:
-            totals = self.work.step(scope, self.space, totals)
+        if self.exact:
+            elements = [self.work.elements(scope, self.space) for scope in scopes]
+            totals = self.work.combine(totals, combined(elements, self.work.combine))
+        else:
+            for scope in scopes:
+                totals = self.work.step(scope, self.space, totals)
         for total, result in zip(self.work.narrow(totals), self.work.results):
             scopes[0].store(total, result, self.at)
         return []

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
+from tfc.backends.mlir.accumulations import Accumulation, accumulation
 from tfc.backends.mlir.arithmetic.value import Scalar
 from tfc.backends.mlir.elements import Buffer, Elements
-from tfc.backends.mlir.reductions import Accumulation, accumulation
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import leaves
@@ -47,7 +48,10 @@ class LoopSums:
     def of(loop: RowLoop) -> "LoopSums":
         """Those of a loop."""
         return LoopSums(
-            tuple((r, reduced_operands(r), accumulation(r["to_apply"])) for r in loop.reduces)
+            tuple(
+                (r, reduced_operands(r), accumulation(r["to_apply"], r in loop.any_zero))
+                for r in loop.reduces
+            )
         )
 
     @property
@@ -55,6 +59,22 @@ class LoopSums:
         """Whether the order of two totals makes no difference."""
         roots = [r["to_apply"].root for r, _, _ in self.sums]
         return all(op_named(root.opcode).folds for root in roots)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the order of the elements makes no difference to the bits."""
+        return all(how.exact for _, _, how in self.sums)
+
+    @property
+    def operands(self) -> list[Instruction]:
+        """What the reductions go through, one after the other."""
+        return [o for _, reduced, _ in self.sums for o in reduced]
+
+    def widen(self, elements: Sequence[Scalar]) -> list[Scalar]:
+        """Elements of the operands as totals are."""
+        left = iter(elements)
+        parts = ((how, [*islice(left, len(reduced))]) for _, reduced, how in self.sums)
+        return [wide for how, part in parts for wide in how.widen(part)]
 
     def inits(self, scope: Elements) -> list[Scalar]:
         """What the totals begin with."""

@@ -19,6 +19,7 @@ from tfc.hlo.op import op_named
 from tfc.hlo.shape import BF16, Shape
 from tfc.passes.analysis.fusible import is_cheap, is_elementwise
 from tfc.passes.analysis.row_region import RowRegion, row_region, wants
+from tfc.passes.analysis.zero_signs import sees_zero_sign
 
 _MOST_RECOMPUTED = 6  # about what a store and a load take, in cheap operations
 _EXPENSIVE = 20
@@ -34,11 +35,16 @@ class RowLoop:
     """One loop along the row: what it accumulates, and the full values that it stores.
 
     It needs what is known when all loops of lower levels are done.
+
+    work: how much it takes for each element, in cheap operations.
+    any_zero: the reductions whose zeros may have either sign.
     """
 
     level: int
     reduces: tuple[Instruction, ...]
     stored: tuple[Instruction, ...]
+    work: int
+    any_zero: frozenset[Instruction]
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,9 @@ def row_plan(root: Instruction) -> RowPlan | None:
     for number in sorted({*demand.first.values(), *demand.loop_of.values()}):
         reduces = [r for r, n in demand.loop_of.items() if n == number]
         stored = [v for v in demand.full if demand.first.get(v) == number]
-        loops.append(RowLoop(number // 2, tuple(reduces), tuple(stored)))
+        free = (r for r in reduces if not sees_zero_sign(r, region.order, region.outputs))
+        work = demand.work(number)
+        loops.append(RowLoop(number // 2, tuple(reduces), tuple(stored), work, frozenset(free)))
     kept, scratch = _places(demand)
     free = frozenset(_overwritable(demand, kept))
     return RowPlan(region, tuple(loops), demand.levels, kept, scratch, free)
@@ -157,6 +165,11 @@ class _Demand:
             if again and own_work(value) and work[value] > _MOST_RECOMPUTED:
                 return value
         return None
+
+    def work(self, loop: int) -> int:
+        """How much a loop takes for each element, in cheap operations."""
+        here = [v for v in self.full if self.first.get(v, loop) == loop and loop in self.wanted[v]]
+        return sum(map(own_work, here))
 
     def _load(self, operand: Instruction, work: Mapping[Instruction, int]) -> int:
         """What it takes to have an element of an operand."""

@@ -11,13 +11,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
 
+import numpy as np
+
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import S32, ElementType, Shape
 from tfc.hlo.traits import Accuracy
+from tfc.passes.rewriting.patterns import constant, match, op, variable
 
 _MOST_BITS = 64
+
+# x with 0 in place of -0 and a constant in place of NaN, which is told by x or by what x is then.
+_X, _NAN = variable("x"), constant("nan")
+_ONE_ZERO = op("select", op("compare", _X, 0.0, direction="EQ"), 0.0, _X)
+_CANONICAL = tuple(
+    op("select", op("compare", told, told, direction="NE"), _NAN, _ONE_ZERO)
+    for told in (_X, _ONE_ZERO)
+)
 
 
 @dataclass(frozen=True)
@@ -80,8 +91,18 @@ def _compared(x: Instruction, sides: _Sides) -> SortKey | None:
             is_float = left.array_shape.element_type.is_float
             total = not is_float or x.attributes.get("type") == "TOTALORDER"
             descending = (x["direction"] == "GT") == (left is x.operands[0])
+            if total and is_float and (number := _made_canonical(left)):
+                return SortKey(number, descending, total=False)
             return SortKey(left, descending, total, numbers_only=not total)
     return None
+
+
+def _made_canonical(value: Instruction) -> Instruction | None:
+    """x, if a value is x with one zero and one NaN, which is positive: as JAX orders floats."""
+    bound = next((b for p in _CANONICAL if (b := match(p, value))), None)
+    if bound is None or not np.isnan(bound["nan"]) or np.signbit(bound["nan"]):
+        return None
+    return bound["x"]
 
 
 def _is_mirrored(left: Instruction, right: Instruction, sides: _Sides) -> bool:

@@ -34,12 +34,12 @@ from tfc.passes.rewriting.decisions import Decisions, Refused, Taken, label
 
 @dataclass(frozen=True)
 class _Projection:
-    """A dot in a body: the slice of the inputs in it, and which elements the arrays are."""
+    """A dot in a body: the slice of the inputs in it, and the whole arrays outside of the loop."""
 
     dot: Instruction
     slice: Instruction
-    inputs: int
-    weights: int
+    inputs: Instruction
+    weights: Instruction
 
     @property
     def shape(self) -> Shape:
@@ -74,7 +74,7 @@ class InputProjections:
         """Why a dot stays in its loop; None if it does not."""
         count = trips_of(loop.instruction).exact
         slices, size = found.shape.dims[0], found.shape.byte_size
-        weights = loop.inits[found.weights].array_shape.byte_size
+        weights = found.weights.array_shape.byte_size
         reason = None
         if count is None or 2 * count < slices:
             reason = f"the loop is not known to use most of {slices} slices"
@@ -93,13 +93,13 @@ class InputProjections:
             return instruction
         return extended(
             loop,
-            [_all_products(loop, p) for p in chosen],
+            [_all_products(p) for p in chosen],
             lambda parts: _sliced(dict(zip((p.dot for p in chosen), zip(chosen, parts)))),
         )
 
 
 def _projections(loop: Loop) -> list[_Projection]:
-    """The dots of one slice of an unchanging element with another, matrix with matrix."""
+    """The dots of one slice of what does not change with what does not, matrix with matrix."""
     found = []
     for x in loop.body.instructions:
         if x.opcode != "dot" or not x.array_shape.has_default_layout:
@@ -110,9 +110,9 @@ def _projections(loop: Loop) -> list[_Projection]:
         plain = weights.array_shape.rank == lhs.array_shape.rank == 2
         if contracting != ((), (1,)) or not plain or not _is_one_slice(cut, lhs):
             continue
-        numbers = [_unchanging(loop, v) for v in (cut.operands[0], weights)]
-        if numbers[0] is not None and numbers[1] is not None:
-            found.append(_Projection(x, cut, numbers[0], numbers[1]))
+        outside = [_outside(loop, v) for v in (cut.operands[0], weights)]
+        if outside[0] is not None and outside[1] is not None:
+            found.append(_Projection(x, cut, outside[0], outside[1]))
     return found
 
 
@@ -124,18 +124,20 @@ def _is_one_slice(cut: Instruction, rows: Instruction) -> bool:
     return cut["dynamic_slice_sizes"] == (1, *dims[1:]) and dims[-1] == rows.array_shape.dims[1]
 
 
-def _unchanging(loop: Loop, value: Instruction) -> int | None:
+def _outside(loop: Loop, value: Instruction) -> Instruction | None:
+    """What a value of the body is outside of the loop, if that does not change in it."""
+    if value.opcode == "constant":
+        return value
     number = loop.number_in(loop.body, value)
-    return number if number is not None and loop.invariant[number] else None
+    return loop.inits[number] if number is not None and loop.invariant[number] else None
 
 
-def _all_products(loop: Loop, found: _Projection) -> Instruction:
+def _all_products(found: _Projection) -> Instruction:
     """The dot of all inputs, outside of the loop."""
-    inputs, weights = loop.inits[found.inputs], loop.inits[found.weights]
     slices, rows, columns = found.shape.dims
-    flat = builder.reshape(inputs, (slices * rows, inputs.array_shape.dims[-1]))
+    flat = builder.reshape(found.inputs, (slices * rows, found.inputs.array_shape.dims[-1]))
     shape = Shape(found.shape.element_type, (slices * rows, columns))
-    made = found.dot.with_(operands=(flat, weights), shape=shape)
+    made = found.dot.with_(operands=(flat, found.weights), shape=shape)
     return builder.reshape(made, found.shape.dims)
 
 

@@ -10,6 +10,7 @@ that follow. What belongs to a row as a whole is computed between the loops.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -23,11 +24,11 @@ from tfc.backends.cpu.loops.streams import (
     wait_for_stores,
 )
 from tfc.backends.cpu.loops.tiled_movement import Tiling
+from tfc.backends.mlir.accumulations import FEW, chunked_loop, combined
 from tfc.backends.mlir.arithmetic.value import Scalar
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, Loops, nest, sources
-from tfc.backends.mlir.loops import LoopBody
-from tfc.backends.mlir.reductions import chunked_loop
+from tfc.backends.mlir.loops import LoopBody, for_loop
 from tfc.backends.mlir.row_values import (
     LoopSums,
     is_of_row,
@@ -37,7 +38,7 @@ from tfc.backends.mlir.row_values import (
 )
 from tfc.backends.mlir.scratch import scratch_arrays, scratch_shape
 from tfc.backends.mlir.spaces import Indices, Space, access_positions, bind, merge_loops, step_of
-from tfc.backends.mlir.vectors import Position, add, minimum, prefetch
+from tfc.backends.mlir.vectors import Position, add, index_value, minimum, prefetch
 from tfc.hlo.index_maps import Index, linearize
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
@@ -45,6 +46,12 @@ from tfc.passes.analysis.row_plan import STREAMED_BYTES, RowLoop, RowPlan
 from tfc.passes.analysis.row_region import Place
 
 Sources = dict[Instruction, Buffer | Scalar]
+
+# Elements of a row that are computed while as many of the next one are fetched, if it is a long row
+# and computing them takes some time.
+_STRETCH = 512
+_FEWEST_STRETCHES = 4
+_LEAST_WORK = 4
 
 
 @dataclass(frozen=True)
@@ -156,30 +163,46 @@ class _Rows:
             store_in_stages(scope, index, elements, buffers, stages, place)
 
         def flush(scope: Callable[[Position], Elements], first: Position) -> None:
-            self._fetch(loop, tiles.edges, scope)
+            self._fetch(loop, tiles.edges[len(self.rows.sizes)], scope)
             flush_stages(scope, index, stages, first)
 
         tiles.emit(LoopNest().each, points, inputs, store, flush)
 
-    def _fetch(
-        self, loop: RowLoop, edges: Mapping[int, int], scope: Callable[[Position], Elements]
-    ) -> None:
+    def _fetch(self, loop: RowLoop, size: int, scope: Callable[[Position], Elements]) -> None:
         """Bring what the next row reads in the place of a stretch into the cache.
 
         Memory would else have nothing to read while a row is computed and stored.
+
+        Args:
+            size: how many elements the stretch has.
+            scope: the values at one of them.
         """
+        for buffer, at, step in self._far(loop):
+            line = LINE_BYTES // buffer.shape.element_type.bytes
+            for first in range(0, size, line):
+                there = add(scope(first).index_value(at), step)
+                prefetch(buffer.memref, minimum(there, buffer.shape.storage_size - 1))
+
+    def _fetches(self, loop: RowLoop) -> bool:
+        """Whether a loop fetches the next row: the last one, which finds its own in a cache."""
+        sizes = self.columns[loop].sizes
+        if loop is not self.plan.loops[-1] or loop is self.plan.loops[0] or len(sizes) != 1:
+            return False
+        long = sizes[0] >= _FEWEST_STRETCHES * _STRETCH and sizes[0] % _STRETCH == 0
+        return long and loop.work >= _LEAST_WORK and bool(self._far(loop))
+
+    def _far(self, loop: RowLoop) -> list[tuple[Buffer, Index, int]]:
+        """The large operands of which each row reads another: the place in a row, and its step."""
         place = self._place(self._joined(self.columns[loop].index))
+        found: list[tuple[Buffer, Index, int]] = []
         for operand, buffer in self.inputs.items():
             if self.region.roles.get(operand) != "full" or not isinstance(buffer, Buffer):
                 continue
             at = buffer.position(place.index("full", buffer.shape.dims))
             step = step_of(at, self.rows.variables[-1]) if self.rows.variables else None
-            if not step or buffer.shape.byte_size < STREAMED_BYTES:
-                continue
-            line = LINE_BYTES // buffer.shape.element_type.bytes
-            for first in range(0, edges[len(self.rows.sizes)], line):
-                there = add(scope(first).index_value(at), step)
-                prefetch(buffer.memref, minimum(there, buffer.shape.storage_size - 1))
+            if step and buffer.shape.byte_size >= STREAMED_BYTES:
+                found.append((buffer, at, step))
+        return found
 
     def _row(self, points: Sequence[Any]) -> None:
         """Everything that is done for one row."""
@@ -229,8 +252,7 @@ class _Rows:
             return inner.element(value, place.index("full", value.array_shape.dims))
 
         def step(inner: Elements, totals: Sequence[Scalar]) -> Sequence[Scalar]:
-            new = [w for _, reduced, how in work.sums
-                   for w in how.widen([element(inner, o) for o in reduced])]  # fmt: skip
+            new = work.widen([element(inner, o) for o in work.operands])
             after = work.combine(totals, new)
             values = [(v, element(inner, v)) for v in loop.stored]
             for value, scalar in values:
@@ -242,5 +264,25 @@ class _Rows:
         def innermost(size: int, body: LoopBody, carried: Sequence[Scalar]) -> Sequence[Scalar]:
             return chunked_loop(size, body, carried, identities, prod(space.sizes))
 
-        totals = nest(scope, space.variables, space.sizes, inits, step, innermost)
+        def in_stretches(size: int, body: LoopBody, carried: Sequence[Scalar]) -> Sequence[Scalar]:
+            def stretch(start: Any, state: Sequence[Scalar]) -> Sequence[Scalar]:
+                def there(first: Position) -> Elements:
+                    return scope.with_variables(**bind(space.variables, [add(start, first)]))
+
+                self._fetch(loop, _STRETCH, there)
+                return chunked_loop(
+                    _STRETCH, lambda place, s: body(add(start, place), s), state, identities, size
+                )
+
+            return for_loop(0, size, _STRETCH, stretch, carried)
+
+        if self._fetches(loop):
+            innermost = in_stretches
+        if prod(space.sizes) <= FEW and work.exact and not loop.stored:
+            places = product(*([index_value(n) for n in range(size)] for size in space.sizes))
+            scopes = [scope.with_variables(**bind(space.variables, p)) for p in places]
+            parts = [work.widen([element(s, o) for o in work.operands]) for s in scopes]
+            totals = work.combine(inits, combined(parts, work.combine))
+        else:
+            totals = nest(scope, space.variables, space.sizes, inits, step, innermost)
         return work.known(totals, self.order)

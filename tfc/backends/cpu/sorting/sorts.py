@@ -4,13 +4,18 @@ A row is copied into scratch memory and sorted there: long ones by the digits of
 comparator goes by keys, all others by merging. The result goes from there to the results.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from tfc.backends.cpu.sorting.merge_sort import MergeSort
-from tfc.backends.cpu.sorting.radix_sort import RadixSort, is_any_nan
+from tfc.backends.cpu.sorting.radix_sort import (
+    RadixSort,
+    in_order_of_bits,
+    is_any_nan,
+    is_any_nan_or_minus_zero,
+)
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, Loops, sources
 from tfc.backends.mlir.loops import for_each
@@ -55,18 +60,31 @@ class RowSort:
             Where the sorted rows begin, 0 or `count`.
         """
         rows, radix = arrays[: len(self.types)], self.radix
-        merges = MergeSort(rows, self.comparator, count)
         if radix is None:
-            return merges.emit()
-        if not any(k.numbers_only for k in radix.keys):
+            return MergeSort(rows, self.comparator, count).emit()
+        keys = radix.keys
+        by_bits = replace(radix, keys=in_order_of_bits(keys))
+
+        def in_canonical_order() -> Any:
+            if not any(k.numbers_only for k in keys):
+                return radix.emit(rows, arrays[-1], count)
+            any_nan = is_any_nan(keys, self.comparator, rows, count)
+            merges = MergeSort(rows, self.comparator, count)
+            return _either(any_nan, merges.emit, lambda: radix.emit(rows, arrays[-1], count))
+
+        if all(k.total for k in keys):
             return radix.emit(rows, arrays[-1], count)
-        any_nan = is_any_nan(radix.keys, self.comparator, rows, count)
-        sorts = scf.IfOp(any_nan, [ir.IndexType.get()], has_else=True)
-        with ir.InsertionPoint(sorts.then_block):
-            scf.yield_([merges.emit()])
-        with ir.InsertionPoint(sorts.else_block):
-            scf.yield_([radix.emit(rows, arrays[-1], count)])
-        return sorts.results[0]
+        some = is_any_nan_or_minus_zero(keys, self.comparator, rows, count)
+        return _either(some, in_canonical_order, lambda: by_bits.emit(rows, arrays[-1], count))
+
+
+def _either(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+    """The index that one of two pieces of code gives."""
+    chosen = scf.IfOp(condition, [ir.IndexType.get()], has_else=True)
+    for block, make in ((chosen.then_block, then), (chosen.else_block, otherwise)):
+        with ir.InsertionPoint(block):
+            scf.yield_([make()])
+    return chosen.results[0]
 
 
 def _row_sort(root: Instruction) -> RowSort:

@@ -11,11 +11,12 @@ from typing import Any
 from tfc.backends.cpu.loops.nests import LoopNest
 from tfc.backends.cpu.ordered.scans import emit_cumulative, has_loops_around
 from tfc.backends.cpu.windows.sliding import SlidingWindows
+from tfc.backends.mlir.accumulations import combination
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, Loops, sources
 from tfc.backends.mlir.loops import for_loop
 from tfc.backends.mlir.provider import arith
-from tfc.backends.mlir.reductions import STRETCH, combination
+from tfc.backends.mlir.reductions import STRETCH
 from tfc.backends.mlir.spaces import bind
 from tfc.backends.mlir.vectors import index_value
 from tfc.backends.mlir.windows import Scalars, bounds_inside, guarded

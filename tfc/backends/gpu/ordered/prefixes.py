@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tfc.backends.mlir.accumulations import combination
 from tfc.backends.mlir.arithmetic.elemental import emit_element
 from tfc.backends.mlir.arithmetic.value import Scalar
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.kernels import Kernel
 from tfc.backends.mlir.loops import when
-from tfc.backends.mlir.reductions import combination
 from tfc.backends.mlir.scalar_computation import emit_scalar, emit_scalar_computation
 from tfc.hlo.ir import Computation, Instruction, postorder
 from tfc.hlo.op import op_named

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tfc.backends.mlir.accumulations import combination
 from tfc.backends.mlir.arithmetic.value import Scalar
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.kernels import Kernel
-from tfc.backends.mlir.reductions import combination
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
+from tfc.backends.mlir.accumulations import combination
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, convert
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel
 from tfc.backends.mlir.provider import arith, ir
-from tfc.backends.mlir.reductions import combination
 from tfc.hlo.index_maps import Index, variable
 from tfc.hlo.index_maps import constant as constant_index
 from tfc.hlo.ops.indexed import scatter_windows, window_sizes
