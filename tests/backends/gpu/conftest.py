@@ -1,0 +1,43 @@
+"""Whatever these tests run on the interpreter of PTX, NVIDIA's assembler must take, too."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from zlib import crc32
+
+import pytest
+
+from tfc.testing.ptx.assembler import ARCHITECTURES, complaints
+from tfc.testing.ptx.driver import InterpretedDriver
+
+ASSEMBLED: set[tuple[str, str]] = set()  # texts and architectures, of all modules of this process
+
+
+@pytest.fixture(autouse=True, scope="module")
+def every_text_assembles(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Give the texts that a module's tests load to `ptxas`: slow tests' for all architectures,
+    others' for one of them, so that each has its share of the texts."""
+    texts: set[str] = set()
+    load = InterpretedDriver.load
+
+    def noted(driver: InterpretedDriver, code: bytes) -> object:
+        texts.add(code.decode())
+        return load(driver, code)
+
+    slow = "slow" in request.config.option.markexpr.replace("not slow", "")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(InterpretedDriver, "load", noted)
+        yield
+    wanted = {(t, a) for t in texts for a in architectures(t, slow)} - ASSEMBLED
+    ASSEMBLED.update(wanted)
+    with ThreadPoolExecutor(2) as pool:
+        found = pool.map(lambda pair: complaints(*pair), wanted)
+    assert [(a, said) for (_, a), said in zip(wanted, found) if said] == []
+
+
+def architectures(text: str, all_of_them: bool) -> list[str]:
+    """Those for which a text is to be assembled: newer GPUs take what is made for older ones, but
+    what is made for sm_90a is for no other."""
+    if ".target sm_90a" in text:
+        return ["sm_90a"]
+    some = ARCHITECTURES[crc32(text.encode()) % len(ARCHITECTURES)]
+    return list(ARCHITECTURES) if all_of_them else [some]
