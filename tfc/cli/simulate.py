@@ -6,6 +6,7 @@ from importlib import import_module
 import click
 
 from tfc.aot.formats import read_module
+from tfc.cli.options import output_option
 from tfc.console import Command, Reading, reading_options, write_text
 from tfc.errors import TfcError
 from tfc.files import STANDARD_OUTPUT
@@ -61,3 +62,16 @@ def _trip(text: str) -> tuple[str, int]:
     if not (count.isascii() and count.isdigit() and len(count) <= 12):
         raise TfcError(f"--trips is written N or LOOP=N, got '{text}'")
     return name, int(count)
+
+
+@click.command(cls=Command)
+@click.option("--collectives", metavar="FILE.json",
+              help="What `tfc bench-collectives --json` wrote; threads if left out.")  # fmt: skip
+@output_option
+def measure_speeds(collectives: str | None, output: str | None) -> None:
+    """Measure what this machine does in a second, as a table for `tfc simulate --speeds`.
+
+    A device is one core: set TFC_THREADS=1. What is measured is what programs of tfc reach.
+    """
+    measuring = import_module("tfc.tools.simulation.measuring")
+    write_text(measuring.measured_table(collectives), output)

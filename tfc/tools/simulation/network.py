@@ -2,8 +2,8 @@
 
 A device sends what it has for one round over its link one message after the other, and receives
 likewise; both at one time. So a round takes the latency, and the bytes that the busiest device
-sends or receives by the bandwidth. Links are those of the devices to the network: that a network has
-too little capacity between them (oversubscription) is not modelled.
+sends or receives by the bandwidth. Links are those of devices to the network, which itself is
+taken to have capacity for them all.
 """
 
 from collections.abc import Sequence

@@ -77,7 +77,7 @@ class Speeds:
     links: tuple[Link, ...] = ()
     algorithms: Mapping[str, str] = field(default_factory=dict)
     capacity: float = math.inf
-    processors: int | None = None
+    processors: float | None = None
     source: str = ""
 
     def memory_seconds(self, size: float) -> float:
@@ -171,7 +171,9 @@ class _Reader:
         self._check_keys(table, "")
         device = self._table(table, "device")
         self._check_keys(device, "device")
-        processors = self._count(table, "processors", "")
+        processors = None
+        if "processors" in table:
+            processors = self._number(table, "processors", "the table", least=1.0)
         return Speeds(
             name=self._text(table, "name", "", self._where),
             source=self._text(table, "source", "", ""),
