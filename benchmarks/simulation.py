@@ -1,11 +1,11 @@
 """What `tfc simulate` says beside what is measured, and what it says of more devices.
 
-    TFC_THREADS=1 python -m benchmarks.simulation measured     on this machine, at 1, 2 and 4 ranks, as Markdown
-    python -m benchmarks.simulation scaling        8 to 1024 devices of a table that tfc ships
+    TFC_THREADS=1 python -m benchmarks.simulation measured     at 1, 2 and 4 ranks, as Markdown
+    python -m benchmarks.simulation scaling     8 to 1024 devices of a table that tfc ships
 
 The programs are a step of training with the batch cut among devices (data), and a transformer
-layer whose heads and hidden units are (tensor). Ranks are processes joined by MPI, and threads, with
-one thread each. Times are the best of some runs.
+layer whose heads and hidden units are (tensor). Ranks are processes joined by MPI, and threads,
+with one thread each. Times are the best of some runs.
 """
 
 import subprocess

@@ -29,12 +29,19 @@ _SMALL, _LARGE = 1 << 10, 1 << 22  # bytes of all-reduces
 
 
 @dataclass(frozen=True)
-class _Reduced:
+class Reduced:
     """Seconds of an all-reduce of a small and of a large array among so many devices."""
 
     ranks: int
     sizes: tuple[int, int]
     seconds: tuple[float, float]
+
+    def link(self) -> tuple[float, float]:
+        """Latency and bandwidth with which a ring, 2(n-1) rounds of an n-th each, takes as long."""
+        n, (small, large), (short, long) = self.ranks, self.sizes, self.seconds
+        rounds = 2 * (n - 1)
+        bandwidth = rounds * (large - small) / n / max(long - short, 1e-9)
+        return max(short / rounds - small / n / bandwidth, 0.0), bandwidth
 
 
 def measured_table(collectives: str | None = None) -> str:
@@ -54,19 +61,15 @@ def measured_table(collectives: str | None = None) -> str:
     }
     functions = _ELEMENTS / max(_seconds(_function_text()) - launch, 1e-9)
     processors = _processors()
-    reduced = _of_threads() if collectives is None else _of_job(collectives)
-    n, (small, large), (short, long) = reduced.ranks, reduced.sizes, reduced.seconds
-    # 2(n-1) rounds of the latency and an n-th of the bytes.
-    rounds = 2 * (n - 1)
-    bandwidth = rounds * (large - small) / n / max(long - short, 1e-9)
-    latency = max(short / rounds - small / n / bandwidth, 0.0)
+    reduced = _of_threads() if collectives is None else reduced_of_job(collectives)
+    latency, bandwidth = reduced.link()
     levels = [
         f'[[device.memory]]\nname = "{level.name}"\n'
         + (f"capacity = {level.capacity:.4g}\n" if level.capacity < inf else "")
         + f"bandwidth = {level.bytes_per_second:.4g}\n"
         for level in peaks.levels
     ]
-    how = "threads of one process" if collectives is None else f"a job of {n} processes"
+    how = "threads of one process" if collectives is None else f"a job of {reduced.ranks} processes"
     return "\n".join([
         f'name = "this machine, {os.cpu_count()} processors, {how}"',
         'source = "measured by tfc measure-speeds on one core; integers: half of floats"',
@@ -125,20 +128,21 @@ def _best(call: Callable[[], Any]) -> float:
     return min(found)
 
 
-def _of_threads() -> _Reduced:
-    return _Reduced(2, (_SMALL, _LARGE), (_reduced(_SMALL), _reduced(_LARGE)))
+def _of_threads() -> Reduced:
+    return Reduced(2, (_SMALL, _LARGE), (_reduced(_SMALL), _reduced(_LARGE)))
 
 
 def _processors() -> float:
     """How many products of one core this machine computes at once."""
     count = os.cpu_count() or 1
-    text = f"HloModule m, replica_count={{}}\n{_product_text(32)}"
-    alone, together = (_all_at_once(text.format(n), n) for n in (1, count))
+    alone, together = _all_at_once(1), _all_at_once(count)
     return min(max(count * alone / together, 1.0), float(count))
 
 
-def _all_at_once(text: str, count: int) -> float:
-    executable = compile_module(parse(text))
+def _all_at_once(count: int) -> float:
+    """Seconds of as many products, each by a thread."""
+    module = parse(f"HloModule m, replica_count={count}\n{_product_text(32)}")
+    executable = compile_module(module)
     given = [np.ones(s.dims, np.float32) for s in executable.parameter_shapes]
     return _best(lambda: executable.run_replicas([given] * count))
 
@@ -161,7 +165,12 @@ def _reduced(size: int) -> float:
     return max(program(many) - program(few), 1e-9) / (many - few)
 
 
-def _of_job(path: str) -> _Reduced:
+def reduced_of_job(path: str) -> Reduced:
+    """The all-reduces in a file of `tfc bench-collectives --json`.
+
+    Raises:
+        TfcError: there are none of two sizes.
+    """
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
         timings = sorted(
@@ -176,4 +185,4 @@ def _of_job(path: str) -> _Reduced:
             f"{path} has no all-reduces of two sizes: give bench-collectives --bytes twice"
         )
     (small, short), (large, long) = timings[0], timings[-1]
-    return _Reduced(ranks, (small, large), (short, long))
+    return Reduced(ranks, (small, large), (short, long))

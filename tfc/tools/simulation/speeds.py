@@ -268,7 +268,7 @@ class _Reader:
             return float(found)
         fits = is_number and (found > 0 if least is None else found >= least)
         if not fits or not found < math.inf:
-            wanted = "above 0" if least is None else "that is not negative"
+            wanted = "above 0" if least is None else f"of at least {least:g}"
             raise self._error(f"{name}.{key}", f"must be a number {wanted}")
         return float(found)
 
