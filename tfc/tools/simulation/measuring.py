@@ -23,9 +23,9 @@ from tfc.errors import TfcError
 from tfc.hlo.text.parser import parse
 from tfc.tools.profiling.probe import measure_peaks
 
-_ROUNDS = 30
+_ROUNDS = 60
 _SIDE, _ELEMENTS, _CHAIN = 512, 1 << 16, 64
-_SMALL, _LARGE = 1 << 10, 1 << 22  # bytes of all-reduces
+_SMALL, _LARGE = 1 << 10, 1 << 20  # bytes of all-reduces
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ def measured_table(collectives: str | None = None) -> str:
     ])  # fmt: skip
 
 
-def _product_text(bits: int) -> str:
-    shape = f"f{bits}[{_SIDE},{_SIDE}]"
+def _product_text(bits: int, side: int = _SIDE) -> str:
+    shape = f"f{bits}[{side},{side}]"
     return (
         f"ENTRY e {{ a = {shape} parameter(0)\nb = {shape} parameter(1)\n"
         f"ROOT c = {shape} dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}} }}"
@@ -141,7 +141,7 @@ def _processors() -> float:
 
 def _all_at_once(count: int) -> float:
     """Seconds of as many products, each by a thread."""
-    module = parse(f"HloModule m, replica_count={count}\n{_product_text(32)}")
+    module = parse(f"HloModule m, replica_count={count}\n{_product_text(32, 2 * _SIDE)}")
     executable = compile_module(module)
     given = [np.ones(s.dims, np.float32) for s in executable.parameter_shapes]
     return _best(lambda: executable.run_replicas([given] * count))

@@ -8,6 +8,7 @@ all devices take the one that takes longest.
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
 import numpy as np
 
@@ -65,8 +66,11 @@ class Timeline:
         self._pending: dict[Instruction, np.ndarray] = {}
         self._arrivals: dict[int, np.ndarray] = {}
         self._steps = 0
-        # Devices beyond the machine's processors take turns.
-        self._turns = max(network.mesh.size / (speeds.processors or network.mesh.size), 1.0)
+        # Devices beyond the machine's processors take turns. Of two that share a core each computes
+        # more slowly, and meets the other no later than if both were alone.
+        processors = speeds.processors or network.mesh.size
+        self._turns = max(network.mesh.size / processors, 1.0)
+        self._network_turns = max(network.mesh.size / ceil(processors), 1.0)
         self._entry = module.entry
         run_walk(self._computation(module.entry))
 
@@ -243,7 +247,7 @@ class Timeline:
         for numbers in by_length.values():
             devices = np.array([groups[n] for n in numbers], np.int64)
             first = now[devices].max(1)
-            seconds = made.seconds[numbers] * self._turns + self._speeds.launch
+            seconds = made.seconds[numbers] * self._network_turns + self._speeds.launch
             begin[devices] = first[:, None]
             end[devices] = (first + seconds)[:, None]
         about = {"bytes": size, "algorithm": made.algorithm, "groups": len(groups)}
@@ -280,7 +284,7 @@ class Timeline:
             return end
         sources, targets, seconds, traffic = self._network.transfers(tuple(pairs), size)
         first = np.maximum(now[sources], now[targets])
-        last = first + seconds * self._turns + self._speeds.launch
+        last = first + seconds * self._network_turns + self._speeds.launch
         for ends in (sources, targets):
             np.minimum.at(begin, ends, first)
             np.maximum.at(end, ends, last)
@@ -295,7 +299,7 @@ class Timeline:
         arrivals = end.copy()
         if pairs:
             sources, targets, seconds, traffic = self._network.transfers(tuple(pairs), size)
-            last = now[sources] + seconds * self._turns + self._speeds.launch
+            last = now[sources] + seconds * self._network_turns + self._speeds.launch
             begin[sources], end[sources], arrivals[targets] = now[sources], last, last
             self._sent(x, name, begin, end, traffic, {"bytes": size, "pairs": len(pairs)})
         self._pending[x] = end
