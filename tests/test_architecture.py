@@ -281,6 +281,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "tools.pictures": HLO,  # it draws programs, and nothing that a compiler finds out
     "tools.collectives": (*COMPILER, "distributed"),
     "tools.profiling": (*TRACING, "tools.profiling"),
+    "tools.simulation": (*COMPILER, "tools.profiling"),
     "tools.explore": (*COMPILER, "tools.*"),
     "tools": (*TRACING, "tools.*", "aot", "nn", "numpy", "random", "tfc"),
 }

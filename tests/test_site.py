@@ -20,7 +20,7 @@ import tfc
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-RUN = ["index.md", "start.md", "graph.md", "sessions.md", "sharding.md", *sorted(
+RUN = ["index.md", "start.md", "graph.md", "sessions.md", "sharding.md", "simulation.md", *sorted(
     f"{folder}/{p.name}" for folder in ("tutorials", "howto") for p in (DOCS / folder).glob("*.md")
 )]  # fmt: skip
 TEXT = DOCS / "reference" / "hlo_text.md"

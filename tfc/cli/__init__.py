@@ -31,6 +31,7 @@ from tfc.cli.options import (
     target_option,
     values_option,
 )
+from tfc.cli.simulate import measure_speeds, simulate
 from tfc.cli.tools import TOOLS
 from tfc.cli.tune import tune
 from tfc.compiler import compile as compile_module
@@ -386,5 +387,5 @@ def inspect(file: str, reading: Reading, output: str | None) -> None:
     write_text(inspection(read_program(file, reading), file), output)
 
 
-for _tool in (tune, *TOOLS, bench_collectives):
+for _tool in (tune, simulate, measure_speeds, *TOOLS, bench_collectives):
     tfc.add_command(_tool)

@@ -1,5 +1,6 @@
 """Programs for several devices on the command line: threads, or processes of mpiexec's."""
 
+import json
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from math import prod
@@ -9,7 +10,7 @@ import click
 import numpy as np
 
 from tfc import distributed
-from tfc.console import Command, arguments_for, report, show
+from tfc.console import Command, arguments_for, report, show, write_text
 from tfc.errors import TfcError
 from tfc.hlo.attributes.devices import device_counts
 from tfc.hlo.ir import Module
@@ -70,18 +71,23 @@ def _titled(title: str, texts: Sequence[str]) -> Iterator[str]:
 @click.option("--bytes", "sizes", multiple=True, type=click.IntRange(4), metavar="N",
               default=[1 << 10, 1 << 16, 1 << 26], show_default=True,
               help="The size of an array in each process; may be given several times.")  # fmt: skip
-def bench_collectives(sizes: Sequence[int]) -> None:
+@click.option("--json", "figures", metavar="FILE.json", help="Write the figures as well.")
+def bench_collectives(sizes: Sequence[int], figures: str | None) -> None:
     """Time collectives in a job beside mpi4py's own calls: mpiexec -n 4 tfc bench-collectives."""
     benchmark = import_module("tfc.tools.collectives.benchmark")
     found = benchmark.timings(list(sizes))
-    first = None
+    timings = []
     for timing in found:
         if distributed.process_index():
             continue
-        if first is None:
+        if not timings:
             click.echo(f"{'collective':20} {'bytes':>9} {'mpi4py µs':>11} {'tfc µs':>11}  ratio")
-        first = timing
+        timings.append(timing)
         click.echo(
             f"{timing.kind:20} {timing.size:9} {timing.own:11.2f} {timing.program:11.2f} "
             f"{timing.ratio:6.2f}"
         )
+    if figures and timings:
+        named = [{"collective": t.kind, "bytes": t.size, "seconds": t.program / 1e6,
+                  "mpi4py_seconds": t.own / 1e6} for t in timings]  # fmt: skip
+        write_text(json.dumps({"ranks": distributed.process_count(), "timings": named}), figures)

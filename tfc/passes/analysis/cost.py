@@ -87,7 +87,7 @@ def cost_analysis(module: Module, in_place: Container[Instruction] = ()) -> Cost
         for computation, prefix, runs in _runs(module)
         for names in [instruction_names(computation)]
         for instruction in computation.instructions
-        if _has_kernel(instruction)
+        if has_kernel(instruction)
     )
     return CostAnalysis(
         sum(k.runs * k.flops for k in kernels),
@@ -97,7 +97,8 @@ def cost_analysis(module: Module, in_place: Container[Instruction] = ()) -> Cost
     )
 
 
-def _has_kernel(instruction: Instruction) -> bool:
+def has_kernel(instruction: Instruction) -> bool:
+    """Whether an instruction runs as a kernel: it moves or computes something itself."""
     free = op_named(instruction.opcode).cost is Cost.FREE
     return not free and instruction.opcode not in _CALLERS and not is_alias(instruction)
 

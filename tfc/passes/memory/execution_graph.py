@@ -132,6 +132,10 @@ class Steps:
                     stack.append(after)
         return found
 
+    def set_overwrites(self, number: int, overwrites: bool) -> None:
+        """Say whether a step's results may lie where what it is the last to read did."""
+        self._overwrites[number] = overwrites
+
     def peak(self, order: Iterable[int]) -> int:
         """The most bytes that are needed at one time if the steps run in an order."""
         return max(self.profile(order), default=0)

@@ -112,6 +112,18 @@ def _channel(x: Instruction, host: str) -> Key:
 _PAIRS = re.compile(r'_xla_send_recv_source_target_pairs="?\{((?:\{\d+,\d+\},?)*)\}')
 
 
+def device_pairs(x: Instruction) -> list[tuple[int, int]] | None:
+    """The pairs (source, target) between which a send or recv says that it is; None if it does not.
+
+    They are partitions, or replicas where there is one partition.
+    """
+    found = _PAIRS.search(dict(x.annotations).get("frontend_attributes", ""))
+    if found is None:
+        return None
+    pairs = re.findall(r"\{(\d+),(\d+)\}", found[1])
+    return [(int(source), int(target)) for source, target in pairs]
+
+
 def _peer(x: Instruction, mine: int) -> tuple[bool, int | None]:
     """Whether a send or recv says between which devices, and the other end for this one, if any.
 
@@ -124,15 +136,14 @@ def _peer(x: Instruction, mine: int) -> tuple[bool, int | None]:
         UnsupportedError: it does not say so, and the devices are processes.
     """
     here = current()
-    found = _PAIRS.search(dict(x.annotations).get("frontend_attributes", ""))
-    if found is None:
+    pairs = device_pairs(x)
+    if pairs is None:
         if here.engine is not None and here.engine.messages is not None:
             raise UnsupportedError(
                 f"{x.opcode} {x.name} must say between which devices, as processes run them: "
                 "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}"
             )
         return False, None
-    pairs = [tuple(map(int, p.split(","))) for p in re.findall(r"\{(\d+,\d+)\}", found[1])]
     own = here.partition if here.partitions > 1 else here.replica
     others = [pair[1 - mine] for pair in pairs if pair[mine] == own]
     if not others:
