@@ -65,7 +65,7 @@ class Tile:
         inside: Callable[[Any, Any], Any],
         element: Callable[[Any, Any], Scalar],
     ) -> None:
-        """Set all elements, with zero where `inside` does not hold.
+        """Set all elements, with zero where `inside` does not hold; there are threads for all rows.
 
         Args:
             down: whether neighbouring threads take elements of a column.
@@ -77,6 +77,9 @@ class Tile:
             self.put(row, column, value)
 
         self.each(threads, down, one)
+        if self.columns > 1:  # LLVM reads gaps of small tiles along with what lies around them
+            row = thread_in_block()
+            when(below(row, self.rows), lambda: self.put(row, self.columns, zero))
 
     def each(self, threads: int, down: bool, body: Callable[[Any, Any], None]) -> None:
         """Emit `body` for each (row, column), which the threads of the block take in turn."""
