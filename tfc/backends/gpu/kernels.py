@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tfc.backends.gpu.attention.gradient_spec import gradient_in
 from tfc.backends.gpu.attention.gradients import gradient_parts
 from tfc.backends.gpu.attention.kernels import attention_parts, partial_means
+from tfc.backends.gpu.cholesky import cholesky_memory, cholesky_parts
 from tfc.backends.gpu.convolutions.kernels import convolution_parts, convolution_sums
 from tfc.backends.gpu.driver.architectures import has_warpgroups
 from tfc.backends.gpu.element_loops import loop_parts
@@ -22,7 +23,7 @@ from tfc.backends.gpu.rows.row_kernels import row_parts
 from tfc.backends.gpu.sorting.scatters import scatter_memory, scatter_parts
 from tfc.backends.gpu.sorting.selections import selection_memory, selection_parts
 from tfc.backends.gpu.sorting.sorts import sort_memory, sort_parts
-from tfc.backends.gpu.triangular import cholesky_parts, computed_shape, solve_parts
+from tfc.backends.gpu.triangular import solve_memory, solve_parts
 from tfc.backends.gpu.windows import reduce_window_parts, select_and_scatter_parts
 from tfc.backends.mlir.bodies import emit_body
 from tfc.backends.mlir.kernels import Kernel, kernel_of
@@ -56,8 +57,8 @@ FORMS: dict[str, Form] = {
     "scatter": Form(scatter_parts, scatter_memory),
     "sort": Form(sort_parts, sort_memory),
     "topk": Form(selection_parts, selection_memory),
-    "cholesky": Form(cholesky_parts, lambda k: computed_shape(k.root)),
-    "triangular-solve": Form(solve_parts, lambda k: computed_shape(k.root)),
+    "cholesky": Form(cholesky_parts, cholesky_memory),
+    "triangular-solve": Form(solve_parts, solve_memory),
     "rng-get-and-update-state": Form(state_parts),
     "reduce-window": Form(reduce_window_parts, running_totals),
     "select-and-scatter": Form(select_and_scatter_parts),

@@ -1,207 +1,225 @@
-"""Cholesky and triangular-solve: threads for what does not wait for each other.
+"""Triangular-solve: a launch for each 32 unknowns, and a block for each tile of all after them.
 
-A factor's column needs all columns before it, so the threads of one block make its elements side by
-side, column after column. The right-hand sides of a triangular system know nothing of each other:
-each is a thread. Both compute in scratch memory, f16 and bf16 as f32.
+    for each 32 unknowns, of each 32 right-hand sides:
+      solve      every block solves for them in shared memory, by the tile on the diagonal
+      update     the first block stores them; each other takes what they give in 32 equations that
+                 follow from the right-hand side of these
+
+All blocks solve for the same unknowns, so nobody waits for another. Right-hand sides that still
+change lie in scratch memory; the operand is read by the first launch. f16 and bf16 are computed as
+f32. The code is for a lower triangle left of its unknowns (rows i, columns j, right-hand sides c):
+others are read from their end, or as their transpose.
 """
 
-from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from tfc.backends.gpu.grid import THREADS, Grid, block_number, gpu, point_of, thread_in_block
-from tfc.backends.gpu.parts import Part, Work
-from tfc.backends.mlir.arithmetic.floating import sqrt
-from tfc.backends.mlir.arithmetic.value import Scalar, constant, convert, select
-from tfc.backends.mlir.elements import Buffer, Elements
-from tfc.backends.mlir.kernels import Kernel, add_freely, multiply_freely, sources
-from tfc.backends.mlir.loops import for_loop
-from tfc.backends.mlir.ordered.matrix_arithmetic import (
-    computed_in,
-    conjugate,
-    divide_by_real,
-    quotient,
-    real,
+from tfc.backends.gpu.grid import THREADS, block_number, point_of, thread_in_block
+from tfc.backends.gpu.matrix_tiles import (
+    Tile,
+    below,
+    divided,
+    each_product,
+    edge_of,
+    threads_for,
+    tile_shape,
+    within,
 )
-from tfc.backends.mlir.provider import arith, ir, scf
+from tfc.backends.gpu.parts import Part, Work
+from tfc.backends.gpu.shared import barrier, shared_arrays, shared_bytes
+from tfc.backends.mlir.arithmetic.value import Scalar, convert
+from tfc.backends.mlir.elements import Buffer, Elements, Indices
+from tfc.backends.mlir.kernels import Kernel, add_freely, multiply_freely, sources
+from tfc.backends.mlir.loops import for_each, for_loop, when
+from tfc.backends.mlir.ordered.matrix_arithmetic import computed_in, conjugate, quotient
+from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.scratch import scratch_arrays
-from tfc.backends.mlir.spaces import bind, make_space
-from tfc.backends.mlir.vectors import index_value
+from tfc.backends.mlir.spaces import bind
+from tfc.backends.mlir.vectors import add, index_value, multiply
 from tfc.hlo.index_maps import Index, variable
-from tfc.hlo.index_maps import constant as constant_index
 from tfc.hlo.ir import Instruction
 from tfc.hlo.ops.triangular import SOLVE_FLAGS, flags
 from tfc.hlo.shape import Shape
 
 
-def computed_shape(root: Instruction) -> Shape:
-    """The array that factors, or solutions, are computed in: row-major, as the result is."""
-    shape = root.array_shape
+def solve_memory(kernel: Kernel) -> Shape | None:
+    """Right-hand sides that still change; None if all unknowns are of one tile."""
+    shape, (size, _) = kernel.root.array_shape, _sizes(kernel.root)
+    if size <= edge_of(size):
+        return None
     return Shape(computed_in(shape.element_type), shape.dims)
 
 
-def _scratch(work: Work) -> Buffer:
-    """That array."""
-    shape = computed_shape(work.root)
-    (flat,) = scratch_arrays(work.scratch, [Shape(shape.element_type, (shape.size,))])
-    return Buffer(flat.memref, shape)
-
-
-def cholesky_parts(kernel: Kernel) -> list[Part]:
-    """The factors, a block for each, and then what is stored."""
-    dims = kernel.results[0].dims
-    return [
-        Part(_emit_factor, prod(dims[:-2]), by_block=True),
-        Part(_emit_factor_result, prod(dims)),
-    ]
-
-
-def _batch_of(dims: Sequence[int]) -> tuple[list[Index], list[int]]:
-    sizes = list(dims[:-2])
-    return [variable(f"b{d}", n) for d, n in enumerate(sizes)], sizes
-
-
-def _emit_factor(work: Work) -> None:
-    """The lower triangle of the factor, whose diagonal holds its squares until it is stored."""
-    root, factor = work.root, _scratch(work)
-    dims, wide = factor.shape.dims, factor.shape.element_type
-    (lower,) = flags(root, "lower")
-    size = dims[-1]
-    batch, sizes = _batch_of(dims)
-    i, j, k = (variable(name, size) for name in "ijk")
-    which = bind(batch, point_of(block_number(), sizes))
-    scope = Elements(sources(work.kernel, work.buffers), which)
-    of_operand = (*batch, i, j) if lower else (*batch, j, i)
-
-    def element_of_column(column: Any, row: Any) -> None:
-        here = scope.with_variables(**bind([i, j], [row, column]))
-        element = convert(here.element(root.operands[0], of_operand), wide)
-
-        def add(before: Any, total: Sequence[Scalar]) -> Sequence[Scalar]:
-            inner = here.with_variables(**bind([k], [before]))
-            x, y = inner.load(factor, (*batch, i, k)), inner.load(factor, (*batch, j, k))
-            return [add_freely(total[0], multiply_freely(x, conjugate(y)))]
-
-        (products,) = for_loop(0, column, 1, add, [constant(wide, 0)])
-        here.store((element if lower else conjugate(element)) - products, factor, (*batch, i, j))
-
-    def divide(column: Any, row: Any) -> None:
-        here = scope.with_variables(**bind([i, j], [row, column]))
-        below = arith.cmpi(arith.CmpIPredicate.ugt, row, column)
-        with ir.InsertionPoint(scf.IfOp(below).then_block):
-            inner = here.with_variables()
-            pivot = sqrt(real(inner.load(factor, (*batch, j, j))))
-            divided = divide_by_real(inner.load(factor, (*batch, i, j)), pivot)
-            inner.store(divided, factor, (*batch, i, j))
-            scf.yield_([])
-
-    def column(place: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
-        _side_by_side(place, size, lambda row: element_of_column(place, row))
-        gpu.barrier()
-        _side_by_side(place, size, lambda row: divide(place, row))
-        gpu.barrier()
-        return []
-
-    for_loop(0, size, 1, column)
-
-
-def _side_by_side(first: Any, end: int, body: Callable[[Any], None]) -> None:
-    """The threads of the block take the numbers from `first` to `end` - 1 in turn."""
-
-    def one(number: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
-        body(number)
-        return []
-
-    for_loop(arith.addi(first, thread_in_block()), end, THREADS, one)
-
-
-def _emit_factor_result(work: Work) -> None:
-    factor, result = _scratch(work), work.buffers[-1]
-    dims, element_type = result.shape.dims, result.shape.element_type
-    (lower,) = flags(work.root, "lower")
-    space = make_space(dims, [[d] for d in range(len(dims))])
-    *batch, row, column = space.index
-    i, j = (row, column) if lower else (column, row)  # the place in the lower triangle
-    last = dims[-1] - 1
-
-    def body(points: Sequence[Any]) -> None:
-        scope = Elements({}, space.bind(points))
-        wide = factor.shape.element_type
-        here, along = scope.index_value(i), scope.index_value(j)
-        is_kept = arith.cmpi(arith.CmpIPredicate.uge, here, along)
-        is_root = arith.cmpi(arith.CmpIPredicate.eq, here, along)
-        pivot = scope.load(factor, (*batch, constant_index(last), constant_index(last)))
-        root_of_last = sqrt(real(pivot))
-        failed = root_of_last.ne(root_of_last)  # a NaN anywhere has spread to the last row
-        # What is above the diagonal was never written.
-        chosen = scf.IfOp(is_kept, [constant(wide, 0).value.type], has_else=True)
-        with ir.InsertionPoint(chosen.then_block):
-            inner = scope.with_variables()
-            value = inner.load(factor, (*batch, i, j))
-            diagonal = convert(sqrt(real(value)), wide)
-            stored = arith.select(is_root, diagonal.value, value.value)
-            scf.yield_([stored])
-        with ir.InsertionPoint(chosen.else_block):
-            scf.yield_([constant(wide, 0).value])
-        value = Scalar(chosen.results[0], wide)
-        value = select(failed, float("nan"), value if lower else conjugate(value))
-        scope.store(convert(value, element_type), result, space.index)
-
-    Grid().each(space.sizes, body)
-
-
 def solve_parts(kernel: Kernel) -> list[Part]:
-    """The solutions, a thread for each right-hand side."""
+    """The functions, and a launch of one of them for each tile of unknowns."""
     root = kernel.root
-    dims = root.array_shape.dims
-    return [Part(_emit_solve, prod(dims[:-2]) * _sides(root))]
+    size, count = _sizes(root)
+    edge, width = edge_of(size), edge_of(count)
+    tiles, blocks = max(-(-size // edge), 1), prod(root.array_shape.dims[:-2]) * -(-count // width)
+    wide = computed_in(root.array_shape.element_type)
+    shared = shared_bytes([tile_shape(wide, edge, edge), tile_shape(wide, edge, width)])
+
+    def first(work: Work) -> None:
+        _Solve(work, True).emit()
+
+    def further(work: Work) -> None:
+        _Solve(work, False).emit()
+
+    return [
+        Part(further if tile else first, blocks * (tiles - tile), True,
+             [(tile * edge, tiles - tile)], _threads(size, count), shared)
+        for tile in range(tiles)
+    ]  # fmt: skip
 
 
-def _sides(root: Instruction) -> int:
-    """The number of right-hand sides."""
-    return root.array_shape.dims[-1 if flags(root, "left_side")[0] else -2]
+def _sizes(root: Instruction) -> tuple[int, int]:
+    """The number of unknowns, and of right-hand sides."""
+    *_, rows, columns = root.array_shape.dims
+    return (rows, columns) if flags(root, "left_side")[0] else (columns, rows)
 
 
-def _emit_solve(work: Work) -> None:
-    root, found, result = work.root, _scratch(work), work.buffers[-1]
-    left, lower, unit = flags(root, *SOLVE_FLAGS)
-    dims, wide = found.shape.dims, found.shape.element_type
-    count = _sides(root)
-    size = dims[-2 if left else -1]
-    batch, sizes = _batch_of(dims)
-    i, j, c = variable("i", size), variable("j", size), variable("c", count)
-    # x op(a) = b is op(a)T xT = bT; from the other end an upper triangle is a lower one.
-    swapped = left == (root["transpose_a"] != "NO_TRANSPOSE")
-    backwards = lower == swapped
-    row, column = (size - 1 - v if backwards else v for v in (i, j))
-    of_a = (*batch, column, row) if swapped else (*batch, row, column)
+def _threads(size: int, count: int) -> int:
+    """Those of a block: enough for the tiles of the triangle where there are several."""
+    return THREADS if size > edge_of(size) else threads_for(edge_of(size) * edge_of(count))
 
-    def of_b(at: Index) -> tuple[Index, ...]:
-        return (*batch, at, c) if left else (*batch, c, at)
 
-    def triangle(scope: Elements) -> Scalar:
-        element = convert(scope.element(root.operands[0], of_a), wide)
-        return conjugate(element) if root["transpose_a"] == "ADJOINT" else element
+class _Solve:
+    """The code of a block.
 
-    def side(points: Sequence[Any]) -> None:
-        own = Elements(sources(work.kernel, work.buffers), bind([*batch, c], points))
+    first: whether the right-hand side is read from the operand.
+    """
 
-        def solve(place: Any, _: Sequence[Scalar]) -> Sequence[Scalar]:
-            here = own.with_variables(**bind([i], [place]))
-            start = convert(here.element(root.operands[1], of_b(row)), wide)
+    def __init__(self, work: Work, first: bool):
+        self.work, self.first, self.result = work, first, work.buffers[-1]
+        root = work.root
+        self.left, lower, self.unit = flags(root, *SOLVE_FLAGS)
+        self.size, self.count = _sizes(root)
+        self.edge, self.width = edge_of(self.size), edge_of(self.count)
+        self.threads = _threads(self.size, self.count)
+        self.wide = computed_in(root.array_shape.element_type)
+        self.start, self.tiles = work.numbers
+        self.held = None
+        if self.size > self.edge:
+            shape = Shape(self.wide, root.array_shape.dims)
+            (flat,) = scratch_arrays(work.scratch, [Shape(self.wide, (shape.size,))])
+            self.held = Buffer(flat.memref, shape)
+        # x op(a) = b is op(a)T xT = bT; from the other end an upper triangle is a lower one.
+        self.swapped = self.left == (root["transpose_a"] != "NO_TRANSPOSE")
+        backwards = lower == self.swapped
+        self.dims = root.array_shape.dims[:-2]
+        self.batch: list[Index] = [variable(f"b{d}", n) for d, n in enumerate(self.dims)]
+        self.i, self.j = variable("i", self.size), variable("j", self.size)
+        self.c = variable("c", self.count)
+        row, column = (self.size - 1 - v if backwards else v for v in (self.i, self.j))
+        matrix = (column, row) if self.swapped else (row, column)
+        self.of_a: Indices = (*self.batch, *matrix)
+        self.of_b: Indices = (*self.batch, *((row, self.c) if self.left else (self.c, row)))
 
-            def eliminate(known: Any, total: Sequence[Scalar]) -> Sequence[Scalar]:
-                inner = here.with_variables(**bind([j], [known]))
-                product = multiply_freely(-triangle(inner), inner.load(found, of_b(column)))
-                return [add_freely(total[0], product)]
+    def emit(self) -> None:
+        """Solve for some unknowns; then store them, or take what they give in other equations."""
+        number, self.side = self._sides()
+        matrix, ahead = divided(number, self.tiles)
+        batch = bind(self.batch, point_of(matrix, self.dims))
+        self.scope = Elements(sources(self.work.kernel, self.work.buffers), batch)
+        shapes = [(self.edge, self.edge), (self.edge, self.width)]
+        arrays = shared_arrays([tile_shape(self.wide, *s) for s in shapes])
+        self.triangle, self.found = (Tile(a, *s) for a, s in zip(arrays, shapes))
+        self._solve()
+        if self.held is None:
+            self._store()
+            return
+        is_first = arith.cmpi(arith.CmpIPredicate.eq, ahead, index_value(0))
+        when(is_first, self._store)
+        rows = add(self.start, multiply(ahead, self.edge))
+        when(below(0, ahead), lambda: self._update(rows, self.held))
 
-            (value,) = for_loop(0, place, 1, eliminate, [start])
-            if not unit:
-                value = quotient(value, triangle(here.with_variables(**bind([j], [place]))))
-            here.store(value, found, of_b(row))
-            here.store(convert(value, result.shape.element_type), result, of_b(row))
-            return []
+    def _sides(self) -> tuple[Any, Any]:
+        """The number of the block by the tiles of right-hand sides, and the first of its tile."""
+        tiles = max(-(-self.count // self.width), 1)
+        number, tile = divided(block_number(), index_value(tiles))
+        return number, multiply(tile, self.width)
 
-        for_loop(0, index_value(size), 1, solve)
+    def _coefficient(self, row: Any, column: Any) -> Scalar:
+        here = self.scope.with_variables(**bind([self.i, self.j], [row, column]))
+        element = convert(here.element(self.work.root.operands[0], self.of_a), self.wide)
+        return conjugate(element) if self.work.root["transpose_a"] == "ADJOINT" else element
 
-    Grid().each([*sizes, count], side)
+    def _at(self, row: Any, column: Any) -> Elements:
+        return self.scope.with_variables(**bind([self.i, self.c], [row, add(self.side, column)]))
+
+    def _right_side(self, row: Any, column: Any) -> Scalar:
+        here = self._at(row, column)
+        if not self.first and self.held is not None:
+            return here.load(self.held, self.of_b)
+        return convert(here.element(self.work.root.operands[1], self.of_b), self.wide)
+
+    def _is_inside(self, row: Any, column: Any) -> Any:
+        return within(below(row, self.size), below(add(self.side, column), self.count))
+
+    def _is_kept(self, row: Any, column: Any) -> Any:
+        """Whether a place of the triangle is read; all others may hold anything."""
+        kind = arith.CmpIPredicate.ugt if self.unit else arith.CmpIPredicate.uge
+        kept = arith.cmpi(kind, row, column)
+        return within(kept, below(row, self.size), below(column, self.size))
+
+    def _solve(self) -> None:
+        """The unknowns of the tile on the diagonal: once one is known, it leaves all rows below."""
+        triangle, found, start = self.triangle, self.found, self.start
+        triangle.fill(self.threads, self.swapped,
+                      lambda r, c: self._is_kept(add(start, r), add(start, c)),
+                      lambda r, c: self._coefficient(add(start, r), add(start, c)))  # fmt: skip
+        found.fill(self.threads, not self.left, lambda r, c: self._is_inside(add(start, r), c),
+                   lambda r, c: self._right_side(add(start, r), c))  # fmt: skip
+        barrier()
+        far, near = divided(thread_in_block(), index_value(self.width))
+
+        def divide(row: Any, column: Any) -> Scalar:
+            value = found.get(row, column)
+            return value if self.unit else quotient(value, triangle.get(row, row))
+
+        def step(known: Any) -> None:
+            # What is known is divided for good once nobody needs it as it was.
+            factor = -divide(known, near)
+
+            def one(row: Any, _: Any) -> list[Scalar]:
+                def eliminate() -> None:
+                    product = multiply_freely(triangle.get(row, known), factor)
+                    found.put(row, near, add_freely(found.get(row, near), product))
+
+                when(below(known, row), eliminate)
+                return []
+
+            for_loop(far, self.edge, self.threads // self.width, one)
+            barrier()
+
+        for_each(0, self.edge, step)
+        found.each(self.threads, False, lambda r, c: found.put(r, c, divide(r, c)))
+        barrier()
+
+    def _store(self) -> None:
+        def store(row: Any, column: Any) -> None:
+            def keep() -> None:
+                value = convert(self.found.get(row, column), self.result.shape.element_type)
+                self._at(add(self.start, row), column).store(value, self.result, self.of_b)
+
+            when(self._is_inside(add(self.start, row), column), keep)
+
+        self.found.each(self.threads, not self.left, store)
+
+    def _update(self, rows: Any, held: Any) -> None:
+        """Take what the unknowns give in the equations from `rows` on from their right side."""
+        start, coefficients = self.start, self.triangle
+        coefficients.fill(self.threads, self.swapped, lambda r, _: below(add(rows, r), self.size),
+                          lambda r, c: self._coefficient(add(rows, r), add(start, c)))  # fmt: skip
+        barrier()
+
+        def store(row: Any, column: Any, total: Scalar) -> None:
+            at = add(rows, row), column
+
+            def keep() -> None:
+                self._at(*at).store(self._right_side(*at) - total, held, self.of_b)
+
+            when(self._is_inside(*at), keep)
+
+        each_product((self.edge, self.width, self.edge), self.threads, not self.left,
+                     (coefficients.get, self.found.get), store)  # fmt: skip
