@@ -36,3 +36,10 @@ def test_the_job_ends_and_says_why(fault: str):
     assert len(re.findall("^tfc: ", job.stderr, re.MULTILINE)) == 1, job.stderr
     for began in re.findall(r"began to wait (\S+)", job.stdout):
         assert ended - float(began) < seconds
+
+
+def test_a_process_killed_soon_after_it_joined_is_named():
+    """It has begun a collective; the watcher must look before mpiexec kills the other process."""
+    job = mpiexec(2, HERE / "failing_begun.py", TFC_COLLECTIVES_TIMEOUT="2")
+    assert job.returncode != 0
+    assert re.search("rank 1 was killed or crashed outside of coll", job.stderr), job.stderr
