@@ -21,6 +21,12 @@ def test_every_element_type_on_two_processes():
     assert (job.returncode, ranks_that_agree(job.stdout)) == (0, [0, 1]), job.stderr
 
 
+@pytest.mark.parametrize("order", ["begun", "reversed"])
+def test_collectives_of_every_kind_and_type_are_under_way_together(order: str):
+    job = mpiexec(2, HERE / "mpi_begun.py", order)
+    assert (job.returncode, ranks_that_agree(job.stdout)) == (0, [0, 1]), job.stderr
+
+
 @pytest.mark.slow
 def test_groups_among_four_processes():
     job = mpiexec(4, HERE / "mpi_collectives.py", 1, "f32", seconds=200)

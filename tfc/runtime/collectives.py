@@ -113,7 +113,9 @@ class Engine(Protocol):
     def begin(self, collective: Collective, given: Arrays, results: Arrays) -> Callable[[], None]:
         """Begin a collective; the function that is returned waits until the results are there.
 
-        Operands must stay as they are and results must be left alone until then.
+        Operands must stay as they are and results must be left alone until then. Several may be
+        under way; all of a group begin them in one order and wait for them in one order, which may
+        be another: what MPI cannot reduce is exchanged a second time when it is waited for.
 
         Raises:
             TfcError: now or then: some device of the group has ended, or does something else.

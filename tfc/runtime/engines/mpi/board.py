@@ -48,10 +48,15 @@ class Board:
         host.Barrier()
         if host.rank == 0:
             watcher = Path(__file__).with_name("watcher.py")
-            subprocess.Popen(
+            started = subprocess.Popen(
                 [sys.executable, "-I", "-S", watcher, self._folder, str(timeout)],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True,
             )  # fmt: skip
+            assert started.stdout is not None
+            # Who ends before it looks cannot be told from those that mpiexec kills for that.
+            started.stdout.read()
+            started.stdout.close()
+        host.Barrier()
 
     def watched(self, what: str, group: tuple[int, ...], run: Done) -> Done:
         """The same function, seen by the watcher while it runs.

@@ -5,7 +5,8 @@ sentence, with the rank and the collective, when
 - a process was killed, or ended in another way that it did not announce;
 - a process ended without a collective in which another waits;
 - a process has waited in a collective for SECONDS.
-Then it kills those that are left; mpiexec ends those on other hosts. It ends when they have.
+Then it kills those that are left; mpiexec ends those on other hosts. It ends when they have. It
+closes its stdout when it watches.
 """
 
 import mmap
@@ -152,6 +153,7 @@ def is_alive(each: Seen) -> bool:
 def main(folder: Path, timeout: float) -> None:
     """Watch the processes of a folder until they have ended."""
     watcher = Watcher(folder, timeout)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whoever started this waits for its end
     try:
         found = watcher.watch()
         if found:
