@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import tfc
 from tfc.cli import tfc as command
 from tfc.errors import TfcError
-from tfc.tools.simulation import Assumptions, Simulation, parse_mesh, simulate
+from tfc.tools.simulation import Assumptions, Simulation, parse_mesh, simulate, timeline
 from tfc.tools.simulation.algorithms import offered, rounds_of
 from tfc.tools.simulation.network import pairs_of
 from tfc.tools.simulation.speeds import machine_names, parse_speeds, read_speeds
@@ -413,8 +413,9 @@ def test_mistakes_get_one_sentence(tmp_path: Path, mesh: str, speeds: str, messa
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_a_program_without_end_is_refused(tmp_path: Path):
+def test_a_program_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Calls that double at each level."""
+    monkeypatch.setattr(timeline, "_MOST_STEPS", 1000)
     levels = ["c0 { x = f32[] parameter(0)\nROOT y = f32[] negate(x) }"] + [
         f"c{n} {{ x = f32[] parameter(0)\ny = f32[] call(x), to_apply=c{n - 1}\n"
         f"ROOT z = f32[] call(y), to_apply=c{n - 1} }}" for n in range(1, 40)

@@ -64,8 +64,14 @@ def drawn(element: str, dims: tuple[int, ...]) -> np.ndarray:
     )
 
 
+SOME = ["f32", "bf16", "u8", "s64"]
+OTHERS = ["f64", "f16", "s8", "s32", "u64"]
+
+
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("element", ["f32", "f64", "f16", "bf16", "s8", "u8", "s32", "u64", "s64"])
+@pytest.mark.parametrize(
+    "element", [*SOME, *(pytest.param(e, marks=pytest.mark.slow) for e in OTHERS)]
+)
 @pytest.mark.parametrize("largest", [True, False], ids=["largest", "smallest"])
 def test_elements_of_all_types_are_selected_in_two_steps(device: Any, element: str, largest: bool):
     device.reports.clear()

@@ -112,6 +112,7 @@ def test_of_a_matrix_that_is_not_positive_definite_all_is_nan(size: int, at: int
     assert np.isnan(got[1]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transpose", ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"])
 @pytest.mark.parametrize(("left", "lower"), list(product([True, False], repeat=2)))
 def test_every_way_to_state_a_system_is_solved(left: bool, lower: bool, transpose: str):
@@ -129,7 +130,10 @@ SYSTEMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("unit", [True, False])
+UNITS = [True, pytest.param(False, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize(("element", "dims"), SYSTEMS)
 def test_systems_of_all_sizes_are_solved(element: str, dims: Sequence[int], unit: bool):
     a = triangular(element, dims, True, True, unit)
@@ -172,6 +176,7 @@ def test_launches_are_one_for_each_32_unknowns(device: Any, left: bool, transpos
         assert report.stores.transactions == report.stores.ideal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("element", ["f32", "c128"])
 def test_nvidia_s_assembler_takes_the_code(element: str):
     modules = (
