@@ -10,12 +10,13 @@ to differ by as much as they moved.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from tfc.hlo.evaluation.evaluator import evaluate, walk
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.op import Call, Value, op_named
-from tfc.hlo.shape import Shape
+from tfc.hlo.shape import F64, Shape
 from tfc.hlo.traits import Accuracy
 
 TRIALS = 12
@@ -181,6 +182,8 @@ def _overflowed(
     as they are, as what comes after may see which of them are NaN.
     """
     op, is_fft = op_named(instruction.opcode), instruction.opcode == "fft"
+    if instruction.opcode == "triangular-solve":
+        return _with_overflowed_unknowns(instruction, operands, np.asarray(value), call, rng)
     if op.accuracy is not Accuracy.SUMMED or isinstance(value, tuple):
         return value
     value = np.asarray(value)
@@ -201,6 +204,43 @@ def _overflowed(
         changed = np.where(np.isnan(exact), np.inf, np.nan)
         kept = np.isfinite(_wide(bound)) | (rng.random(value.shape) < 0.5)
         return np.where(kept, value, changed).astype(value.dtype)
+
+
+def _with_overflowed_unknowns(
+    instruction: Instruction,
+    operands: Sequence[Value],
+    value: np.ndarray,
+    call: Call,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Solutions of a system of which by chance some unknowns are others, if a sum is too large.
+
+    The reference has the sums in f64 and goes on with numbers where the element type has
+    infinities already. All terms are taken to add up, which the same system of magnitudes with the
+    other sign beside its diagonal says.
+    """
+    solve = op_named(instruction.opcode).evaluate
+    in_f64 = instruction.with_(shape=Shape(F64, value.shape))
+    a, b = (_magnitudes(np.asarray(o), keep_infinite=False).astype(np.float64) for o in operands)
+    diagonal = np.eye(a.shape[-1], dtype=bool)
+    # What is divided by zero is infinite or NaN in all types.
+    a = np.where(diagonal, np.where(a == 0, 1, a), -a)
+    with np.errstate(all="ignore"):
+        sizes = np.abs(np.asarray(solve(in_f64, [a, b], call)))
+        # A sum is divided by what is on the diagonal only when it is complete.
+        sizes = sizes * np.max(np.where(diagonal, a, 1), (-2, -1), initial=1, keepdims=True)
+        of_system = -2 if instruction.attributes.get("left_side", False) else -1
+        touched = np.any(~(sizes <= _largest(value)), of_system, keepdims=True)
+        exact = _wide(np.asarray(solve(instruction, operands, call)))
+        changed = np.where(np.isnan(exact), np.inf, np.nan)
+        kept = ~touched | (rng.random(value.shape) < 0.5)
+        return np.where(kept, value, changed).astype(value.dtype)
+
+
+def _largest(array: np.ndarray) -> float:
+    """The largest number of an array's type, or of the parts of its complex numbers."""
+    of_parts = {"complex64": np.float32, "complex128": np.float64}
+    return float(ml_dtypes.finfo(of_parts.get(array.dtype.name, array.dtype)).max)
 
 
 def _magnitudes(array: np.ndarray, keep_infinite: bool) -> np.ndarray:
