@@ -27,9 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(autouse=True)
 def numbers_of_its_own(request: pytest.FixtureRequest) -> None:
-    """Start a module's generators anew for each test, by its name: which tests ran before it in
-    the same process, and so how many processes there are, changes none of its numbers."""
-    state = np.random.PCG64(crc32(request.node.nodeid.encode())).state
+    """Start NumPy's generator and a module's anew for each test, by its name: which tests ran
+    before it in the same process, and so how many processes there are, changes no numbers."""
+    seed = crc32(request.node.nodeid.encode())
+    np.random.seed(seed)
+    state = np.random.PCG64(seed).state
     for module in (request.module, gradient_checks):
         for value in vars(module).values():
             if isinstance(value, np.random.Generator):
