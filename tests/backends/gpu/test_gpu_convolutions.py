@@ -171,6 +171,7 @@ def test_padding_takes_no_part_where_the_kernel_is_infinite():
     np.testing.assert_array_equal(got, wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_kernels_of_convolutions_and_gradients_need_no_memory_for_registers(architecture: str):
     x, k = np.zeros((8, 56, 56, 64), BF16), np.zeros((3, 3, 64, 64), BF16)
