@@ -5,7 +5,7 @@ import fnmatch
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,12 +15,12 @@ from rich.progress import Progress
 from benchmarks.case import Case
 from benchmarks.cases import CASES
 from benchmarks.machine import describe
-from benchmarks.measure import FULL, QUICK, measure
+from benchmarks.measure import FULL, QUICK, Plan, measure
 from benchmarks.page import page
 from benchmarks.peers import PEERS, Peer
 from benchmarks.protocol import BenchmarkError
 from benchmarks.report import print_run
-from benchmarks.results import Run, load
+from benchmarks.results import Row, Run, load
 from benchmarks.workers import ROOT, RemoteWorker, environment, pinned
 
 _FULL_TIMEOUT, _QUICK_TIMEOUT = 600.0, 120.0  # seconds for one answer
@@ -51,7 +51,14 @@ def _parser() -> argparse.ArgumentParser:
     names = ", ".join(p.name for p in PEERS)
     add = parser.add_argument
     add("--threads", type=int, choices=(1, 2), default=1, help="of each library; 1 unless given")
-    add("--quick", action="store_true", help="fewer and shorter samples")
+    add("--quick", action="store_true", help="fewer and shorter samples, in one process")
+    add(
+        "--processes",
+        type=int,
+        metavar="N",
+        help="in how many processes each library is measured, one after the other; "
+        f"{FULL.processes} unless given, {QUICK.processes} if --quick",
+    )
     add(
         "--only",
         metavar="TEXT",
@@ -95,41 +102,48 @@ def _measured(options: argparse.Namespace, console: Console) -> Run:
     chosen = [case for case in CASES if _is_chosen(case, options.only)]
     if not chosen:
         raise BenchmarkError(f"no row matches {' or '.join(options.only)}")
-    plan, timeout = (QUICK, _QUICK_TIMEOUT) if options.quick else (FULL, _FULL_TIMEOUT)
-    installed = {p.name: p.is_installed() for p in options.peers}
-    versions = {p.name: p.version() if installed[p.name] else "" for p in options.peers}
+    plan = QUICK if options.quick else FULL
+    processes = plan.processes if options.processes is None else options.processes
+    if processes < 1:
+        raise BenchmarkError(f"--processes {processes}: there must be one at least")
+    versions = {p.name: p.version() if p.is_installed() else "" for p in options.peers}
     run = Run(describe(), versions, options.threads, options.quick, {}, [])
-    with ExitStack() as stack:
-        workers = {}
-        for peer in options.peers:
-            if installed[peer.name]:
-                workers[peer.name] = RemoteWorker.of(peer.name, options.threads, timeout)
-                stack.callback(workers[peer.name].stop)
-        progress = stack.enter_context(Progress(console=console, transient=True))
-        bar = progress.add_task("limits", total=len(chosen))
-        # What disturbs the probe makes a limit too small: it is taken at both ends.
+    with Progress(console=console, transient=True) as progress:
+        bar = progress.add_task("limits", total=len(chosen) * processes)
+        # What disturbs the probe makes a limit too small: it is taken before and after.
         _raise(run.limits, _limits(options.threads))
-        for case in chosen:
-            progress.update(bar, description=case.key)
-            asked = {n: w for n, w in workers.items() if _has(options.peers, n, case)}
-            absent = {p.name: "not installed" for p in options.peers
-                      if not installed[p.name] and p.has(case)}  # fmt: skip
-            run.rows.append(measure(case, asked, absent, plan))
-            progress.advance(bar)
-            if options.json:
-                run.save(options.json)
-        _raise(run.limits, _limits(options.threads))
+        for turn in range(processes):
+            for index, row in enumerate(_rows(chosen, versions, options, plan)):
+                progress.update(bar, description=f"{row.family}: {row.name}", advance=1)
+                run.rows[index : index + 1] = [run.rows[index].joined(row) if turn else row]
+                if options.json:
+                    run.save(options.json)
+            _raise(run.limits, _limits(options.threads))
     if options.json:
         run.save(options.json)
     return run
 
 
+def _rows(
+    chosen: Iterable[Case], versions: dict[str, str], options: argparse.Namespace, plan: Plan
+) -> Iterator[Row]:
+    """The rows as one process of each library has them."""
+    timeout = _QUICK_TIMEOUT if options.quick else _FULL_TIMEOUT
+    with ExitStack() as stack:
+        workers: dict[str, RemoteWorker] = {}
+        for name, version in versions.items():
+            if version:
+                workers[name] = RemoteWorker.of(name, options.threads, timeout)
+                stack.callback(workers[name].stop)
+        for case in chosen:
+            stated = [p.name for p in options.peers if p.has(case)]
+            asked = {name: workers[name] for name in stated if name in workers}
+            absent = dict.fromkeys((n for n in stated if n not in workers), "not installed")
+            yield measure(case, asked, absent, plan)
+
+
 def _is_chosen(case: Case, texts: Sequence[str]) -> bool:
     return not texts or any(t in case.key or fnmatch.fnmatch(case.key, t) for t in texts)
-
-
-def _has(peers: Iterable[Peer], name: str, case: Case) -> bool:
-    return any(p.name == name and p.has(case) for p in peers)
 
 
 def _limits(threads: int) -> dict[str, float]:

@@ -30,20 +30,22 @@ class Asked(Protocol):
 class Plan:
     """How long to measure.
 
-    rounds: the number of samples.
+    rounds: the number of samples of a process.
     sample_seconds: what each takes at least.
     budget: seconds of calls after which a library gives no more samples.
     compile_rounds: the number of compilations in rows that measure these.
+    processes: in how many each library is measured, one after the other.
     """
 
     rounds: int
     sample_seconds: float
     budget: float
     compile_rounds: int
+    processes: int
 
 
-FULL = Plan(rounds=21, sample_seconds=0.02, budget=10, compile_rounds=5)
-QUICK = Plan(rounds=7, sample_seconds=0.005, budget=2, compile_rounds=3)
+FULL = Plan(rounds=7, sample_seconds=0.01, budget=2, compile_rounds=1, processes=5)
+QUICK = Plan(rounds=7, sample_seconds=0.005, budget=2, compile_rounds=3, processes=1)
 
 
 def task_of(case: Case, small: bool = False) -> Task:
@@ -109,7 +111,7 @@ def measure(case: Case, workers: Mapping[str, Asked], absent: Mapping[str, str],
     for name, seconds in samples.items():
         first = prepared[name]
         outcomes[name] = Measured(
-            statistics.median(seconds), min(seconds), first.compile_seconds, first.memory_bytes
+            [statistics.median(seconds)], min(seconds), first.compile_seconds, first.memory_bytes
         )
     for worker in workers.values():
         worker.ask(None)

@@ -14,14 +14,15 @@ Each row is one program. It is written once in JAX; tfc and IREE are given its S
 PyTorch the same program as one writes it there, which ONNX Runtime is given as exported, with
 weights as constants; tfc has them as constant arguments then. Each library runs in its own process,
 held to the same cores and number of threads, and they take turns round by round; those whose turn
-it is not stand still. Results are checked before anything is timed: against NumPy in f64, or JAX in
-f64 where the program is not stated in NumPy.
+it is not stand still. A full run does so in five processes of each library, one after the other, as
+a program may be fast in one process and slow in the next. Results are checked before anything is
+timed: against NumPy in f64, or JAX in f64 where the program is not stated in NumPy.
 
-Ratios are of medians: the peer's time divided by tfc's, so above 1 tfc is faster; what is below its
-aim is in bold. Arguments and results of JAX, IREE, PyTorch and ONNX Runtime are their own arrays,
-those of tfc NumPy's; in the rows of calls all are NumPy's. The rows of cold compilation have the
-time of compiling the StableHLO in place of that of a call. Compilation beside calls is that of the
-first call, and memory what this needs beside its arguments.
+Ratios are of the medians of the processes' medians: the peer's time divided by tfc's, so above 1
+tfc is faster; what is below its aim is in bold. Arguments and results of JAX, IREE, PyTorch and
+ONNX Runtime are their own arrays, those of tfc NumPy's; in the rows of calls all are NumPy's. The
+rows of cold compilation have the time of compiling the StableHLO in place of that of a call.
+Compilation beside calls is that of the first call, and memory what this needs beside its arguments.
 
 The share of the limit is that of tfc's rate in what the machine does in fused multiply-adds, in dot
 products of small types where it has instructions for these, or in reading, copying or streaming

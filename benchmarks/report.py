@@ -88,12 +88,16 @@ def _times(run: Run) -> Sheet:
 
     def cells(row: Row) -> list[Cell]:
         measured = row.measured()
-        return [
-            Cell(f"{duration(m.median)} ({duration(m.least)})" if (m := measured.get(n)) else "")
-            for n in libraries
-        ]
+        return [Cell(_time(m) if (m := measured.get(n)) else "") for n in libraries]
 
-    return Sheet("Times: median (least)", libraries, _rows(run, cells))
+    title = "Times: median (least) × the slowest process's median ÷ the fastest one's"
+    several = any(len(m.medians) > 1 for row in run.rows for m in row.measured().values())
+    return Sheet(title if several else "Times: median (least)", libraries, _rows(run, cells))
+
+
+def _time(measured: Measured) -> str:
+    text = f"{duration(measured.median)} ({duration(measured.least)})"
+    return f"{text} × {measured.spread:.2f}" if len(measured.medians) > 1 else text
 
 
 def _costs(run: Run) -> Sheet:

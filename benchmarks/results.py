@@ -2,8 +2,9 @@
 
 import json
 import math
+import statistics
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,41 @@ XLA = "JAX"
 class Measured:
     """Seconds of one call, or of one compilation in a row that measures this.
 
-    median, least: of the samples.
+    medians: of the samples of each process. A program may be fast in one process and slow in the
+        next, by where its code and stack lie; within a process all samples tell the same.
+    least: of all samples.
     compile_seconds: of the first compilation; None if the library has none.
     memory_bytes: what the first call needed beside its arguments; None if the system does not tell.
     """
 
-    median: float
+    medians: list[float]
     least: float
     compile_seconds: float | None = None
     memory_bytes: int | None = None
+
+    @property
+    def median(self) -> float:
+        """That of the processes' medians."""
+        return statistics.median(self.medians)
+
+    @property
+    def spread(self) -> float:
+        """The slowest process's median divided by the fastest one's."""
+        return max(self.medians) / min(self.medians)
+
+    def joined(self, other: "Measured") -> "Measured":
+        """These samples and those of other processes."""
+        return Measured(
+            self.medians + other.medians,
+            min(self.least, other.least),
+            _least(self.compile_seconds, other.compile_seconds),
+            _least(self.memory_bytes, other.memory_bytes),
+        )
+
+
+def _least(first: Any, second: Any) -> Any:
+    """The smaller number of two that may be None."""
+    return min((n for n in (first, second) if n is not None), default=None)
 
 
 @dataclass(frozen=True)
@@ -45,6 +72,17 @@ class Row:
     limit: str
     aims: dict[str, float]
     peers: dict[str, Measured | str]
+
+    def joined(self, other: "Row") -> "Row":
+        """This row with the samples of other processes; who failed once has failed."""
+        peers: dict[str, Measured | str] = {}
+        for name, mine in self.peers.items():
+            theirs = other.peers[name]
+            if isinstance(mine, Measured):
+                peers[name] = mine.joined(theirs) if isinstance(theirs, Measured) else theirs
+            else:
+                peers[name] = mine
+        return replace(self, peers=peers)
 
     def measured(self) -> dict[str, Measured]:
         """The libraries that could be measured."""

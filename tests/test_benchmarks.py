@@ -32,7 +32,7 @@ from tfc.backends.target import Target
 ROOT = Path(__file__).parents[1]
 TFC = next(peer for peer in PEERS if peer.name == "tfc")
 NUMPY = next(peer for peer in PEERS if peer.name == "NumPy")
-PLAN = Plan(rounds=3, sample_seconds=0.001, budget=1, compile_rounds=2)
+PLAN = Plan(rounds=3, sample_seconds=0.001, budget=1, compile_rounds=2, processes=1)
 ADD = find("calls: 2 × 8 floats")
 
 # Rows that differ from another one only in size, or in what is measured of it.
@@ -223,7 +223,7 @@ def test_a_row_has_what_was_measured_and_why_the_rest_was_not():
         "PyTorch": Answers(Prepared(right, False, None, None), Failed("gone")),
     }
     row = measure(ADD, workers, {"ONNX Runtime": "not installed"}, PLAN)
-    assert row.peers["tfc"] == Measured(2e-6, 2e-6, 0.5, 7)
+    assert row.peers["tfc"] == Measured([2e-6], 2e-6, 0.5, 7)
     assert row.ratio("NumPy") == row.ratio("best") == pytest.approx(1.5)
     assert str(row.peers["JAX"]).startswith("failed: wrong: off by")
     assert row.peers["IREE"] == "failed: no such operation"
@@ -262,12 +262,12 @@ RUN = Run(
     {"fma32": 100e9, "read": 20e9, "copy": 30e9},
     [
         Row("gemm", "64³", 1e9, "GFLOP/s", "fma32", {"best": 1.0, "share": 0.9},
-            {"tfc": Measured(0.0125, 0.01, 0.5, 2**20), "JAX": Measured(0.025, 0.02, 0.25, None),
-             "IREE": "not installed"}),
+            {"tfc": Measured([0.0125], 0.01, 0.5, 2**20),
+             "JAX": Measured([0.025], 0.02, 0.25, None), "IREE": "not installed"}),
         Row("gemm", "128³", 2e9, "GFLOP/s", "fma32", {"JAX": 1.5},
-            {"tfc": Measured(0.2, 0.1), "JAX": Measured(0.1, 0.1), "IREE": "not installed"}),
+            {"tfc": Measured([0.2], 0.1), "JAX": Measured([0.1], 0.1), "IREE": "not installed"}),
         Row("sort", "1 M", 0.0, "", "", {"best": 1.0},
-            {"tfc": "failed: no such | operation", "JAX": Measured(2e-6, 1e-6)}),
+            {"tfc": "failed: no such | operation", "JAX": Measured([2e-6], 1e-6)}),
     ],
 )  # fmt: skip
 
@@ -282,6 +282,21 @@ def test_ratios_shares_and_means():
     assert third.missed(RUN.limits) == []
     assert RUN.mean("JAX") == (pytest.approx(1), 2)
     assert RUN.mean("IREE") is None
+
+
+def test_processes_are_joined_by_the_median_of_their_medians():
+    fast, slow, usual = (Measured([s], s / 2, s * 10, None) for s in (1.0, 8.0, 2.0))
+    rows = [replace(RUN.rows[0], peers={"tfc": m, "JAX": m}) for m in (fast, slow, usual)]
+    joined = rows[0].joined(rows[1]).joined(rows[2]).peers["tfc"]
+    assert joined == Measured([1.0, 8.0, 2.0], 0.5, 10.0, None)
+    assert isinstance(joined, Measured)
+    assert (joined.median, joined.spread) == (2.0, 8.0)
+    text = page([replace(RUN, rows=[rows[0].joined(rows[1])])])
+    assert "| 64³ | 4.5 s (500 ms) × 8.00 |" in text
+    failed = replace(rows[0], peers={"tfc": fast, "JAX": "failed: gone"})
+    assert (
+        rows[1].joined(failed).peers["JAX"] == failed.joined(rows[1]).peers["JAX"] == "failed: gone"
+    )
 
 
 def test_a_run_comes_back_from_its_file(tmp_path):
