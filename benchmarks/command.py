@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from itertools import zip_longest
 from pathlib import Path
 
 from rich.console import Console
@@ -23,7 +24,8 @@ from benchmarks.report import print_run
 from benchmarks.results import Row, Run, load
 from benchmarks.workers import ROOT, RemoteWorker, environment, pinned
 
-_FULL_TIMEOUT, _QUICK_TIMEOUT = 600.0, 120.0  # seconds for one answer
+_FAR = 1.5  # times the best peer's time
+_TIMEOUT = 120.0  # seconds for one answer
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -113,9 +115,10 @@ def _measured(options: argparse.Namespace, console: Console) -> Run:
         # What disturbs the probe makes a limit too small: it is taken before and after.
         _raise(run.limits, _limits(options.threads))
         for turn in range(processes):
-            for index, row in enumerate(_rows(chosen, versions, options, plan)):
+            before = list(run.rows)
+            for index, row in enumerate(_rows(chosen, run, options, plan)):
                 progress.update(bar, description=f"{row.family}: {row.name}", advance=1)
-                run.rows[index : index + 1] = [run.rows[index].joined(row) if turn else row]
+                run.rows[index : index + 1] = [before[index].joined(row) if turn else row]
                 if options.json:
                     run.save(options.json)
             _raise(run.limits, _limits(options.threads))
@@ -125,20 +128,25 @@ def _measured(options: argparse.Namespace, console: Console) -> Run:
 
 
 def _rows(
-    chosen: Iterable[Case], versions: dict[str, str], options: argparse.Namespace, plan: Plan
+    chosen: Iterable[Case], run: Run, options: argparse.Namespace, plan: Plan
 ) -> Iterator[Row]:
-    """The rows as one process of each library has them."""
-    timeout = _QUICK_TIMEOUT if options.quick else _FULL_TIMEOUT
+    """The rows as one more process of each library has them.
+
+    A peer that failed in the process before is not tried again, as it may be minutes until it does;
+    nor is one that was far behind the best, of which one process says enough.
+    """
     with ExitStack() as stack:
         workers: dict[str, RemoteWorker] = {}
-        for name, version in versions.items():
+        for name, version in run.versions.items():
             if version:
-                workers[name] = RemoteWorker.of(name, options.threads, timeout)
+                workers[name] = RemoteWorker.of(name, options.threads, _TIMEOUT)
                 stack.callback(workers[name].stop)
-        for case in chosen:
+        before = list(run.rows)
+        for case, earlier in zip_longest(chosen, before):
             stated = [p.name for p in options.peers if p.has(case)]
-            asked = {name: workers[name] for name in stated if name in workers}
-            absent = dict.fromkeys((n for n in stated if n not in workers), "not installed")
+            absent = {name: "not installed" for name in stated if name not in workers}
+            wanted = stated if earlier is None else earlier.contenders(_FAR)
+            asked = {name: workers[name] for name in wanted if name in workers}
             yield measure(case, asked, absent, plan)
 
 

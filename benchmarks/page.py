@@ -14,9 +14,10 @@ Each row is one program. It is written once in JAX; tfc and IREE are given its S
 PyTorch the same program as one writes it there, which ONNX Runtime is given as exported, with
 weights as constants; tfc has them as constant arguments then. Each library runs in its own process,
 held to the same cores and number of threads, and they take turns round by round; those whose turn
-it is not stand still. A full run does so in five processes of each library, one after the other, as
-a program may be fast in one process and slow in the next. Results are checked before anything is
-timed: against NumPy in f64, or JAX in f64 where the program is not stated in NumPy.
+it is not stand still. A full run does so in five processes, one after the other, of each library
+that is not far behind, as a program may be fast in one process and slow in the next. Results are
+checked before anything is timed: against NumPy in f64, or JAX in f64 where the program is not
+stated in NumPy.
 
 Ratios are of the medians of the processes' medians: the peer's time divided by tfc's, so above 1
 tfc is faster; what is below its aim is in bold. Arguments and results of JAX, IREE, PyTorch and

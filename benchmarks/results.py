@@ -77,12 +77,20 @@ class Row:
         """This row with the samples of other processes; who failed once has failed."""
         peers: dict[str, Measured | str] = {}
         for name, mine in self.peers.items():
-            theirs = other.peers[name]
-            if isinstance(mine, Measured):
+            theirs = other.peers.get(name)
+            if theirs is None:
+                peers[name] = mine
+            elif isinstance(mine, Measured):
                 peers[name] = mine.joined(theirs) if isinstance(theirs, Measured) else theirs
             else:
                 peers[name] = mine
         return replace(self, peers=peers)
+
+    def contenders(self, far: float) -> list[str]:
+        """tfc and the peers that took less than `far` times as long as the best of them."""
+        times = {name: m.median for name, m in self.measured().items()}
+        best = min((t for name, t in times.items() if name != OWN), default=0.0)
+        return [name for name, t in times.items() if name == OWN or t < far * best]
 
     def measured(self) -> dict[str, Measured]:
         """The libraries that could be measured."""

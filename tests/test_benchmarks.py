@@ -299,6 +299,15 @@ def test_processes_are_joined_by_the_median_of_their_medians():
     )
 
 
+def test_who_is_far_behind_is_measured_in_one_process():
+    first, second = RUN.rows[0], replace(RUN.rows[0], peers={"tfc": Measured([1.0], 1.0)})
+    assert first.contenders(1.5) == ["tfc", "JAX"]
+    slow = replace(first, peers={**first.peers, "IREE": Measured([0.04], 0.04)})
+    assert slow.contenders(1.5) == ["tfc", "JAX"]
+    assert slow.contenders(1.7) == ["tfc", "JAX", "IREE"]
+    assert slow.joined(second).peers["IREE"] == Measured([0.04], 0.04)
+
+
 def test_a_run_comes_back_from_its_file(tmp_path):
     RUN.save(tmp_path / "run.json")
     assert load(tmp_path / "run.json") == RUN
