@@ -9,8 +9,10 @@ import pytest
 
 import tfc
 from tfc.backends.cpu.compiler import JIT_NAME, Compilation, CpuCompiler
+from tfc.backends.cpu.products.schedule import MatmulSpec, make_schedule
 from tfc.backends.llvm.compilation import compile_ir
 from tfc.backends.target import Target
+from tfc.hlo.shape import F32, F64
 from tfc.hlo.text.parser import parse
 from tfc.options import Options
 
@@ -154,6 +156,17 @@ def innermost_loops(assembly: str) -> Iterator[tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize("processor", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("element", [F32, F64], ids=str)
+def test_a_tile_has_its_place_in_the_result_fetched_while_products_are_added(element, processor):
+    target = Target.parse(f"x86_64-linux-gnu,{processor}")
+    schedule = make_schedule(MatmulSpec.contiguous(element, 1056, 1056, 1056), target)
+    assert (1056 % schedule.tile_rows, 1056 % schedule.tile_columns) == (0, 0)  # tiles of one size
+    assembly = compilation(program([product(1056, 1056, 1056)], str(element)), target).text("asm")
+    lines = schedule.tile_rows * schedule.tile_columns * element.bytes // 64
+    assert assembly.count("\tprefetcht0\t") == lines
+
+
+@pytest.mark.parametrize("processor", ["x86-64-v3", "x86-64-v4", "znver4", "sapphirerapids"])
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_innermost_loops_of_multiply_adds_leave_the_stack_alone(

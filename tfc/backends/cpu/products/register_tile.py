@@ -13,7 +13,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tfc.backends.mlir.vectors import Position, Vectors, add, for_range, load, maximum, minimum
+from tfc.backends.mlir.vectors import (
+    Position,
+    Vectors,
+    add,
+    for_range,
+    load,
+    maximum,
+    minimum,
+    prefetch,
+)
+
+_LINE = 64  # bytes
 
 
 @dataclass(frozen=True)
@@ -49,6 +60,13 @@ class RegisterTile:
     def load(self, memory: Any, rows: Iterable[Position]) -> list[Any]:
         """The sums that lie in memory, whose rows begin at positions."""
         return [value for at in rows for value in self.row(memory, at)]
+
+    def fetch(self, memory: Any, rows: Iterable[Position]) -> None:
+        """Have the sums' places brought to the first cache, where rows begin at positions."""
+        step = max(_LINE // self.vectors.element_type.bytes, self.vectors.lanes)
+        for at in rows:
+            for column in range(0, self.width, step):
+                prefetch(memory, add(at, column))
 
     def finished(self, sums: Sequence[Any]) -> Sequence[Any]:
         """The sums of the tile's rows, once all products are added."""

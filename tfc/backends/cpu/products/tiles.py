@@ -167,9 +167,11 @@ class Tiles:
 
             return sum_up(self.depth, whole, UNROLL, step, sums)
 
+        ends = [add(out.position, multiply(i, out.row_step)) for i in range(self.height)]
+        if not self.special:
+            tile.fetch(out.memory, ends)
         sums = _walk(self.walks, left.position, right.position, place, tile.zeros())
         sums = tile.finished(sums)
-        ends = [add(out.position, multiply(i, out.row_step)) for i in range(self.height)]
         if self.accumulate is None:
             tile.store(sums, out.memory, ends)
             return
