@@ -37,6 +37,7 @@ def work(text: str, effort: Effort) -> float:
 
 
 _LOOP_KERNEL = re.compile(r'define [^@]*@"?[-\w.$]+\.while"?\(')
+_PACKING = re.compile(r"define [^@]*@pack\w*\.")
 _CALL = re.compile(r"call \S+ @(?!llvm\.)")
 _STORED = re.compile(r"\n  store (.)")  # with ^ in place of \n it would take ten times as long
 _INTRINSIC = re.compile(r"@llvm\.(?![su](?:min|max)\.)")
@@ -46,15 +47,17 @@ def effort_for(function: str) -> Effort:
     """The effort that a function's LLVM IR is worth.
 
     A function that only calls others, on indices that it computes, is steering. One that stores
-    nothing but whole vectors has no loop that LLVM could make vectors of. A kernel that is a whole
-    loop runs many times what it is made of.
+    nothing but whole vectors has no loop that LLVM could make vectors of; in packing, single
+    elements are what is left over beside vectors. A kernel that is a whole loop runs many times
+    what it is made of.
     """
     if _LOOP_KERNEL.match(function):
         return Effort.UNROLLED
     stored = set(_STORED.findall(function))
     if not stored and " = load " not in function and _CALL.search(function):
         return Effort.FULL if _INTRINSIC.search(function) else Effort.STEERING
-    return Effort.VECTORS if stored == {"<"} else Effort.FULL
+    is_made = stored == {"<"} or ("<" in stored and _PACKING.match(function))
+    return Effort.VECTORS if is_made else Effort.FULL
 
 
 def codegen_level(effort: Effort) -> int:
