@@ -97,6 +97,28 @@ def test_only_what_needs_nothing_of_its_program_is_shared():
     assert [p.shared for p in split_ir(text, 1) if p.shared] == [(alone,)]
 
 
+def test_data_of_a_program_is_in_no_part_that_is_shared():
+    call = "  call void @f(ptr %p)\n"
+    own = f"define void @own(ptr %p) {{\n{call}  ret void\n}}\n\ndeclare void @f(ptr)\n"
+    shared = "".join(
+        f"define internal void @{name}(ptr %p) {{\n  {body}\n  ret void\n}}\n\n"
+        for name, body in (
+            (NAMES[0], "store <4 x float> zeroinitializer, ptr %p"),
+            (NAMES[1], "call void @f(ptr %p)"),  # as little effort as the program's own
+            (NAMES[2], "store i8 0, ptr %p"),
+        )
+    )
+    data = '@data = hidden constant [2 x i8] c"ab"\n'
+    for text in (data + shared + own, data + shared + own.replace(call, "")):
+        (home,) = [p for p in split_ir(text, 1) if "@data = " in p.text]
+        assert "define void @own" in home.text
+        assert home.shared == ()
+    parts = split_ir(data + shared + "declare void @f(ptr)\n", 1)
+    (home,) = [p for p in parts if "@data = " in p.text]
+    assert home.shared == ()
+    assert sum(bool(p.shared) for p in parts) == 2
+
+
 def test_no_function_is_in_two_files_and_who_looked_sees_nothing_later():
     library, (first, second, third) = CodeLibrary(), NAMES
     library.keep(HOST, [first, second], b"file 1")

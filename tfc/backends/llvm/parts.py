@@ -5,9 +5,10 @@
     define @entry …
 
 The functions of a program are spread over parts of about equal size, each a module of its own. What
-is defined in one part is declared in the others, and constants go with what uses them; those that
-others see are in the last. The object files of all parts together are the program. A part holds
-functions that are worth the same effort, and either the program's own or such as programs share.
+is defined in one part is declared in the others, and constants go with what uses them. The object
+files of all parts together are the program. A part holds functions that are worth the same effort,
+and either the program's own, one of which has the constants that others see, or such as programs
+share.
 """
 
 import re
@@ -70,13 +71,15 @@ def split_ir(text: str, count: int, least: int = LEAST) -> list[Part]:
     around = _SEEN.sub("", _CONSTANT.sub("", around))
     heads = {_symbols(f)[0]: f[: f.index("{\n")] for f in functions}
     heads = {name: visible(head) for name, head in heads.items()}
+    # What others see is the program's own, and so is the part that has it.
+    home = max(range(len(parts)), key=lambda n: (not parts[n][1], n))
     return [
         Part(
-            _module(part, heads, constants, around, seen if part is parts[-1][2] else ()),
+            _module(part, heads, constants, around, seen if n == home else ()),
             effort,
-            tuple(_symbols(f)[0] for f in part) if shared else (),
+            tuple(_symbols(f)[0] for f in part) if shared and not (seen and n == home) else (),
         )
-        for effort, shared, part in parts
+        for n, (effort, shared, part) in enumerate(parts)
     ]
 
 
