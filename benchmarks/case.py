@@ -77,7 +77,8 @@ class Case:
     aims: what tfc is to reach: peers' names → how many times faster; "best" for the best peer;
         "share" of the machine's limit.
     host: arguments and results are NumPy's arrays in every library.
-    compiling: what is measured is the time to compile, not that of a call.
+    compiling: what is measured is the time to compile, not that of a call: "cold" of a program no
+        part of which was compiled in the process, "again" of one that was.
     """
 
     family: str
@@ -92,7 +93,7 @@ class Case:
     tolerance: float = 1e-5
     aims: dict[str, float] = field(default_factory=lambda: {"best": 1.0})
     host: bool = False
-    compiling: bool = False
+    compiling: Literal["", "cold", "again"] = ""
 
     @property
     def key(self) -> str:

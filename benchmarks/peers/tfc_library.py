@@ -13,6 +13,7 @@ from benchmarks import peers
 from benchmarks.case import Case, leaves
 from benchmarks.peers import Compile
 from benchmarks.protocol import Task
+from tfc.backends.llvm.library import LIBRARY
 
 
 class Library(peers.Library):
@@ -21,6 +22,8 @@ class Library(peers.Library):
     def compiler(self, case: Case, task: Task) -> Compile:
         """From the text of the program, and the weights where they are constant."""
         constant = self._constant(case, task)
+        if case.compiling == "cold":
+            return lambda: self._compile_cold(task)
         if not constant:
             return lambda: tfc.from_stablehlo(task.stablehlo).compile()
         arguments = self.arguments(task)
@@ -31,6 +34,11 @@ class Library(peers.Library):
             return tfc.jit(program, constant_argnums=range(constant)).lower(*arguments).compile()
 
         return compile_for_weights
+
+    def _compile_cold(self, task: Task) -> Any:
+        """As if nothing that programs share had been compiled in this process."""
+        LIBRARY.clear()
+        return tfc.from_stablehlo(task.stablehlo).compile()
 
     def call(self, case: Case, task: Task, compiled: Any) -> Callable[[], Any]:
         """The executable with its arguments."""

@@ -68,9 +68,9 @@ def test_each_function_is_in_one_part() -> None:
 
 def test_what_is_small_or_has_variables_stays_whole() -> None:
     calling = TEXT[: TEXT.index("define i32 @entry")] + TEXT[TEXT.index("attributes") :]
-    assert split_ir(calling, 2) == [Part(calling)]
+    assert split_ir(calling, 2) == [Part(calling, Effort.INDEPENDENT)]
     changing = TEXT.replace("private unnamed_addr constant", "internal global")
-    assert split_ir(changing, 2, least=1) == [Part(changing)]
+    assert split_ir(changing, 2, least=1) == [Part(changing, Effort.FULL)]
 
 
 @pytest.mark.parametrize(
@@ -78,12 +78,14 @@ def test_what_is_small_or_has_variables_stays_whole() -> None:
     [
         ("call void @f(i64 %n)", Effort.STEERING),
         ("%m = call i64 @llvm.smin.i64(i64 %n, i64 4)\n  call void @f(i64 %m)", Effort.STEERING),
-        ("call void @f(i64 %n)\n  store i64 %n, ptr %p", Effort.FULL),
-        ("%v = load i64, ptr %p\n  call void @f(i64 %v)", Effort.FULL),
-        ("call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 %n, i1 false)", Effort.FULL),
+        ("call void @f(i64 %n)\n  store i64 %n, ptr %p", Effort.INDEPENDENT),
+        ("%v = load i64, ptr %p\n  call void @f(i64 %v)", Effort.INDEPENDENT),
+        ("call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 %n, i1 false)", Effort.INDEPENDENT),
         ("store <4 x float> zeroinitializer, ptr %p", Effort.VECTORS),
-        ("store <4 x float> zeroinitializer, ptr %p\n  store i64 %n, ptr %p", Effort.FULL),
-        ("store float 0.0, ptr %p", Effort.FULL),
+        ("store <4 x float> zeroinitializer, ptr %p\n  store i64 %n, ptr %p", Effort.INDEPENDENT),
+        ("store float 0.0, ptr %p", Effort.INDEPENDENT),
+        ("%i = phi i64 [ %n, %1 ], [ %j, %2 ]\n  store float 0.0, ptr %p", Effort.INDEPENDENT),
+        ("%s = phi float [ 0.0, %1 ], [ %t, %2 ]\n  store float %s, ptr %p", Effort.FULL),
     ],
 )
 def test_functions_that_only_call_and_those_made_of_vectors_need_little(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tfc.backends.cpu.constants import (
 )
 from tfc.backends.cpu.executable import CpuExecutable, MachineCode
 from tfc.backends.cpu.kernels import has_tiled_code
+from tfc.backends.cpu.products.functions import leaving_out
 from tfc.backends.cpu.program import Planned, Program, emit_program, emit_programs
 from tfc.backends.cpu.runtime.abi import (
     constant_pool,
@@ -46,6 +48,7 @@ from tfc.backends.llvm.compilation import (
     lower_to_llvm,
     to_llvm_ir,
 )
+from tfc.backends.llvm.library import LIBRARY
 from tfc.backends.llvm.parts import emit_assembly, emit_ir, emit_object, unseen
 from tfc.backends.llvm.versions import VersionText, compile_versions
 from tfc.backends.target import Target
@@ -141,17 +144,24 @@ class Compilation:
         return made
 
     def _made(self) -> MachineCode:
-        program, objects = self._in_parts(emit_object)
-        return MachineCode(tuple(objects), program.bytecode.shared, program.sites)
+        """The code, but for functions that an earlier program of this process has, too."""
+        found, keep = LIBRARY.look(self.target), partial(LIBRARY.keep, self.target)
+        with leaving_out(found.has):
+            program, objects = self._in_parts(emit_object, keep)
+        return MachineCode((*objects, *found.objects), program.bytecode.shared, program.sites)
 
     def text(self, stage: str) -> str:
         """The modules of `machine_code` as "llvm", optimised, or as "asm", one after the other."""
         _, parts = self._in_parts(emit_assembly if stage == "asm" else emit_ir)
         return "\n".join(parts)
 
-    def _in_parts(self, emit: Callable[[Any, Any], Code]) -> tuple[Program, list[Code]]:
+    def _in_parts(
+        self,
+        emit: Callable[[Any, Any], Code],
+        keep: Callable[[Sequence[str], Code], None] | None = None,
+    ) -> tuple[Program, list[Code]]:
         """The program in the modules that this process runs, with the tables of its bytecode."""
-        with CodeMaker(self.target, emit) as maker:
+        with CodeMaker(self.target, emit, keep) as maker:
             program = self.emit(lambda module: maker.start(_kernels(module)))
             data = program_data(self.name, program.bytecode, *self.counts)
             return program, maker.finish(_kernels(program.module) + data)

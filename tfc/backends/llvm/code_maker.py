@@ -27,10 +27,16 @@ class CodeMaker(Generic[Code]):
     Args:
         emit: (machine, module) -> the code of an optimised module: `emit_object`, or a text of what
             that holds.
+        keep: takes the names of functions that programs have in common, and their code.
     """
 
-    def __init__(self, target: Target, emit: Callable[[Any, Any], Code]):
-        self._target, self._emit = target, emit
+    def __init__(
+        self,
+        target: Target,
+        emit: Callable[[Any, Any], Code],
+        keep: Callable[[Sequence[str], Code], None] | None = None,
+    ):
+        self._target, self._emit, self._keep = target, emit, keep
         self._pool = ThreadPoolExecutor(available_cores())
         self._started: list[Future[tuple[int, Code]]] = []
         # What takes longest first, so that in the end no thread waits long for another. Its
@@ -73,4 +79,7 @@ class CodeMaker(Generic[Code]):
     def _made(self, part: Part) -> Code:
         with borrowed_machine(self._target, codegen_level(part.effort)) as machine:
             module = optimized(part.text, self._target, part.effort, machine)
-            return self._emit(machine, module)
+            code = self._emit(machine, module)
+        if part.shared and self._keep is not None:
+            self._keep(part.shared, code)
+        return code

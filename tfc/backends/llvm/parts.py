@@ -5,9 +5,10 @@
     define @entry …
 
 The functions of a program are spread over parts of about equal size, each a module of its own. What
-is defined in one part is declared in the others, and constants go with what uses them; those that
-others see are in the last. The object files of all parts together are the program. A part holds
-functions that are worth the same effort.
+is defined in one part is declared in the others, and constants go with what uses them. The object
+files of all parts together are the program. A part holds functions that are worth the same effort,
+and either the program's own, one of which has the constants that others see, or such as programs
+share.
 """
 
 import re
@@ -19,6 +20,7 @@ from typing import Any
 from llvmlite.binding import ffi
 
 from tfc.backends.llvm.effort import Effort, effort_for
+from tfc.backends.llvm.library import is_shared
 
 _SYMBOL = re.compile(r'@(?:"([^"]*)"|([-\w.$]+))')
 _CONSTANT = re.compile(r"^@\S+ = (?:private|internal) .*\bconstant\b.*\n", re.MULTILINE)
@@ -31,39 +33,53 @@ LEAST = 24 * 1024  # characters of a part: about a twentieth of a second of work
 
 @dataclass(frozen=True)
 class Part:
-    """The text of a module, and the effort that its functions are worth."""
+    """The text of a module, and the effort that its functions are worth.
+
+    shared: the names of its functions, if they are all such as programs have in common.
+    """
 
     text: str
     effort: Effort = Effort.FULL
+    shared: tuple[str, ...] = ()
 
 
 def split_ir(text: str, count: int, least: int = LEAST) -> list[Part]:
-    """The text of a module as modules: for each effort at most `count`, of about `least` characters
-    or more.
+    """The text of a module as modules: of own and of shared functions for each effort at most
+    `count`, of about `least` characters or more.
 
     A module with variables stays in one piece: each of them must exist once.
     """
     functions, around = _functions(text)
-    groups: dict[Effort, list[str]] = {}
+    groups: dict[tuple[Effort, bool], list[str]] = {}
+    own = {_symbols(text)[0] for text in (*functions, *_SEEN.findall(around))}
     for function in functions:
-        groups.setdefault(effort_for(function), []).append(function)
+        kind = effort_for(function), _is_shared(function, own)
+        groups.setdefault(kind, []).append(function)
     # What takes longest begins first.
     parts = [
-        (effort, part)
+        (effort, shared, part)
         for effort in Effort
-        if (group := groups.get(effort))
+        for shared in (True, False)
+        if (group := groups.get((effort, shared)))
         for part in _balanced(group, min(count, sum(map(len, group)) // least))
     ]
     if _VARIABLE.search(around) or len(parts) < 2:
-        return [Part(text, *groups) if len(groups) == 1 else Part(text)]
+        efforts = {effort for effort, _ in groups}
+        return [Part(text, *efforts) if len(efforts) == 1 else Part(text)]
     constants = {_symbols(line)[0]: line for line in _CONSTANT.findall(around)}
     seen = _SEEN.findall(around)
     around = _SEEN.sub("", _CONSTANT.sub("", around))
     heads = {_symbols(f)[0]: f[: f.index("{\n")] for f in functions}
     heads = {name: visible(head) for name, head in heads.items()}
+    # What others see is the program's own, and so is the part that has it.
+    home = max(range(len(parts)), key=lambda n: (not parts[n][1], n))
     return [
-        Part(_module(part, heads, constants, around, seen if part is parts[-1][1] else ()), effort)
-        for effort, part in parts
+        Part(
+            _module(part, heads, constants, around, seen if n == home else ()),
+            effort,
+            tuple(_symbols(f)[0] for f in part) if shared and not (seen and n == home) else (),
+        )
+        for n, (effort, shared, part) in enumerate(parts)
     ]
 
 
@@ -87,6 +103,16 @@ def _functions(text: str) -> tuple[list[str], str]:
         around.append(f"{before[1:]}\n")
         functions.append(f"define {function}\n}}\n")
     return functions, "".join([*around, last])
+
+
+def _is_shared(function: str, own: set[str]) -> bool:
+    """Whether programs share a function: that is its name, and it needs nothing of this one.
+
+    Args:
+        own: the names of the functions, and of the constants that they share, of the program.
+    """
+    name, *used = _symbols(function)
+    return is_shared(name) and not any(u in own or u.startswith("tfc") for u in used)
 
 
 def _balanced(functions: Sequence[str], count: int) -> list[list[str]]:

@@ -40,8 +40,10 @@ def emit_depthwise_weight_gradient(work: ConvolutionWork) -> None:
     spec, chunk, sums, finish = work.spec, work.chunk, work.sums, work.finish
     inner = spec.out.dims[1:]
     steps = tuple(prod(inner[n + 1 :]) for n in range(len(inner)))
+    # Both operands of a product are vectors that differ with the place: x86 reads one in memory.
+    registers = work.registers - (0 if work.target.architecture == "x86_64" else 2)
     emitter = _DepthwiseWeightGradient(
-        spec, work.vectors, work.registers, work.lhs, work.rhs, sums,
+        spec, work.vectors, registers, work.lhs, work.rhs, sums,
         steps if spec.apart else spec.out.strides[1:],
         [chunk.part(count) if chunk and n == widest_place(spec) else (0, count)
          for n, count in enumerate(spec.out.dims)][1:],

@@ -246,10 +246,13 @@ class _Direct:
             right = add(right, multiply(t.first, inner))
             walks.append(Walk(t.count, t.move * stride, t.step * inner))
         special = prod((count, spec.columns, spec.depth)) <= _SMALL
+        # AArch64 loads a factor before it multiplies by it, and LLVM those of both positions of a
+        # turn together: with the window's loops around, half of the sums would go to the stack.
+        unroll = 1 if walks and self.target.architecture == "aarch64" else UNROLL
         tiles = Tiles(
             self.vectors, height, columns.width,
             in_place(self.lhs, lhs, steps[0], spec.lhs.strides[-1]),
             replace(panels, position=right),
-            self.features, self.features % UNROLL == 0, special, walks=walks,
+            self.features, self.features % unroll == 0, special, walks=walks, unroll=unroll,
         )  # fmt: skip
         tiles.call(Result(memory, out, steps[1]), count, columns.count)

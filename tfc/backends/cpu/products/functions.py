@@ -6,6 +6,8 @@ computation makes, are one function where they are equal but for numbers.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from hashlib import blake2s
 from typing import Any
 
@@ -42,8 +44,34 @@ def call_part(
     types = [str(a.type) for a in passed.arguments]
     name = f"{stem}.{_digest(repr((key, passed.places, passed.known, types)))}"
     if name not in ir.SymbolTable(enclosing_function().operation.parent.operation):
-        passed.define(name, body)
+        if _is_made.get()(name):
+            _declare(name, [a.type for a in passed.arguments])
+        else:
+            passed.define(name, body)
     func.CallOp([], name, passed.arguments)
+
+
+_is_made: ContextVar[Callable[[str], bool]] = ContextVar("is_made", default=lambda _: False)
+
+
+@contextmanager
+def leaving_out(is_made: Callable[[str], bool]) -> Iterator[None]:
+    """Emit no functions of which there is code already: they are declared only.
+
+    Args:
+        is_made: asked for the name of each that is called.
+    """
+    token = _is_made.set(is_made)
+    try:
+        yield
+    finally:
+        _is_made.reset(token)
+
+
+def _declare(name: str, types: Sequence[Any]) -> None:
+    """Declare a function, before the one that the insertion point is in."""
+    with ir.InsertionPoint(enclosing_function()):
+        func.FuncOp(name, (list(types), []), visibility="private")
 
 
 class SharedPart:
@@ -80,8 +108,12 @@ class SharedPart:
         numbers = _as_arguments(made, passed.memories)
         text = made.operation.get_asm(use_local_scope=True, assume_verified=True)
         name = f"{self.stem}.{_digest(text)}"
-        if name in ir.SymbolTable(module):
+        is_there = name in ir.SymbolTable(module)
+        if is_there or _is_made.get()(name):
+            types = list(made.type.inputs)
             made.operation.erase()
+            if not is_there:
+                _declare(name, types)
         else:
             made.attributes["sym_name"] = ir.StringAttr.get(name)
         return name, numbers

@@ -69,10 +69,11 @@ class Tiles:
     """Tiles of one height and width.
 
     depth: how many positions are contracted at each place of the window.
-    even: `depth` is a multiple of `UNROLL`.
+    even: `depth` is a multiple of `unroll`.
     special: known sizes become part of the code.
     accumulate: an i1: add to the sums in memory; None for never.
     walks: the places of the window, dimension by dimension.
+    unroll: how many contracted positions one turn of a loop has.
     """
 
     vectors: Vectors
@@ -85,6 +86,7 @@ class Tiles:
     special: bool
     accumulate: Any = None
     walks: Sequence[Walk] = ()
+    unroll: int = UNROLL
 
     def call(self, out: Result, rows: Position, columns: Position) -> None:
         """Emit a call of the function that makes the tiles of a block of the result.
@@ -114,7 +116,15 @@ class Tiles:
         accumulate = [] if self.accumulate is None else [self.accumulate]
         call_part(
             "tiles",
-            (self.vectors, self.height, self.width, self.even, len(accumulate), len(self.walks)),
+            (
+                self.vectors,
+                self.height,
+                self.width,
+                self.even,
+                self.unroll,
+                len(accumulate),
+                len(self.walks),
+            ),
             [left.memory, right.memory, out.memory],
             [depth, *steps, start, *lines, *values, *accumulate],
             self._body,
@@ -154,7 +164,7 @@ class Tiles:
         """One tile, from the panels that begin with a row and a column."""
         tile, left, right = self._tile, self.left.panel(row), self.right.panel(column)
         packed = right.depth_step == len(tile.insides) * self.vectors.lanes
-        whole = self.depth if self.even else round_down(self.depth, UNROLL)
+        whole = self.depth if self.even else round_down(self.depth, self.unroll)
 
         def place(from_left: Position, from_right: Position, sums: Sequence[Any]) -> Sequence[Any]:
             def step(p: Position, sums: Sequence[Any]) -> Sequence[Any]:
@@ -165,7 +175,7 @@ class Tiles:
                 elements = tile.broadcasts(left.memory, [add(across, i) for i in lines])
                 return tile.add_products(sums, elements, vectors)
 
-            return sum_up(self.depth, whole, UNROLL, step, sums)
+            return sum_up(self.depth, whole, self.unroll, step, sums)
 
         ends = [add(out.position, multiply(i, out.row_step)) for i in range(self.height)]
         if not self.special:

@@ -1,0 +1,142 @@
+"""Functions that programs share are compiled once in a process, and are what their names say."""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import tfc
+import tfc.numpy as tnp
+from tests.backends.cpu.test_machine_code import PROGRAMS, compilation, program
+from tfc.backends.llvm import code_maker
+from tfc.backends.llvm.library import LIBRARY, CodeLibrary
+from tfc.backends.llvm.parts import Part, split_ir
+from tfc.backends.target import Target
+
+HOST = Target.host()
+NAMES = ("tiles.0123456789abcdef", "pack.0123456789abcdef", "epilogue.fedcba9876543210")
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Part]]:
+    """What LLVM is given, by a process that has compiled nothing yet."""
+    given, optimized = [], code_maker.optimized
+
+    def noted(text: str, *others: object):
+        given.append(text)
+        return optimized(text, *others)
+
+    monkeypatch.setattr(code_maker, "optimized", noted)
+    LIBRARY.clear()
+    yield given
+    LIBRARY.clear()
+
+
+def defined(texts: list[str]) -> list[str]:
+    """The names of the shared functions that are defined in texts."""
+    return re.findall(r"^define [^@]*@([a-z_]+\.[0-9a-f]{16})\(", "\n".join(texts), re.M)
+
+
+def test_the_tiles_of_a_second_program_are_those_of_the_first(compiled):
+    rng = np.random.default_rng(0)
+    x, y, z = (rng.standard_normal(dims, np.float32) for dims in ((200, 130), (130, 90), (90, 44)))
+    np.testing.assert_allclose(tfc.jit(lambda a, b: a @ b)(x, y), x @ y, rtol=2e-4, atol=1e-4)
+    first = defined(compiled)
+    assert any(name.startswith("tiles.") for name in first)
+    compiled.clear()
+    both = tfc.jit(lambda a, b, c: tnp.tanh(a @ b) @ c)
+    np.testing.assert_allclose(both(x, y, z), np.tanh(x @ y) @ z, rtol=2e-4, atol=1e-4)
+    assert compiled
+    second = defined(compiled)
+    assert set(first).isdisjoint(second)
+    compiled.clear()
+    np.testing.assert_allclose(
+        tfc.jit(lambda a, b: b.T @ a.T)(x, y), (x @ y).T, rtol=2e-4, atol=1e-4
+    )
+    assert set(first + second).isdisjoint(defined(compiled))
+
+
+def test_code_of_another_target_is_not_used(compiled):
+    (one, *_) = PROGRAMS["products"]
+    text = program([one], "f32")
+    for processor in ("x86-64-v3", "x86-64-v4"):
+        compiled.clear()
+        compilation(text, Target.parse(f"x86_64-linux-gnu,{processor}")).machine_code()
+        assert defined(compiled)
+
+
+@pytest.mark.parametrize("processor", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_functions_of_one_name_are_equal_in_all_programs(name: str, processor: str):
+    target, known, again = Target.parse(f"x86_64-linux-gnu,{processor}"), dict[str, str](), 0
+    for element in ("f32", "f64"):
+        for operation in PROGRAMS[name]:
+            mlir = str(compilation(program([operation], element), target).emit().module)
+            functions = re.split(r"^  (?=func\.func )", mlir, flags=re.M)
+            for function in functions:
+                if found := re.match(r"func\.func private @([a-z_]+\.[0-9a-f]{16})\(", function):
+                    again += found[1] in known
+                    assert known.setdefault(found[1], function) == function
+    assert again > 3
+
+
+def test_only_what_needs_nothing_of_its_program_is_shared():
+    def function(name: str, body: str = "") -> str:
+        return f"define internal void @{name}(ptr %p) #0 {{\n  {body}\n  ret void\n}}\n\n"
+
+    alone, calling, reading = NAMES
+    text = (
+        '@data = hidden constant [2 x i8] c"ab"\n'
+        + function("own")
+        + function(alone, "%v = call float @llvm.fabs.f32(float 1.0)\n  store float %v, ptr %p")
+        + function(calling, "call void @own(ptr %p)\n  store i8 0, ptr %p")
+        + function(reading, "%v = load i8, ptr @data\n  store i8 %v, ptr %p")
+        + "declare float @llvm.fabs.f32(float)\nattributes #0 = { noinline }\n"
+    )
+    assert [p.shared for p in split_ir(text, 1) if p.shared] == [(alone,)]
+
+
+def test_data_of_a_program_is_in_no_part_that_is_shared():
+    call = "  call void @f(ptr %p)\n"
+    own = f"define void @own(ptr %p) {{\n{call}  ret void\n}}\n\ndeclare void @f(ptr)\n"
+    shared = "".join(
+        f"define internal void @{name}(ptr %p) {{\n  {body}\n  ret void\n}}\n\n"
+        for name, body in (
+            (NAMES[0], "store <4 x float> zeroinitializer, ptr %p"),
+            (NAMES[1], "call void @f(ptr %p)"),  # as little effort as the program's own
+            (NAMES[2], "store i8 0, ptr %p"),
+        )
+    )
+    data = '@data = hidden constant [2 x i8] c"ab"\n'
+    for text in (data + shared + own, data + shared + own.replace(call, "")):
+        (home,) = [p for p in split_ir(text, 1) if "@data = " in p.text]
+        assert "define void @own" in home.text
+        assert home.shared == ()
+    parts = split_ir(data + shared + "declare void @f(ptr)\n", 1)
+    (home,) = [p for p in parts if "@data = " in p.text]
+    assert home.shared == ()
+    assert sum(bool(p.shared) for p in parts) == 2
+
+
+def test_no_function_is_in_two_files_and_who_looked_sees_nothing_later():
+    library, (first, second, third) = CodeLibrary(), NAMES
+    library.keep(HOST, [first, second], b"file 1")
+    before = library.look(HOST)
+    library.keep(HOST, [second, third], b"file 2")
+    library.keep(HOST, [third], b"file 3")
+    assert [before.has(n) for n in (first, second, third)] == [True, True, False]
+    assert before.objects == [b"file 1"]
+    after = library.look(HOST)
+    assert after.has(third)
+    assert after.objects == [b"file 3"]
+    assert not library.look(Target.parse("x86_64-linux-gnu,x86-64-v2")).has(first)
+
+
+def test_a_library_that_is_full_begins_anew():
+    library, (first, second, third) = CodeLibrary(limit=10), NAMES
+    library.keep(HOST, [first], b"12345")
+    library.keep(HOST, [second], b"12345")
+    assert library.look(HOST).has(first)
+    library.keep(HOST, [third], b"1")
+    assert [library.look(HOST).has(n) for n in NAMES] == [False, False, True]
