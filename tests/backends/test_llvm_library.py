@@ -57,6 +57,36 @@ def test_the_tiles_of_a_second_program_are_those_of_the_first(compiled):
     assert set(first + second).isdisjoint(defined(compiled))
 
 
+def test_later_processes_find_what_is_kept_in_the_folder(compiled, tmp_path, monkeypatch):
+    monkeypatch.setenv("TFC_CACHE", str(tmp_path / "code"))
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal(dims, np.float32) for dims in ((200, 130), (130, 90)))
+    tfc.jit(lambda a, b: a @ b)(x, y)
+    first = defined(compiled)
+    assert first
+    LIBRARY.clear()  # as another process has it
+    compiled.clear()
+    scaled = tfc.jit(lambda a, b: a @ b * 2)
+    np.testing.assert_allclose(scaled(x, y), x @ y * 2, rtol=2e-4, atol=2e-4)
+    assert compiled
+    assert set(first).isdisjoint(defined(compiled))
+    for file in (tmp_path / "code").iterdir():
+        file.write_bytes(b"damaged")
+    LIBRARY.clear()
+    compiled.clear()
+    np.testing.assert_allclose(tfc.jit(lambda a, b: a @ b)(x, y), x @ y, rtol=2e-4, atol=1e-4)
+    assert set(first) <= set(defined(compiled))
+
+
+def test_a_kept_file_is_taken_unless_one_of_its_functions_is_known():
+    library, (first, second, third) = CodeLibrary(), NAMES
+    files = {first: ([first, second], b"file 1"), third: ([second, third], b"file 2")}
+    found = library.look(HOST, files.get)
+    assert [found.has(n) for n in (first, second, third)] == [True, True, False]
+    assert found.objects == [b"file 1"]
+    assert found.taken == [files[first]]
+
+
 def test_code_of_another_target_is_not_used(compiled):
     (one, *_) = PROGRAMS["products"]
     text = program([one], "f32")

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tfc.backends.cache.code_cache import CodeCache, code_key
+from tfc.backends.cache.code_cache import CodeCache, code_key, text_key, versions
 from tfc.backends.cache.kept_choices import KeptChoices, kept_choices
 from tfc.backends.choices import Question, Source, asking, questions_about
 from tfc.backends.cpu.calls import Callee, Place, callees
@@ -145,10 +144,27 @@ class Compilation:
 
     def _made(self) -> MachineCode:
         """The code, but for functions that an earlier program of this process has, too."""
-        found, keep = LIBRARY.look(self.target), partial(LIBRARY.keep, self.target)
+        found = LIBRARY.look(self.target, self._kept_parts if self.cache else None)
         with leaving_out(found.has):
-            program, objects = self._in_parts(emit_object, keep)
+            program, objects = self._in_parts(emit_object, self._keep_parts)
+        for taken in found.taken:
+            LIBRARY.keep(self.target, *taken)
         return MachineCode((*objects, *found.objects), program.bytecode.shared, program.sites)
+
+    def _keep_parts(self, names: Sequence[str], code: bytes) -> None:
+        """Have the functions of an object file for later programs, and for later processes."""
+        LIBRARY.keep(self.target, names, code)
+        if self.cache is not None:
+            for name in names:
+                self.cache.put(self._part_key(name), ["\n".join(names).encode(), code])
+
+    def _kept_parts(self, name: str) -> tuple[list[str], bytes] | None:
+        """The functions of the object file that an earlier process kept one of them in."""
+        found = self.cache.get(self._part_key(name)) if self.cache else None
+        return None if found is None else (found[0].decode().split("\n"), found[1])
+
+    def _part_key(self, name: str) -> str:
+        return text_key(name, "part", str(self.target), versions())
 
     def text(self, stage: str) -> str:
         """The modules of `machine_code` as "llvm", optimised, or as "asm", one after the other."""

@@ -7,11 +7,13 @@ The tiles of products, packing and epilogues are the same in many programs, and 
 is mostly theirs. Their names say what is in them: the stem, and a digest of all that the code
 depends on beside the target. An object file that a program links may hold functions that only
 others call: a few kilobytes. No function is in two files, so any of them go together.
+
+Files of earlier processes may be kept somewhere, by the names of their functions.
 """
 
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -26,22 +28,37 @@ def is_shared(name: str) -> bool:
     return _SHARED.fullmatch(name) is not None
 
 
+# The names of the functions of a file in which there is one of a name, and the file.
+Kept = Callable[[str], tuple[Sequence[str], bytes] | None]
+
+
 @dataclass
 class Found:
     """The functions that there are for a target, at one time, and those that were wanted of them.
 
     objects: the object files that hold these.
+    taken: of those that were kept, the names of the functions and the file.
     """
 
-    _known: Mapping[str, bytes]
+    _known: dict[str, bytes]
+    _kept: Kept | None = None
     objects: list[bytes] = field(default_factory=list)
+    taken: list[tuple[Sequence[str], bytes]] = field(default_factory=list)
 
     def has(self, name: str) -> bool:
         """Whether there is the function; its object file is needed then."""
+        if name not in self._known and self._kept is not None:
+            self._take(self._kept(name))
         code = self._known.get(name)
         if code is not None and not any(code is known for known in self.objects):
             self.objects.append(code)
         return code is not None
+
+    def _take(self, found: tuple[Sequence[str], bytes] | None) -> None:
+        """Know the functions of a file, unless one of them is in another that is known."""
+        if found is not None and not any(name in self._known for name in found[0]):
+            self._known.update(dict.fromkeys(*found))
+            self.taken.append(found)
 
 
 class CodeLibrary:
@@ -52,9 +69,13 @@ class CodeLibrary:
         self._known: Mapping[Target, Mapping[str, bytes]] = MappingProxyType({})
         self._lock = threading.Lock()
 
-    def look(self, target: Target) -> Found:
-        """The functions for a target; those that are kept later are not seen."""
-        return Found(self._known.get(target, MappingProxyType({})))
+    def look(self, target: Target, kept: Kept | None = None) -> Found:
+        """The functions for a target; those that others add later are not seen.
+
+        Args:
+            kept: asked for functions that there are not.
+        """
+        return Found(dict(self._known.get(target, {})), kept)
 
     def keep(self, target: Target, names: Sequence[str], code: bytes) -> None:
         """Keep an object file with these functions, unless one of them is there meanwhile."""

@@ -64,8 +64,8 @@ def split_ir(text: str, count: int, least: int = LEAST) -> list[Part]:
         for part in _balanced(group, min(count, sum(map(len, group)) // least))
     ]
     if _VARIABLE.search(around) or len(parts) < 2:
-        efforts = {effort for effort, _ in groups}
-        return [Part(text, *efforts) if len(efforts) == 1 else Part(text)]
+        efforts = [effort for effort, _ in groups]
+        return [Part(text, efforts[0] if len(set(efforts)) == 1 else Effort.FULL)]
     constants = {_symbols(line)[0]: line for line in _CONSTANT.findall(around)}
     seen = _SEEN.findall(around)
     around = _SEEN.sub("", _CONSTANT.sub("", around))
