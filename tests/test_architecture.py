@@ -137,6 +137,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "backends.gpu.ordered",
         "backends.gpu.sorting",
         "passes",
+        "passes.expand",
         "passes.memory",
         "hlo.evaluation",
     ),

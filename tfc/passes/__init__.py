@@ -220,7 +220,7 @@ def default_pipeline(
             StatedLayouts(),
             Inline(),
             Spmd(),
-            Expand(kinds.selections),
+            Expand(kinds.selections, kinds.takes_transform),
             Devices(),
             *((IntegerProducts(),) if kinds.byte_products else ()),
             Convolutions(),

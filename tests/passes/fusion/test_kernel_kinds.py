@@ -29,6 +29,7 @@ FORMED = {
     "equal_once": {"number-tables"},
     "takes_layouts": {"layout"},
     "takes_attention": {"attention"},
+    "takes_transform": set(),  # an option of expand
     "takes_edges": {"window-edges"},
 }
 
@@ -51,6 +52,8 @@ def test_options_of_other_passes_follow_the_kinds() -> None:
     assert made["multi-output"] == MultiOutput(reducing_stores=True)
     assert plain["multi-output"] == MultiOutput(reducing_stores=False)
     assert made["expand"] != plain["expand"]
+    transforming = default_pipeline(kinds=replace(several, takes_transform=lambda _: True))
+    assert plain["expand"] not in transforming.passes
     assert (made["dots"], plain["dots"]) == (Dots(converts_first=True), Dots())
 
 

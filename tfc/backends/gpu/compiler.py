@@ -11,6 +11,7 @@ from tfc.backends.gpu.kernels import scratch_bytes
 from tfc.backends.gpu.memory import ALIGNMENT
 from tfc.backends.gpu.program import emit_gpu_program
 from tfc.backends.gpu.rows.row_kernels import LONGEST
+from tfc.backends.gpu.transforms import takes_transform
 from tfc.backends.interfaces import Compiler
 from tfc.backends.llvm.compilation import lower_gpu_to_llvm
 from tfc.backends.target import Target
@@ -37,6 +38,7 @@ KERNEL_KINDS = KernelKinds(
     narrow_products=True,
     selections=True,
     takes_attention=_takes_attention,
+    takes_transform=takes_transform,
     takes_layouts=takes_layouts,
 )
 

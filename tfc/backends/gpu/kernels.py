@@ -23,6 +23,7 @@ from tfc.backends.gpu.rows.row_kernels import row_parts
 from tfc.backends.gpu.sorting.scatters import scatter_memory, scatter_parts
 from tfc.backends.gpu.sorting.selections import selection_memory, selection_parts
 from tfc.backends.gpu.sorting.sorts import sort_memory, sort_parts
+from tfc.backends.gpu.transforms import transform_memory, transform_parts
 from tfc.backends.gpu.triangular import solve_memory, solve_parts
 from tfc.backends.gpu.windows import reduce_window_parts, select_and_scatter_parts
 from tfc.backends.mlir.bodies import emit_body
@@ -57,6 +58,7 @@ FORMS: dict[str, Form] = {
     "scatter": Form(scatter_parts, scatter_memory),
     "sort": Form(sort_parts, sort_memory),
     "topk": Form(selection_parts, selection_memory),
+    "fft": Form(transform_parts, transform_memory),
     "cholesky": Form(cholesky_parts, cholesky_memory),
     "triangular-solve": Form(solve_parts, solve_memory),
     "rng-get-and-update-state": Form(state_parts),

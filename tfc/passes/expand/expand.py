@@ -68,15 +68,20 @@ class Expand:
     """Replace each composite operation by the plain ones that it stands for.
 
     selections: leave the topks that a kernel computes without sorting all elements.
+    takes_transform: whether to leave an fft of one dimension, which a kernel computes; those of
+        several dimensions become such.
     """
 
     name: ClassVar[str] = "expand"
     selections: bool = False
+    takes_transform: Callable[[Instruction], bool] | None = None
 
     def __call__(self, module: Module) -> Module:
         """The module without operations of the expansion table."""
         return map_computations(module, lambda c: rebuild(c, self._expand))
 
     def _expand(self, instruction: Instruction) -> Instruction:
+        if instruction.opcode == "fft" and self.takes_transform is not None:
+            return fft.by_dimensions(instruction, self.takes_transform)
         kept = self.selections and instruction.opcode == "topk" and selects_few(instruction)
         return instruction if kept else expand(instruction)

@@ -12,7 +12,7 @@ large prime factor is Bluestein's convolution, itself by transforms of a length 
 Constants are computed in f64 from angles reduced as integers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import ceil, log, prod
 
@@ -204,6 +204,30 @@ def _hermitian(data: Instruction, size: int) -> Instruction:
                builder.unary("negate", mirrored[1])], last),
     )  # fmt: skip
     return _join([builder.reshape(w, (1, *w.array_shape.dims)) for w in wholes], 0)
+
+
+def by_dimensions(x: Instruction, is_kept: Callable[[Instruction], bool]) -> Instruction:
+    """A transform as such of one dimension after the other, of which some are kept as they are."""
+    (operand,), lengths = x.operands, x["fft_length"]
+    if not x.array_shape.size:
+        return expand_fft(x)
+    of_last: str = x["fft_type"]
+    complex_type = {"RFFT": "FFT", "IRFFT": "IFFT"}.get(of_last, of_last)
+    rank = operand.array_shape.rank
+    earlier = range(rank - len(lengths), rank - 1)
+
+    def one(data: Instruction, kind: str, length: int) -> Instruction:
+        made = builder.instruction("fft", [data], fft_type=kind, fft_length=(length,))
+        return made if is_kept(made) else expand_fft(made)
+
+    data = one(operand, of_last, lengths[-1]) if of_last != "IRFFT" else operand
+    for dimension, length in zip(earlier, lengths):
+        order = [*(d for d in range(rank) if d != dimension), dimension]
+        moved = builder.instruction("transpose", [data], dimensions=tuple(order))
+        made = one(moved, complex_type, length)
+        back = tuple(int(d) for d in np.argsort(order))
+        data = builder.instruction("transpose", [made], dimensions=back)
+    return one(data, of_last, lengths[-1]) if of_last == "IRFFT" else data
 
 
 def expand_fft(x: Instruction) -> Instruction:

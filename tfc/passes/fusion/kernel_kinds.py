@@ -35,6 +35,8 @@ class KernelKinds:
         writes its result in the layouts that these have; without an answer all stay row-major.
     takes_attention: whether there is a kernel for an attention, or kernels for its gradient, that
         have no array of all scores; without an answer its parts are kernels.
+    takes_transform: whether there is a kernel for an fft of one dimension, the last; without an
+        answer it becomes matrix products.
     takes_edges: whether the kernel of a select-and-scatter, or of a slice of one, pads its operand
         and takes the slice on the way.
     """
@@ -54,6 +56,7 @@ class KernelKinds:
     equal_once: bool = False
     takes_layouts: Callable[[Instruction], bool] | None = None
     takes_attention: Callable[[Attention | Scores], bool] | None = None
+    takes_transform: Callable[[Instruction], bool] | None = None
     takes_edges: Callable[[Instruction], bool] | None = None
 
 
