@@ -5,11 +5,14 @@
 
 Along a factor, every device computes its part of the result from its parts of the operands. A
 dimension without factors is needed whole. Of several factors in a dimension, one can be cut only
-where all before it are cut into single elements, so that a part is contiguous.
+where all before it are cut into single elements, so that a part is contiguous; and only into equal
+parts. A factor that is alone in each of its dimensions is cut into any number of parts, of which
+the last ones are filled up.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tfc.hlo.ir import Attributes, Computation
 from tfc.passes.spmd.logical_mesh import Axes, LogicalMesh, Spec
@@ -37,6 +40,13 @@ class Factors:
     combine: Computation | None = None
     adapt: Adapt | None = field(default=None, compare=False)
 
+    @cached_property
+    def alone(self) -> frozenset[int]:
+        """The factors that share no dimension with another."""
+        every = [factors for labels in (*self.operands, *self.results) for factors in labels]
+        shared = {f for factors in every if len(factors) > 1 for f in factors}
+        return frozenset(f for factors in every for f in factors) - shared
+
     def assigned(self, mesh: LogicalMesh, tensors: Sequence[tuple[Labels, Spec]]) -> Assignment:
         """The axes of each factor as the arrays have them; the first array counts most."""
         found: Assignment = {}
@@ -58,7 +68,7 @@ class Factors:
         rest = list(axes)
         for factor in factors:
             taken: list[int] = []
-            while rest and self.sizes[factor] % mesh.count((*taken, rest[0])) == 0:
+            while rest and self._divides(factor, mesh.count((*taken, rest[0]))):
                 taken.append(rest.pop(0))
             known = found.get(factor, ())
             if not known or tuple(taken[: len(known)]) == known:
@@ -71,6 +81,9 @@ class Factors:
                     found[factor] = known
             if mesh.count(tuple(taken)) < self.sizes[factor]:
                 return
+
+    def _divides(self, factor: int, count: int) -> bool:
+        return factor in self.alone or self.sizes[factor] % count == 0
 
     def _settle(self, mesh: LogicalMesh, found: Assignment) -> None:
         """Drop what is cut though a factor before it is not cut into single elements."""

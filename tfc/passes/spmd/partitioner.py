@@ -17,6 +17,7 @@ from tfc.hlo.ir import Computation, Instruction, has_side_effect
 from tfc.hlo.ops.outside.custom_call import ANNOTATIONS
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
 from tfc.passes.rewriting.decisions import Decision, Refused, Taken, label
+from tfc.passes.spmd.emitter import Emitter
 from tfc.passes.spmd.factors import Assignment, Factors
 from tfc.passes.spmd.logical_mesh import Axes, LogicalMesh, Spec, whole
 from tfc.passes.spmd.propagation import (
@@ -25,7 +26,7 @@ from tfc.passes.spmd.propagation import (
     Propagation,
     manual_in,
 )
-from tfc.passes.spmd.resharding import Emitter, cost, reduction_cost, steps
+from tfc.passes.spmd.resharding import cost, nests, reduction_cost, steps
 from tfc.passes.spmd.rules import factors_of
 
 
@@ -64,9 +65,9 @@ def pack(value: Nest) -> Instruction:
 class Partitioner:
     """Makes one computation's parts; `decisions` says what was moved and why."""
 
-    def __init__(self, mesh: LogicalMesh, decisions: list[Decision]):
+    def __init__(self, mesh: LogicalMesh, decisions: list[Decision], poisoned: bool = False):
         self.mesh, self.decisions = mesh, decisions
-        self.emitter = Emitter(mesh)
+        self.emitter = Emitter(mesh, poisoned)
         self._moved: dict[tuple[Instruction, Spec], Part] = {}
         self._wanted: Callable[[Instruction, int], Spec | None] = lambda _, __: None
         self._manual: set[Instruction] = set()
@@ -117,8 +118,8 @@ class Partitioner:
         if key not in self._moved:
             made, now = part.instruction, part.spec
             shape = Shape(made.array_shape.element_type, part.dims)
-            for step in steps(self.mesh, now, spec):
-                made = self.emitter.step(made, step, now)
+            for step in steps(self.mesh, part.dims, now, spec):
+                made = self.emitter.step(made, part.dims, step, now)
                 if step.kind != "slice":
                     size = cost(self.mesh, shape, now, step.spec)
                     self.decisions.append(
@@ -192,10 +193,16 @@ class Partitioner:
             if operand.spec is None or not isinstance(x.shape, Shape):
                 raise UnsupportedError(f"{label(x)} makes parts of what is parts already")
             local = self.mesh.local(operand.dims, operand.spec)
+            if not self.mesh.divides(operand.dims, operand.spec):
+                raise UnsupportedError(
+                    f"{label(x)} makes parts of an array of {list(operand.dims)}, which "
+                    f"{list(self.mesh.parts(operand.spec))} parts do not divide: pad it, since "
+                    "the program would see what fills the parts up"
+                )
             if local != x.shape.dims:
                 raise UnsupportedError(
                     f"{label(x)} states parts of {list(x.shape.dims)}, where its operand's are "
-                    f"{list(local)}: let sizes divide"
+                    f"{list(local)}"
                 )
             return Part(operand.instruction, None)
         if target == TO_WHOLE:
@@ -206,9 +213,7 @@ class Partitioner:
             if operand.spec is not None:  # the same on every device, as constants are
                 operand = self.resharded(operand, whole(len(operand.dims)), label(x))
             given = operand.instruction.array_shape.dims
-            if not self.mesh.fits(x.shape.dims, spec) or (
-                self.mesh.local(x.shape.dims, spec) != given
-            ):
+            if self.mesh.local(x.shape.dims, spec) != given:
                 raise UnsupportedError(
                     f"{label(x)} states an array of {list(x.shape.dims)}, of which parts of "
                     f"{list(given)} are not those of its sharding"
@@ -231,6 +236,8 @@ class Partitioner:
             self.resharded(o, factors.spec(labels, assignment), label(x)).instruction
             for o, labels in zip(operands, factors.operands)
         ]
+        for f in factors.summed & assignment.keys():
+            given = self._masked(factors, f, assignment[f], given)
         specs = [factors.spec(labels, assignment) for labels in factors.results]
         shapes = [
             Shape(s.element_type, self.mesh.local(s.dims, spec), s.layout)
@@ -248,6 +255,21 @@ class Partitioner:
             return self._combined(x, factors, Part(made, specs[0], x.array_shape.dims), partial)
         return _unpacked(made, specs, _dims(x.shape))
 
+    def _masked(
+        self, factors: Factors, factor: int, axes: Axes, given: Sequence[Instruction]
+    ) -> list[Instruction]:
+        """Operands whose parts add nothing beyond the end of a factor that is summed over."""
+        made = list(given)
+        for number, labels in enumerate(factors.operands):
+            element_type = given[number].array_shape.element_type
+            neutral = given[1] if factors.combine else builder.constant(0, element_type)
+            for d, found in enumerate(labels):
+                if factor in found:
+                    made[number] = self.emitter.masked(
+                        made[number], d, axes, factors.sizes[factor], neutral
+                    )
+        return made
+
     def _combined(self, x: Instruction, factors: Factors, part: Part, axes: Axes) -> Part:
         """The combination of what devices have: the part that is wanted, as far as there is one."""
         reducer = factors.combine or builder.scalar_computation(
@@ -256,6 +278,8 @@ class Partitioner:
         made, spec = part.instruction, part.spec or ()
         for d, wanted in enumerate(self._wanted(x, 0) or ()):
             more = wanted[len(spec[d]) :]
+            if not nests(self.mesh, part.dims[d], spec[d], more):
+                continue
             if more and wanted[: len(spec[d])] == spec[d] and set(more) <= set(axes):
                 made = self.emitter.scattered(made, d, more, reducer)
                 spec = (*spec[:d], wanted, *spec[d + 1 :])
@@ -343,7 +367,7 @@ class Partitioner:
         like: Nest | None = None,
     ) -> Computation:  # fmt: skip
         """A computation over parts of these arguments, whose result is as `like`, or whole."""
-        inner = Partitioner(self.mesh, self.decisions)
+        inner = Partitioner(self.mesh, self.decisions, self.emitter.poisoned)
         parameters = [
             builder.parameter(number, pack(a).shape, p.name)
             for number, (a, p) in enumerate(zip(arguments, computation.parameters))
