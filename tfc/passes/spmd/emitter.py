@@ -93,9 +93,13 @@ class Emitter:
 
     def offset(self, axes: Axes, size: int) -> Instruction:
         """Where a device's part begins along a dimension cut along axes, in parts of a size."""
+        return self.by_place(axes, np.arange(self.mesh.count(axes)) * size)
+
+    def by_place(self, axes: Axes, numbers: np.ndarray) -> Instruction:
+        """The number, s32[], that belongs to a device's place along axes."""
         if self._device is None:
             self._device = builder.instruction("partition-id", [])
-        table = builder.constant((self.mesh.places(axes) * size).astype(np.int32))
+        table = builder.constant(numbers[self.mesh.places(axes)].astype(np.int32))
         found = builder.instruction(
             "dynamic-slice", [table, self._device], dynamic_slice_sizes=(1,)
         )

@@ -10,16 +10,18 @@ parts. A factor that is alone in each of its dimensions is cut into any number o
 the last ones are filled up.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from tfc.hlo.ir import Attributes, Computation
+from tfc.passes.spmd.halos import Needed, Reach
 from tfc.passes.spmd.logical_mesh import Axes, LogicalMesh, Spec
 
 Labels = tuple[tuple[int, ...], ...]  # for each dimension its factors
-# (attributes, the parts' dims: of the operands, then of the results) -> attributes for parts
-Adapt = Callable[[Attributes, Sequence[Sequence[int]]], Attributes]
+# (attributes, the parts' dims: of the operands, then of the results, what is needed along factors)
+# -> attributes for parts
+Adapt = Callable[[Attributes, Sequence[Sequence[int]], Mapping[int, Needed]], Attributes]
 Assignment = dict[int, Axes]
 
 
@@ -31,6 +33,7 @@ class Factors:
     sizes: of each factor.
     summed: factors whose parts of the result are to be combined by `combine`.
     adapt: the attributes for parts, if they say sizes.
+    reaches: the operands' dimensions of which more than a part is needed.
     """
 
     operands: tuple[Labels, ...]
@@ -39,6 +42,7 @@ class Factors:
     summed: frozenset[int] = frozenset()
     combine: Computation | None = None
     adapt: Adapt | None = field(default=None, compare=False)
+    reaches: tuple[Reach, ...] = ()
 
     @cached_property
     def alone(self) -> frozenset[int]:
@@ -83,7 +87,14 @@ class Factors:
                 return
 
     def _divides(self, factor: int, count: int) -> bool:
-        return factor in self.alone or self.sizes[factor] % count == 0
+        reaches = [r for r in self.reaches if r.factor == factor]
+        size = self.sizes[factor]
+        if reaches and (size < count or (factor in self.summed and size % count)):
+            # What fills a window's part up meets elements of the array, which may be infinite.
+            return False
+        if any(r.needed(-(-size // count), count) is None for r in reaches):
+            return False
+        return factor in self.alone or size % count == 0
 
     def _settle(self, mesh: LogicalMesh, found: Assignment) -> None:
         """Drop what is cut though a factor before it is not cut into single elements."""

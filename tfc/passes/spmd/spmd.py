@@ -23,7 +23,8 @@ from tfc.hlo.shape import AnyShape, Shape, TupleShape, leaves
 from tfc.passes.expand.inline import Inline
 from tfc.passes.rewriting.decisions import Decision, Decisions
 from tfc.passes.spmd.logical_mesh import LogicalMesh, Spec, logical_mesh, whole
-from tfc.passes.spmd.partitioner import Nest, Part, Partitioner, pack, parts_of
+from tfc.passes.spmd.partitioner import Partitioner
+from tfc.passes.spmd.parts import Nest, Part, pack, parts_of
 from tfc.passes.spmd.propagation import (
     TO_PARTS,
     TO_WHOLE,
