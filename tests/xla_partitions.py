@@ -20,6 +20,14 @@ sharding_impls: Any = import_module("jax._src.sharding_impls")
 xla_client: Any = import_module("jax._src.lib").xla_client
 
 
+def filled_up(array: np.ndarray, sharding: Any) -> np.ndarray:
+    """An array with zeros behind, so that its parts are as long as XLA has them."""
+    if sharding.is_replicated():
+        return array
+    parts = sharding.tile_assignment_dimensions()[: array.ndim]
+    return np.pad(array, [(0, -n % t) for n, t in zip(array.shape, parts)])
+
+
 def run(text: str, arrays: list[np.ndarray], folder: Path) -> Any:
     """What each device makes of each result, the shardings of arguments and results, and the text
     of the partitioned module; or what XLA says."""
@@ -41,7 +49,7 @@ def run(text: str, arrays: list[np.ndarray], folder: Path) -> Any:
             for found in (executable.get_parameter_shardings(), executable.get_output_shardings())
         )
         given = [
-            jax.device_put(a, sharding_impls.GSPMDSharding(devices, s))
+            jax.device_put(filled_up(a, s), sharding_impls.GSPMDSharding(devices, s))
             for a, s in zip(arrays, stated, strict=True)
         ]
         results = executable.execute_sharded(given).disassemble_into_single_device_arrays()

@@ -26,6 +26,8 @@ def main() -> None:
         lambda x, y: x @ y, mesh=MESH, in_shardings=(P("i"), P()), out_shardings=P("i")
     )
     np.testing.assert_allclose(divided(a, b), a @ b, 1e-4, 1e-4)
+    odd = a[: SIZE + 1]  # rows that the ranks do not divide
+    np.testing.assert_allclose(divided(odd, b), odd @ b, 1e-4, 1e-4)
     slope = tfc.jit(tfc.grad(lambda x: product(x, b).sum()))(a)
     np.testing.assert_allclose(slope, np.broadcast_to(b.sum(1), a.shape), 1e-4, 1e-4)
     doubled = shard_map(partial(np.multiply, 2), MESH, P("i"), P("i"))

@@ -7,6 +7,7 @@ import re
 import runpy
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -34,19 +35,26 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = sorted(sharded_programs.PROGRAMS)
 MESH = LogicalMesh((2, 2))
 SHARDINGS = 5
+# A check of XLA's partitioner that sizes divide fails for these and ends the process.
+XLA_ENDS = {"scatter"}
+# With some of these under some shardings, XLA's partitioner (jaxlib 0.10) gives other values than
+# the undivided program has: sums that are twice as large.
+XLA_DIFFERS = {name for name in NAMES if "convolution" in name}
 
 
-def program(name: str) -> tuple[Module, list[np.ndarray]]:
-    """A program's module over whole arrays, and arguments for it."""
+def program(name: str, is_uneven: bool = False) -> tuple[Module, list[np.ndarray]]:
+    """A program's module over whole arrays, and arguments for it; of sizes that do not divide."""
     function, dims = sharded_programs.PROGRAMS[name]
+    if is_uneven:
+        dims = [tuple(sharded_programs.UNEVEN.get(n, n) for n in d) for d in dims]
     rng = np.random.default_rng(len(name))
     arrays = [rng.normal(size=d).astype(np.float32) for d in dims]
     return tfc.jit(function).lower(*arrays).hlo, arrays
 
 
-def assert_divided(name: str, number: int) -> None:
+def assert_divided(name: str, number: int, is_uneven: bool = False) -> None:
     """A program with random shardings of arguments and some values gives what it gives without."""
-    module, arrays = program(name)
+    module, arrays = program(name, is_uneven)
     expected = list(flat(evaluate(module, *arrays)))
     divided = sharded(module, MESH, Random(f"{name} {number}"))
     got = run_partitioned(divided, arrays)
@@ -59,11 +67,17 @@ def test_a_sample_of_programs_is_divided(name: str):
     assert_divided(name, 0)
 
 
+@pytest.mark.parametrize("name", NAMES[1::5])
+def test_a_sample_of_programs_is_divided_into_parts_that_are_filled_up(name: str):
+    assert_divided(name, 0, True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_program_under_every_sharding(name: str):
     for number in range(SHARDINGS):
         assert_divided(name, number)
+        assert_divided(name, number, True)
 
 
 def test_there_are_programs_enough():
@@ -100,21 +114,23 @@ def test_many_random_modules_are_divided(module: Module):
 
 
 @pytest.mark.slow
-def test_xlas_partitioner_gives_the_same_values(tmp_path: Path):
+@pytest.mark.parametrize("is_uneven", [False, True])
+def test_xlas_partitioner_gives_the_same_values(tmp_path: Path, is_uneven: bool):
     """The same text with its shardings, on four devices; what XLA prints afterwards runs here."""
     requests, ours = [], []
-    for number, name in enumerate(NAMES):
-        module, arrays = program(name)
+    names = [n for n in NAMES if n not in XLA_DIFFERS and not (is_uneven and n in XLA_ENDS)]
+    for number, name in enumerate(names):
+        module, arrays = program(name, is_uneven)
         divided = sharded(module, MESH, Random(f"{name} {number}"))
         requests.append((str(divided), arrays))
         ours.append(run_partitioned(divided, arrays))
     found = answers(requests, tmp_path)
-    assert [(n, a) for n, a in zip(NAMES, found, strict=True) if isinstance(a, str)] == []
+    assert [(n, a) for n, a in zip(names, found, strict=True) if isinstance(a, str)] == []
     for name, expected, (_, arrays), (parts, taken, made, text) in zip(
-        NAMES, ours, requests, found, strict=True
+        names, ours, requests, found, strict=True
     ):
         for got, want, sharding in zip(parts, expected, made, strict=True):
-            whole = joined(got, one(sharding))
+            whole = joined(got, one(sharding), want.shape)
             np.testing.assert_allclose(whole, want, rtol=1e-4, atol=1e-5, err_msg=name)
         printed = parse(text)
         assert not is_partitionable(printed)
@@ -136,17 +152,18 @@ def test_every_resharding_moves_each_element_to_its_place(seed: int):
     """By the identity on an array, between any two specs."""
     random = Random(seed)
     mesh = LogicalMesh(random.choice([(2, 2), (2, 3), (2, 2, 2)]))
-    dims = (12, 24)
+    dims = random.choice([(12, 24), (7, 5), (11, 24), (3, 13)])
     before, after = (random_spec(mesh, dims, random) for _ in range(2))
+    shape = f"f32[{dims[0]},{dims[1]}]"
     text = (
         f"HloModule m, num_partitions={mesh.devices}\nENTRY e {{\n"
-        f"x = f32[12,24] parameter(0), sharding={mesh.sharding(before)}\n"
-        f"ROOT y = f32[12,24] negate(x), sharding={mesh.sharding(after)} }}"
+        f"x = {shape} parameter(0), sharding={mesh.sharding(before)}\n"
+        f"ROOT y = {shape} negate(x), sharding={mesh.sharding(after)} }}"
     )
-    x = np.arange(12 * 24, dtype=np.float32).reshape(dims)
+    x = np.arange(prod(dims), dtype=np.float32).reshape(dims)
     (got,) = run_partitioned(parse(text), [x])
     np.testing.assert_array_equal(got, -x)
-    assert list(steps(mesh, before, before)) == []
+    assert list(steps(mesh, dims, before, before)) == []
 
 
 def collectives(module: Module) -> list[str]:

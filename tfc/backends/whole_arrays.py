@@ -6,7 +6,7 @@ Partitions are threads; in a job of as many processes (tfc.distributed), each pr
 and all of them get y.
 
 The entry's parameters and root state by their shardings what parts they are, as the pass `spmd`
-leaves them.
+leaves them. The last parts of a dimension whose size does not divide are filled up with zeros.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ import numpy as np
 from tfc.backends.interfaces import Executable, MemoryAnalysis
 from tfc.hlo.attributes.sharding import Sharding, sharding_of
 from tfc.hlo.ir import Instruction, Module
+from tfc.hlo.shape import leaves
 from tfc.runtime.collectives import Collective
 from tfc.runtime.replicas import World, job_of
 from tfc.tracebacks import api_boundary
@@ -34,8 +35,10 @@ class WholeArrays(Executable):
         """
         super().__init__(module, executable.hlo)
         self.parts = executable
-        self._given = [s for p in partitioned.entry.parameters for s in _stated(p)]
-        self._made = _stated(partitioned.entry.root)
+        self._given = [s for p in partitioned.entry.parameters for s in stated_shardings(p)]
+        self._made = list(
+            zip(stated_shardings(partitioned.entry.root), leaves(module.entry.root.shape))
+        )
 
     @api_boundary
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
@@ -55,7 +58,8 @@ class WholeArrays(Executable):
         ]
         made = self.parts.run_replicas(given)
         return [
-            joined([parts[n] for parts in made], sharding) for n, sharding in enumerate(self._made)
+            joined([parts[n] for parts in made], sharding, shape.dims)
+            for n, (sharding, shape) in enumerate(self._made)
         ]
 
     def _in_job(self, job: World, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -68,7 +72,7 @@ class WholeArrays(Executable):
             waiting.append(job.engine.begin(meeting, [part[None]], [results[-1]]))
         for wait in waiting:
             wait()
-        return [joined(list(parts), s) for parts, s in zip(results, self._made)]
+        return [joined(list(p), s, shape.dims) for p, (s, shape) in zip(results, self._made)]
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -83,7 +87,7 @@ class WholeArrays(Executable):
         return self.parts.memory_analysis()
 
 
-def _stated(x: Instruction) -> list[Sharding]:
+def stated_shardings(x: Instruction) -> list[Sharding]:
     """The sharding of each array of an instruction's value."""
     stated = sharding_of(x)
     assert stated is not None, "spmd states what parts the entry takes and gives"
@@ -97,20 +101,31 @@ def _place(dims: Sequence[int], sharding: Sharding, device: int) -> tuple[slice,
     )
 
 
-def cut(array: np.ndarray, sharding: Sharding, device: int) -> np.ndarray:
-    """A device's part of an array."""
+def cut(
+    array: np.ndarray, sharding: Sharding, device: int, filler: np.ndarray | None = None
+) -> np.ndarray:
+    """A device's part of an array, filled up where sizes do not divide.
+
+    Args:
+        filler: a scalar; zero if None.
+    """
     if prod(sharding.tiles) == 1:
         return array
-    dims = [n // t for n, t in zip(array.shape, sharding.tiles, strict=True)]
-    return np.ascontiguousarray(array[_place(dims, sharding, device)])
+    dims = [-(-n // t) for n, t in zip(array.shape, sharding.tiles, strict=True)]
+    found = array[_place(dims, sharding, device)]
+    if found.shape == tuple(dims):
+        return np.ascontiguousarray(found)
+    part = np.zeros(dims, array.dtype) if filler is None else np.full(dims, filler, array.dtype)
+    part[tuple(map(slice, found.shape))] = found
+    return part
 
 
-def joined(parts: Sequence[np.ndarray], sharding: Sharding) -> np.ndarray:
-    """The array of which each device has a part."""
+def joined(parts: Sequence[np.ndarray], sharding: Sharding, dims: Sequence[int]) -> np.ndarray:
+    """The array of these dims of which each device has a part."""
     if prod(sharding.tiles) == 1:
         return parts[0]
-    dims = parts[0].shape
-    whole = np.empty([n * t for n, t in zip(dims, sharding.tiles)], parts[0].dtype)
+    whole = np.empty(dims, parts[0].dtype)
     for device in sharding.devices[:: sharding.copies]:
-        whole[_place(dims, sharding, device)] = parts[device]
+        place = whole[_place(parts[0].shape, sharding, device)]
+        place[...] = parts[device][tuple(map(slice, place.shape))]
     return whole

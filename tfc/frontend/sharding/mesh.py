@@ -150,11 +150,14 @@ class NamedSharding:
             )
         check_axes(self.mesh, self.spec)
 
-    def tiles(self, dims: Sequence[int], what: str) -> tuple[int, ...]:
+    def tiles(self, dims: Sequence[int], what: str, is_even: bool = True) -> tuple[int, ...]:
         """In how many parts each dimension of an array is cut.
 
+        Args:
+            is_even: whether the parts must be equal; otherwise the last ones are filled up.
+
         Raises:
-            TraceError: the array has fewer dimensions, or its sizes do not divide.
+            TraceError: the array has fewer dimensions, or its sizes do not divide where they must.
         """
         entries = self.spec.entries
         if len(entries) > len(dims):
@@ -165,20 +168,20 @@ class NamedSharding:
         parts = [prod(sizes[a] for a in entry) for entry in entries]
         parts += [1] * (len(dims) - len(parts))
         for number, (size, count) in enumerate(zip(dims, parts)):
-            if size % count:
+            if is_even and size % count:
                 raise TraceError(
                     f"dimension {number} of {what}, of size {size}, is not divisible by the "
                     f"{count} parts of {self.spec!r} on {self.mesh!r}"
                 )
         return tuple(parts)
 
-    def sharding(self, dims: Sequence[int], what: str) -> Sharding:
-        """The sharding of an array.
+    def sharding(self, dims: Sequence[int], what: str, is_even: bool = True) -> Sharding:
+        """The sharding of an array; `is_even` as for `tiles`.
 
         Raises:
-            TraceError: the array has fewer dimensions, or its sizes do not divide.
+            TraceError: the array has fewer dimensions, or its sizes do not divide where they must.
         """
-        parts = self.tiles(dims, what)
+        parts = self.tiles(dims, what, is_even)
         mesh, named = self.mesh, self.spec.axes
         order = [mesh.axis_names.index(a) for a in named]
         order += [k for k in range(len(mesh.sizes)) if k not in order]

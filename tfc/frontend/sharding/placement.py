@@ -79,7 +79,7 @@ def _place(option: str, shardings: Any, value: Any, labels: str | tuple[str, ...
 
 def _constrained(leaf: Any, sharding: NamedSharding, path: str) -> Tensor:
     tensor = as_tensor(leaf)
-    made = constrained(tensor, sharding.sharding(tensor.shape, path))
+    made = constrained(tensor, sharding.sharding(tensor.shape, path, is_even=False))
     return Tensor(made.instruction, made.home, tensor.weak)
 
 
@@ -91,6 +91,6 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         shardings: a NamedSharding for all leaves of x, or a prefix of its structure.
 
     Raises:
-        TraceError: something else than shardings, or sizes that do not divide.
+        TraceError: something else than shardings, or more entries than dimensions.
     """
     return _place("shardings", _resolved("shardings", shardings, None), x, "the value")

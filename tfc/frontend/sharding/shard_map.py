@@ -81,7 +81,10 @@ def _mapped(
     if named:
         raise TraceError(f"{name} is mapped over devices: pass its arguments by place, not by name")
     if current_mesh() is not None:
-        raise TraceError("shard_map within a shard_map is not supported: map both axes at once")
+        raise TraceError(
+            "shard_map within a shard_map is not supported: make one mesh with the axes of both, "
+            "and one shard_map whose specs name them"
+        )
     leaves, structure = tree.flatten(args)
     tensors = [as_tensor(leaf) for leaf in leaves]
     if isinstance(in_specs, list):

@@ -5,18 +5,23 @@
 
 Along a factor, every device computes its part of the result from its parts of the operands. A
 dimension without factors is needed whole. Of several factors in a dimension, one can be cut only
-where all before it are cut into single elements, so that a part is contiguous.
+where all before it are cut into single elements, so that a part is contiguous; and only into equal
+parts. A factor that is alone in each of its dimensions is cut into any number of parts, of which
+the last ones are filled up.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tfc.hlo.ir import Attributes, Computation
+from tfc.passes.spmd.halos import Needed, Reach
 from tfc.passes.spmd.logical_mesh import Axes, LogicalMesh, Spec
 
 Labels = tuple[tuple[int, ...], ...]  # for each dimension its factors
-# (attributes, the parts' dims: of the operands, then of the results) -> attributes for parts
-Adapt = Callable[[Attributes, Sequence[Sequence[int]]], Attributes]
+# (attributes, the parts' dims: of the operands, then of the results, what is needed along factors)
+# -> attributes for parts
+Adapt = Callable[[Attributes, Sequence[Sequence[int]], Mapping[int, Needed]], Attributes]
 Assignment = dict[int, Axes]
 
 
@@ -28,6 +33,7 @@ class Factors:
     sizes: of each factor.
     summed: factors whose parts of the result are to be combined by `combine`.
     adapt: the attributes for parts, if they say sizes.
+    reaches: the operands' dimensions of which more than a part is needed.
     """
 
     operands: tuple[Labels, ...]
@@ -36,6 +42,14 @@ class Factors:
     summed: frozenset[int] = frozenset()
     combine: Computation | None = None
     adapt: Adapt | None = field(default=None, compare=False)
+    reaches: tuple[Reach, ...] = ()
+
+    @cached_property
+    def alone(self) -> frozenset[int]:
+        """The factors that share no dimension with another."""
+        every = [factors for labels in (*self.operands, *self.results) for factors in labels]
+        shared = {f for factors in every if len(factors) > 1 for f in factors}
+        return frozenset(f for factors in every for f in factors) - shared
 
     def assigned(self, mesh: LogicalMesh, tensors: Sequence[tuple[Labels, Spec]]) -> Assignment:
         """The axes of each factor as the arrays have them; the first array counts most."""
@@ -58,7 +72,7 @@ class Factors:
         rest = list(axes)
         for factor in factors:
             taken: list[int] = []
-            while rest and self.sizes[factor] % mesh.count((*taken, rest[0])) == 0:
+            while rest and self._divides(factor, mesh.count((*taken, rest[0]))):
                 taken.append(rest.pop(0))
             known = found.get(factor, ())
             if not known or tuple(taken[: len(known)]) == known:
@@ -71,6 +85,16 @@ class Factors:
                     found[factor] = known
             if mesh.count(tuple(taken)) < self.sizes[factor]:
                 return
+
+    def _divides(self, factor: int, count: int) -> bool:
+        reaches = [r for r in self.reaches if r.factor == factor]
+        size = self.sizes[factor]
+        if reaches and (size < count or (factor in self.summed and size % count)):
+            # What fills a window's part up meets elements of the array, which may be infinite.
+            return False
+        if any(r.needed(-(-size // count), count) is None for r in reaches):
+            return False
+        return factor in self.alone or size % count == 0
 
     def _settle(self, mesh: LogicalMesh, found: Assignment) -> None:
         """Drop what is cut though a factor before it is not cut into single elements."""

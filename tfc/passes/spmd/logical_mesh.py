@@ -48,12 +48,16 @@ class LogicalMesh:
         """In how many parts each dimension is cut."""
         return tuple(self.count(axes) for axes in spec)
 
+    def part(self, size: int, axes: Axes) -> int:
+        """How long a part of a dimension is: the last ones are filled up to it."""
+        return -(-size // self.count(axes))
+
     def local(self, dims: Sequence[int], spec: Spec) -> tuple[int, ...]:
         """The dimensions of a part."""
-        return tuple(n // self.count(axes) for n, axes in zip(dims, spec, strict=True))
+        return tuple(self.part(n, axes) for n, axes in zip(dims, spec, strict=True))
 
-    def fits(self, dims: Sequence[int], spec: Spec) -> bool:
-        """Whether all sizes divide."""
+    def divides(self, dims: Sequence[int], spec: Spec) -> bool:
+        """Whether all sizes divide, so that no part is filled up."""
         return all(n % self.count(axes) == 0 for n, axes in zip(dims, spec, strict=True))
 
     def places(self, axes: Axes) -> np.ndarray:

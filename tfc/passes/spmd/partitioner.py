@@ -5,10 +5,9 @@ specs in which every device can compute its part; of the ways to do that, the on
 fewest bytes is taken. What devices then have parts of sums of is combined.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any
 
 from tfc.errors import UnsupportedError
 from tfc.hlo import builder
@@ -17,56 +16,27 @@ from tfc.hlo.ir import Computation, Instruction, has_side_effect
 from tfc.hlo.ops.outside.custom_call import ANNOTATIONS
 from tfc.hlo.shape import AnyShape, Shape, TupleShape
 from tfc.passes.rewriting.decisions import Decision, Refused, Taken, label
+from tfc.passes.spmd.emitter import Emitter
 from tfc.passes.spmd.factors import Assignment, Factors
+from tfc.passes.spmd.halos import Halos, Needed, Reach
 from tfc.passes.spmd.logical_mesh import Axes, LogicalMesh, Spec, whole
+from tfc.passes.spmd.parts import Nest, Part, pack, parts_of
 from tfc.passes.spmd.propagation import (
     TO_PARTS,
     TO_WHOLE,
     Propagation,
     manual_in,
 )
-from tfc.passes.spmd.resharding import Emitter, cost, reduction_cost, steps
+from tfc.passes.spmd.resharding import cost, nests, reduction_cost, steps
 from tfc.passes.spmd.rules import factors_of
-
-
-@dataclass(frozen=True)
-class Part:
-    """What a device has of a value.
-
-    spec: which part of the array it is; None for what the program itself takes for parts.
-    dims: of the whole array.
-    """
-
-    instruction: Instruction
-    spec: Spec | None
-    dims: tuple[int, ...] = ()
-
-
-Nest: TypeAlias = Part | tuple["Nest", ...]
-
-
-def parts_of(value: Nest) -> Iterator[Part]:
-    """The parts of a value, in order."""
-    if isinstance(value, Part):
-        yield value
-    else:
-        for element in value:
-            yield from parts_of(element)
-
-
-def pack(value: Nest) -> Instruction:
-    """One instruction of a value, tuples included."""
-    if isinstance(value, Part):
-        return value.instruction
-    return builder.instruction("tuple", [pack(element) for element in value])
 
 
 class Partitioner:
     """Makes one computation's parts; `decisions` says what was moved and why."""
 
-    def __init__(self, mesh: LogicalMesh, decisions: list[Decision]):
+    def __init__(self, mesh: LogicalMesh, decisions: list[Decision], poisoned: bool = False):
         self.mesh, self.decisions = mesh, decisions
-        self.emitter = Emitter(mesh)
+        self.emitter = Emitter(mesh, poisoned)
         self._moved: dict[tuple[Instruction, Spec], Part] = {}
         self._wanted: Callable[[Instruction, int], Spec | None] = lambda _, __: None
         self._manual: set[Instruction] = set()
@@ -117,8 +87,8 @@ class Partitioner:
         if key not in self._moved:
             made, now = part.instruction, part.spec
             shape = Shape(made.array_shape.element_type, part.dims)
-            for step in steps(self.mesh, now, spec):
-                made = self.emitter.step(made, step, now)
+            for step in steps(self.mesh, part.dims, now, spec):
+                made = self.emitter.step(made, part.dims, step, now)
                 if step.kind != "slice":
                     size = cost(self.mesh, shape, now, step.spec)
                     self.decisions.append(
@@ -192,10 +162,16 @@ class Partitioner:
             if operand.spec is None or not isinstance(x.shape, Shape):
                 raise UnsupportedError(f"{label(x)} makes parts of what is parts already")
             local = self.mesh.local(operand.dims, operand.spec)
+            if not self.mesh.divides(operand.dims, operand.spec):
+                raise UnsupportedError(
+                    f"{label(x)} makes parts of an array of {list(operand.dims)}, which "
+                    f"{list(self.mesh.parts(operand.spec))} parts do not divide: pad it, since "
+                    "the program would see what fills the parts up"
+                )
             if local != x.shape.dims:
                 raise UnsupportedError(
                     f"{label(x)} states parts of {list(x.shape.dims)}, where its operand's are "
-                    f"{list(local)}: let sizes divide"
+                    f"{list(local)}"
                 )
             return Part(operand.instruction, None)
         if target == TO_WHOLE:
@@ -206,9 +182,7 @@ class Partitioner:
             if operand.spec is not None:  # the same on every device, as constants are
                 operand = self.resharded(operand, whole(len(operand.dims)), label(x))
             given = operand.instruction.array_shape.dims
-            if not self.mesh.fits(x.shape.dims, spec) or (
-                self.mesh.local(x.shape.dims, spec) != given
-            ):
+            if self.mesh.local(x.shape.dims, spec) != given:
                 raise UnsupportedError(
                     f"{label(x)} states an array of {list(x.shape.dims)}, of which parts of "
                     f"{list(given)} are not those of its sharding"
@@ -231,6 +205,9 @@ class Partitioner:
             self.resharded(o, factors.spec(labels, assignment), label(x)).instruction
             for o, labels in zip(operands, factors.operands)
         ]
+        needed = self._reached(factors, assignment, operands, given)
+        for f in factors.summed & assignment.keys():
+            given = self._masked(factors, f, assignment[f], given)
         specs = [factors.spec(labels, assignment) for labels in factors.results]
         shapes = [
             Shape(s.element_type, self.mesh.local(s.dims, spec), s.layout)
@@ -241,12 +218,55 @@ class Partitioner:
         shape = TupleShape(tuple(shapes)) if several else shapes[0]
         if factors.adapt is not None:
             dims = [g.array_shape.dims for g in given] + [s.dims for s in shapes]
-            x = x.with_(attributes=factors.adapt(x.attributes, dims))
+            x = x.with_(attributes=factors.adapt(x.attributes, dims, needed))
         made = self._again(x, given, shape)
         partial = factors.partial(assignment)
         if partial:
             return self._combined(x, factors, Part(made, specs[0], x.array_shape.dims), partial)
         return _unpacked(made, specs, _dims(x.shape))
+
+    def _reached(
+        self, factors: Factors, assignment: Assignment, operands: Sequence[Part],
+        given: list[Instruction],
+    ) -> dict[int, Needed]:  # fmt: skip
+        """Bring what parts need of their neighbours into `given`; what it is, by the factor."""
+        found: dict[int, Needed] = {}
+        for reach in factors.reaches:
+            axes = assignment.get(reach.factor)
+            if not axes:
+                continue
+            needed = self._needed(factors, reach, axes)
+            x = given[reach.operand]
+            value = (
+                builder.constant(0, x.array_shape.element_type)
+                if reach.fill is None else given[reach.fill]
+            )  # fmt: skip
+            halos = Halos(self.emitter, reach.dimension, reach.size, axes)
+            given[reach.operand] = halos.made(x, needed, value)
+            found[reach.factor] = needed
+        return found
+
+    def _needed(self, factors: Factors, reach: Reach, axes: Axes) -> Needed:
+        part = self.mesh.part(factors.sizes[reach.factor], axes)
+        found = reach.needed(part, self.mesh.count(axes))
+        assert found is not None, "a factor is cut only where its parts reach no further"
+        return found
+
+    def _masked(
+        self, factors: Factors, factor: int, axes: Axes, given: Sequence[Instruction]
+    ) -> list[Instruction]:
+        """Operands whose parts add nothing beyond the end of a factor that is summed over."""
+        made = list(given)
+        for number, labels in enumerate(factors.operands):
+            element_type = given[number].array_shape.element_type
+            neutral = given[1] if factors.combine else builder.constant(0, element_type)
+            reached = {r.dimension for r in factors.reaches if r.operand == number}
+            for d, found in enumerate(labels):
+                if factor in found and d not in reached:
+                    made[number] = self.emitter.masked(
+                        made[number], d, axes, factors.sizes[factor], neutral
+                    )
+        return made
 
     def _combined(self, x: Instruction, factors: Factors, part: Part, axes: Axes) -> Part:
         """The combination of what devices have: the part that is wanted, as far as there is one."""
@@ -256,6 +276,8 @@ class Partitioner:
         made, spec = part.instruction, part.spec or ()
         for d, wanted in enumerate(self._wanted(x, 0) or ()):
             more = wanted[len(spec[d]) :]
+            if not nests(self.mesh, part.dims[d], spec[d], more):
+                continue
             if more and wanted[: len(spec[d])] == spec[d] and set(more) <= set(axes):
                 made = self.emitter.scattered(made, d, more, reducer)
                 spec = (*spec[:d], wanted, *spec[d + 1 :])
@@ -297,6 +319,14 @@ class Partitioner:
             spec = factors.spec(labels, assignment)
             total += cost(self.mesh, shape, part.spec or (), spec)
             total += prod(self.mesh.local(part.dims, spec)) * shape.element_type.bytes // 8
+        for reach in factors.reaches:
+            if axes := assignment.get(reach.factor):
+                part = operands[reach.operand]
+                spec = factors.spec(factors.operands[reach.operand], assignment)
+                held = list(self.mesh.local(part.dims, spec))
+                length = self._needed(factors, reach, axes).length
+                held[reach.dimension] = max(0, length - held[reach.dimension])
+                total += prod(held) * part.instruction.array_shape.element_type.bytes
         partial = factors.partial(assignment)
         for number, (labels, shape) in enumerate(zip(factors.results, _arrays(x.shape))):
             assert isinstance(shape, Shape), "ops with factors give arrays"
@@ -343,7 +373,7 @@ class Partitioner:
         like: Nest | None = None,
     ) -> Computation:  # fmt: skip
         """A computation over parts of these arguments, whose result is as `like`, or whole."""
-        inner = Partitioner(self.mesh, self.decisions)
+        inner = Partitioner(self.mesh, self.decisions, self.emitter.poisoned)
         parameters = [
             builder.parameter(number, pack(a).shape, p.name)
             for number, (a, p) in enumerate(zip(arguments, computation.parameters))

@@ -30,14 +30,13 @@ def leaf_count(shape: AnyShape) -> int:
 
 
 def stated_spec(mesh: LogicalMesh, x: Instruction) -> Spec | None:
-    """The spec that an instruction's annotation gives its array; None for none that fits."""
+    """The spec that an instruction's annotation gives its array; None for none of the mesh."""
     stated = sharding_of(x)
     if not isinstance(stated, Sharding) or not isinstance(x.shape, Shape):
         return None
     if stated.kind not in ("tiled", "replicated"):
         return None
-    spec = mesh.spec(stated, x.shape.rank)
-    return spec if spec is not None and mesh.fits(x.shape.dims, spec) else None
+    return mesh.spec(stated, x.shape.rank)
 
 
 class Propagation:

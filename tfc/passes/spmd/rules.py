@@ -4,7 +4,7 @@ Elementwise ops need no row: their definition says that they are. A result eleme
 one of an operand's, so movement's rows say which dimensions stay whole.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 
 from tfc.hlo.ir import Attributes, Instruction
@@ -12,11 +12,23 @@ from tfc.hlo.op import OPS
 from tfc.hlo.ops.contraction import free_dimensions
 from tfc.hlo.ops.indexed import Windows, gather_windows, scatter_windows
 from tfc.hlo.shape import Shape, TupleShape, leaves
-from tfc.passes.rewriting.replacing import reducer
 from tfc.passes.spmd.factors import Factors, Labels
+from tfc.passes.spmd.halos import Needed
+from tfc.passes.spmd.window_rules import (
+    convolution_factors,
+    is_neutral,
+    pad_factors,
+    reduce_window_factors,
+    slice_factors,
+)
 
 Rule = Callable[[Instruction], Factors | None]
-RULES: dict[str, Rule] = {}
+RULES: dict[str, Rule] = {
+    "slice": slice_factors,
+    "pad": pad_factors,
+    "reduce-window": reduce_window_factors,
+    "convolution": convolution_factors,
+}
 
 
 def _rule(*opcodes: str) -> Callable[[Rule], Rule]:
@@ -118,22 +130,6 @@ def _reverse(x: Instruction) -> Factors:
     return _kept(x, [d not in x["dimensions"] for d in range(x.array_shape.rank)])
 
 
-@_rule("slice")
-def _slice(x: Instruction) -> Factors:
-    keeps = [bounds == (0, n, 1) for bounds, n in zip(x["slice"], _dims(x, 0))]
-
-    def adapt(a: Attributes, dims: Sequence[Sequence[int]]) -> Attributes:
-        made = [(0, n, 1) if keep else b for keep, b, n in zip(keeps, a["slice"], dims[0])]
-        return a.with_(slice=tuple(made))
-
-    return _kept(x, keeps, adapt)
-
-
-@_rule("pad")
-def _pad(x: Instruction) -> Factors:
-    return _kept(x, [not any(p) for p in x["padding"]])
-
-
 @_rule("concatenate")
 def _concatenate(x: Instruction) -> Factors:
     return _kept(x, [d != x["dimensions"][0] for d in range(x.array_shape.rank)])
@@ -161,7 +157,7 @@ def _matrices(x: Instruction) -> Factors:
 def _dynamic_slice(x: Instruction) -> Factors:
     keeps = [n == m for n, m in zip(_dims(x, 0), x.array_shape.dims)]
 
-    def adapt(a: Attributes, dims: Sequence[Sequence[int]]) -> Attributes:
+    def adapt(a: Attributes, dims: Sequence[Sequence[int]], _: Mapping[int, Needed]) -> Attributes:
         return a.with_(dynamic_slice_sizes=tuple(dims[-1]))
 
     made = _kept(x, keeps, adapt)
@@ -177,8 +173,8 @@ def _dynamic_update_slice(x: Instruction) -> Factors:
     return Factors((labels, labels, *rest), (labels,), x.array_shape.dims)
 
 
-@_rule("reduce-window", "select-and-scatter")
-def _windows(x: Instruction) -> Factors:
+@_rule("select-and-scatter")
+def _selections(x: Instruction) -> Factors:
     plain = [w.size == w.stride == w.base_dilation == 1 and not w.low and not w.high
              for w in x["window"].dimensions]  # fmt: skip
     return _kept(x, plain or [True] * next(leaves(x.shape)).rank)
@@ -188,23 +184,13 @@ def _windows(x: Instruction) -> Factors:
 def _reduce(x: Instruction) -> Factors:
     half = len(x.operands) // 2
     dims, gone = _dims(x, 0), x["dimensions"]
-    sums = half == 1 and _is_neutral(x)
+    sums = half == 1 and is_neutral(x.operands[1], x["to_apply"])
     operand = _labels([None if d in gone and not sums else d for d in range(len(dims))])
     result = _labels([d for d in range(len(dims)) if d not in gone])
     return Factors(
         (*[operand] * half, *[()] * half), (result,) * half, dims,
         frozenset(gone) if sums else frozenset(), x["to_apply"],
     )  # fmt: skip
-
-
-def _is_neutral(x: Instruction) -> bool:
-    """Whether a reduction begins with what leaves every value as it is, so that parts combine."""
-    opcode, init = reducer(x["to_apply"]), x.operands[1]
-    if opcode is None or init.opcode != "constant":
-        return False
-    neutral = OPS[opcode].neutral
-    element_type = init.array_shape.element_type
-    return neutral is not None and bool(init["literal"].array == neutral(element_type))
 
 
 @_rule("dot")
@@ -228,22 +214,6 @@ def _dot(x: Instruction) -> Factors:
         (_labels(result),), tuple(sizes[f] for f in range(len(sizes))),
         frozenset(left[d] for d in contracted[0]), None,
     )  # fmt: skip
-
-
-@_rule("convolution")
-def _convolution(x: Instruction) -> Factors | None:
-    a = x.attributes
-    labels = x["dim_labels"]
-    groups, batch_groups = a.get("feature_group_count", 1), a.get("batch_group_count", 1)
-    none: list[int | None] = [None] * x.array_shape.rank
-    lhs, rhs, out = none.copy(), none.copy(), none.copy()
-    sizes = (_dims(x, 0)[labels.lhs[0]], _dims(x, 1)[labels.rhs[0]], _dims(x, 0)[labels.lhs[1]])
-    if batch_groups == 1:
-        lhs[labels.lhs[0]] = out[labels.out[0]] = 0
-    if groups == batch_groups == 1:
-        rhs[labels.rhs[0]] = out[labels.out[1]] = 1
-        lhs[labels.lhs[1]] = rhs[labels.rhs[1]] = 2
-    return Factors((_labels(lhs), _labels(rhs)), (_labels(out),), sizes, frozenset({2}))
 
 
 def _windowed(
@@ -281,7 +251,7 @@ def _gather(x: Instruction) -> Factors:
     inside = [x.array_shape.dims[d] for d in windows.window_dims]
     own, starts, result, sizes, _ = _windowed(x, windows, operand, x.array_shape.dims, inside)
 
-    def adapt(a: Attributes, dims: Sequence[Sequence[int]]) -> Attributes:
+    def adapt(a: Attributes, dims: Sequence[Sequence[int]], _: Mapping[int, Needed]) -> Attributes:
         sizes = [
             n if s == whole and labels else s
             for n, s, whole, labels in zip(dims[0], a["slice_sizes"], operand, own)

@@ -23,7 +23,8 @@ from tfc.hlo.shape import AnyShape, Shape, TupleShape, leaves
 from tfc.passes.expand.inline import Inline
 from tfc.passes.rewriting.decisions import Decision, Decisions
 from tfc.passes.spmd.logical_mesh import LogicalMesh, Spec, logical_mesh, whole
-from tfc.passes.spmd.partitioner import Nest, Part, Partitioner, pack, parts_of
+from tfc.passes.spmd.partitioner import Partitioner
+from tfc.passes.spmd.parts import Nest, Part, pack, parts_of
 from tfc.passes.spmd.propagation import (
     TO_PARTS,
     TO_WHOLE,
@@ -55,7 +56,13 @@ def is_partitionable(module: Module) -> bool:
 
 @dataclass(frozen=True)
 class Spmd:
-    """Partition a module by its shardings, propagated to all values."""
+    """Partition a module by its shardings, propagated to all values.
+
+    poisoned: fill parts of sizes that do not divide with NaNs, and integers unlike zero, which are
+        to get into no result.
+    """
+
+    poisoned: bool = False
 
     name: ClassVar[str] = "spmd"
     idempotent: ClassVar[bool] = True
@@ -63,22 +70,22 @@ class Spmd:
 
     def __call__(self, module: Module) -> Module:
         """The program of every partition; its entry states what parts it takes and gives."""
-        return _partitioned(module, [])
+        return _partitioned(module, [], self.poisoned)
 
     def explain(self, module: Module) -> Decisions:
         """What is moved between devices, and what is computed whole."""
         decisions: list[Decision] = []
-        _partitioned(module, decisions)
+        _partitioned(module, decisions, self.poisoned)
         return tuple(decisions)
 
 
-def _partitioned(module: Module, decisions: list[Decision]) -> Module:
+def _partitioned(module: Module, decisions: list[Decision], poisoned: bool) -> Module:
     if not is_partitionable(module):
         return module
     module = Inline()(module)
     count = device_counts(module)[1]
     mesh = logical_mesh(count, _shardings(module))
-    partitioner = Partitioner(mesh, decisions)
+    partitioner = Partitioner(mesh, decisions, poisoned)
     entry = module.entry
     specs = _parameter_specs(mesh, entry)
     parameters: list[Instruction] = []
@@ -123,8 +130,7 @@ def _parameter_specs(mesh: LogicalMesh, entry: Computation) -> dict[tuple[Instru
         stated = sharding_of(x)
         if isinstance(stated, tuple) and isinstance(x.shape, TupleShape):
             for number, (s, shape) in enumerate(zip(stated, leaves(x.shape))):
-                spec = mesh.spec(s, shape.rank)
-                if spec is not None and mesh.fits(shape.dims, spec):
+                if (spec := mesh.spec(s, shape.rank)) is not None:
                     found.state(x, number, spec)
         users = entry.users[x]
         constraint = len(users) == 1 and x is not entry.root and users[0].opcode == "custom-call"
@@ -180,6 +186,5 @@ def _stated_results(mesh: LogicalMesh, root: Instruction) -> list[Spec | None]:
     shapes = list(leaves(root.shape))
     if not isinstance(stated, tuple) or len(stated) != len(shapes):
         return [None] * len(shapes)
-    found = [mesh.spec(s, shape.rank) if s.kind in ("tiled", "replicated") else None
-             for s, shape in zip(stated, shapes)]  # fmt: skip
-    return [f if f is not None and mesh.fits(s.dims, f) else None for f, s in zip(found, shapes)]
+    return [mesh.spec(s, shape.rank) if s.kind in ("tiled", "replicated") else None
+            for s, shape in zip(stated, shapes)]  # fmt: skip
