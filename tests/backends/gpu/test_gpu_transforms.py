@@ -82,6 +82,23 @@ def test_a_row_is_read_and_written_once_whatever_its_stages(device: Any):
     assert rows.bank_conflicts < rows.shared_accesses / 2
 
 
+@pytest.mark.parametrize("kind", NUMPY)
+def test_a_row_of_rank_one(kind: str):
+    check(kind, "c64", (18,), (18,))
+
+
+@pytest.mark.parametrize("kind", NUMPY)
+def test_the_last_block_has_fewer_rows_than_others(kind: str):
+    check(kind, "c64", (33, 35), (35,))
+
+
+def test_numbers_of_eight_bytes_are_moved_on_by_their_own_lines_of_banks(device: Any):
+    device.reports.clear()
+    check("FFT", "c128", (2, 128), (128,))
+    _, (_, rows) = device.reports
+    assert rows.bank_conflicts <= rows.shared_accesses / 8
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", NUMPY)
 @pytest.mark.parametrize(

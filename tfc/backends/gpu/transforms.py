@@ -44,7 +44,7 @@ _RADICES = (8, 7, 5, 4, 3, 2)
 _SHARED = 48 << 10  # bytes that every GPU gives a block unasked
 _SHORTEST = 16
 _AT_ONCE = 1024  # elements of short rows that a block has
-_BANKS = 32
+_LINE = 128  # bytes, one place of each bank
 
 Complex = tuple[Scalar, Scalar]
 
@@ -83,15 +83,16 @@ def _memory(part: ElementType, elements: int) -> int:
 
 
 def _arrays(part: ElementType, elements: int) -> list[Shape]:
-    return [Shape(part, (_place(elements - 1) + 1,))] * 4
+    return [Shape(part, (_place(part, elements - 1) + 1,))] * 4
 
 
-def _place(number: Any) -> Any:
-    """Where an element lies: one place further after as many as there are banks, so that those at
+def _place(part: ElementType, number: Any) -> Any:
+    """Where an element lies: one place further after as many as all banks hold, so that those at
     distances of powers of two are in different ones."""
+    line = _LINE // part.dtype.itemsize
     if isinstance(number, int):
-        return number + number // _BANKS
-    return add(number, arith.divui(number, index_value(_BANKS)))
+        return number + number // line
+    return add(number, arith.divui(number, index_value(line)))
 
 
 def transform_memory(kernel: Kernel) -> Shape | None:
@@ -254,7 +255,7 @@ class _Rows:
 
         found = found_when(is_there, element, [constant(self.part, 0)] * 2)
         for value, buffer in zip(found, memory):
-            store_at(value, buffer, _place(number))
+            store_at(value, buffer, _place(self.part, number))
 
     def _stage(
         self, radix: int, done: int, source: Sequence[Buffer], target: Sequence[Buffer]
@@ -266,7 +267,7 @@ class _Rows:
             row, t = divided(number, index_value(count))
             start = multiply(row, self.size)
             j, k = divided(t, index_value(done))
-            places = [_place(add(start, add(t, c * count))) for c in range(radix)]
+            places = [_place(self.part, add(start, add(t, c * count))) for c in range(radix)]
             values = [(load_at(source[0], p), load_at(source[1], p)) for p in places]
             for b, value in enumerate(_transformed(values, self.forward)):
                 if b and rest > 1:
@@ -275,7 +276,8 @@ class _Rows:
                         value,
                         (load_at(self.table, turned), load_at(self.table, add(turned, self.size))),
                     )
-                at = _place(add(start, add(multiply(add(multiply(j, radix), b), done), k)))
+                made = add(start, add(multiply(add(multiply(j, radix), b), done), k))
+                at = _place(self.part, made)
                 for part, buffer in zip(value, target):
                     store_at(part, buffer, at)
 
@@ -288,7 +290,7 @@ class _Rows:
         row, is_there = self._row(within_block)
 
         def store() -> None:
-            at = _place(add(multiply(within_block, self.size), place))
+            at = _place(self.part, add(multiply(within_block, self.size), place))
             real, imaginary = (load_at(buffer, at) for buffer in memory)
             if not self.forward:
                 real, imaginary = real * (1 / self.size), imaginary * (1 / self.size)
