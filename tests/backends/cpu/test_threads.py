@@ -13,9 +13,13 @@ import pytest
 import tfc
 import tfc.numpy as tnp
 from tfc.backends.cpu import sharing
+from tfc.backends.cpu.products.schedule import MatmulSpec
+from tfc.backends.cpu.products.splits import chunk_cost, product_chunks, split_product
+from tfc.backends.target import Target
 from tfc.compiler import compile_object
 from tfc.errors import TfcError
 from tfc.hlo import evaluate, parse
+from tfc.hlo.shape import F32
 from tfc.options import threads_from_environment
 
 RANDOM = np.random.default_rng(5)
@@ -201,6 +205,24 @@ def test_rows_are_shared_with_scratch_memory_of_their_own(shared):
     assert all(r.tobytes() == e.tobytes() for got in results for r, e in zip(got, expected))
     y = np.exp(x - x.max(-1, keepdims=True))
     np.testing.assert_allclose(expected[0], y / y.sum(-1, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "least"),
+    [(512, 512, 512, 16), (1024, 1024, 1024, 32), (2048, 2048, 2048, 64), (4096, 64, 4096, 32),
+     (128, 3072, 768, 32), (3136, 64, 576, 32)],
+)  # fmt: skip
+def test_products_scale_to_many_cores_by_the_model(m: int, n: int, k: int, least: int):
+    target = Target.parse("x86_64-linux-gnu,x86-64-v4")
+    spec = MatmulSpec.contiguous(F32, m, n, k)
+    alone = chunk_cost(split_product(spec, target, 1), target)
+    cores = 2
+    while cores <= least:
+        chunks = product_chunks(spec, target, cores, 4 * cores)
+        turns = -(-chunks // cores)
+        ratio = alone / (chunk_cost(split_product(spec, target, chunks), target) * turns)
+        assert ratio >= (0.9 if cores <= 8 else 0.75) * cores, (cores, chunks, ratio)
+        cores *= 2
 
 
 def test_small_kernels_are_not_shared():

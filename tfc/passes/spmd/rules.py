@@ -23,12 +23,7 @@ from tfc.passes.spmd.window_rules import (
 )
 
 Rule = Callable[[Instruction], Factors | None]
-RULES: dict[str, Rule] = {
-    "slice": slice_factors,
-    "pad": pad_factors,
-    "reduce-window": reduce_window_factors,
-    "convolution": convolution_factors,
-}
+RULES: dict[str, Rule] = {}
 
 
 def _rule(*opcodes: str) -> Callable[[Rule], Rule]:
@@ -37,6 +32,12 @@ def _rule(*opcodes: str) -> Callable[[Rule], Rule]:
         return rule
 
     return enter
+
+
+_rule("slice")(slice_factors)
+_rule("pad")(pad_factors)
+_rule("reduce-window")(reduce_window_factors)
+_rule("convolution")(convolution_factors)
 
 
 def factors_of(x: Instruction) -> Factors | None:

@@ -56,7 +56,9 @@ def product_chunks(spec: MatmulSpec, target: Target, cores: int, most: int) -> i
 
     def time(chunks: int) -> float:
         ways = ways_to_share(flat, target, chunks)
-        return min((_cost(w, target) for w in ways), default=float("inf")) * -(-chunks // cores)
+        return min((chunk_cost(w, target) for w in ways), default=float("inf")) * -(
+            -chunks // cores
+        )
 
     return most_chunks(range(1, most + 1), time)
 
@@ -67,7 +69,7 @@ def split_product(spec: MatmulSpec, target: Target, chunks: int) -> ProductSplit
     ways = list(ways_to_share(spec.flattened(), target, chunks))
     share = spec.choice.share
     asked = [way for way in ways if share == (way.along, chunks)]
-    best = min(asked or ways, key=lambda way: _cost(way, target), default=None)
+    best = min(asked or ways, key=lambda way: chunk_cost(way, target), default=None)
     if best is None:
         raise InternalError(f"no way to share {spec} among {chunks} chunks")
     return best
@@ -105,7 +107,7 @@ def _parts(size: int, chunks: int, step: int) -> tuple[int, int] | None:
     return (part, last) if chunks > 1 and part >= _LEAST_ROWS and last > 0 else None
 
 
-def _cost(way: ProductSplit, target: Target) -> int:
+def chunk_cost(way: ProductSplit, target: Target) -> int:
     """What a chunk costs: in products, as far as a line of an operand counts for some.
 
     The last tile takes as long as a full one. An element that is packed takes as long as some rows'
