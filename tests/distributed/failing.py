@@ -26,6 +26,24 @@ def program(operation: str, name: str = "summing"):
     return tfc.compile(tfc.hlo.parse(text))
 
 
+class SlowStream:
+    """The standard error of a machine with much else to do."""
+
+    def write(self, text: str) -> int:
+        """Take longer, by a second for each line, than others wait."""
+        for line in text.splitlines(keepends=True):
+            time.sleep(1.0)
+            os.write(2, line.encode())
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+    def fileno(self) -> int:
+        """The file of the system."""
+        return 2
+
+
 def main(fault: str) -> None:
     """Sum three times, then let rank 1 fail, then go on."""
     tfc.distributed.initialize()
@@ -36,6 +54,9 @@ def main(fault: str) -> None:
     if is_faulty and fault == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     if is_faulty and fault == "raised":
+        raise KeyError("no such thing")
+    if is_faulty and fault == "slowly said":
+        sys.stderr = SlowStream()
         raise KeyError("no such thing")
     if is_faulty and fault == "stalled":
         time.sleep(1000)

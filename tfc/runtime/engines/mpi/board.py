@@ -10,11 +10,17 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from mpi4py import MPI
+
+if sys.platform != "win32":
+    import fcntl
+    from termios import FIONREAD
 
 # Of a row: the process, its rank, collectives done, the number of the one in progress or 0, and
 # whether it has ended by itself.
@@ -87,11 +93,27 @@ class Board:
     def claim(self) -> bool:
         """True for the first process of the host that asks: it says what ended the job."""
         try:
-            os.close(os.open(self._folder / "said", os.O_CREAT | os.O_EXCL))
+            file = os.open(self._folder / "said", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
         except OSError:
             return False
+        os.write(file, str(os.getpid()).encode())  # for whom the watcher waits
+        os.close(file)
         return True
 
     def end(self) -> None:
         """Say that this process ends by itself."""
         self._row[ENDED] = 1
+
+
+def wait_until_read(file: TextIO, seconds: float = 2.0) -> None:
+    """Wait until what was written to a pipe has been read, and a moment more to be passed on.
+
+    mpiexec drops what it has not yet read from the processes of a job that it ends.
+    """
+    if sys.platform == "win32":
+        return
+    until, unread = time.monotonic() + seconds, bytes(4)
+    with suppress(OSError, ValueError):  # it is no pipe; no file of the system
+        while time.monotonic() < until and any(fcntl.ioctl(file.fileno(), FIONREAD, unread)):
+            time.sleep(0.01)
+        time.sleep(0.1)

@@ -4,6 +4,7 @@ import atexit
 import hashlib
 import sys
 import time
+import traceback
 import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,11 +16,11 @@ from mpi4py import MPI
 from tfc.errors import TfcError, UnsupportedError
 from tfc.runtime.arrays import ArraySpec, show, spec_of
 from tfc.runtime.collectives import Array, Arrays, Collective, Messages
-from tfc.runtime.engines.mpi.board import Board
+from tfc.runtime.engines.mpi.board import Board, wait_until_read
 from tfc.runtime.engines.mpi.plans import Done, as_bytes, plan
 from tfc.runtime.replicas import Program
 
-_HEARD = 5.0  # seconds for which another process may still say what went wrong
+_HEARD = 30.0  # seconds for which another process may still say what went wrong
 
 
 class MpiEngine:
@@ -154,10 +155,12 @@ class Job:
     def _end_all(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
         """Show what ends this process, and end the others."""
         if self._board.claim():
-            sys.__excepthook__(kind, error, trace)
+            shown = "".join(traceback.format_exception(kind, error, trace))
             doing = self._board.doing()
-            text = f"tfc: rank {self.rank} raised {kind.__name__} {doing}; the job ends"
-            print(text, file=sys.stderr, flush=True)
+            said = f"tfc: rank {self.rank} raised {kind.__name__} {doing}; the job ends\n"
+            sys.stderr.write(shown + said)
+            sys.stderr.flush()
+            wait_until_read(sys.stderr)
         else:
             time.sleep(_HEARD)
         self._board.end()

@@ -24,6 +24,7 @@ from pathlib import Path
 WORDS = 8  # as in board.py, which cannot be imported here
 PROCESS, RANK, DONE, DOING, ENDED = range(5)
 TICK, GRACE = 0.1, 2.0  # seconds between looks; for which others may still come once one has ended
+HEARD = 30.0  # seconds for which a process that says why the job ends may take its time
 
 
 @dataclass
@@ -127,12 +128,20 @@ class Watcher:
         return f", while rank {waiting[0].rank} is {self.doing(waiting[0])}" if waiting else ""
 
     def say(self, text: str) -> None:
-        """Print a sentence, unless a process of the host has said something itself."""
+        """Print a sentence, or let the process of the host finish that says something itself."""
         try:
             os.close(os.open(self.folder / "said", os.O_CREAT | os.O_EXCL))
         except OSError:
-            return
-        os.write(2, f"tfc: {text}; the job ends\n".encode())
+            until = time.monotonic() + HEARD
+            while time.monotonic() < until and self.is_heard():
+                time.sleep(TICK)
+        else:
+            os.write(2, f"tfc: {text}; the job ends\n".encode())
+
+    def is_heard(self) -> bool:
+        """True while the process is there that says why the job ends."""
+        speaker = (self.folder / "said").read_text()
+        return not speaker or any(str(s.row[PROCESS]) == speaker and is_alive(s) for s in self.seen)
 
     def end_all(self) -> None:
         """Kill the processes that are left."""
