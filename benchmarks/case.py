@@ -78,7 +78,7 @@ class Case:
         "share" of the machine's limit.
     host: arguments and results are NumPy's arrays in every library.
     compiling: what is measured is the time to compile, not that of a call: "cold" of a program no
-        part of which was compiled in the process, "again" of one that was.
+        part of which was ever compiled, "new" of one that was in another process, "again" in this.
     """
 
     family: str
@@ -93,7 +93,7 @@ class Case:
     tolerance: float = 1e-5
     aims: dict[str, float] = field(default_factory=lambda: {"best": 1.0})
     host: bool = False
-    compiling: Literal["", "cold", "again"] = ""
+    compiling: Literal["", "cold", "new", "again"] = ""
 
     @property
     def key(self) -> str:

@@ -23,9 +23,9 @@ Ratios are of the medians of the processes' medians: the peer's time divided by 
 tfc is faster; what is below its aim is in bold. Arguments and results of JAX, IREE, PyTorch and
 ONNX Runtime are their own arrays, those of tfc NumPy's; in the rows of calls all are NumPy's. The
 rows of compilation have the time of compiling the StableHLO in place of that of a call: cold as if
-the process had compiled nothing before; again as in a process that has, of whose tiles tfc makes no
-code twice. Compilation beside calls is that of the first call, and memory what this needs beside
-its arguments.
+nothing had been compiled before; in a new process as if another one had compiled the program, whose
+tiles and packing tfc keeps (TFC_CACHE); again as in a process that has. Compilation beside calls is
+that of the first call, and memory what this needs beside its arguments.
 
 The share of the limit is that of tfc's rate in what the machine does in fused multiply-adds, in dot
 products of small types where it has instructions for these, or in reading, copying or streaming

@@ -1,5 +1,6 @@
 """Options and settings that all tests share."""
 
+import os
 from collections.abc import Iterator
 from zlib import crc32
 
@@ -18,6 +19,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip
 settings.load_profile("tfc")
+
+# What earlier runs have compiled changes nothing here, nor do tests write to the user's folders.
+os.environ["TFC_CACHE"] = ""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ class Options:
         than kept, as far as possible; 0 for no limit.
     dump_as: the forms of what is written to dump_dir: "text", "dot" (Graphviz), "html".
     cache_dir: a folder that keeps machine code for later processes; "" for none.
+    parts_dir: a folder that keeps the functions which programs have in common; "" for none.
     tuned: give kernels the schedules that `tfc tune` has kept there.
     """
 
@@ -30,6 +32,7 @@ class Options:
     memory_limit: int = 0
     dump_as: tuple[str, ...] = ("text",)
     cache_dir: str = ""
+    parts_dir: str = ""
     tuned: bool = True
 
     @staticmethod
@@ -54,8 +57,22 @@ class Options:
             memory_limit=_bytes(found, "TFC_MEMORY_LIMIT"),
             dump_as=_names(found, "TFC_DUMP_AS") or ("text",),
             cache_dir=found.get("TFC_CACHE", ""),
+            parts_dir=found["TFC_CACHE"] if "TFC_CACHE" in found else _own_cache_dir(found),
             tuned=_switch(found, "TFC_TUNED", True),
         )
+
+
+def _own_cache_dir(environment: Mapping[str, str]) -> str:
+    """The folder for what tfc keeps by itself, where the system has such folders; "" if nowhere."""
+    home = os.path.expanduser("~")
+    if sys.platform == "win32":
+        base = environment.get("LOCALAPPDATA", "")
+    elif sys.platform == "darwin":
+        base = os.path.join(home, "Library", "Caches")
+    else:
+        base = environment.get("XDG_CACHE_HOME", "")  # one that is relative is to be ignored
+        base = base if os.path.isabs(base) else os.path.join(home, ".cache")
+    return os.path.join(base, "tfc") if os.path.isabs(base) else ""
 
 
 @dataclass(frozen=True)

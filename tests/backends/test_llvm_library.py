@@ -1,7 +1,9 @@
 """Functions that programs share are compiled once in a process, and are what their names say."""
 
 import re
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from tfc.backends.llvm import code_maker
 from tfc.backends.llvm.library import LIBRARY, CodeLibrary
 from tfc.backends.llvm.parts import Part, split_ir
 from tfc.backends.target import Target
+from tfc.options import Options
 
 HOST = Target.host()
 NAMES = ("tiles.0123456789abcdef", "pack.0123456789abcdef", "epilogue.fedcba9876543210")
@@ -57,8 +60,8 @@ def test_the_tiles_of_a_second_program_are_those_of_the_first(compiled):
     assert set(first + second).isdisjoint(defined(compiled))
 
 
-def test_later_processes_find_what_is_kept_in_the_folder(compiled, tmp_path, monkeypatch):
-    monkeypatch.setenv("TFC_CACHE", str(tmp_path / "code"))
+def found_by_later_processes(compiled: list[str], folder: Path) -> None:
+    """Check that functions which a folder has are not compiled again, and damaged ones are."""
     rng = np.random.default_rng(0)
     x, y = (rng.standard_normal(dims, np.float32) for dims in ((200, 130), (130, 90)))
     tfc.jit(lambda a, b: a @ b)(x, y)
@@ -70,12 +73,60 @@ def test_later_processes_find_what_is_kept_in_the_folder(compiled, tmp_path, mon
     np.testing.assert_allclose(scaled(x, y), x @ y * 2, rtol=2e-4, atol=2e-4)
     assert compiled
     assert set(first).isdisjoint(defined(compiled))
-    for file in (tmp_path / "code").iterdir():
+    for file in folder.iterdir():
         file.write_bytes(b"damaged")
     LIBRARY.clear()
     compiled.clear()
     np.testing.assert_allclose(tfc.jit(lambda a, b: a @ b)(x, y), x @ y, rtol=2e-4, atol=1e-4)
     assert set(first) <= set(defined(compiled))
+
+
+def test_later_processes_find_what_is_kept_in_the_folder(compiled, tmp_path, monkeypatch):
+    monkeypatch.setenv("TFC_CACHE", str(tmp_path / "code"))
+    found_by_later_processes(compiled, tmp_path / "code")
+
+
+def test_without_a_folder_the_users_own_is_taken(compiled, tmp_path, monkeypatch):
+    monkeypatch.delenv("TFC_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "linux")
+    found_by_later_processes(compiled, tmp_path / "tfc")
+    assert (tmp_path / "tfc").stat().st_mode & 0o77 == 0
+
+
+@pytest.mark.parametrize("what", ["a file", "others may write"])
+def test_a_folder_of_ones_own_that_cannot_be_used_is_worth_no_word(
+    what, compiled, tmp_path, monkeypatch, recwarn
+):
+    monkeypatch.delenv("TFC_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "linux")
+    if what == "a file":
+        (tmp_path / "tfc").touch()
+    else:
+        (tmp_path / "tfc").mkdir()
+        (tmp_path / "tfc").chmod(0o777)
+    x = np.ones((64, 64), np.float32)
+    np.testing.assert_array_equal(tfc.jit(lambda a: a @ a)(x), x @ x)
+    assert defined(compiled)
+    assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]
+    assert what == "a file" or not list((tmp_path / "tfc").iterdir())
+
+
+def test_folders_are_the_systems():
+    def found(platform: str, **environment: str) -> str:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "platform", platform)
+            patch.setenv("HOME", "/home/me")
+            return Options.from_environment(environment).parts_dir
+
+    assert found("linux") == "/home/me/.cache/tfc"
+    assert found("linux", XDG_CACHE_HOME="/cache") == "/cache/tfc"
+    assert found("linux", XDG_CACHE_HOME="relative") == "/home/me/.cache/tfc"
+    assert found("darwin") == "/home/me/Library/Caches/tfc"
+    assert found("win32") == ""
+    assert found("linux", TFC_CACHE="") == ""
+    assert found("linux", TFC_CACHE="there") == "there"
 
 
 def test_a_kept_file_is_taken_unless_one_of_its_functions_is_known():

@@ -268,7 +268,7 @@ def test_every_variable_is_among_those_tried():
     Options.from_environment(Watched())
     tried = {"TFC_TIME", "TFC_VERIFY", "TFC_THREADS", "TFC_MEMORY_LIMIT", "TFC_DISABLE"}
     tried |= {"TFC_DUMP", "TFC_DUMP_AS", "TFC_TRACEBACK", "TFC_TUNED"}
-    assert set(asked) == tried | {"TFC_CACHE"}
+    assert set(asked) == tried | {"TFC_CACHE", "XDG_CACHE_HOME"}
 
 
 @pytest.mark.parametrize("value", ["text", b"bytes", Path("p"), None, 3, abs, tfc.jit(abs)])

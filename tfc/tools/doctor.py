@@ -19,6 +19,7 @@ from tfc.backends.registry import backend_names, get_backend
 from tfc.backends.target import Target
 from tfc.compiler import compile
 from tfc.hlo.text.parser import parse
+from tfc.options import Options
 from tfc.runtime.threads import available_cores
 
 Rows = Iterator[tuple[str, str]]
@@ -80,6 +81,7 @@ def _software() -> Rows:
     yield "LLVM", f"{'.'.join(map(str, llvm.llvm_version_info))} (llvmlite {_version('llvmlite')})"
     yield "MLIR", _mlir()
     yield "JAX", _version("jax")
+    yield "code kept in", Options.from_environment().parts_dir or "no folder"
 
 
 def _mlir() -> str:

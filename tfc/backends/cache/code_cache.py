@@ -13,8 +13,9 @@ cache that cannot be used costs time, never the program; the user is told once.
 """
 
 import hashlib
+import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -36,10 +37,12 @@ class CodeCache:
     """A folder of machine code.
 
     limit: bytes above which what was not used for longest is removed.
+    warns: whether the user asked for it, and is told if it cannot be used.
     """
 
     folder: Path
     limit: int = 1 << 30
+    warns: bool = True
 
     def get(self, key: str) -> list[bytes] | None:
         """The pieces of code under a key, or None."""
@@ -48,18 +51,27 @@ class CodeCache:
         except FileNotFoundError:
             return None
         except (OSError, NotPrivateError) as error:
-            _warn(self.folder, error)
+            self._warn(error)
             return None
         check, packed = content[:_CHECK_BYTES], content[_CHECK_BYTES:]
         return _unpack(packed) if check == _check(key, packed) else None
 
     def put(self, key: str, pieces: Sequence[bytes]) -> None:
         """Keep pieces of code under a key, if that can be done."""
-        packed = b"".join(len(piece).to_bytes(8, "little") + piece for piece in pieces)
+        self.put_all({key: pieces})
+
+    def put_all(self, entries: Mapping[str, Sequence[bytes]]) -> None:
+        """Keep the pieces of code under each key, if that can be done."""
         try:
-            self._private.write(key + _SUFFIX, _check(key, packed) + packed)
+            for key, pieces in entries.items():
+                packed = b"".join(len(piece).to_bytes(8, "little") + piece for piece in pieces)
+                self._private.write(key + _SUFFIX, _check(key, packed) + packed)
             self._private.trim(self.limit)
         except (OSError, NotPrivateError) as error:
+            self._warn(error)
+
+    def _warn(self, error: Exception) -> None:
+        if self.warns:
             _warn(self.folder, error)
 
     @property
@@ -118,9 +130,17 @@ def text_key(text: str, *others: object) -> str:
 @cache
 def versions() -> tuple[object, ...]:
     """What makes code: tfc file by file, since a version may be worked on, and its libraries."""
-    folder = Path(__file__).parents[2]
-    sources = sorted([*folder.rglob("*.py"), *folder.rglob("*.ll")])
-    libraries = sorted((Path(ir.__file__).parent / "_mlir_libs").iterdir())
-    stats = [(str(path), path.stat()) for path in (*sources, *libraries)]
-    files = tuple((path, found.st_size, found.st_mtime_ns) for path, found in stats)
-    return llvmlite.llvm_version_info, files
+    folders = Path(__file__).parents[2], Path(ir.__file__).parent / "_mlir_libs"
+    files = sorted(file for folder in folders for file in _files(str(folder)))
+    return llvmlite.llvm_version_info, hashlib.sha256(repr(files).encode()).hexdigest()
+
+
+def _files(folder: str) -> Iterator[tuple[str, int, int]]:
+    """The files in a folder and below that code may depend on: name, size, time of change."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith((".py", ".ll", ".so", ".dylib", ".pyd", ".dll")):
+                found = entry.stat()
+                yield entry.path, found.st_size, found.st_mtime_ns
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from _files(entry.path)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tfc.backends.cache.code_cache import CodeCache, code_key, text_key, versions
+from tfc.backends.cache.code_cache import CodeCache, code_key
 from tfc.backends.cache.kept_choices import KeptChoices, kept_choices
+from tfc.backends.cache.kept_parts import KeptParts
 from tfc.backends.choices import Question, Source, asking, questions_about
 from tfc.backends.cpu.calls import Callee, Place, callees
 from tfc.backends.cpu.constants import (
@@ -81,6 +82,7 @@ class Compilation:
 
     cores: how many threads share large kernels.
     cache: where code for this process is kept for later ones.
+    parts: where functions that programs have in common are.
     panels: which constants lie in panels.
     choices: who knows which schedules were measured to be best, if anybody does.
     """
@@ -92,6 +94,7 @@ class Compilation:
     callees: Mapping[Instruction, Callee]
     cores: int = 1
     cache: CodeCache | None = None
+    parts: KeptParts | None = None
     panels: ConstantPanels = field(default_factory=ConstantPanels)
     choices: Source | None = None
 
@@ -144,27 +147,20 @@ class Compilation:
 
     def _made(self) -> MachineCode:
         """The code, but for functions that an earlier program of this process has, too."""
-        found = LIBRARY.look(self.target, self._kept_parts if self.cache else None)
+        made: dict[tuple[str, ...], bytes] = {}
+
+        def keep(names: Sequence[str], code: bytes) -> None:
+            LIBRARY.keep(self.target, names, code)
+            made[tuple(names)] = code
+
+        found = LIBRARY.look(self.target, self.parts.get if self.parts else None)
         with leaving_out(found.has):
-            program, objects = self._in_parts(emit_object, self._keep_parts)
+            program, objects = self._in_parts(emit_object, keep)
         for taken in found.taken:
             LIBRARY.keep(self.target, *taken)
+        if self.parts and made:
+            self.parts.put(made)
         return MachineCode((*objects, *found.objects), program.bytecode.shared, program.sites)
-
-    def _keep_parts(self, names: Sequence[str], code: bytes) -> None:
-        """Have the functions of an object file for later programs, and for later processes."""
-        LIBRARY.keep(self.target, names, code)
-        if self.cache is not None:
-            for name in names:
-                self.cache.put(self._part_key(name), ["\n".join(names).encode(), code])
-
-    def _kept_parts(self, name: str) -> tuple[list[str], bytes] | None:
-        """The functions of the object file that an earlier process kept one of them in."""
-        found = self.cache.get(self._part_key(name)) if self.cache else None
-        return None if found is None else (found[0].decode().split("\n"), found[1])
-
-    def _part_key(self, name: str) -> str:
-        return text_key(name, "part", str(self.target), versions())
 
     def text(self, stage: str) -> str:
         """The modules of `machine_code` as "llvm", optimised, or as "asm", one after the other."""
@@ -311,10 +307,11 @@ class CpuCompiler(Compiler):
         with asking(choices):
             assignment = assign_buffers(optimized, scratch_bytes((target, *others), cores))
         found = callees(optimized, place)
-        kept = place == "process" and bool(options.cache_dir)
-        cache = CodeCache(Path(options.cache_dir)) if kept else None
+        kept, shared = options.cache_dir, options.parts_dir
+        cache = CodeCache(Path(kept)) if kept and place == "process" else None
+        parts = KeptParts(Path(shared), target) if shared and place == "process" else None
         made = Compilation(
-            name, optimized, assignment, target, found, cores, cache, choices=choices
+            name, optimized, assignment, target, found, cores, cache, parts, choices=choices
         )
         if place == "object":
             return made
