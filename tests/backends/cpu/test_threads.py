@@ -15,6 +15,7 @@ import tfc.numpy as tnp
 from tfc.backends.cpu import sharing
 from tfc.backends.cpu.products.schedule import MatmulSpec
 from tfc.backends.cpu.products.splits import chunk_cost, product_chunks, split_product
+from tfc.backends.cpu.sharing import chunks_of
 from tfc.backends.target import Target
 from tfc.compiler import compile_object
 from tfc.errors import TfcError
@@ -127,6 +128,12 @@ PROGRAMS = {
         "x = f32[1,13,12,40] parameter(0) k = f32[3,3,20,200] parameter(1) "
         "c = f32[1,13,12,200] convolution(x, k), window={size=3x3 pad=1_1x1_1}, "
         f"{CONVOLUTION}, feature_group_count=2 ROOT r = f32[1,13,12,200] abs(c)",
+    "convolution of a line": "x = f32[1,90,16] parameter(0) k = f32[3,16,128] parameter(1) "
+                             "ROOT r = f32[1,88,128] convolution(x, k), window={size=3}, "
+                             "dim_labels=b0f_0io->b0f",
+    "convolution of few places":
+        "x = f32[33,9,9,8] parameter(0) k = f32[7,7,8,256] parameter(1) "
+        f"ROOT r = f32[33,3,3,256] convolution(x, k), window={{size=7x7}}, {CONVOLUTION}",
     "depthwise convolution": "x = f32[1,9,8,24] parameter(0) k = f32[3,3,1,24] parameter(1) "
                              "ROOT r = f32[1,9,8,24] convolution(x, k), "
                              f"window={{size=3x3 pad=1_1x1_1}}, {CONVOLUTION}, "
@@ -223,6 +230,18 @@ def test_products_scale_to_many_cores_by_the_model(m: int, n: int, k: int, least
         ratio = alone / (chunk_cost(split_product(spec, target, chunks), target) * turns)
         assert ratio >= (0.9 if cores <= 8 else 0.75) * cores, (cores, chunks, ratio)
         cores *= 2
+
+
+@pytest.mark.parametrize("processor", ["x86-64-v3", "x86-64-v4"])
+def test_few_places_leave_no_core_idle(processor: str):
+    """The gradient of a kernel has 3 × 3 of them, and many features."""
+    source = module(
+        "x = f32[64,58,58,8] parameter(0) k = f32[56,56,8,256] parameter(1) "
+        f"ROOT r = f32[64,3,3,256] convolution(x, k), window={{size=56x56}}, {CONVOLUTION}"
+    )
+    target = Target.parse(f"x86_64-linux-gnu,{processor}")
+    for cores in (2, 4, 8):
+        assert chunks_of(source.entry.root, target, cores) % cores == 0
 
 
 def test_small_kernels_are_not_shared():

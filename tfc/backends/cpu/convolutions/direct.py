@@ -36,16 +36,41 @@ _SMALL = 32**3  # multiplications of a block: code for just these sizes is then 
 
 
 def emit_direct_convolution(work: ConvolutionWork) -> None:
-    """Emit a convolution; chunks share the first spatial dimension."""
+    """Emit a convolution; chunks share features of the result if there are `shared_features`, else
+    the first spatial dimension."""
     _Direct(work).emit()
+
+
+def shared_features(spec: ConvolutionSpec, target: Target, chunks: int) -> int:
+    """How many features of the result each of some chunks has; 0 if they share places.
+
+    Places are shared unless they are so few that some chunks would have a tenth more than others,
+    as the gradient of a kernel has: array and kernel are then read by all chunks, and are in the
+    caches of each, while features want all of the array but a part of the kernel each.
+    """
+    share, rest = divmod(spec.columns, chunks)
+    is_uneven = 10 * -(-_places(spec) // chunks) * chunks > 11 * _places(spec)
+    is_whole = rest == 0 and share % _panel_features(spec, target) == 0
+    simple = spec.alone and spec.groups == 1 and not spec.panels and spec.words is None
+    return share if simple and is_whole and is_uneven else 0
+
+
+def _places(spec: ConvolutionSpec) -> int:
+    """How many places chunks may share."""
+    return spec.out.dims[1] if len(spec.window.dimensions) > 1 else 1
+
+
+def _panel_features(spec: ConvolutionSpec, target: Target) -> int:
+    """How many features of the result a tile has."""
+    lanes = target.lanes(spec.lhs.element_type.bits)
+    return tile_shape(1, spec.columns, target, lanes, spec.choice.tile)[1] * lanes
 
 
 def convolution_panels(spec: ConvolutionSpec, target: Target) -> PanelForm | None:
     """The panels in which tiles read the kernel, if it could lie so."""
     if spec.algorithm(target) != "direct" or spec.words is not None:
         return None
-    lanes, features = target.lanes(spec.lhs.element_type.bits), spec.rhs.dims[-1]
-    width = tile_shape(1, spec.columns, target, lanes, spec.choice.tile)[1] * lanes
+    width, features = _panel_features(spec, target), spec.rhs.dims[-1]
     if spec.columns % width or spec.rhs.storage_size != spec.rhs.size:
         return None
     return PanelForm(1, spec.depth, features, (0, features, 1), width)
@@ -82,14 +107,24 @@ class _Direct:
         self.lhs, self.rhs, self.out, self.workspace = work.lhs, work.rhs, work.out, work.workspace
         self.vectors = work.vectors
         self.features = work.spec.rhs.dims[-2]
+        self.first_column, self.column_count = self._own_columns()
         self.columns: list[_Columns] = []
+
+    def _own_columns(self) -> tuple[Position, int]:
+        """The first of a group's features that are computed, and how many they are."""
+        if self.chunk is not None:
+            share = shared_features(self.spec, self.target, self.chunk.count)
+            if share:
+                number, self.chunk = self.chunk.number, None
+                return multiply(number, share), share
+        return 0, self.spec.columns
 
     def emit(self) -> None:
         """Emit all groups."""
         spec = self.spec
 
         def group(g: Position, _: Any) -> None:
-            column = multiply(g, spec.columns)
+            column = add(multiply(g, spec.columns), self.first_column)
             features = multiply(g, self.features * spec.lhs.strides[-1])
             self.columns = self._pack(column)
             for members, first, end in self._regions():
@@ -125,9 +160,9 @@ class _Direct:
             start = multiply(column, spec.depth)
             panels = Panels(self.rhs, start, spec.depth, 1, spec.panels)
             return [_Columns(0, spec.columns, full, panels)]
-        whole = spec.columns - spec.columns % full
+        whole = self.column_count - self.column_count % full
         found = []
-        for first, count, width in ((0, whole, full), (whole, spec.columns - whole, None)):
+        for first, count, width in ((0, whole, full), (whole, self.column_count - whole, None)):
             if count:
                 width = width or count
                 source = in_place(self.rhs, add(column, first), 1, spec.rhs.dims[-1])
@@ -245,7 +280,7 @@ class _Direct:
             lhs = add(lhs, multiply(t.at, stride))
             right = add(right, multiply(t.first, inner))
             walks.append(Walk(t.count, t.move * stride, t.step * inner))
-        special = prod((count, spec.columns, spec.depth)) <= _SMALL
+        special = prod((count, self.column_count, spec.depth)) <= _SMALL
         # AArch64 loads a factor before it multiplies by it, and LLVM those of both positions of a
         # turn together: with the window's loops around, half of the sums would go to the stack.
         unroll = 1 if walks and self.target.architecture == "aarch64" else UNROLL

@@ -2,6 +2,7 @@
 
 from math import prod
 
+from tfc.backends.cpu.convolutions.direct import shared_features
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec
 from tfc.backends.cpu.convolutions.weight_gradient import feature_chunks
 from tfc.backends.cpu.convolutions.window_lines import widest_place
@@ -12,15 +13,20 @@ from tfc.backends.target import Target
 def convolution_chunks(spec: ConvolutionSpec, target: Target, cores: int, most: int) -> int:
     """In how many chunks, `most` at the most, cores share a convolution."""
     things, again = _shared_things(spec, target)
-    if spec.choice.chunks is not None and spec.choice.chunks <= min(most, things):
-        return spec.choice.chunks
+    by_features = spec.algorithm(target) == "direct"
+
+    def features(chunks: int) -> int:
+        return shared_features(spec, target, chunks) if by_features else 0
 
     def time(chunks: int) -> float:
+        if features(chunks):
+            return -(-chunks // cores) * (things + again) / chunks
         share = -(-things // chunks)
         rounds = -(-things // (share * cores))
         return rounds * (share + again)
 
-    return most_chunks(range(1, max(min(most, things), 1) + 1), time)
+    counts = [n for n in range(1, most + 1) if n <= max(things, 1) or features(n)]
+    return spec.choice.chunks if spec.choice.chunks in counts else most_chunks(counts, time)
 
 
 def _shared_things(spec: ConvolutionSpec, target: Target) -> tuple[int, float]:
