@@ -134,6 +134,11 @@ PROGRAMS = {
     "convolution of few places":
         "x = f32[33,9,9,8] parameter(0) k = f32[7,7,8,256] parameter(1) "
         f"ROOT r = f32[33,3,3,256] convolution(x, k), window={{size=7x7}}, {CONVOLUTION}",
+    "convolution of few places, and what follows":
+        "x = f32[33,9,9,8] parameter(0) k = f32[7,7,8,256] parameter(1) b = f32[256] parameter(2) "
+        f"c = f32[33,3,3,256] convolution(x, k), window={{size=7x7}}, {CONVOLUTION} "
+        "t = f32[3,3,33,256] transpose(c), dimensions={1,2,0,3} "
+        "a = f32[3,3,33,256] broadcast(b), dimensions={3} ROOT r = f32[3,3,33,256] add(t, a)",
     "depthwise convolution": "x = f32[1,9,8,24] parameter(0) k = f32[3,3,1,24] parameter(1) "
                              "ROOT r = f32[1,9,8,24] convolution(x, k), "
                              f"window={{size=3x3 pad=1_1x1_1}}, {CONVOLUTION}, "

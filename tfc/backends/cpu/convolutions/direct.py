@@ -51,7 +51,7 @@ def shared_features(spec: ConvolutionSpec, target: Target, chunks: int) -> int:
     share, rest = divmod(spec.columns, chunks)
     is_uneven = 10 * -(-_places(spec) // chunks) * chunks > 11 * _places(spec)
     is_whole = rest == 0 and share % _panel_features(spec, target) == 0
-    simple = spec.alone and spec.groups == 1 and not spec.panels and spec.words is None
+    simple = spec.groups == 1 and not spec.panels and spec.words is None
     return share if simple and is_whole and is_uneven else 0
 
 
@@ -190,7 +190,8 @@ class _Direct:
         ) -> None:  # fmt: skip
             n = len(at)
             if n == len(spec.window.dimensions):
-                block = OutputBlock(members.count, members.along, group, batch, at)
+                features = self.first_column, self.column_count
+                block = OutputBlock(members.count, members.along, group, batch, at, features)
                 self._block(members, taps, lhs, out, block)
                 return
             d, size, count = spec.window.dimensions[n], spec.lhs.dims[n + 1], spec.out.dims[n + 1]
@@ -226,10 +227,11 @@ class _Direct:
         block: OutputBlock,
     ) -> None:
         """All features of all members, which have the same taps."""
-        memory, step = self.out, members.out_step
+        memory, step, start = self.out, members.out_step, out
         if self.spec.apart:
             memory, step = self.workspace, self.spec.columns
-            out = self.spec.packed_size(self.target)
+            start = self.spec.packed_size(self.target)
+            out = add(start, self.first_column)
         rows = self._tile(members.count)[0]
         whole = members.count - members.count % rows
 
@@ -244,7 +246,7 @@ class _Direct:
         for columns in self.columns:
             self._each_part(columns, tiled)
         if self.finish is not None:
-            self.finish(block, (memory, out))
+            self.finish(block, (memory, start))
 
     def _each_part(self, columns: _Columns, emit: Callable[[_Columns], None]) -> None:
         """Emit columns at once, or panel by panel where the kernel's are wider than a tile."""
