@@ -129,3 +129,19 @@ def test_no_kernel_packs_a_constant():
     known = prepared(module_of(lambda x: x @ weights, x))
     assert "pack" in str(given.emit())
     assert "pack" not in str(known.emit())
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize("named", [{}, {"strides": 2}], ids=["plain", "strides"])
+def test_kernels_that_are_read_tap_by_tap_lie_in_panels(named: dict[str, int], cores: int):
+    kernel, x = normal(3, 3, 96, 256), normal(1, 7, 6, 96)
+    module = module_of(lambda x: tnp.maximum(nn.conv(x, kernel, **named), 0), x)
+    compilation = replace(prepared(module), cores=cores).with_panels([Target.host()])
+    emitted = str(compilation.emit())
+    assert compilation.panels.forms
+    assert "taps." in emitted
+    assert "pack." not in emitted
+    check(module, compilation, x)
+    # For vectors of several widths it lies as it is, or as all read it.
+    oldest, *_ = Target.portable()
+    check(module, prepared(module, oldest).with_panels([oldest, Target.host()]), x)

@@ -208,6 +208,21 @@ def test_a_tile_has_its_place_in_the_result_fetched_while_products_are_added(ele
     assert assembly.count("\tprefetcht0\t") == lines
 
 
+@pytest.mark.parametrize("processor", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_a_turn_of_a_tall_tile_fetches_a_line_of_the_next_panel(element: str, processor: str):
+    target = Target.parse(f"x86_64-linux-gnu,{processor}")
+    assembly = compilation(program([product(1056, 1056, 1056)], element), target).text("asm")
+    pattern, turns = READINGS["x86_64"].product, 0
+    for function, loop in innermost_loops(assembly):
+        products = Counter(m[1] for line in loop if (m := pattern.match(line)))
+        if function.startswith("tiles.") and products:
+            fetched = sum(line.startswith("\tprefetcht1\t") for line in loop)
+            assert fetched == (set(products.values()) == {2}), (function, loop)  # no rest of a turn
+            turns += fetched
+    assert turns
+
+
 @pytest.mark.parametrize("processor", PROCESSORS)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize("name", PROGRAMS)

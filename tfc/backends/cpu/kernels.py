@@ -316,7 +316,10 @@ def tile_panels(kernel: Kernel, target: Target) -> PanelForm | None:
 
 def can_be_shared(kernel: Kernel, target: Target, chunks: int) -> bool:
     """Whether there is a way to run a kernel in so many chunks."""
-    spec = matmul_of(kernel, target)
+    spec, convolution = matmul_of(kernel, target), _convolution_of(kernel, target)
+    if convolution is not None and convolution.algorithm(target) == "tap by tap":
+        plan = convolution.tap_plan(target)
+        return plan is not None and convolution.panels in (0, plan.tile_columns)
     return spec is None or can_be_split(spec, target, chunks)
 
 

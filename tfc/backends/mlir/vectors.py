@@ -130,10 +130,11 @@ def store(value: Any, memory: Any, position: Position) -> None:
     memref.store(value, memory, [index_value(position)])
 
 
-def prefetch(memory: Any, position: Position) -> None:
-    """Bring what will be read into the cache."""
+def prefetch(memory: Any, position: Position, *, second: bool = False) -> None:
+    """Bring what will be read into the first cache, or into the second one only."""
+    hint = 2 if second else 3
     at = [index_value(position)]
-    memref.prefetch(memory, at, is_write=False, locality_hint=3, is_data_cache=True)
+    memref.prefetch(memory, at, is_write=False, locality_hint=hint, is_data_cache=True)
 
 
 @dataclass(frozen=True)

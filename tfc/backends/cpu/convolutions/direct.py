@@ -68,9 +68,11 @@ def _panel_features(spec: ConvolutionSpec, target: Target) -> int:
 
 def convolution_panels(spec: ConvolutionSpec, target: Target) -> PanelForm | None:
     """The panels in which tiles read the kernel, if it could lie so."""
-    if spec.algorithm(target) != "direct" or spec.words is not None:
+    plan = spec.tap_plan(target) if spec.algorithm(target) == "tap by tap" else None
+    if plan is None and (spec.algorithm(target) != "direct" or spec.words is not None):
         return None
-    width, features = _panel_features(spec, target), spec.rhs.dims[-1]
+    width = plan.tile_columns if plan is not None else _panel_features(spec, target)
+    features = spec.rhs.dims[-1]
     if spec.columns % width or spec.rhs.storage_size != spec.rhs.size:
         return None
     return PanelForm(1, spec.depth, features, (0, features, 1), width)

@@ -2,9 +2,9 @@
 
     for each block of features of the result:                         (chunks are of these)
         for each tap, and each block of features of the array:
-            pack that part of the kernel                              (stays in L2)
+            pack that part of the kernel, unless it lies so           (stays in L2)
             for each panel of it (stays in L1), for each tile of places at which the tap is inside:
-                fetch some of the part that is packed next            (into the caches)
+                fetch some of the part that is next                   (into the caches)
                 sums += features of the places × panel                (in registers)
 
 So the kernel is read once, in order, and from memory while tiles are computed. The places of a tile
@@ -13,7 +13,7 @@ taps on padding take no part.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tfc.backends.cpu.convolutions.spec import ConvolutionSpec, TapPlan
@@ -150,15 +150,15 @@ class _ByTaps:
         """One tap's share of the sums from some features of the array."""
         spec, plan, width = self.spec, self.plan, self.plan.tile_columns
         line = add(multiply(depth, spec.rhs.dims[-2]), first)
-        start = add(multiply(line, spec.rhs.dims[-1]), column)
-        # What is packed next; after the last, that once more.
-        last = spec.rhs.size // spec.rhs.dims[-1] - plan.inputs
-        following = minimum(add(line, plan.inputs), last)
-        source = in_place(self.rhs, start, 1, spec.rhs.dims[-1])
-        panels = pack(
-            self.vectors, source, plan.columns, plan.inputs, width, self.workspace, 0,
-            stored_width=width,
-        )  # fmt: skip
+        # What comes next; after the last, that once more.
+        following = minimum(add(line, plan.inputs), spec.depth - plan.inputs)
+        whole = self._kernel(column)
+        panels, coming = replace(whole, position=whole.at(line)), whole.at(following)
+        if not spec.panels:
+            panels = pack(
+                self.vectors, panels, plan.columns, plan.inputs, width, self.workspace, 0,
+                stored_width=width,
+            )  # fmt: skip
         memory, sums, strides = self._sums
         outer = [_Along(spec.out.dims[0], 0, spec.lhs.strides[0], 0, strides[0]), *along[:-2]]
         inner = along[-2:] if len(along) > 1 else [_Along(1, 0, 0, 0, 0), *along]
@@ -172,11 +172,11 @@ class _ByTaps:
                 return
             high, wide = inner
             values = [lhs, out, high.count, wide.count, high.lhs_step, wide.lhs_step]
-            values += [high.out_step, wide.out_step, plan.columns, panels.panel_step, plan.inputs]
-            values += [add(multiply(following, spec.rhs.dims[-1]), column), spec.rhs.dims[-1]]
+            values += [high.out_step, wide.out_step, plan.columns, panels.position]
+            values += [panels.panel_step, plan.inputs, coming, whole.panel_step, whole.depth_step]
             call_part(
                 "taps", (self.vectors, plan.tile_rows, width, plan.inputs % _UNROLL == 0),
-                [self.lhs, self.workspace, memory, self.rhs], list(map(index_value, values)),
+                [self.lhs, panels.memory, memory, self.rhs], list(map(index_value, values)),
                 self._tiles,
                 any_size=True,
             )  # fmt: skip
@@ -184,18 +184,26 @@ class _ByTaps:
         lhs = add(first, *(a.lhs for a in along))
         rectangle(0, lhs, add(sums, column, *(a.out for a in along)))
 
+    def _kernel(self, column: Position) -> Panels:
+        """The kernel as it lies, from a feature of the result on that begins a panel."""
+        features, width = self.spec.rhs.dims[-1], self.spec.panels
+        if width:
+            return Panels(self.rhs, multiply(column, self.spec.depth), self.spec.depth, 1, width)
+        return in_place(self.rhs, column, 1, features)
+
     def _tiles(self, memories: Sequence[Any], values: Sequence[Position]) -> None:
         """All tiles of a rectangle of places, in a function that convolutions of all sizes share.
 
         Args:
             memories: of the array, the packed kernel, the sums, and the kernel.
             values: where in lhs and sums the rectangle begins, its sizes, the steps from a line and
-                from a place to the next in lhs and in the sums, the columns, the distance of panels
-                of one column in the packed kernel, and their depth; where the part of the kernel
-                begins that is packed next, and the distance of its lines.
+                from a place to the next in lhs and in the sums, the columns; where the packed part
+                of the kernel begins, the distance of panels of one column in it, and their depth;
+                where the part begins that is next, the distance of its columns where they begin
+                a panel, and that of its lines.
         """
         lhs, out, lines, places, lhs_line, lhs_place, out_line, out_place, *rest = values
-        columns, panel_step, depth, next_start, next_step = rest
+        columns, start, panel_step, depth, next_start, next_panel, next_step = rest
         total = index_value(multiply(lines, places))
         # From the last place of a line to the first of the next.
         back = subtract(places, 1)
@@ -203,7 +211,7 @@ class _ByTaps:
             subtract(line, multiply(back, place))
             for line, place in ((lhs_line, lhs_place), (out_line, out_place))
         ]
-        packed = Panels(memories[1], 0, panel_step, 1, self.plan.tile_columns)
+        packed = Panels(memories[1], start, panel_step, 1, self.plan.tile_columns)
         line = RegisterTile(self.vectors, 1, self.plan.tile_columns)
 
         def tile(first: Position, right: Panels, out: Position) -> None:
@@ -233,7 +241,8 @@ class _ByTaps:
                 )
 
         def panel(j: Position, _: Any) -> None:
-            right, to, coming = packed.panel(j), add(out, j), add(next_start, j)
+            right, to = packed.panel(j), add(out, j)
+            coming = add(next_start, multiply(j, next_panel))
 
             def one(i: Position, _: Any) -> None:
                 self._fetch(memories[3], coming, next_step, depth, i, total)

@@ -39,6 +39,10 @@ class Panels:
     line_step: Position
     depth_step: Position
 
+    def at(self, place: Position) -> Position:
+        """Where the first line's element at a place of the depth is."""
+        return add(self.position, multiply(place, self.depth_step))
+
     def panel(self, first: Position) -> "Panels":
         """The panel that begins with a line."""
         position = add(self.position, multiply(first, self.panel_step))

@@ -126,14 +126,18 @@ def each_panel(
 def sum_up(
     depth: Position, whole: Position, unroll: int,
     step: Callable[[Position, Sequence[Any]], Sequence[Any]], sums: Sequence[Any],
+    begin: Callable[[Position], None] | None = None,
 ) -> Sequence[Any]:  # fmt: skip
     """The sums after a step for each contracted position: several in a turn, then one by one.
 
     Args:
         whole: the positions, a multiple of `unroll`, for which there are whole turns.
+        begin: emits what else each of these turns does.
     """
 
     def turn(p: Position, sums: Sequence[Any]) -> Sequence[Any]:
+        if begin is not None:
+            begin(p)
         for u in range(unroll):
             sums = step(add(p, u), sums)
         return sums

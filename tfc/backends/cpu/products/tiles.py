@@ -16,7 +16,7 @@ from tfc.backends.cpu.products.functions import call_part
 from tfc.backends.cpu.products.packing import Panels
 from tfc.backends.cpu.products.register_tile import RegisterTile, sum_up
 from tfc.backends.cpu.products.word_tiles import tile_of
-from tfc.backends.mlir.provider import ir, scf
+from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.vectors import (
     Position,
     Vectors,
@@ -25,11 +25,14 @@ from tfc.backends.mlir.vectors import (
     index_value,
     minimum,
     multiply,
+    prefetch,
     round_down,
     subtract,
 )
 
 UNROLL = 2  # contracted positions in one turn of a loop: enough to hide its overhead
+_LINE = 64  # bytes
+_TALL = 4  # rows of a tile whose arithmetic hides that it fetches
 _SHORT = 4  # contracted positions that are code rather than a loop: the channels of an image
 
 
@@ -88,8 +91,14 @@ class Tiles:
     walks: Sequence[Walk] = ()
     unroll: int = UNROLL
 
-    def call(self, out: Result, rows: Position, columns: Position) -> None:
+    def call(
+        self, out: Result, rows: Position, columns: Position, more: Position | None = None
+    ) -> None:
         """Emit a call of the function that makes the tiles of a block of the result.
+
+        Args:
+            more: how many columns there are in panels from the block's first on; `columns` if left
+                out.
 
         Of the steps in memory it knows those of packed panels and which are neighbours. Of rows
         that are apart it gets where each begins, as values that are unrelated to LLVM. Of rows a
@@ -104,6 +113,7 @@ class Tiles:
         if not near:
             start, lines = 0, [add(start, line) for line in lines]
         values = [left.panel_step, right.position, right.panel_step, out.position, rows, columns]
+        values.append(columns if more is None else more)
         values += [v for w in self.walks for v in (w.count, w.left_step, w.right_step)]
         if not self.special:
             stored = len(self._tile.insides) * self.vectors.lanes
@@ -139,7 +149,7 @@ class Tiles:
         """The loops over tiles, in terms of the function's arguments."""
         depth, along, down, across, left_at, *values = values
         lines, values = values[: self.height], values[self.height :]
-        left_step, right_at, right_step, out_at, rows, columns, *rest = values
+        left_step, right_at, right_step, out_at, rows, columns, more, *rest = values
         inner = replace(
             self,
             left=Panels(memories[0], left_at, left_step, 0, along),
@@ -152,21 +162,30 @@ class Tiles:
 
         def panel(j: Position, _: Any) -> None:
             def row(i: Position, _: Any) -> None:
-                inner._make(i, j, sums.at(i, j), lines)
+                inner._make(i, j, sums.at(i, j), lines, more)
 
             for_range(0, rows, self.height, row)
 
         for_range(0, columns, self.width, panel)
 
     def _make(
-        self, row: Position, column: Position, out: Result, lines: Sequence[Position]
-    ) -> None:
+        self, row: Position, column: Position, out: Result, lines: Sequence[Position],
+        more: Position,
+    ) -> None:  # fmt: skip
         """One tile, from the panels that begin with a row and a column."""
         tile, left, right = self._tile, self.left.panel(row), self.right.panel(column)
         packed = right.depth_step == len(tile.insides) * self.vectors.lanes
         whole = self.depth if self.even else round_down(self.depth, self.unroll)
 
+        looks_ahead = packed and not self.special and self.height >= _TALL
+        ahead = self._ahead(row, column, more) if looks_ahead else None
+
         def place(from_left: Position, from_right: Position, sums: Sequence[Any]) -> Sequence[Any]:
+            def begin(p: Position) -> None:
+                if ahead is not None:
+                    at = add(from_right, multiply(p, right.depth_step), ahead)
+                    prefetch(right.memory, at, second=True)
+
             def step(p: Position, sums: Sequence[Any]) -> Sequence[Any]:
                 across = add(from_left, multiply(p, left.depth_step))
                 vectors = tile.row(
@@ -175,7 +194,7 @@ class Tiles:
                 elements = tile.broadcasts(left.memory, [add(across, i) for i in lines])
                 return tile.add_products(sums, elements, vectors)
 
-            return sum_up(self.depth, whole, self.unroll, step, sums)
+            return sum_up(self.depth, whole, self.unroll, step, sums, begin)
 
         ends = [add(out.position, multiply(i, out.row_step)) for i in range(self.height)]
         if not self.special:
@@ -190,6 +209,25 @@ class Tiles:
             with ir.InsertionPoint(block):
                 tile.store(sums, out.memory, ends, adds=adds)
                 scf.yield_([])
+
+    def _ahead(self, row: Position, column: Position, more: Position) -> Position:
+        """How far ahead of what a tile reads of the right operand there is a line for it to fetch.
+
+        The first tiles of a panel fetch the next one: in each turn of the loop a line each.
+        """
+        tile, element = self._tile, self.vectors.element_type.bytes
+        stored = len(tile.insides) * self.vectors.lanes
+        line = max(_LINE // element, 1)
+        shares = max(self.unroll * stored // line, 1)
+        number = arith.divui(index_value(row), index_value(self.height))
+        takes = arith.andi(
+            arith.cmpi(arith.CmpIPredicate.ult, number, index_value(shares)),
+            arith.cmpi(
+                arith.CmpIPredicate.ult, index_value(add(column, self.width)), index_value(more)
+            ),
+        )
+        there = add(multiply(self.right.panel_step, self.width), multiply(number, line))
+        return arith.select(takes, index_value(there), index_value(0))
 
 
 def _walk(
@@ -235,7 +273,7 @@ class Finishing:
             height, width = minimum(high, subtract(rows, i)), minimum(wide, subtract(columns, j))
             sums = out.block(add(row, i), j)
             here = replace(tiles, left=tiles.left.panel(i), right=tiles.right.panel(j))
-            here.call(sums, height, width)
+            here.call(sums, height, width, subtract(columns, j))
             if self.last is None:
                 self.emit(i, j, height, width, sums)
                 return
