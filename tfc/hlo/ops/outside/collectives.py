@@ -203,7 +203,12 @@ def _bind(x: Instruction, call: Call) -> Bind:
             nonlocal bound
             here, (before, function) = current(), bound
             if here is not before:
-                bound = (here, function := _bound(x, here, call, given, results))
+                collective = collective_of(x, here, call)
+                function = _alone(collective, here, given, results)
+                if function is None:
+                    assert collective is not None
+                    function = here.bind(collective, given, results)
+                bound = (here, function)
             function()
 
         return run
@@ -211,15 +216,35 @@ def _bind(x: Instruction, call: Call) -> Bind:
     return bind
 
 
-def _bound(
-    x: Instruction, here: Participant, call: Call, given: Sequence[Array], results: Sequence[Array]
+def begun(
+    x: Instruction, call: Call, given: Sequence[Array], results: Sequence[Array]
 ) -> Callable[[], None]:
+    """Begin a collective as the device that the thread is; what is returned waits for its end.
+
+    Raises:
+        TfcError: now or then: other devices are not there, or do something else.
+    """
+    here = current()
     collective = collective_of(x, here, call)
+    alone = _alone(collective, here, given, results)
+    if alone is not None:
+        return alone
+    assert collective is not None
+    return here.begin(collective, given, results)
+
+
+def _alone(
+    collective: Collective | None,
+    here: Participant,
+    given: Sequence[Array],
+    results: Sequence[Array],
+) -> Callable[[], None] | None:
+    """What a device does that meets no other in a collective; None if it meets some."""
     if collective is None:  # a collective-broadcast gives zeros to whom it does not name
         return lambda: store((0,) * len(results), tuple(results))
     if collective.group == (here.device,):
         return lambda: store(tuple(results_of(collective, [given])), tuple(results))
-    return here.bind(collective, given, results)
+    return None
 
 
 def _evaluate(x: Instruction, values: Sequence[Value], call: Call) -> Value:
