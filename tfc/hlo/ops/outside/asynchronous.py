@@ -32,7 +32,7 @@ from tfc.hlo.op import (
     require,
 )
 from tfc.hlo.ops.control import require_arguments
-from tfc.hlo.ops.outside.collectives import begun
+from tfc.hlo.ops.outside.collectives import bind_start
 from tfc.hlo.ops.outside.family import outside
 from tfc.hlo.shape import U32, AnyShape, Shape, TupleShape
 from tfc.hlo.specs import spec_of
@@ -99,8 +99,10 @@ def _bind_async_start(x: Instruction, call: Call) -> Bind:
     collective = x["calls"].root
 
     def bind(given: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> Callable[[], None]:
+        start = bind_start(collective, call, given, results)
+
         def run() -> None:
-            _under_way.ends[x] = begun(collective, call, given, results)
+            _under_way.ends[x] = start()
 
         return run
 

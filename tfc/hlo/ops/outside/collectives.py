@@ -216,21 +216,40 @@ def _bind(x: Instruction, call: Call) -> Bind:
     return bind
 
 
-def begun(
+def bind_start(
     x: Instruction, call: Call, given: Sequence[Array], results: Sequence[Array]
-) -> Callable[[], None]:
-    """Begin a collective as the device that the thread is; what is returned waits for its end.
+) -> Callable[[], Callable[[], None]]:
+    """What begins a collective on arrays, as the device that the thread then is, and gives its end.
 
-    Raises:
-        TfcError: now or then: other devices are not there, or do something else.
+    Where nothing would go on meanwhile, all of it is done at the end.
     """
-    here = current()
+    bound: tuple[Participant | None, Callable[[], Callable[[], None]]] = (
+        None,
+        lambda: lambda: None,
+    )
+
+    def start() -> Callable[[], None]:
+        nonlocal bound
+        here, (before, begin) = current(), bound
+        if here is not before:
+            bound = (here, begin := _beginning(x, here, call, given, results))
+        return begin()
+
+    return start
+
+
+def _beginning(
+    x: Instruction, here: Participant, call: Call, given: Sequence[Array], results: Sequence[Array]
+) -> Callable[[], Callable[[], None]]:
     collective = collective_of(x, here, call)
     alone = _alone(collective, here, given, results)
-    if alone is not None:
-        return alone
-    assert collective is not None
-    return here.begin(collective, given, results)
+    if collective is None or alone is not None:
+        return lambda: alone or (lambda: None)
+    engine = here.joined(collective.what, collective.group)
+    if engine.overlaps:
+        return lambda: engine.begin(collective, given, results)
+    whole = engine.bind(collective, given, results)
+    return lambda: whole
 
 
 def _alone(
