@@ -27,6 +27,7 @@ from tfc.backends.whole_arrays import WholeArrays
 from tfc.errors import ParseError
 from tfc.hlo import evaluate, parse
 from tfc.hlo.attributes.devices import device_counts
+from tfc.hlo.evaluation.evaluator import evaluate_replicas
 from tfc.hlo.ir import Module
 from tfc.passes import Pipeline, parse_passes
 from tfc.passes.analysis.called import control_computations
@@ -42,18 +43,28 @@ def run_passes(module: Module, names: str) -> Module:
     """The module after the passes named, found to compute what it did."""
     result = Pipeline("file", parse_passes(names)).run(module)
     arguments = arguments_for(module, np.random.default_rng(0))
-    expected = leaves_of(evaluate(module, *arguments))
+    expected = value_of(module)
     got_parts = result is not module and device_counts(module)[1] > 1
     if got_parts:  # sums of parts are in another order
         got = WholeArrays(module, result, tfc.compile(result))(*arguments)
     else:
-        got = leaves_of(evaluate(result, *arguments))
+        got = value_of(result)
     for a, b in zip(expected, got, strict=True):
         if got_parts:
             np.testing.assert_allclose(a, b, rtol=1e-5)
         else:
             np.testing.assert_array_equal(a, b, strict=True)
     return result
+
+
+def value_of(module: Module) -> list[Any]:
+    """The arrays that a module returns for arguments of its own, on each of its replicas."""
+    rng = np.random.default_rng(0)
+    replicas = device_counts(module)[0]
+    arguments = [arguments_for(module, rng) for _ in range(replicas)]
+    if replicas == 1:
+        return leaves_of(evaluate(module, *arguments[0]))
+    return [leaf for v in evaluate_replicas(module, *arguments) for leaf in leaves_of(v)]
 
 
 def leaves_of(value: Any) -> list[Any]:

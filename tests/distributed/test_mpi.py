@@ -27,6 +27,11 @@ def test_collectives_of_every_kind_and_type_are_under_way_together(order: str):
     assert (job.returncode, ranks_that_agree(job.stdout)) == (0, [0, 1]), job.stderr
 
 
+def test_collectives_of_a_program_are_begun_and_waited_for_apart():
+    job = mpiexec(2, HERE / "mpi_overlap.py")
+    assert (job.returncode, ranks_that_agree(job.stdout)) == (0, [0, 1]), job.stderr
+
+
 @pytest.mark.slow
 def test_groups_among_four_processes():
     job = mpiexec(4, HERE / "mpi_collectives.py", 1, "f32", seconds=200)

@@ -36,7 +36,9 @@ from tfc.passes.loops.licm import Licm
 from tfc.passes.loops.loop_simplify import LoopSimplify
 from tfc.passes.loops.unroll import Unroll
 from tfc.passes.loops.value_range_propagation import ValueRangePropagation
+from tfc.passes.memory.collective_order import CollectiveOrder
 from tfc.passes.memory.copies import Copies
+from tfc.passes.memory.overlap import Overlap
 from tfc.passes.memory.remat import Remat
 from tfc.passes.memory.schedule import Schedule
 from tfc.passes.pipeline import Ordering, Pass, Pipeline, PipelineReport, Repeat
@@ -66,6 +68,7 @@ _MADE = (
     Spmd,
     Expand,
     Devices,
+    CollectiveOrder,
     IntegerProducts,
     Convolutions,
     Dots,
@@ -101,6 +104,7 @@ _MADE = (
     Copies,
     Schedule,
     LoopKernels,
+    Overlap,
     Remat,
 )
 PASSES: dict[str, Any] = {made.name: made for made in _MADE}
@@ -168,6 +172,11 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("layout", "fusion", "a transpose that moves no byte is not fused"),
     ("cse", "copies", "cse merges copies of one value"),
     ("copies", "schedule", "copies makes computations anew, in an order of its own"),
+    ("expand", "collective-order", "expansions order effects as they are in the text"),
+    ("devices", "collective-order", "a group of one is no collective any more"),
+    ("schedule", "overlap", "it begins with an order that needs little memory"),
+    ("loop-kernels", "overlap", "steps are moved as they are to run"),
+    ("overlap", "remat", "what is needed at one time depends on the order"),
     ("schedule", "remat", "what is needed at one time depends on the order"),
     ("flatten", "schedule", "flatten makes computations anew, in an order of its own"),
     ("schedule", "loop-kernels", "what runs in a kernel is ordered as steps are, which it was"),
@@ -222,6 +231,7 @@ def default_pipeline(
             Spmd(),
             Expand(kinds.selections, kinds.takes_transform),
             Devices(),
+            CollectiveOrder(),
             *((IntegerProducts(),) if kinds.byte_products else ()),
             Convolutions(),
             Dots(kinds.narrow_products),
@@ -245,6 +255,7 @@ def default_pipeline(
             Copies(),
             Schedule(),
             *((LoopKernels(),) if kinds.whole_loops else ()),
+            *((Overlap(),) if kinds.begins_collectives else ()),
             *([Remat(memory_limit)] if memory_limit else []),
         ),
         ORDERINGS,

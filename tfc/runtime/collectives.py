@@ -91,7 +91,10 @@ class Engine(Protocol):
     """What joins the devices that run one program together.
 
     messages: None where devices share the channels of tfc/runtime/transfers.py.
+    overlaps: whether what is begun goes on while its device does something else.
     """
+
+    overlaps: bool
 
     @property
     def messages(self) -> Messages | None:

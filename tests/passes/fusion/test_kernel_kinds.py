@@ -27,6 +27,7 @@ FORMED = {
     "launch_overhead": {"horizontal"},
     "selections": {"selections"},  # and an option of expand
     "equal_once": {"number-tables"},
+    "begins_collectives": {"overlap"},
     "takes_layouts": {"layout"},
     "takes_attention": {"attention"},
     "takes_transform": set(),  # an option of expand

@@ -23,7 +23,7 @@ from tfc.backends.mlir.kernels import memref_type
 from tfc.backends.mlir.provider import arith, func, ir, llvm, memref
 from tfc.errors import UnsupportedError
 from tfc.hlo.ir import Instruction, Module
-from tfc.hlo.shape import AnyShape, Shape, leaves
+from tfc.hlo.shape import AnyShape, Shape, TupleShape, leaves
 from tfc.hlo.specs import spec_of
 from tfc.passes.analysis.called import control_computations
 from tfc.runtime.functions import (
@@ -72,8 +72,8 @@ def _in_process(instruction: Instruction, number: int) -> Callee:
         target = custom_call_target(instruction["custom_call_target"])
         if target.function is None:
             return Callee(f"custom_call.{target.name}", False, target.address, target)
-    operands = tuple(spec_of(o.shape) for o in instruction.operands)
-    result, bind = spec_of(instruction.shape), bound_in_place(instruction)
+    operands = tuple(spec_of(o.shape) for o in call_operands(instruction))
+    result, bind = spec_of(call_result(instruction)), bound_in_place(instruction)
     if bind is None:
         run = callback(host_function(instruction), operands, result)
     else:
@@ -120,14 +120,14 @@ def _host_symbol(instruction: Instruction, number: int) -> str:
 
 def emit_call(name: str, instruction: Instruction, callee: Callee) -> Any:
     """Emit a function of the arrays of the operands and of the result; it returns the status."""
-    types = [memref_type(s) for s in call_shapes(instruction)]
+    types = [memref_type(s) for s in _call_shapes(instruction)]
     status = ir.IntegerType.get_signless(32)
     function = func.FuncOp(name, (types, [status]), visibility="private")
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
         buffers = iter(block.arguments)
-        operands = [_pointer(o.shape, buffers) for o in instruction.operands]
-        passed = [_pointer(instruction.shape, buffers), _table(operands)]
+        operands = [_pointer(o.shape, buffers) for o in call_operands(instruction)]
+        passed = [_pointer(call_result(instruction), buffers), _table(operands)]
         made = func.CallOp([status] if callee.can_fail else [], callee.symbol, passed)
         func.return_([made.result if callee.can_fail else arith.constant(status, 0)])
     return function
@@ -140,9 +140,28 @@ def declare(callee: Callee) -> None:
     func.FuncOp(callee.symbol, kind, visibility="private")
 
 
-def call_shapes(instruction: Instruction) -> list[Shape]:
+def _call_shapes(instruction: Instruction) -> list[Shape]:
     """The arrays that a call reads and writes, in order."""
-    return [s for o in (*instruction.operands, instruction) for s in leaves(o.shape)]
+    given = [o.shape for o in call_operands(instruction)]
+    return [s for shape in (*given, call_result(instruction)) for s in leaves(shape)]
+
+
+def call_operands(instruction: Instruction) -> tuple[Instruction, ...]:
+    """What a call is given: the end of what was begun needs nothing."""
+    return () if instruction.opcode == "async-done" else instruction.operands
+
+
+def call_result(instruction: Instruction) -> AnyShape:
+    """The shape of what a call writes: the last leaves of the instruction's.
+
+    What is begun has its operands as leaves, too, and its result is there when it is ended.
+    """
+    if instruction.opcode == "async-done":
+        return TupleShape(())
+    if instruction.opcode == "async-start":
+        assert isinstance(instruction.shape, TupleShape)
+        return instruction.shape.elements[1]
+    return instruction.shape
 
 
 def _pointer_type() -> Any:

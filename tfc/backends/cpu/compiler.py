@@ -70,6 +70,7 @@ KERNEL_KINDS = KernelKinds(
     reducing_stores=True,
     selections=True,
     equal_once=True,
+    begins_collectives=True,
     takes_layouts=has_tiled_code,
     takes_edges=is_pooling_gradient,
 )

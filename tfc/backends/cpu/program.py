@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from tfc.backends.cpu.calls import Callee, call_shapes, declare, emit_call
+from tfc.backends.cpu.calls import Callee, call_operands, call_result, declare, emit_call
 from tfc.backends.cpu.kernels import emit_kernel, workspace_shape
 from tfc.backends.cpu.products.functions import keep_apart
 from tfc.backends.cpu.products.panels import PanelForm, with_panels
@@ -175,7 +175,9 @@ class _ProgramEmitter:
     def _call(self, instruction: Instruction) -> None:
         """Call a function outside of the code."""
         callee = self.callees[instruction]
-        key = callee, tuple(str(o.shape) for o in (*instruction.operands, instruction))
+        operands = call_operands(instruction)
+        shapes = (*(o.shape for o in operands), call_result(instruction))
+        key = callee, tuple(map(str, shapes))
         if key not in self.calls:
             with ir.InsertionPoint(self.mlir.body):
                 if all(known != callee for known, _ in self.calls):
@@ -183,11 +185,10 @@ class _ProgramEmitter:
                 self.calls[key] = f"{self.name}.call.{len(self.calls)}"
                 keep_apart(emit_call(self.calls[key], instruction, callee))
             self.called.add(self.calls[key])
-        slices = [
-            s for i in (*instruction.operands, instruction) for s in self.assignment.slices[i]
-        ]
+        slices = [s for o in operands for s in self.assignment.slices[o]]
+        results, count = self.assignment.slices[instruction], sum(1 for _ in leaves(shapes[-1]))
+        slices += results[len(results) - count :]
         name = self.calls[key]
-        assert len(slices) == len(call_shapes(instruction))
         self.bytecode.call(self._site(instruction, name), name, slices)
 
     def _kernel(self, instruction: Instruction) -> None:

@@ -3,7 +3,8 @@
 A leaf is one array of an instruction's shape. tuple, get-tuple-element and opt-barrier only rename
 leaves, and a reshape or transpose between arrays whose layouts agree leaves every byte where it is:
 their leaves are their operands'. So are the leaves of a while that its body hands on as they are:
-the loop never writes them. Everything else owns its leaves, except that a parameter's are bound by
+the loop never writes them. An async-start has its operands where they are, beside a result of its
+own that async-done gives. Everything else owns its leaves, except that a parameter's are bound by
 whoever runs it.
 """
 
@@ -16,6 +17,8 @@ from tfc.hlo.shape import AnyShape, TupleShape, leaves
 from tfc.passes.analysis.dimension_orders import forward, order_of
 
 Leaf = tuple[Instruction, int]  # (the owner, which array of its shape)
+# What is an element of its operand, by number.
+_ELEMENTS = {"get-tuple-element": lambda x: x["index"], "async-done": lambda _: 1}
 
 
 def is_alias(instruction: Instruction) -> bool:
@@ -86,12 +89,15 @@ class Sources:
             kept = self._unchanging.get(instruction["body"], frozenset())
             pairs = zip(own_leaves(instruction), self.of[operands[0]])
             return tuple(b if k in kept else a for k, (a, b) in enumerate(pairs))
+        if instruction.opcode == "async-start":
+            given = [leaf for o in operands for leaf in self.of[o]]
+            return *given, *own_leaves(instruction)[len(given) :]
+        if instruction.opcode in _ELEMENTS:
+            starts = self._leaf_starts(operands[0].shape)
+            index = _ELEMENTS[instruction.opcode](instruction)
+            return self.of[operands[0]][starts[index] : starts[index + 1]]
         if not is_alias(instruction) and instruction not in self._views:
             return own_leaves(instruction)
-        if instruction.opcode == "get-tuple-element":
-            starts = self._leaf_starts(operands[0].shape)
-            index = instruction["index"]
-            return self.of[operands[0]][starts[index] : starts[index + 1]]
         return tuple(leaf for o in operands for leaf in self.of[o])
 
     def _leaf_starts(self, shape: AnyShape) -> list[int]:

@@ -5,7 +5,7 @@ computation for each element; an elementwise op one for each result element, or 
 where it is a function such as exp. Bytes are those that each kernel reads and writes, so fusion
 lowers them; of an array that is only sliced or gathered from, those of the pieces count. The body
 of a loop counts as often as it is known to run, once if that is not known; of a conditional,
-every branch.
+every branch. What is begun and ended apart counts where it begins.
 """
 
 from collections.abc import Container, Sequence
@@ -134,8 +134,12 @@ def _kernel_cost(
     kind = instruction.opcode
     if kind == "fusion":
         kind = f"fusion {instruction['kind']}"
-    read = _bytes_read(instruction)
-    written = sum(s.byte_size for s in leaves(instruction.shape))
+    if kind == "async-done":
+        return KernelCost(instruction, prefix + name, kind, runs, 0, 0, 0, 0)
+    # What is begun has its operands in its shape, too.
+    whole = instruction["calls"].root if kind == "async-start" else instruction
+    read = _bytes_read(whole)
+    written = sum(s.byte_size for s in leaves(whole.shape))
     root = instruction["calls"].root if instruction.opcode == "fusion" else instruction
     if in_place and root.opcode in _UPDATERS and isinstance(root.shape, Shape):
         new = root.operands[_UPDATERS[root.opcode]].array_shape.byte_size

@@ -10,7 +10,8 @@ Time runs through nested computations as they execute. Each step has an even tim
 and t+1, and writes at t+1, so that what it reads and what it writes overlap, in that one moment.
 Where a kernel may write over an operand, or one value becomes another (a body's results the state
 of its loop, a branch's those of the conditional, the root's those of the entry), this is noted as a
-CopyPair: if their overlap is that moment alone, the two may have one place.
+CopyPair: if their overlap is that moment alone, the two may have one place. What is begun and ended
+apart reads its operands until its end, and has its result from its beginning on.
 
 A value may be needed in several live intervals: a loop's state from where the loop begins until the
 body reads it last, and again from where the body ends; what a branch reads, only there.
@@ -128,14 +129,15 @@ class Liveness:
         if instruction.opcode not in ("parameter", "constant") and instruction in self.sources.of:
             raise InternalError(f"{instruction.name} is in two computations: run flatten first")
         owners = self.sources.visit(instruction)
-        if owners and owners[0][0] is not instruction:
+        own = [leaf for leaf in owners if leaf[0] is instruction]
+        if owners and not own and instruction.opcode != "async-done":
             return  # an alias: nothing runs, and only a read of its value keeps that alive
         self._tick()
         if instruction.opcode == "constant":
             self.fixed.update(owners)
         for operand in instruction.operands:
             self._read(self.sources.of[operand])
-        self._define(owners)
+        self._define(own)
         self._overwrite(instruction)
         wanted = self._workspace(instruction)
         if wanted:

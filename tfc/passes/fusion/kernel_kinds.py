@@ -31,6 +31,7 @@ class KernelKinds:
     selections: topk of few elements of long rows, without sorting the rows; a sort of which no more
         is read becomes one.
     equal_once: equal kernels as one function, so that few different ones are compiled sooner.
+    begins_collectives: a collective is begun, and waited for after other kernels.
     takes_layouts: whether the kernel of a dot or convolution that is fast reads its operands and
         writes its result in the layouts that these have; without an answer all stay row-major.
     takes_attention: whether there is a kernel for an attention, or kernels for its gradient, that
@@ -54,6 +55,7 @@ class KernelKinds:
     launch_overhead: bool = False
     selections: bool = False
     equal_once: bool = False
+    begins_collectives: bool = False
     takes_layouts: Callable[[Instruction], bool] | None = None
     takes_attention: Callable[[Attention | Scores], bool] | None = None
     takes_transform: Callable[[Instruction], bool] | None = None

@@ -33,6 +33,7 @@ class ThreadEngine:
     """Joins the threads of one process that run the `count` devices of a program."""
 
     messages: Messages | None = None  # what is sent lies in the memory that threads share
+    overlaps = True  # others have a device's operands from the beginning on
 
     def __init__(self, count: int):
         self.count = count

@@ -4,12 +4,15 @@
     u = ((f32[4]), f32[4], s32[]) async-update(s)
     y = f32[4] async-done(u)                                   its result is here
 
-What may run meanwhile may as well run before or after, so a start means the whole operation and a
-done passes its result on. A start's shape is (operands, result, contexts), except that
-all-reduce-start's is the result's and copy-start's is (result, operand, context).
+What may run meanwhile may as well run before or after, so for the evaluator a start means the
+whole operation and a done passes its result on. In a compiled program what is bound to an
+async-start of one collective begins it, and what is bound to its async-done waits. A start's shape
+is (operands, result, contexts), except that all-reduce-start's is the result's and copy-start's is
+(result, operand, context).
 """
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +22,7 @@ from tfc.hlo.ir import Attributes, Computation, Instruction
 from tfc.hlo.op import (
     OPS,
     Attribute,
+    Bind,
     Call,
     Infer,
     Op,
@@ -28,6 +32,7 @@ from tfc.hlo.op import (
     require,
 )
 from tfc.hlo.ops.control import require_arguments
+from tfc.hlo.ops.outside.collectives import bind_start
 from tfc.hlo.ops.outside.family import outside
 from tfc.hlo.shape import U32, AnyShape, Shape, TupleShape
 from tfc.hlo.specs import spec_of
@@ -77,6 +82,40 @@ def _started(x: Instruction, operands: Value, result: Value) -> Value:
 def contexts(x: Instruction) -> tuple[AnyShape, ...]:
     """The shapes of the context values that a start gives besides operands and result."""
     return x.shape.elements[2:] if isinstance(x.shape, TupleShape) else ()
+
+
+class _UnderWay(threading.local):
+    """What a thread has begun: for each start what waits for its end."""
+
+    def __init__(self) -> None:
+        self.ends: dict[Instruction, Callable[[], None]] = {}
+
+
+_under_way = _UnderWay()
+
+
+def _bind_async_start(x: Instruction, call: Call) -> Bind:
+    """What begins the collective that is all of what a start calls."""
+    collective = x["calls"].root
+
+    def bind(given: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> Callable[[], None]:
+        start = bind_start(collective, call, given, results)
+
+        def run() -> None:
+            _under_way.ends[x] = start()
+
+        return run
+
+    return bind
+
+
+def _bind_async_done(x: Instruction, _: Call) -> Bind:
+    """What waits for the collective that the thread has begun last at the operand."""
+
+    def run() -> None:
+        _under_way.ends.pop(x.operands[0])()
+
+    return lambda given, results: run
 
 
 def _infer_update(shapes: Shapes, _: Attributes, __: AnyShape | None) -> AnyShape:
@@ -146,9 +185,11 @@ _PREFETCH = Attribute("cross_program_prefetch_index", "int", required=False)
 
 # fmt: off
 outside("async-start", None, _infer_async_start, _evaluate_async_start,
-        (THREAD, Attribute("calls", "computation")), needs_shape=True)
+        (THREAD, Attribute("calls", "computation")), needs_shape=True, on_host=True,
+        bind=_bind_async_start)
 outside("async-update", 1, _infer_update, _evaluate_same, (THREAD, _KNOWN))
-outside("async-done", 1, _infer_done("async-done", 1), _evaluate_element(1), (THREAD, _KNOWN))
+outside("async-done", 1, _infer_done("async-done", 1), _evaluate_element(1), (THREAD, _KNOWN),
+        on_host=True, bind=_bind_async_done)
 outside("copy-start", 1, _infer_copy_start, _evaluate_copy_start, (_PREFETCH,),
         needs_shape=True)
 outside("copy-done", 1, _infer_done("copy-done", 0), _evaluate_element(0))

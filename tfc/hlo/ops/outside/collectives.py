@@ -203,7 +203,12 @@ def _bind(x: Instruction, call: Call) -> Bind:
             nonlocal bound
             here, (before, function) = current(), bound
             if here is not before:
-                bound = (here, function := _bound(x, here, call, given, results))
+                collective = collective_of(x, here, call)
+                function = _alone(collective, here, given, results)
+                if function is None:
+                    assert collective is not None
+                    function = here.bind(collective, given, results)
+                bound = (here, function)
             function()
 
         return run
@@ -211,15 +216,54 @@ def _bind(x: Instruction, call: Call) -> Bind:
     return bind
 
 
-def _bound(
+def bind_start(
+    x: Instruction, call: Call, given: Sequence[Array], results: Sequence[Array]
+) -> Callable[[], Callable[[], None]]:
+    """What begins a collective on arrays, as the device that the thread then is, and gives its end.
+
+    Where nothing would go on meanwhile, all of it is done at the end.
+    """
+    bound: tuple[Participant | None, Callable[[], Callable[[], None]]] = (
+        None,
+        lambda: lambda: None,
+    )
+
+    def start() -> Callable[[], None]:
+        nonlocal bound
+        here, (before, begin) = current(), bound
+        if here is not before:
+            bound = (here, begin := _beginning(x, here, call, given, results))
+        return begin()
+
+    return start
+
+
+def _beginning(
     x: Instruction, here: Participant, call: Call, given: Sequence[Array], results: Sequence[Array]
-) -> Callable[[], None]:
+) -> Callable[[], Callable[[], None]]:
     collective = collective_of(x, here, call)
+    alone = _alone(collective, here, given, results)
+    if collective is None or alone is not None:
+        return lambda: alone or (lambda: None)
+    engine = here.joined(collective.what, collective.group)
+    if engine.overlaps:
+        return lambda: engine.begin(collective, given, results)
+    whole = engine.bind(collective, given, results)
+    return lambda: whole
+
+
+def _alone(
+    collective: Collective | None,
+    here: Participant,
+    given: Sequence[Array],
+    results: Sequence[Array],
+) -> Callable[[], None] | None:
+    """What a device does that meets no other in a collective; None if it meets some."""
     if collective is None:  # a collective-broadcast gives zeros to whom it does not name
         return lambda: store((0,) * len(results), tuple(results))
     if collective.group == (here.device,):
         return lambda: store(tuple(results_of(collective, [given])), tuple(results))
-    return here.bind(collective, given, results)
+    return None
 
 
 def _evaluate(x: Instruction, values: Sequence[Value], call: Call) -> Value:
