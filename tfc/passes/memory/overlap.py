@@ -14,8 +14,8 @@ would need much more memory. Effects keep their order: that of collectives is co
 Runs after `schedule`, whose orders it starts from, and must be the last to move instructions.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from tfc.hlo.attributes.devices import device_counts
@@ -82,10 +82,10 @@ class _Module:
         for computation in module.computations:
             made = with_callees(computation, self.new)
             if computation in control:
-                seconds = [self._of(i) for i in made.instructions]
-                self._seconds[made] = sum(seconds)
+                seconds = sum(map(self._of, made.instructions))
                 if any(map(is_collective, made.instructions)):
-                    self._seconds[made := self._overlapped(made)] = sum(seconds)
+                    made = self._overlapped(made)
+                self._seconds[made] = seconds
             if computation in bodies:
                 self._unchanging[made] = frozenset(kept_leaves(made, self._unchanging))
             self.new[computation] = made
@@ -101,21 +101,20 @@ class _Module:
     def _overlapped(self, computation: Computation) -> Computation:
         """The computation in its new order."""
         steps = Steps(computation, self._unchanging, {})
-        plan = _Plan(steps, [self._of(i) for i in steps.instructions])
+        seconds = [self._of(i) for i in steps.instructions]
         every = [n for n, i in enumerate(steps.instructions) if is_collective(i)]
-        numbers = range(len(steps.instructions))
-        peak = steps.peak(numbers)
+        peak = steps.peak(range(len(seconds)))
         most = max(peak * _MORE_MEMORY, peak + _MORE_BYTES)
         for defers in (True, False):
-            trial = plan.order(every, defers)
+            trial = _Order(steps, seconds, every, defers)
             begun = [n for n in every if trial.hidden[n] >= _WORTH]
-            chosen = plan.order(begun, defers)
-            if begun and steps.peak(s.number for s in chosen.order if not s.ends) <= most:
+            chosen = _Order(steps, seconds, begun, defers)
+            if begun and steps.peak(s.number for s in chosen.steps if not s.ends) <= most:
                 break
         else:
             begun = []
         self.decisions += _decisions(steps, every, begun, trial.hidden)
-        return _made(steps, chosen.order, begun) if begun else computation
+        return _made(steps, chosen.steps, begun) if begun else computation
 
 
 def _decisions(
@@ -142,55 +141,39 @@ def _seconds(instruction: Instruction) -> float:
     return max((cost.flops + cost.transcendentals) / _OPERATIONS, cost.bytes_accessed / _BYTES)
 
 
-@dataclass
 class _Order:
-    """An order as it comes about.
+    """The order that comes of walking over the steps, of which some collectives are begun.
 
-    left: for each collective that is under way, the seconds that it goes on for.
-    hidden: for each that was begun, the seconds of what runs between its two ends.
+    steps: the steps, each once, and the ends of what is begun.
+    hidden: for each collective that is begun, the seconds of what runs between its two ends.
+    left: for each that is under way, the seconds that it is thought to go on for.
+
+    Args:
+        seconds: how long each step is thought to take.
+        begun: the collectives.
+        defers: what needs a result may wait for more than that result.
     """
 
-    order: list[Step] = field(default_factory=list)
-    left: dict[int, float] = field(default_factory=dict)
-    hidden: dict[int, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """Makes orders of steps, of which it knows how many seconds each takes."""
-
-    steps: Steps
-    seconds: list[float]
-
-    def order(self, begun: list[int], defers: bool) -> _Order:
-        """The order in which some collectives are begun.
-
-        Args:
-            defers: what needs a result may wait for more than that result.
-        """
-        return _Run(self.steps, self.seconds, frozenset(begun), defers).run()
-
-
-class _Run:
-    """One walk over the steps in their order, which puts them into the new one."""
-
-    def __init__(self, steps: Steps, seconds: list[float], begun: frozenset[int], defers: bool):
-        self.steps, self.seconds, self.begun, self.defers = steps, seconds, begun, defers
-        self.made = _Order()
+    def __init__(self, graph: Steps, seconds: list[float], begun: Iterable[int], defers: bool):
+        self.graph, self.seconds, self.defers = graph, seconds, defers
+        self.begun = frozenset(begun)
+        self.steps: list[Step] = []
+        self.hidden: dict[int, float] = {}
+        self.left: dict[int, float] = {}
         self.placed: set[int] = set()
         self.waiting: list[int] = []
-        numbers = steps.numbers
+        numbers = graph.numbers
         self.reads = [
-            {numbers[o] for o in (*i.operands, *i.control_predecessors) if o in numbers} & begun
-            for i in steps.instructions
+            {numbers[o] for o in (*i.operands, *i.control_predecessors) if o in numbers}
+            for i in graph.instructions
         ]
+        self._walk()
 
-    def run(self) -> _Order:
-        """The order of all steps."""
+    def _walk(self) -> None:
         for collective in sorted(self.begun):
             if self._can_run(collective):
                 self._place(collective)
-        for number in range(len(self.steps.instructions)):
+        for number in range(len(self.graph.instructions)):
             if number in self.placed:
                 continue
             if not self.defers:
@@ -200,44 +183,43 @@ class _Run:
                 self._end_what_is_over()
             else:
                 self.waiting.append(number)
-        while self.made.left:
-            self._end([next(iter(self.made.left))])
+        while self.left:
+            self._end([next(iter(self.left))])
             self._end_what_is_over()
-        return self.made
 
     def _needed(self, number: int) -> list[int]:
         """The collectives under way whose results a step reads."""
-        return [c for c in self.made.left if c in self.reads[number]]
+        return [c for c in self.left if c in self.reads[number]]
 
     def _can_run(self, number: int) -> bool:
-        return self.placed >= self.steps.before[number] and not self._needed(number)
+        return self.placed >= self.graph.before[number] and not self._needed(number)
 
     def _place(self, number: int) -> None:
         """Run a step, and begin the collectives that can begin then."""
         pending = [number]
         while pending:
             step = pending.pop()
-            self.made.order.append(Step(step))
+            self.steps.append(Step(step))
             self.placed.add(step)
             if step in self.begun:
-                self.made.left[step], self.made.hidden[step] = self.seconds[step], 0.0
+                self.left[step], self.hidden[step] = self.seconds[step], 0.0
             else:
-                for other in self.made.left:
-                    self.made.left[other] -= self.seconds[step]
-                    self.made.hidden[other] += self.seconds[step]
-            later = self.begun & self.steps.after[step] - self.placed
+                for other in self.left:
+                    self.left[other] -= self.seconds[step]
+                    self.hidden[other] += self.seconds[step]
+            later = self.begun & self.graph.after[step] - self.placed
             pending += [c for c in sorted(later, reverse=True) if self._can_run(c)]
 
     def _end_what_is_over(self) -> None:
         """Wait for collectives that are thought to be through."""
-        while self.defers and (over := [c for c, left in self.made.left.items() if left <= 0]):
+        while self.defers and (over := [c for c, left in self.left.items() if left <= 0]):
             self._end(over)
 
     def _end(self, collectives: list[int]) -> None:
         """Wait for collectives, and run what waited for them."""
         for collective in collectives:
-            del self.made.left[collective]
-            self.made.order.append(Step(collective, ends=True))
+            del self.left[collective]
+            self.steps.append(Step(collective, ends=True))
         waiting, self.waiting = self.waiting, []
         for number in waiting:  # what one waits for comes before it
             if number not in self.placed:
