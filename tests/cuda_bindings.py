@@ -36,6 +36,14 @@ ATTRIBUTES = {
 }  # fmt: skip
 
 
+class Refusal(Exception):
+    """A function returns this status."""
+
+    def __init__(self, status: int):
+        super().__init__(status)
+        self.status = status
+
+
 class Enumeration:
     """Names of numbers, each of which is only equal to itself."""
 
@@ -44,7 +52,7 @@ class Enumeration:
 
 
 class FakeCuda(ModuleType):
-    """The module; one device of capability 8.0."""
+    """The module; one device of capability 8.0, which takes PTX and what it made of it itself."""
 
     def __init__(self, attributes: dict[int, int] | None = None):
         super().__init__("cuda.bindings.driver")
@@ -92,7 +100,10 @@ class FakeCuda(ModuleType):
                 return (self.failing[name], None)
             if name in self.replaced:
                 return self.replaced[name](*arguments)
-            given = found(*arguments)
+            try:
+                given = found(*arguments)
+            except Refusal as refusal:
+                return (refusal.status, None)
             return (0, *(given if isinstance(given, tuple) else (given,)))
 
         return call
@@ -228,8 +239,9 @@ class FakeCuda(ModuleType):
 
     def cuModuleLoadData(self, code: bytes) -> Any:
         code = code.removeprefix(MACHINE_CODE)
-        if not code.lstrip().startswith((b"//", b".version")):
-            raise AssertionError("a cubin needs `failing`, or a real device")
+        if code.startswith(b"\x7fELF"):
+            raise Refusal(209)
+        assert code.lstrip().startswith((b"//", b".version")), code[:40]
         return self.machine.load(code.rstrip(b"\0"))
 
     def cuModuleUnload(self, module: Any) -> tuple[()]:
@@ -297,16 +309,15 @@ def installed(fake: FakeCuda | None = None) -> Iterator[FakeCuda]:
     package, bindings = ModuleType("cuda"), ModuleType("cuda.bindings")
     package.__path__, bindings.__path__ = [], []
     bindings.driver = made  # type: ignore[attr-defined]
-    modules = {"cuda": package, "cuda.bindings": bindings, "cuda.bindings.driver": made}
-    with in_place(modules):
+    with in_place({"cuda": package, "cuda.bindings": bindings, "cuda.bindings.driver": made}):
         yield made
 
 
 @contextmanager
-def in_place(modules: dict[str, ModuleType]) -> Iterator[None]:
-    """Modules under these names; what else is imported meanwhile stays."""
+def in_place(modules: dict[str, ModuleType | None]) -> Iterator[None]:
+    """Modules under these names, None where there is none; what else is imported stays."""
     before = {name: sys.modules.pop(name, None) for name in modules}
-    sys.modules.update(modules)
+    sys.modules.update(modules)  # type: ignore[arg-type]
     try:
         yield
     finally:

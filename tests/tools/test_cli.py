@@ -10,7 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tfc import __version__
+from tfc.backends.gpu.driver import using
 from tfc.cli import tfc as command
+from tfc.testing.ptx.driver import InterpretedDriver
 
 ROOT = Path(__file__).parents[2]
 SOFTMAX = str(ROOT / "examples" / "softmax.hlo")
@@ -179,6 +181,18 @@ def test_doctor_examines_this_machine():
     made = run("doctor")
     assert made.exit_code == 0, made.output
     assert all(word in made.output for word in ("llvmlite", "MLIR", "backends", "passed"))
+
+
+def test_doctor_tries_programs_on_a_gpu_where_there_is_one(monkeypatch: pytest.MonkeyPatch):
+    with using(InterpretedDriver()):
+        made = run("doctor")
+        assert "run on interpreter of PTX as sm_80" in made.output
+        assert "the same by backend='gpu': passed" in made.output
+        assert made.exit_code == 0
+        monkeypatch.setattr(InterpretedDriver, "launch", lambda *_, **__: None)
+        made = run("doctor")
+        assert "the same by backend='gpu': failed: the sums are wrong" in made.output
+        assert made.exit_code == 1
 
 
 @pytest.mark.parametrize(

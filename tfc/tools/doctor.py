@@ -15,9 +15,12 @@ from rich.console import Console
 from rich.table import Table
 
 from tfc import __version__
+from tfc.backends.gpu.driver.choice import current_driver
+from tfc.backends.gpu.driver.interface import Driver
 from tfc.backends.registry import backend_names, get_backend
 from tfc.backends.target import Target
 from tfc.compiler import compile
+from tfc.errors import DriverError
 from tfc.hlo.text.parser import parse
 from tfc.options import Options
 from tfc.runtime.threads import available_cores
@@ -42,7 +45,9 @@ ENTRY main {
 
 
 def examine(console: Console, cxx: str = "") -> bool:
-    """Print what there is, and whether adding two arrays on the CPU backend gives the right sum.
+    """Print what there is, and whether adding two arrays gives the right sum.
+
+    On the CPU, and on a GPU if there is one that programs can use.
 
     Args:
         cxx: a C++ compiler to look at before the usual ones.
@@ -62,9 +67,12 @@ def examine(console: Console, cxx: str = "") -> bool:
         for name, value in rows():
             table.add_row(f"  {name}", value, style=None)
     console.print(table)
-    problem = _self_test()
-    console.print(f"JIT self-test: {problem or 'passed'}", style="red" if problem else "green")
-    return not problem
+    gpu = () if isinstance(_driver(), DriverError) else ("gpu",)
+    problems = {backend: _self_test(backend) for backend in ("cpu", *gpu)}
+    for backend, problem in problems.items():
+        name = "JIT self-test" if backend == "cpu" else f"the same by backend='{backend}'"
+        console.print(f"{name}: {problem or 'passed'}", style="red" if problem else "green")
+    return not any(problems.values())
 
 
 def _version(package: str) -> str:
@@ -134,8 +142,22 @@ def _gpu() -> Rows:
         ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
     )
     yield "device", found or "none: nvidia-smi finds no NVIDIA GPU"
-    driver = _version("pycuda")
-    yield "driver access", driver if driver[0].isdigit() else "pycuda is not installed"
+    bindings = [(name, _version(name)) for name in ("cuda-bindings", "pycuda")]
+    found = ", ".join(f"{name} {version}" for name, version in bindings if version[0].isdigit())
+    yield "driver access", found or "none: pip install 'tfc[cuda]'"
+    driver = _driver()
+    if isinstance(driver, DriverError):
+        yield "GPU programs", f"do not run: {driver}"
+    else:
+        yield "GPU programs", f"run on {driver.name} as {driver.architecture}"
+
+
+def _driver() -> Driver | DriverError:
+    """What programs for GPUs run with, or why they do not."""
+    try:
+        return current_driver()
+    except DriverError as error:
+        return error
 
 
 def _tools(cxx: str) -> Rows:
@@ -179,11 +201,11 @@ def _backends() -> Rows:
             yield name, f"cannot be used: {error!r}"
 
 
-def _self_test() -> str:
+def _self_test(backend: str) -> str:
     """What is wrong with compiled code on this machine; nothing if all is well."""
     x, y = np.arange(1000, dtype=np.float32), np.linspace(-1, 1, 1000, dtype=np.float32)
     try:
-        (total,) = compile(parse(_SELF_TEST, "self-test"), "cpu")(x, y)
+        (total,) = compile(parse(_SELF_TEST, "self-test"), backend)(x, y)
     except Exception as error:
         return f"failed: {error!r}"
     return "" if np.array_equal(total, x + y) else "failed: the sums are wrong"

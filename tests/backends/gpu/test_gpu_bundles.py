@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cuda_bindings import FakeCuda, installed
+from cuda_bindings import FakeCuda, in_place, installed
 
 import tfc
 import tfc.aot
@@ -212,24 +212,10 @@ def test_machine_code_comes_first_and_ptx_where_the_driver_refuses_it(tmp_path: 
     manifest = json.loads(archive.read("manifest.json"))
     kinds = [[(c["architecture"], c["kind"]) for c in p["code"]] for p in manifest["programs"]]
     assert kinds == [[("sm_80", "cubin"), ("sm_80", "ptx")], [("sm_90a", "cubin")]]
-    loaded: list[bytes] = []
-
-    class Older(FakeCuda):
-        def __getattribute__(self, name: str) -> Any:
-            found = super().__getattribute__(name)
-            if name != "cuModuleLoadData":
-                return found
-
-            def call(code: bytes) -> Any:
-                loaded.append(code[:4])
-                return (209, None) if code.startswith(b"\x7fELF") else found(code)
-
-            return call
-
-    with installed(Older()):
+    with installed() as cuda:
         np.testing.assert_array_equal(model_gpu.load()(np.float32([1, 2, 3])), [2, 4, 6])
-    assert loaded[0] == b"\x7fELF"
-    assert loaded[1] != b"\x7fELF"
+    loaded = [given[0] for name, given in cuda.calls if name == "cuModuleLoadData"]
+    assert [code.startswith(b"\x7fELF") for code in loaded] == [True, False]
     message = r"no code for a GPU of compute capability 7\.5: .* sm_80, sm_90a"
     old = FakeCuda({75: 7, 76: 5})
     with installed(old), pytest.raises(model_gpu.BundleError, match=message):
@@ -238,9 +224,11 @@ def test_machine_code_comes_first_and_ptx_where_the_driver_refuses_it(tmp_path: 
 
 def test_what_is_missing_is_said_in_a_sentence(tmp_path: Path):
     model_gpu = written(tmp_path, lambda x: x * 2, "f32[3]")
-    for module in ("cuda", "cuda.bindings", "cuda.bindings.driver", "pycuda", "pycuda.driver"):
-        assert module not in sys.modules
-    with pytest.raises(model_gpu.DriverError, match="pip install cuda-bindings"):
+    absent: Any = dict.fromkeys(["cuda.bindings.driver", "pycuda.driver"])
+    with (
+        in_place(absent),
+        pytest.raises(model_gpu.DriverError, match="pip install cuda-bindings"),
+    ):
         model_gpu.load()
     fake = FakeCuda()
     fake.failing["cuInit"] = 100

@@ -1,6 +1,6 @@
 """The one way to the CUDA driver: what is asked of it, and which binding answers.
 
-driver = current_driver()       PyCUDA's, or cuda-bindings'; DriverError if there is no GPU
+driver = current_driver()       cuda-bindings', or PyCUDA's; DriverError if there is no GPU
 with using(other): …            another one for a while, such as an interpreter of PTX
 """
 

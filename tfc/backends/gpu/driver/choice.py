@@ -59,7 +59,7 @@ def _found() -> Driver:
             return import_module(module).open_driver()
     raise DriverError(
         "programs for the GPU need a binding to NVIDIA's driver: install tfc[cuda], which is "
-        "PyCUDA, or cuda-bindings; without a GPU, use backend='cpu' or take as_text('ptx')"
+        "cuda-bindings, or PyCUDA; without a GPU, use backend='cpu' or take as_text('ptx')"
     )
 
 

@@ -31,8 +31,9 @@ def failure(function: str, status: int, said: str) -> DriverError | OutOfMemoryE
 
 def no_driver(error: object) -> DriverError:
     """The error where the driver's library cannot be loaded, to be raised."""
+    said = str(error).rstrip(".")
     return DriverError(
-        f"NVIDIA's driver cannot be loaded ({error}); use backend='cpu' or take as_text('ptx')"
+        f"NVIDIA's driver cannot be loaded ({said}); use backend='cpu' or take as_text('ptx')"
     )
 
 

@@ -1,0 +1,26 @@
+"""NVIDIA's own cuda-bindings take what tfc and the loader of bundles give them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+TESTS = HERE.parents[1]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="makes a libcuda.so.1")
+def test_tests_of_the_driver_pass_with_the_package_in_the_place_of_its_stand_in():
+    """In a process of its own, where a library that tests make is the driver's."""
+    path = os.pathsep.join(map(str, (TESTS.parent, TESTS)))
+    names = ("test_gpu_driver.py", "test_gpu_bundles.py", "test_gpu_control_flow.py")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "real_bindings", *(str(HERE / n) for n in names),
+         "-p", "no:cacheprovider", "-m", "slow or not slow"],
+        cwd=TESTS.parent, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True,
+        timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
