@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cuda_bindings import ERRORS, FakeCuda
+from cuda_bindings import CAPABILITY, ERRORS, HOPPER, FakeCuda, encode_tiled
 
 # How many arguments each function has, and whether the first is where its result goes: an int or
 # an address.
@@ -30,6 +30,7 @@ FUNCTIONS = {
     "cuMemAlloc_v2": (2, ctypes.c_uint64), "cuMemFree_v2": (1, None),
     "cuMemcpyHtoDAsync_v2": (4, None), "cuMemcpyDtoHAsync_v2": (4, None),
     "cuMemcpyDtoDAsync_v2": (4, None), "cuLaunchKernel": (11, None),
+    "cuTensorMapEncodeTiled": (12, None),
 }  # fmt: skip
 HOOK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint64))
 
@@ -58,6 +59,7 @@ _NARROW: dict[str, tuple[int, ...]] = {
     "cuInit": (0,), "cuDeviceGet": (1,), "cuDeviceGetAttribute": (1, 2),
     "cuDevicePrimaryCtxRetain": (1,), "cuDevicePrimaryCtxRelease_v2": (0,),
     "cuStreamCreate": (1,), "cuFuncSetAttribute": (1, 2), "cuLaunchKernel": tuple(range(1, 8)),
+    "cuTensorMapEncodeTiled": (1, 2, 8, 9, 10, 11),
 }  # fmt: skip
 
 
@@ -104,6 +106,9 @@ class Answers:
                 return fake.cuModuleGetFunction(held[given[1]], ctypes.string_at(given[2]))
             case "cuLaunchKernel":
                 return fake.cuLaunchKernel(held[given[0]], *given[1:])
+            case "cuTensorMapEncodeTiled":
+                status = fake.failing.get(name, 0)
+                return (status or encode_tiled(*given),)
             case "cuFuncSetAttribute":
                 return fake.cuFuncSetAttribute(held[given[0]], *given[1:])
             case _:
@@ -127,10 +132,17 @@ def build(folder: Path, compiler: str, program: str, *sources: Path) -> None:
         assert done.returncode == 0, done.stderr
 
 
-def run(folder: Path, failing: dict[str, int] | None = None) -> tuple[int, list[str], int]:
-    """How many checks failed, the calls of the driver, and the bytes that are left allocated."""
+def run(
+    folder: Path, failing: dict[str, int] | None = None, hopper: bool = False
+) -> tuple[int, list[str], int]:
+    """How many checks failed, the calls of the driver, and the bytes that are left allocated.
+
+    Args:
+        failing: the status that functions give, by name.
+        hopper: whether the device has warpgroups.
+    """
     done = subprocess.run(
-        [sys.executable, __file__, str(folder), json.dumps(failing or {})],
+        [sys.executable, __file__, str(folder), json.dumps(failing or {}), str(int(hopper))],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -140,9 +152,9 @@ def run(folder: Path, failing: dict[str, int] | None = None) -> tuple[int, list[
     return failures, calls, left
 
 
-def main(folder: str, failing: str) -> None:
+def main(folder: str, failing: str, hopper: str) -> None:
     """What a process of its own does: libcuda.so.1 stays loaded in it."""
-    fake = FakeCuda()
+    fake = FakeCuda(HOPPER if hopper == "1" else CAPABILITY)
     fake.failing = json.loads(failing)
     answers = Answers(fake)
     hook = HOOK(answers)

@@ -235,13 +235,15 @@ def test_one_program_runs_on_gpus_with_and_without_warpgroups(device: Interprete
     assert older.reports[0][1].instructions["mma"] > 0  # type: ignore[attr-defined]
 
 
-def test_programs_ahead_of_time_have_no_descriptors():
+def test_programs_ahead_of_time_go_by_warpgroups_too():
     a, b = np.zeros((128, 64), BF16), np.zeros((64, 128), BF16)
     compiled = tfc.jit(lambda a, b: a @ b, backend="gpu").lower(a, b).compile()
-    assert "wgmma" in compiled.as_text("ptx")
-    (program,) = gpu_programs(compiled.executable.source, ["sm_90a"])
-    assert "wgmma" not in program.ptx
-    assert "mma.sync" in program.ptx
+    older, newer = gpu_programs(compiled.executable.source, ["sm_80", "sm_90a"])
+    assert "mma.sync" in older.ptx
+    assert [[box[0] for box in p.steps[0]["boxes"]] for p in (older, newer)] == [[], [0, 1, 2]]
+    assert newer.steps[0]["boxes"][2][1] == {
+        "itemsize": 2, "dims": [128, 128], "strides": [256], "box": [64, 64], "swizzle": 128
+    }  # fmt: skip
 
 
 # What is left out of the kernel, or changed, and what the interpreter then says.
