@@ -1,4 +1,4 @@
-"""Measure programs for GPUs beside PyTorch and JAX, in one process and in turns.
+"""Measure programs for GPUs beside PyTorch, JAX and Triton, in one process and in turns.
 
     python benchmarks/gpu.py --build build/gpu      compile the cases to bundles; needs no GPU
     python benchmarks/gpu.py --bundles build/gpu    measure them; needs no compiler, and of tfc
@@ -55,8 +55,10 @@ def build(folder: Path, cases: Sequence[GpuCase], architectures: Sequence[str], 
     failed = 0
     for case in cases:
         try:
+            start = time.perf_counter()
             made = build_case(folder, case, architectures, small)
-            print(f"{made} for {case.group}: {case.name}")
+            print(f"{made} for {case.group}: {case.name}: {time.perf_counter() - start:.1f} s, "
+                  f"{made.stat().st_size >> 10} KiB", flush=True)  # fmt: skip
         except Exception as error:
             failed += 1
             print(f"{case.group}: {case.name}: {type(error).__name__}: {error}", file=sys.stderr)
@@ -88,9 +90,9 @@ def _model(case: GpuCase, small: bool) -> Any:
 
 
 def _dtype(name: str) -> np.dtype:
-    if name != "bfloat16":
+    if name not in ("bfloat16", "float8_e4m3fn"):
         return np.dtype(name)
-    return np.dtype(importlib.import_module("ml_dtypes").bfloat16)
+    return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
 
 
 # --- Contenders -----------------------------------------------------------------------------------
@@ -169,13 +171,7 @@ def of_torch(
     if case.torch is None:
         return None
     torch: Any = importlib.import_module("torch")
-    kinds = {"bfloat16": torch.bfloat16, "float16": torch.float16}
-    tensors = [
-        torch.tensor(np.asarray(a, np.float32)).to(kinds[str(a.dtype)]).cuda()
-        if str(a.dtype) in kinds
-        else torch.tensor(a).cuda()
-        for a in arrays
-    ]
+    tensors = _tensors(torch, arrays)
     stated = case.torch
     function = (lambda *a: stated(torch, *a)) if not compiled else torch.compile(
         lambda *a: stated(torch, *a)
@@ -190,6 +186,31 @@ def of_torch(
         return [t.detach().float().cpu().numpy() for t in found]
 
     return Contender(call, torch.cuda.synchronize, result)
+
+
+def _tensors(torch: Any, arrays: Sequence[np.ndarray]) -> list[Any]:
+    kinds = {n: getattr(torch, n) for n in ("bfloat16", "float16", "float8_e4m3fn")}
+    return [
+        torch.tensor(np.asarray(a, np.float32)).to(kinds[str(a.dtype)]).cuda()
+        if str(a.dtype) in kinds
+        else torch.tensor(a).cuda()
+        for a in arrays
+    ]
+
+
+def of_triton(case: GpuCase, arrays: Sequence[np.ndarray]) -> Contender | None:
+    """A case as a kernel of gpu_triton.py; None where there is none."""
+    if not case.triton:
+        return None
+    torch: Any = importlib.import_module("torch")
+    function = getattr(importlib.import_module("benchmarks.gpu_triton"), case.triton)
+    tensors = _tensors(torch, arrays)
+    last: list[Any] = [None]
+
+    def call() -> None:
+        last[0] = function(*tensors)
+
+    return Contender(call, torch.cuda.synchronize, lambda: [last[0].float().cpu().numpy()])
 
 
 # --- Measuring ------------------------------------------------------------------------------------
@@ -223,30 +244,34 @@ def _sample(contender: Contender, count: int) -> float:
 def measure(
     case: GpuCase, peers: Sequence[str], bundles: Path, small: bool = False
 ) -> dict[str, Any]:
-    """A row of results: seconds of each library, what is wrong, and what each could not do."""
+    """A row of results: seconds of each library, those from its data on the host to its first
+    result (loading or compiling, copying, one call), what is wrong, and what each could not do."""
     arrays = arguments_of(case, small)
     makers: dict[str, Callable[[], Contender | None]] = {
         "tfc": lambda: of_tfc(case, arrays, bundles),
         "jax": lambda: of_jax(case, arrays, small),
         "torch": lambda: of_torch(case, arrays),
         "compiled": lambda: of_torch(case, arrays, True),
+        "triton": lambda: of_triton(case, arrays),
     }
     ready: dict[str, Contender] = {}
     problems: dict[str, str] = {}
+    first: dict[str, float] = {}
     for name in ("tfc", *peers):
+        start = time.perf_counter()
         try:
             made = makers[name]()
             if made is None:
                 continue
             made.call()
             made.wait()
-            ready[name] = made
+            ready[name], first[name] = made, time.perf_counter() - start
         except Exception as error:
             problems[name] = f"{type(error).__name__}: {error}".split("\n")[0][:300]
     fault = _fault(case, ready)
     return {
         "group": case.group, "name": case.name, "flops": case.flops, "bytes": case.bytes,
-        "seconds": seconds_of(ready), "problems": problems, "fault": fault,
+        "seconds": seconds_of(ready), "first": first, "problems": problems, "fault": fault,
     }  # fmt: skip
 
 
@@ -338,7 +363,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--build", metavar="DIR", help="compile the cases there, and do not run")
     parser.add_argument("--bundles", metavar="DIR", default="build/gpu-benchmarks")
     parser.add_argument("--gpu-arch", default="", help="such as sm_90a; those of tfc compile")
-    parser.add_argument("--peers", default="torch,jax", help="of torch, jax, compiled")
+    parser.add_argument("--peers", default="torch,jax,triton", help="and compiled")
     parser.add_argument("--only", default="", metavar="GROUP,…")
     parser.add_argument("--seconds", type=float, default=480.0, help="begin no case after these")
     parser.add_argument("--results", default="gpu-results.json", metavar="FILE")

@@ -6,6 +6,7 @@ for tests. Cases stand in the order in which they are run: what says most comes 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from math import prod
 from typing import Any
@@ -20,6 +21,7 @@ class GpuCase:
 
     function: of a library (tfc, or jax) and the arrays.
     torch: of PyTorch and the arrays; None where it has no counterpart.
+    triton: the function of gpu_triton.py that does the same; "" for none.
     flops, bytes: what one run has to do at least; either may be 0.
     network: a network of models.py with its sizes instead of a function, and its sizes for tests.
     """
@@ -34,14 +36,16 @@ class GpuCase:
     bytes: float = 0.0
     tolerance: float = 1e-5
     network: tuple[str, dict[str, Any], dict[str, Any]] | None = None
+    triton: str = ""
 
     @property
     def key(self) -> str:
         """The name of its bundle."""
-        return f"{self.group} {self.name}".replace(" ", "_").replace(",", "").replace("×", "x")
+        name = f"{self.group} {self.name}".replace(",", "").replace("×", "x")
+        return name.replace("→", "to").replace(" ", "_")
 
 
-SIZES = {"float32": 4, "bfloat16": 2, "float16": 2, "int32": 4}
+SIZES = {"float32": 4, "bfloat16": 2, "float16": 2, "int32": 4, "float8_e4m3fn": 1}
 
 
 def traffic(*specs: Spec) -> float:
@@ -57,16 +61,87 @@ def _product(dtype: str, m: int, k: int, n: int, batch: int = 0) -> GpuCase:
         "gemm", name, specs, ((dtype, (*few, 40, 24)), (dtype, (*few, 24, 48))),
         lambda lib, a, b: a @ b, lambda torch, a, b: a @ b,
         flops=2.0 * max(batch, 1) * m * k * n, bytes=traffic(*specs, (dtype, (*lead, m, n))),
-        tolerance=1e-5 if dtype == "float32" else 2e-2,
+        tolerance=1e-5 if dtype == "float32" else 2e-2, triton="product",
     )  # fmt: skip
+
+
+def _f8_product(m: int, k: int, n: int) -> GpuCase:
+    """A product of 8-bit floats to bf16, whose operands both lie along the sums."""
+    dtype = "float8_e4m3fn"
+    specs = (dtype, (m, k)), (dtype, (n, k))
+
+    def function(lib: Any, a: Any, b: Any) -> Any:
+        made = lib.numpy.einsum(
+            "ik,jk->ij", a, b, precision="default", preferred_element_type="float32"
+        )
+        return made.astype("bfloat16")
+
+    return GpuCase(
+        "gemm", f"float8 e4m3 {m}×{k}×{n}", specs, ((dtype, (48, 32)), (dtype, (64, 32))),
+        function, _torch_f8_product, flops=2.0 * m * k * n,
+        bytes=traffic(*specs, ("bfloat16", (m, n))), tolerance=2e-2,
+    )  # fmt: skip
+
+
+def _torch_f8_product(torch: Any, a: Any, b: Any) -> Any:
+    one = _one(torch)
+    return torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16)
+
+
+@cache
+def _one(torch: Any) -> Any:
+    return torch.ones((), device="cuda")
+
+
+def _convolution(size: int, inputs: int, outputs: int, kernel: int, stride: int = 1) -> GpuCase:
+    """A layer of ResNet-50 for 64 images, NHWC and HWIO, in bf16."""
+    batch, out = 64, -(-size // stride)
+    pads = ((kernel // 2, kernel // 2),) * 2
+
+    def specs(batch: int, size: int, inputs: int, outputs: int) -> tuple[Spec, ...]:
+        image, window = (batch, size, size, inputs), (kernel, kernel, inputs, outputs)
+        return ("bfloat16", image), ("bfloat16", window)
+
+    def function(lib: Any, x: Any, w: Any) -> Any:
+        if hasattr(lib, "lax"):
+            names = "NHWC", "HWIO", "NHWC"
+            return lib.lax.conv_general_dilated(
+                x, w, (stride, stride), pads, dimension_numbers=names
+            )
+        return lib.nn.conv(x, w, stride, pads)
+
+    def torch_function(torch: Any, x: Any, w: Any) -> Any:
+        # The same bytes of images; kernels are turned once, as a network would have them.
+        images = x.permute(0, 3, 1, 2)
+        made = torch.nn.functional.conv2d(images, _turned(torch, w), None, stride, kernel // 2)
+        return made.permute(0, 2, 3, 1)
+
+    full = specs(batch, size, inputs, outputs)
+    return GpuCase(
+        "convolution", f"bf16 {size}×{size}, {inputs} → {outputs}, {kernel}×{kernel} by {stride}",
+        full, specs(1, 6, 8, 16), function, torch_function,
+        flops=2.0 * batch * out * out * outputs * kernel * kernel * inputs,
+        bytes=traffic(*full, ("bfloat16", (batch, out, out, outputs))), tolerance=2e-2,
+    )  # fmt: skip
+
+
+_TURNED: list[tuple[Any, Any]] = []  # the last kernel of PyTorch's, as given and turned
+
+
+def _turned(torch: Any, kernel: Any) -> Any:
+    if not _TURNED or _TURNED[0][0] is not kernel:
+        made = kernel.permute(3, 2, 0, 1).to(memory_format=torch.channels_last)
+        _TURNED[:] = [(kernel, made)]
+    return _TURNED[0][1]
 
 
 def _moving(name: str, specs: Sequence[Spec], small: Sequence[Spec], result: Spec,
             function: Function, torch: Function, group: str = "rows", tolerance: float = 1e-5,
-            ) -> GpuCase:  # fmt: skip
+            triton: str = "") -> GpuCase:  # fmt: skip
     """A case whose limit is memory."""
     size = traffic(*specs, result)
-    return GpuCase(group, name, tuple(specs), tuple(small), function, torch, 0.0, size, tolerance)
+    return GpuCase(group, name, tuple(specs), tuple(small), function, torch, 0.0, size, tolerance,
+                   triton=triton)  # fmt: skip
 
 
 def _softmax(lib: Any, x: Any) -> Any:
@@ -127,6 +202,7 @@ def _attentions(length: int, batch: int, causal: bool) -> list[GpuCase]:
         GpuCase(
             "attention", f"forward {kind}", (spec,) * 3, (small,) * 3, _attention(causal),
             _torch_attention(causal), work, traffic(*[spec] * 4), 3e-2,
+            triton="causal_attention" if causal else "full_attention",
         ),
         GpuCase(
             "attention", f"gradient {kind}", (spec,) * 3, (small,) * 3,
@@ -156,13 +232,14 @@ CASES: list[GpuCase] = [
             lambda torch, x: x + 1),
     *(_product("bfloat16", n, n, n) for n in (4096, 8192)),
     _moving("f32 add 64 M", [_LONG, _LONG], [_SHORT, _SHORT], _LONG, lambda lib, x, y: x + y,
-            lambda torch, x, y: x + y, "elementwise"),
+            lambda torch, x, y: x + y, "elementwise", triton="add"),
     _moving("softmax 16384×4096", [_ROWS], [_FEW], _ROWS, _softmax,
-            lambda torch, x: torch.softmax(x, -1)),
+            lambda torch, x: torch.softmax(x, -1), triton="softmax"),
     *_attentions(4096, 4, True),
     _moving("layer norm 16384×4096", [_ROWS, ("float32", (4096,)), ("float32", (4096,))],
             [_FEW, ("float32", (40,)), ("float32", (40,))], _ROWS, _layer_norm,
-            lambda torch, x, s, o: torch.nn.functional.layer_norm(x, x.shape[-1:], s, o)),
+            lambda torch, x, s, o: torch.nn.functional.layer_norm(x, x.shape[-1:], s, o),
+            triton="layer_norm"),
     _network("ResNet-50, batch 1", "resnet50", {"size": 32, "classes": 10}),
     _network("BERT-base, length 128", "bert", {"layers": 1, "length": 8, "width": 128}),
     _product("float32", 4096, 4096, 4096),
@@ -176,20 +253,41 @@ CASES: list[GpuCase] = [
     _moving("transpose 8192×8192", [("float32", (8192, 8192))], [_FEW], ("float32", (8192, 8192)),
             lambda lib, x: lib.numpy.transpose(x), lambda torch, x: x.t().contiguous()),
     _moving("f32 gelu 64 M", [_LONG], [_SHORT], _LONG, _gelu,
-            lambda torch, x: torch.nn.functional.gelu(x, approximate="tanh"), "elementwise"),
+            lambda torch, x: torch.nn.functional.gelu(x, approximate="tanh"), "elementwise",
+            triton="gelu"),
     _moving("bf16 multiply and add 64 M", [("bfloat16", (64 * _M,))] * 2,
             [("bfloat16", (300,))] * 2, ("bfloat16", (64 * _M,)), lambda lib, x, y: x * y + x,
-            lambda torch, x, y: x * y + x, "elementwise", 2e-2),
+            lambda torch, x, y: x * y + x, "elementwise", 2e-2, "multiply_and_add"),
     *_attentions(4096, 4, False),
+    *(_f8_product(n, n, n) for n in (4096, 8192)),
+    _convolution(56, 64, 64, 3),
+    _convolution(14, 256, 256, 3),
     *_attentions(16384, 1, True),
     _network("GPT-2 decode, cache 512", "gpt2_decode",
              {"layers": 1, "cache": 8, "width": 128, "vocabulary": 11}),
     _network("LSTM, 100 steps", "lstm", {"steps": 3, "width": 8}),
-    *(_product("bfloat16", n, n, n) for n in (1024, 2048)),
+    *(_product("bfloat16", n, n, n) for n in (512, 1024, 2048)),
     _product("bfloat16", 16, 8192, 8192),
+    _product("bfloat16", 8192, 8192, 16),
+    _product("bfloat16", 8192, 64, 8192),
+    _product("bfloat16", 256, 16384, 256),
+    _product("bfloat16", 1664, 4096, 2560),
     _product("bfloat16", 512, 512, 512, batch=64),
+    _convolution(56, 256, 64, 1),
+    _convolution(28, 128, 128, 3),
+    _convolution(56, 128, 128, 3, 2),
+    _convolution(7, 512, 512, 3),
+    _convolution(224, 3, 64, 7, 2),
+    *_attentions(2048, 8, True),
+    *_attentions(8192, 2, True),
+    *_attentions(2048, 8, False),
+    *_attentions(8192, 2, False),
+    *_attentions(16384, 1, False),
+    *(_f8_product(n, n, n) for n in (512, 1024, 2048)),
+    _f8_product(64, 8192, 8192),
     *(_product("float16", n, n, n) for n in (1024, 2048, 8192)),
-    *(_product("float32", n, n, n) for n in (1024, 2048, 8192)),
+    *(_product("float32", n, n, n) for n in (512, 1024, 2048, 8192)),
+    _product("float32", 16, 8192, 8192),
     _moving("sort 4 M", [("float32", (4 * _M,))], [_SHORT], ("float32", (4 * _M,)),
             lambda lib, x: lib.numpy.sort(x), lambda torch, x: torch.sort(x)[0], "ordered"),
     _moving("sort rows 4096×1024", [("float32", (4096, 1024))], [_FEW], ("float32", (4096, 1024)),

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-_TITLES = {"tfc": "tfc", "torch": "PyTorch", "jax": "JAX", "compiled": "torch.compile"}
+_TITLES = {"tfc": "tfc", "torch": "PyTorch", "jax": "JAX", "compiled": "torch.compile",
+           "triton": "Triton"}  # fmt: skip
+_HALVES = "bfloat16", "float16", "bf16", "forward", "gradient"  # how cases of 16 bits begin
 
 
 def row_text(row: dict[str, Any], copied: float) -> str:
@@ -22,28 +24,58 @@ def row_text(row: dict[str, Any], copied: float) -> str:
 
 def page(results: dict[str, Any]) -> str:
     """The page: a table for each group."""
-    copied = results["copy"]
+    copied, fastest = results["copy"], _fastest(results["rows"])
     lines = [
         "# GPU performance",
         "",
         f"One run of `python benchmarks/gpu.py` on one {results['device']}, which copies memory "
-        f"at {copied / 1e9:.0f} GB/s, read and written. Times are of a call, in turns with the "
-        "others; factors are the others' time over tfc's: above 1 tfc takes less.",
+        f"at {copied / 1e9:.0f} GB/s, read and written. "
+        + f"The fastest product of 16 bits here did {fastest / 1e12:.0f} TFLOP/s. "
+        * bool(fastest)
+        + "Times are of a call, in turns with the others; factors are the others' time over "
+        "tfc's: above 1 tfc takes less.",
     ]
     for group in dict.fromkeys(row["group"] for row in results["rows"]):
         rows = [row for row in results["rows"] if row["group"] == group]
         names = [n for n in _TITLES if n != "tfc" and any(n in r["seconds"] for r in rows)]
         head = ["case", "tfc", "rate", *(_TITLES[n] for n in names)]
         lines += ["", f"## {group}", "", _line(head), _line(["---"] * len(head))]
-        lines += [_line([row["name"], *_cells(row, names, copied)]) for row in rows]
+        lines += [_line([row["name"], *_cells(row, names, copied, fastest)]) for row in rows]
+    lines += _first_calls(results["rows"])
     return "\n".join([*lines, ""])
 
 
-def _cells(row: dict[str, Any], names: list[str], copied: float) -> list[str]:
+def _fastest(rows: list[dict[str, Any]]) -> float:
+    """The most operations a second of all products of 16 bits; 0 if there are none."""
+    products = [r for r in rows if r["group"] == "gemm" and r["name"].startswith(_HALVES)]
+    return max((r["flops"] / s for r in products for s in r["seconds"].values()), default=0.0)
+
+
+def _first_calls(rows: list[dict[str, Any]]) -> list[str]:
+    """A table of what first calls take."""
+    names = [n for n in _TITLES if any(n in row["first"] for row in rows)]
+    if not names:
+        return []
+    lines = [
+        "", "## first calls", "",
+        "From data on the host to the first result: tfc loads a program that was compiled before, "
+        "the others compile, or load their own.", "",
+        _line(["case", *(_TITLES[n] for n in names)]), _line(["---"] * (len(names) + 1)),
+    ]  # fmt: skip
+    for row in rows:
+        cells = [_time(row["first"][n]) if n in row["first"] else "" for n in names]
+        lines.append(_line([f"{row['group']}: {row['name']}", *cells]))
+    return lines
+
+
+def _cells(row: dict[str, Any], names: list[str], copied: float, fastest: float) -> list[str]:
     own = row["seconds"].get("tfc")
     if own is None:
         return [row["problems"].get("tfc", "not run"), "", *("" for _ in names)]
-    cells = [_time(own) + (" (wrong)" if row["fault"] else ""), _rate(row, own, copied)]
+    rate = _rate(row, own, copied)
+    if row["flops"] and fastest and row["name"].startswith(_HALVES):
+        rate += f", {row['flops'] / own / fastest:.0%}"
+    cells = [_time(own) + (" (wrong)" if row["fault"] else ""), rate]
     for name in names:
         other = row["seconds"].get(name)
         cells.append("" if other is None else f"{_time(other)} ({other / own:.2f} ×)")

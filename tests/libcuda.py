@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
-from cuda_bindings import ERRORS, FakeCuda
+from cuda_bindings import CAPABILITY, ERRORS, HOPPER, FakeCuda, encode_tiled
 
 # The arguments of each function, in letters: i an int, n a number of 64 bits or an address, h a
 # handle; capitals, where such results go; s a string, t a float's place, p a number's place.
@@ -40,6 +40,7 @@ FUNCTIONS = {
     "cuLaunchKernel": "hiiiiiiinnn",
     "cuStreamBeginCapture": "ni", "cuStreamEndCapture": "nH", "cuGraphInstantiateWithFlags": "Hhn",
     "cuGraphDestroy": "h", "cuGraphExecDestroy": "h", "cuGraphUpload": "hn", "cuGraphLaunch": "hn",
+    "cuTensorMapEncodeTiled": "niinnnnniiii",
 }  # fmt: skip
 HOOK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint64))
 _RESULTS = {"I": ctypes.c_int, "N": ctypes.c_uint64, "H": ctypes.c_uint64, "t": ctypes.c_float}
@@ -142,6 +143,8 @@ class Answers:
                 return fake.cuLinkAddData(*given)[:1]
             case "cuGraphInstantiateWithFlags":
                 return fake.cuGraphInstantiate(*given)
+            case "cuTensorMapEncodeTiled":
+                return (fake.failing.get(name, 0) or encode_tiled(*given),)
             case _:
                 return getattr(fake, name)(*given)
 
@@ -170,10 +173,17 @@ def _compile(folder: Path, *command: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def run(folder: Path, failing: dict[str, int] | None = None) -> tuple[int, list[str], int]:
-    """How many checks failed, the calls of the driver, and the bytes that are left allocated."""
+def run(
+    folder: Path, failing: dict[str, int] | None = None, hopper: bool = False
+) -> tuple[int, list[str], int]:
+    """How many checks failed, the calls of the driver, and the bytes that are left allocated.
+
+    Args:
+        failing: the status that functions give, by name.
+        hopper: whether the device has warpgroups.
+    """
     done = subprocess.run(
-        [sys.executable, __file__, str(folder), json.dumps(failing or {})],
+        [sys.executable, __file__, str(folder), json.dumps(failing or {}), str(int(hopper))],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -194,9 +204,9 @@ def load(folder: Path | str, fake: FakeCuda) -> Answers:
     return _loaded[-1]
 
 
-def main(folder: str, failing: str) -> None:
+def main(folder: str, failing: str, hopper: str) -> None:
     """What a process of its own does."""
-    fake = FakeCuda()
+    fake = FakeCuda(HOPPER if hopper == "1" else CAPABILITY)
     fake.failing = json.loads(failing)
     answers = load(folder, fake)
     failures = ctypes.CDLL(f"{folder}/program.so").run()

@@ -1,5 +1,7 @@
 """Benchmarks for GPUs: cases compute what JAX does, runs are written, and need a GPU."""
 
+import ast
+import importlib
 import json
 import os
 import re
@@ -94,7 +96,7 @@ def test_a_run_is_written_case_by_case(tmp_path: Path, capsys: pytest.CaptureFix
 def test_what_went_wrong_stands_in_its_row():
     row = {
         "group": "gemm", "name": "large", "flops": 2e12, "bytes": 0.0, "fault": "",
-        "seconds": {"tfc": 1e-3, "torch": 2e-3}, "problems": {"jax": "ValueError: no"},
+        "seconds": {"tfc": 1e-3, "torch": 2e-3}, "problems": {"jax": "ValueError: no"}, "first": {},
     }  # fmt: skip
     text = row_text(row, 1e12)
     assert "2000.0 TFLOP/s" in text
@@ -104,6 +106,58 @@ def test_what_went_wrong_stands_in_its_row():
     made = page({"device": "a GPU", "copy": 1e12, "rows": [wrong, {**row, "seconds": {}}]})
     assert "1.000 ms (wrong)" in made
     assert "| large | not run |" in made
+    assert "first calls" not in made
+
+
+def test_a_page_tells_shares_of_the_fastest_product_and_what_first_calls_take():
+    row = {
+        "group": "gemm", "name": "bfloat16 large", "flops": 6e11, "bytes": 0.0, "fault": "",
+        "seconds": {"tfc": 1e-3, "torch": 0.75e-3}, "problems": {}, "first": {"tfc": 0.05},
+    }  # fmt: skip
+    made = page({"device": "a GPU", "copy": 1e12, "rows": [row]})
+    assert "did 800 TFLOP/s" in made
+    assert "| 1.000 ms | 600.0 TFLOP/s, 75% | 0.750 ms (0.75 ×) |" in made
+    assert "| gemm: bfloat16 large | 50.000 ms |" in made
+
+
+# The kernels in Triton with the types of their arguments, as the cases have them.
+TRITON: list[tuple[str, str, dict[str, int]]] = [
+    ("product_kernel", "*bf16 *bf16 *bf16 i32 i32 i32",
+     {"INSIDE": 1, "DOWN": 8, "ROWS": 128, "COLUMNS": 256, "DEPTH": 64}),
+    ("product_kernel", "*fp32 *fp32 *fp32 i32 i32 i32",
+     {"INSIDE": 0, "DOWN": 8, "ROWS": 64, "COLUMNS": 64, "DEPTH": 32}),
+    ("add_kernel", "*fp32 *fp32 *fp32 i32", {"LINE": 1024}),
+    ("multiply_and_add_kernel", "*bf16 *bf16 *bf16 i32", {"LINE": 1024}),
+    ("gelu_kernel", "*fp32 *fp32 i32", {"LINE": 1024}),
+    ("softmax_kernel", "*fp32 *fp32 i32", {"WIDTH": 4096}),
+    ("layer_norm_kernel", "*fp32 *fp32 *fp32 *fp32 i32", {"WIDTH": 4096}),
+    *(("attention_kernel", "*bf16 *bf16 *bf16 *bf16 i32 i32 fp32",
+       {"CAUSAL": causal, "SIZE": 128, "ROWS": 128, "KEYS": 64}) for causal in (0, 1)),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "types", "constants"), TRITON)
+def test_kernels_in_triton_compile_for_an_h100(name: str, types: str, constants: dict[str, int]):
+    triton = pytest.importorskip("triton")
+    pytest.importorskip("torch")
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    kernel = getattr(importlib.import_module("benchmarks.gpu_triton"), name)
+    kernel = getattr(kernel, "fn", kernel) if "autotune" in type(kernel).__module__ else kernel
+    signature = dict(zip(kernel.arg_names, types.split())) | dict.fromkeys(constants, "constexpr")
+    source = ASTSource(fn=kernel, signature=signature, constexprs=constants)
+    made = triton.compile(source, target=GPUTarget("cuda", 90, 32))
+    assert made.asm["ptx"].count(".entry") == 1
+
+
+def test_kernels_in_triton_are_those_that_cases_name():
+    tree = ast.parse((ROOT / "benchmarks" / "gpu_triton.py").read_text())
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    named = {case.triton for case in CASES} - {""}
+    assert named <= functions
+    assert {name for name in functions if name.endswith("_kernel")} == {n for n, _, _ in TRITON}
 
 
 def test_values_are_of_the_dtypes_that_cases_name():

@@ -7,8 +7,8 @@ import pytest
 from ptx_boxes import ACQUIRE, BEGIN, BOX, HEADER, WAIT, launch, map_of
 from ptx_kernels import kernel
 
-from tfc.errors import KindError, UnsupportedError
-from tfc.testing.ptx import Fault, Machine
+from tfc.errors import KindError
+from tfc.testing.ptx import Fault
 from tfc.testing.ptx.assembler import complaints
 from tfc.testing.ptx.state.tensor_maps import encode
 
@@ -262,12 +262,6 @@ def test_maps_that_there_are_not_are_refused():
         launch(boxes_text(1).replace("[%r20], [%d2,", "[%r20+64], [%d2,"), arrays)
     with pytest.raises(Fault, match="no map of a tensor"):
         launch(boxes_text(1), [x, arrays[1], x, x, arrays[4]])
-
-
-def test_clusters_are_refused():
-    text = HEADER + kernel("", 0).replace("\n{", "\n.reqnctapercluster 2, 1, 1\n{", 1)
-    with pytest.raises(UnsupportedError, match="clusters, which kernel needs"):
-        Machine(1 << 16).load(text)
 
 
 def test_the_assembler_takes_the_kernels():

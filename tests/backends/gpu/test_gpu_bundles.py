@@ -11,9 +11,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
-from cuda_bindings import FakeCuda, in_place, installed
+from cuda_bindings import ENCODER, HOPPER, FakeCuda, encode_tiled, in_place, installed
 
 import tfc
 import tfc.aot
@@ -254,6 +255,64 @@ DAMAGES: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda m: m.update(programs=7), "not iterable"),
     (lambda m: m.update(aliases=[[0, 9]]), "index"),
 ]
+
+
+def warpgroups(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The loader of a product that goes by warpgroups, and descriptors as the interpreter has."""
+    named = {"architectures": ["sm_90a"]}
+    model_gpu = written(folder, lambda x, y: x @ y, "bf16[64,32]", "bf16[32,64]", **named)
+    encoder = ENCODER(encode_tiled)
+    monkeypatch.setattr(model_gpu, "_encode_tiled", lambda: encoder)
+    return model_gpu
+
+
+@pytest.mark.usefixtures("no_assembler")
+def test_products_go_by_warpgroups_whose_descriptors_the_driver_makes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    model_gpu = warpgroups(tmp_path, monkeypatch)
+    x, y = (
+        random.integers(-3, 4, dims).astype(ml_dtypes.bfloat16) for dims in ((64, 32), (32, 64))
+    )
+    expected = (x.astype(np.float32) @ y.astype(np.float32)).astype(ml_dtypes.bfloat16)
+    with installed(FakeCuda(HOPPER)) as cuda:
+        model = model_gpu.load()
+        np.testing.assert_array_equal(model(x, y), expected)
+        model.put(y.T.copy(), x.T.copy())
+        for _ in range(3):
+            model.run()
+        assert cuda.names()[-1] == "cuGraphLaunch"
+        np.testing.assert_array_equal(model.results(), expected.T)
+    # With PyCUDA descriptors are bytes among the arguments, aligned as they are in the kernel.
+    assert model_gpu.layout_of([1, 2, 3]) == "PPP"
+    assert model_gpu.layout_of([1, bytes(128), bytes(128)]) == "P56x128s128s"
+
+
+@pytest.mark.usefixtures("no_assembler")
+def test_descriptors_that_cannot_be_made_are_an_error_of_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    model_gpu = warpgroups(tmp_path, monkeypatch)
+
+    def first(manifest: dict[str, Any]) -> Any:
+        return manifest["programs"][0]["steps"][0]["boxes"][0]
+
+    damages: list[tuple[Callable[[dict[str, Any]], object], str]] = [
+        (lambda m: first(m)[1]["dims"].__setitem__(1, 65), "outside of their buffer"),
+        (lambda m: first(m)[1].update(strides=[]), "no such boxes"),
+        (lambda m: first(m)[1].update(itemsize=3), "no such boxes"),
+        (lambda m: first(m).__setitem__(0, 9), "index"),
+    ]
+    x = np.zeros((64, 32), ml_dtypes.bfloat16)
+    with installed(FakeCuda(HOPPER)):
+        for change, message in damages:
+            with pytest.raises(model_gpu.BundleError, match=message):
+                model_gpu.load(altered(tmp_path / "model.gpu", change))
+        model = model_gpu.load()
+        refusing = ENCODER(lambda *_: 1)
+        monkeypatch.setattr(model_gpu, "_encode_tiled", lambda: refusing)
+        with pytest.raises(model_gpu.DriverError, match=r"cuTensorMapEncodeTiled .* error 1"):
+            model(x, x.T)
 
 
 @pytest.mark.usefixtures("no_assembler")

@@ -121,13 +121,63 @@ def test_blocks_go_on_to_further_tiles_of_256_columns(
     assert report.bulk_loads.bytes == (300 + 3 * 256) * 320 * 2
 
 
+def test_blocks_of_a_cluster_bring_columns_to_each_other(
+    device: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
+):
+    """Eight tiles of 256 columns, of which two blocks at a time do those below each other."""
+    monkeypatch.setattr(tiles, "_MULTIPROCESSORS", 4)
+    report = check(device, BF16, np.float32, 512, 512, 192, (False, False))
+    assert report.products == {"m64n256k16": 8 * 2 * (192 // 16)}
+    assert report.bulk_loads.bytes == (2 * 512 + 2 * 512) * 192 * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transposed", [(False, True), (True, False), (True, True)])
+def test_clusters_go_through_edges_batches_and_other_orders(
+    transposed: tuple[bool, bool], device: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(tiles, "_MULTIPROCESSORS", 4)
+    report = check(device, BF16, np.float32, 496, 136, 200, transposed, batch=2)
+    assert list(report.products) == ["m64n256k16"]
+    # Four tiles of rows in two pairs, each of which has the columns once.
+    assert report.bulk_loads.bytes == 2 * (496 + 2 * 136) * 200 * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("dtype", "sums"), [(np.int8, np.int32), (E4M3, np.float32)])
+def test_clusters_multiply_8_bits(
+    dtype: Any, sums: Any, device: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(tiles, "_MULTIPROCESSORS", 4)
+    check(device, dtype, sums, 256, 256, 288, (False, True))
+
+
+# What is left out of a kernel of clusters, or changed, and what the interpreter then says.
+CLUSTER_GUARDS: list[tuple[str, str, str]] = [
+    (r"barrier\.cluster\.arrive\.relaxed;\s*barrier\.cluster\.wait\S*;", "", "may not have begun"),
+    (r"barrier\.cluster\.arrive\.release;\s*barrier\.cluster\.wait\S*;", "", "may have ended"),
+    (r"barrier\.cluster\.arrive\.release;", "barrier.cluster.arrive.relaxed;", "without .release"),
+    (r"mbarrier\.arrive\.shared::cluster[^;]*;", "", "16 of 16 arrivals"),
+    (r"(multicast[^;]*), 3;", r"\1, 1;", "bytes are missing"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("pattern", "replacement", "message"), CLUSTER_GUARDS)
+def test_nothing_that_keeps_blocks_together_could_be_left_out(
+    pattern: str, replacement: str, message: str, device: InterpretedDriver,
+    monkeypatch: pytest.MonkeyPatch,
+):  # fmt: skip
+    check_guard(device, monkeypatch, (pattern, replacement, message), (256, 512))
+
+
 @pytest.mark.slow
 def test_tiles_go_down_some_rows_before_they_go_right(
     device: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(tiles, "_MULTIPROCESSORS", 3)
     report = check(device, BF16, np.float32, 8 * 128, 264, 64, (False, True))
-    assert report.bulk_loads.bytes == (3 * 8 * 128 + 8 * 264) * 64 * 2
+    assert report.bulk_loads.bytes == (3 * 8 * 128 + 4 * 264) * 64 * 2  # two rows of tiles at once
 
 
 def test_few_tiles_are_shared_by_several_blocks(
@@ -222,6 +272,21 @@ def test_sums_stay_in_registers(dtype: Any, sums: Any):
     assert complaints(ptx, "sm_90a", ["-warn-spills", "-Werror"]) == ""
 
 
+@pytest.mark.parametrize("dtype", [BF16, np.float16])
+def test_halves_are_rounded_as_ever(dtype: Any, device: InterpretedDriver):
+    """Two at once, to nearest even, NaN and infinities and what is too large among them."""
+    a = np.zeros((64, 32), dtype)
+    b = np.zeros((32, 64), dtype)
+    a[:, 0], a[:, 1] = np.linspace(-300, 300, 64), 1
+    b[0], b[1] = np.linspace(-300, 300, 64), np.linspace(0, 1, 64)
+    a[:3, 2], b[2, 5] = [np.nan, np.inf, -np.inf], 1
+    got, _ = reports_of(device, lambda a, b: a @ b, a, b)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = a[:, :2].astype(np.float32) @ b[:2].astype(np.float32)
+        sums += a[:, 2:3].astype(np.float32) * b[2:3].astype(np.float32)
+        np.testing.assert_array_equal(got, sums.astype(dtype))
+
+
 @pytest.mark.slow
 def test_one_program_runs_on_gpus_with_and_without_warpgroups(device: InterpretedDriver):
     a, b = whole_numbers((128, 64), BF16), whole_numbers((64, 128), BF16)
@@ -235,13 +300,15 @@ def test_one_program_runs_on_gpus_with_and_without_warpgroups(device: Interprete
     assert older.reports[0][1].instructions["mma"] > 0  # type: ignore[attr-defined]
 
 
-def test_programs_ahead_of_time_have_no_descriptors():
+def test_programs_ahead_of_time_go_by_warpgroups_too():
     a, b = np.zeros((128, 64), BF16), np.zeros((64, 128), BF16)
     compiled = tfc.jit(lambda a, b: a @ b, backend="gpu").lower(a, b).compile()
-    assert "wgmma" in compiled.as_text("ptx")
-    (program,) = gpu_programs(compiled.executable.source, ["sm_90a"])
-    assert "wgmma" not in program.ptx
-    assert "mma.sync" in program.ptx
+    older, newer = gpu_programs(compiled.executable.source, ["sm_80", "sm_90a"])
+    assert "mma.sync" in older.ptx
+    assert [[box[0] for box in p.steps[0]["boxes"]] for p in (older, newer)] == [[], [0, 1, 2]]
+    assert newer.steps[0]["boxes"][2][1] == {
+        "itemsize": 2, "dims": [128, 128], "strides": [256], "box": [64, 64], "swizzle": 128
+    }  # fmt: skip
 
 
 # What is left out of the kernel, or changed, and what the interpreter then says.
@@ -267,6 +334,15 @@ def test_nothing_that_keeps_order_could_be_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ):  # fmt: skip
     """Tiles follow each other through all stages; the interpreter finds what then goes wrong."""
+    check_guard(device, monkeypatch, (pattern, replacement, message), (128, 256))
+
+
+def check_guard(
+    device: InterpretedDriver, monkeypatch: pytest.MonkeyPatch, guard: tuple[str, str, str],
+    lines: tuple[int, int],
+) -> None:  # fmt: skip
+    """Check that a product with such rows and columns is a fault once its code was changed."""
+    pattern, replacement, message = guard
     load = device.load
 
     def load_changed(code: bytes) -> Any:
@@ -274,9 +350,9 @@ def test_nothing_that_keeps_order_could_be_left_out(
         assert count
         return load(changed.encode())
 
-    monkeypatch.setattr(tiles, "_MULTIPROCESSORS", 1)
+    monkeypatch.setattr(tiles, "_MULTIPROCESSORS", 2 if lines[0] > 128 else 1)
     monkeypatch.setattr(device, "load", load_changed)
-    a, b = whole_numbers((128, 576), BF16), whole_numbers((256, 576), BF16)
+    a, b = (whole_numbers((count, 576), BF16) for count in lines)
     function = tfc.jit(lambda a, b: tnp.einsum("ik,jk->ij", a, b), backend="gpu")
     with pytest.raises(Fault, match=message):
         function(a, b)

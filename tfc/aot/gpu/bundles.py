@@ -22,7 +22,7 @@ from tfc.backends.gpu.assembler.cubins import assemble
 from tfc.backends.gpu.assembler.programs import has_program
 from tfc.backends.gpu.executable import GpuExecutable
 
-_PARTS = ("bundles", "drivers", "programs")
+_PARTS = ("bundles", "drivers", "descriptors", "programs")
 _LOADER = '''\
 """Runs a program that `tfc compile --backend gpu` has compiled.
 

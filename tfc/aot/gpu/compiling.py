@@ -134,7 +134,7 @@ def gpu_programs(
         target = Target.parse(f"nvptx64-nvidia-cuda,{architecture}")
         require_undivided(module)
         made = compile_module(module, "gpu", asked, target)
-        executables.append((architecture, cast("GpuExecutable", made).without_boxes()))
+        executables.append((architecture, cast("GpuExecutable", made)))
     return bundles.program_codes(executables)
 
 

@@ -1,9 +1,11 @@
 """What a bundle says of its programs: what they take and give, and their steps, as JSON.
 
 {"kind": "launch", "function": "dot_0", "buffers": [["parameter", 0, 0, 24], ["result", 0, 0, 16]],
- "blocks": [1, 1, 1], "threads": [256, 1, 1], "numbers": [], "shared": 0}
+ "blocks": [1, 1, 1], "threads": [256, 1, 1], "numbers": [], "shared": 0, "boxes": []}
 
-A place is [space, index, offset, size]. A `loop` has steps that compute its selector, a pred, and
+A place is [space, index, offset, size]. A kernel takes the addresses of its buffers, numbers, and
+for each of `boxes`, [number of a buffer, how it lies], a descriptor (`Boxes` of the driver's
+interface). A `loop` has steps that compute its selector, a pred, and
 the steps of a round; a `repeat` has steps that run `count` times; a `branch` has several lists of
 steps, of which the selector tells one.
 """
@@ -12,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tfc.aot.signature import Leaf, Signature
+from tfc.backends.gpu.driver.interface import Boxes
 from tfc.backends.gpu.executable import GpuExecutable
 from tfc.backends.gpu.steps import Branch, Copy, DeviceCall, HostCall, Launch, Loop, Repeat, Step
 from tfc.errors import InternalError, UnsupportedError
@@ -56,7 +59,6 @@ def steps_of(executable: GpuExecutable) -> list[Json]:
 def _step(step: Step) -> Json:
     match step:
         case Launch():
-            assert not step.boxes, "loaders have no descriptors"
             return {
                 "kind": "launch",
                 "function": step.function,
@@ -65,6 +67,7 @@ def _step(step: Step) -> Json:
                 "threads": list(step.threads),
                 "numbers": list(step.numbers),
                 "shared": step.shared,
+                "boxes": [[number, _boxes(boxes)] for number, boxes in step.boxes],
             }
         case Copy():
             source, target = _places([step.source, step.target])
@@ -94,6 +97,16 @@ def _step(step: Step) -> Json:
                 "program for GPUs compiled ahead of time has not: leave it out, or run the program "
                 "by tfc.jit(…, backend='gpu')"
             )
+
+
+def _boxes(boxes: Boxes) -> Json:
+    return {
+        "itemsize": boxes.itemsize,
+        "dims": list(boxes.dims),
+        "strides": list(boxes.strides),
+        "box": list(boxes.box),
+        "swizzle": boxes.swizzle,
+    }
 
 
 def _places(slices: Iterable[Slice]) -> list[list[Any]]:

@@ -6,6 +6,8 @@ constexpr int kMajor = 75, kMinor = 76; // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILIT
 constexpr int kMostShared = 8;          // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 constexpr unsigned kUsualShared = 48 << 10;
 constexpr Address kAlignment = 16; // bytes, which kernels read at once
+constexpr int kFetchedBytes = 2;   // CU_TENSOR_MAP_L2_PROMOTION_L2_128B
+constexpr std::size_t kDescriptorBytes = 128;  // of a CUtensorMap, at a multiple of 64
 
 // The functions of the CUDA driver API that are called; the library is loaded by the first Run().
 struct Driver {
@@ -33,6 +35,10 @@ struct Driver {
   Status (*CopyOnDevice)(Address, Address, std::size_t, void*);
   Status (*LaunchKernel)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                          unsigned, void*, void**, void**);
+  // Null where the driver is too old for it; few programs need it.
+  Status (*TensorMapEncodeTiled)(void*, int, unsigned, void*, const std::uint64_t*,
+                                 const std::uint64_t*, const unsigned*, const unsigned*, int, int,
+                                 int, int);
 };
 
 #if defined(_WIN32)
@@ -87,6 +93,9 @@ Driver Loaded() {
   Find(library, "cuMemcpyDtoHAsync_v2", &d.CopyToHost, &d);
   Find(library, "cuMemcpyDtoDAsync_v2", &d.CopyOnDevice, &d);
   Find(library, "cuLaunchKernel", &d.LaunchKernel, &d);
+  const char* const problem = d.problem;
+  Find(library, "cuTensorMapEncodeTiled", &d.TensorMapEncodeTiled, &d);
+  d.problem = problem;
   return d;
 }
 
@@ -394,6 +403,19 @@ class Program {
     return true;
   }
 
+  // Writes the descriptor of boxes of the array at an address.
+  bool Describe(const Boxes& boxes, Address address, void* descriptor) {
+    if (TheDriver().TensorMapEncodeTiled == nullptr) {
+      return Fail("NVIDIA's driver is too old: it has no descriptors of tensors");
+    }
+    const unsigned steps[] = {1, 1, 1, 1, 1};
+    void* const array = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+    return Done(TheDriver().TensorMapEncodeTiled(descriptor, boxes.type, boxes.rank, array,
+                                                 boxes.dims, boxes.strides, boxes.box, steps, 0,
+                                                 boxes.swizzle, kFetchedBytes, 0),
+                "cuTensorMapEncodeTiled");
+  }
+
   bool Launch(const Step& step) {
     const Version& v = *version_;
     for (std::size_t n = 0; n < step.place_count; ++n) {
@@ -404,6 +426,14 @@ class Program {
     }
     for (std::size_t n = 0; n < step.place_count + step.number_count; ++n) {
       pointers_[n] = &values_[n];
+    }
+    alignas(64) unsigned char described[kMostBoxes + 1][kDescriptorBytes];
+    for (std::size_t n = 0; n < step.box_count; ++n) {
+      const Boxes& boxes = v.boxes[step.boxes + n];
+      if (!Describe(boxes, values_[boxes.buffer], described[n])) {
+        return false;
+      }
+      pointers_[step.place_count + step.number_count + n] = described[n];
     }
     const unsigned* const b = step.blocks;
     const unsigned* const t = step.threads;
@@ -426,6 +456,6 @@ class Program {
   void* functions_[kMostFunctions + 1] = {};
   std::uint64_t turns_[kMostRepeats + 1] = {};
   std::uint64_t values_[kMostValues + 1] = {};
-  void* pointers_[kMostValues + 1] = {};
+  void* pointers_[kMostValues + kMostBoxes + 1] = {};
   char message_[256] = "";
 };

@@ -16,6 +16,8 @@ from tfc.errors import UnsupportedError
 
 MOST_CONSTANTS = 16 << 20  # bytes that a C++ compiler takes in a table
 _SPACES = {"parameter": 0, "result": 1, "arena": 2, "constant": 3}
+_TYPES = {1: 0, 2: 1, 4: 2, 8: 4}  # of CUtensorMapDataType, by bytes
+_SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}  # of CUtensorMapSwizzle, by bytes
 _ROW = 5  # words of a table in a line
 
 _BEGIN = """\
@@ -41,6 +43,15 @@ struct Place {
   std::uint64_t offset;
 };
 
+// How boxes of an array are copied, of which a kernel takes a descriptor; innermost sizes first.
+struct Boxes {
+  std::size_t buffer;  // of the launch
+  int type, swizzle;   // as cuTensorMapEncodeTiled counts them
+  unsigned rank;
+  std::uint64_t dims[5], strides[4];
+  unsigned box[5];
+};
+
 enum Kind { kLaunch, kCopy, kJump, kChoose, kRepeat };
 
 struct Step {
@@ -48,6 +59,7 @@ struct Step {
   std::size_t function;               // or the number of a repetition
   std::size_t places, place_count;    // of the version's places
   std::size_t numbers, number_count;  // of the version's numbers
+  std::size_t boxes, box_count;       // of the version's boxes
   unsigned blocks[3], threads[3];
   unsigned shared;
   std::size_t size;
@@ -64,6 +76,7 @@ struct Version {
   std::size_t step_count;
   const Place* places;
   const std::uint64_t* numbers;
+  const Boxes* boxes;
   const Function* functions;
   std::size_t function_count;
   std::size_t arena;
@@ -144,6 +157,7 @@ def _sizes(signature: Signature, programs: Sequence[GpuProgramCode]) -> str:
     aliases = dict(signature.aliases)
     launches = [step for p in programs for step in launched(p.steps)]
     values = max((len(s["buffers"]) + len(s["numbers"]) for s in launches), default=0)
+    boxes = max((len(s["boxes"]) for s in launches), default=0)
     functions = max(len(_functions(p)) for p in programs)
     repeats = max(_Flat(p).repeats for p in programs)
     arguments = [leaf.shape.byte_size for leaf in signature.arguments]
@@ -152,7 +166,7 @@ def _sizes(signature: Signature, programs: Sequence[GpuProgramCode]) -> str:
     return f"""\
 constexpr std::size_t kArgs = {len(arguments)}, kResults = {len(results)};
 constexpr std::size_t kMostFunctions = {functions}, kMostValues = {values};
-constexpr std::size_t kMostRepeats = {repeats};
+constexpr std::size_t kMostRepeats = {repeats}, kMostBoxes = {boxes};
 const std::size_t arg_bytes[] = {{{_listed(arguments)}}};
 const std::size_t result_bytes[] = {{{_listed(results)}}};
 const std::ptrdiff_t result_aliases[] = {{{_listed(aliased)}}};  // in which argument it lies
@@ -204,22 +218,24 @@ def _functions(program: GpuProgramCode) -> dict[str, int]:
 def _version_row(number: int, program: GpuProgramCode) -> str:
     steps = len(_Flat(program).rows)
     return (
-        f"{{steps_{number}, {steps}, places_{number}, numbers_{number}, functions_{number}, "
-        f"{len(_functions(program))}, {program.arena}, constants_{number}, "
+        f"{{steps_{number}, {steps}, places_{number}, numbers_{number}, boxes_{number}, "
+        f"functions_{number}, {len(_functions(program))}, {program.arena}, constants_{number}, "
         f"{len(program.constants)}}}"
     )
 
 
 def _version(number: int, program: GpuProgramCode) -> str:
     flat = _Flat(program)
-    none = "{kJump, 0, 0, 0, 0, 0, {0, 0, 0}, {0, 0, 0}, 0, 0}"  # C++ has no arrays of length 0
+    none = _row("kJump", "0, 0", "0, 0", 0)  # C++ has no arrays of length 0
     steps = ",\n    ".join(flat.rows) or none
     places = ",\n    ".join(flat.places) or "{0, 0, 0}"
     numbers = ", ".join(str(n) for n in flat.numbers) or "0"
+    boxes = ",\n    ".join(flat.boxes) or "{0, 0, 0, 0, {0}, {0}, {0}}"
     functions = ",\n    ".join(f'{{"{n}", {s}}}' for n, s in _functions(program).items())
     return (
         f"const Place places_{number}[] = {{\n    {places}}};\n"
         f"const std::uint64_t numbers_{number}[] = {{{numbers}}};\n"
+        f"const Boxes boxes_{number}[] = {{\n    {boxes}}};\n"
         f"const Function functions_{number}[] = {{\n    {functions or '{nullptr, 0}'}}};\n"
         f"const Step steps_{number}[] = {{\n    {steps}}};\n"
         + _words(f"constants_{number}", program.constants)
@@ -228,12 +244,13 @@ def _version(number: int, program: GpuProgramCode) -> str:
 
 
 class _Flat:
-    """The steps of a program as a list with jumps: `rows`, `places` and `numbers` are tables."""
+    """The steps of a program as a list with jumps: tables of rows, places, numbers and boxes."""
 
     def __init__(self, program: GpuProgramCode):
         self.rows: list[str] = []
         self.places: list[str] = []
         self.numbers: list[int] = []
+        self.boxes: list[str] = []
         self.repeats = 0
         self._functions = {name: n for n, name in enumerate(_functions(program))}
         self._add(program.steps)
@@ -246,13 +263,14 @@ class _Flat:
                     places = self._placed(step["buffers"])
                     numbers = self._numbered(step["numbers"])
                     blocks, threads = (_listed(step[k]) for k in ("blocks", "threads"))
+                    boxes = self._boxed(step["boxes"])
                     self.rows.append(
-                        f"{{kLaunch, {function}, {places}, {numbers}, {{{blocks}}}, {{{threads}}}, "
-                        f"{step['shared']}, 0}}"
+                        f"{{kLaunch, {function}, {places}, {numbers}, {boxes}, {{{blocks}}}, "
+                        f"{{{threads}}}, {step['shared']}, 0}}"
                     )
                 case "copy":
                     places = self._placed([step["source"], step["target"]])
-                    self.rows.append(self._row("kCopy", places, "0, 0", step["size"]))
+                    self.rows.append(_row("kCopy", places, "0, 0", step["size"]))
                 case "loop":
                     start = len(self.rows)
                     self._add(step["condition"])
@@ -265,7 +283,7 @@ class _Flat:
                     start = len(self.rows)
                     self._add(step["body"])
                     numbers = self._numbered([start, step["count"]])
-                    self.rows.append(self._row("kRepeat", "0, 0", numbers, 0, self.repeats))
+                    self.rows.append(_row("kRepeat", "0, 0", numbers, 0, self.repeats))
                     self.repeats += 1
                 case _:
                     self._branch(step)
@@ -285,16 +303,13 @@ class _Flat:
         """Add a choice, and give the place of the numbers that say where to go on."""
         first = len(self.numbers)
         places, numbers = self._placed([selector]), self._numbered([0] * count)
-        self.rows.append(self._row("kChoose", places, numbers, size))
+        self.rows.append(_row("kChoose", places, numbers, size))
         return first
 
     def _jump(self, target: int) -> int:
         """Add a jump, and give the place of the number that says where to."""
-        self.rows.append(self._row("kJump", "0, 0", self._numbered([target]), 0))
+        self.rows.append(_row("kJump", "0, 0", self._numbered([target]), 0))
         return len(self.numbers) - 1
-
-    def _row(self, kind: str, places: str, numbers: str, size: int, function: int = 0) -> str:
-        return f"{{{kind}, {function}, {places}, {numbers}, {{0, 0, 0}}, {{0, 0, 0}}, 0, {size}}}"
 
     def _placed(self, places: Sequence[Sequence[object]]) -> str:
         first = len(self.places)
@@ -307,3 +322,18 @@ class _Flat:
         first = len(self.numbers)
         self.numbers += numbers
         return f"{first}, {len(numbers)}"
+
+    def _boxed(self, boxes: Sequence[tuple[int, Json]]) -> str:
+        first = len(self.boxes)
+        for buffer, one in boxes:
+            rank = len(one["dims"])
+            lists = ", ".join(f"{{{_listed(one[k])}}}" for k in ("dims", "strides", "box"))
+            kind, swizzle = _TYPES[one["itemsize"]], _SWIZZLES[one["swizzle"]]
+            self.boxes.append(f"{{{buffer}, {kind}, {swizzle}, {rank}, {lists}}}")
+        return f"{first}, {len(boxes)}"
+
+
+def _row(kind: str, places: str, numbers: str, size: int, function: int = 0) -> str:
+    """A step that is no launch."""
+    none = "{0, 0, 0}"
+    return f"{{{kind}, {function}, {places}, {numbers}, 0, 0, {none}, {none}, 0, {size}}}"

@@ -115,13 +115,6 @@ class GpuExecutable(Executable):
         """The program for the target."""
         return self._own.program
 
-    def without_boxes(self) -> "GpuExecutable":
-        """The same, of kernels that take nothing but addresses and numbers, on any GPU."""
-        return GpuExecutable(
-            self.source, self.hlo, self._target, lambda _: self._make(_OLDEST), self._assignment,
-            self._cache_dir,
-        )  # fmt: skip
-
     @property
     def has_host_calls(self) -> bool:
         """Whether the host runs some of its instructions."""

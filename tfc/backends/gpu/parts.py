@@ -46,6 +46,7 @@ class Part:
     boxes: (number of a buffer, how boxes of it are copied), for kernels that copy such.
     resident: how many blocks one multiprocessor must have room for, so that threads may have all
         registers that are left then; 0 if the assembler weighs that.
+    cluster: how many neighbouring blocks are one cluster, which divides their number.
     wide: numbers of buffers (arguments, results, scratch memory) of which LLVM is to make one
         access of neighbouring ones. It then reads three as four where these lie together, so the
         part must read these arrays only whole, after they were written.
@@ -59,6 +60,7 @@ class Part:
     shared: int = 0
     boxes: Sequence[tuple[int, Boxes]] = ()
     resident: int = 0
+    cluster: int = 1
     wide: Collection[int] = ()
 
     @property

@@ -246,6 +246,9 @@ def _emit_part(name: str, kernel: Kernel, part: Part) -> None:
     function = gpu.GPUFuncOp(function_type, sym_name=name, kernel=True)
     # So that no thread is given more registers than there are for as many.
     function.attributes["nvvm.maxntid"] = ir.DenseI32ArrayAttr.get([part.threads, 1, 1])
+    if part.cluster > 1:
+        cluster = ir.DenseI32ArrayAttr.get([part.cluster, 1, 1])
+        function.attributes["nvvm.cluster_dim"] = cluster
     buffers = first_box - count
     shapes = [*(kernel.operands[n].array_shape for n in kernel.arguments), *kernel.results]
     sizes = [*(s.byte_size for s in shapes), *[ALIGNMENT] * (buffers - len(shapes))]

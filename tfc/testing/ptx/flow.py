@@ -162,7 +162,8 @@ def _renamed(operand: Operand, names: dict[str, str]) -> Operand:
 
 def _ends(instruction: Instruction) -> bool:
     if instruction.opcode in ("bar", "barrier"):
-        return "warp" not in instruction.modifiers
+        arrives = instruction.modifiers[:2] == ("cluster", "arrive")
+        return "warp" not in instruction.modifiers and not arrives
     if instruction.opcode == "mbarrier":
         return "try_wait" in instruction.modifiers
     if is_gathering(instruction):

@@ -11,6 +11,7 @@ from tfc.testing.ptx.instructions.copies import Copies
 from tfc.testing.ptx.program import Program, decode_kernel
 from tfc.testing.ptx.scheduling import Scheduler
 from tfc.testing.ptx.state.bulk import Bulk
+from tfc.testing.ptx.state.clusters import Clusters
 from tfc.testing.ptx.state.memory import WRITTEN, GlobalMemory, Space
 from tfc.testing.ptx.state.phases import Phases
 from tfc.testing.ptx.state.proxies import Proxies
@@ -162,10 +163,14 @@ class Machine:
         report = Report()
         blocks = grid_sizes[0] * grid_sizes[1] * grid_sizes[2]
         shared = max(kernel.shared_bytes + shared_bytes, 1)
-        together = max(min(BATCH // size, BATCH_SHARED // shared), 1)
+        cluster = kernel.program.cluster
+        if grid_sizes[0] % cluster:
+            raise KindError(f"{kernel.name} has clusters of {cluster} blocks, and a grid of "
+                            f"{grid_sizes[0]} in a row")  # fmt: skip
+        together = max(min(BATCH // size, BATCH_SHARED // shared) // cluster, 1) * cluster
         for first in range(0, blocks, together):
             count = min(together, blocks - first)
-            threads = Threads(grid_sizes, block_sizes, first, count)
+            threads = Threads(grid_sizes, block_sizes, first, count, cluster)
             self._prepare(threads, kernel.program, parameters, shared_bytes, report)
             Scheduler(kernel.program, threads, self.instruction_budget).run()
         return report
@@ -190,6 +195,7 @@ class Machine:
         t.copies = Copies(t)
         if program.works_beside:
             t.phases, t.bulk, t.proxies, t.seen = Phases(t), Bulk(t), Proxies(t), Seen(t)
+            t.clusters = Clusters(t)
             t.warpgroups = Warpgroups(t, program.fragile, program.max_registers)
 
 

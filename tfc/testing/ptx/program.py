@@ -12,6 +12,7 @@ from tfc.testing.ptx.instructions import (
     access,
     atomics,
     bulk,
+    clusters,
     control,
     conversions,
     copies,
@@ -29,7 +30,8 @@ from tfc.testing.ptx.text.types import is_type
 
 Decoded = TypeVar("Decoded")
 _FAMILIES = (
-    conversions, access, atomics, warps, matrices, copies, bulk, phases, warpgroups, control,
+    conversions, access, atomics, warps, matrices, copies, bulk, phases, clusters, warpgroups,
+    control,
 )  # fmt: skip
 ROWS: dict[str, Callable[[Decoder, Instruction], Run]] = {
     name: decode for family in _FAMILIES for name, decode in family.ROWS.items()
@@ -76,7 +78,7 @@ class Program:
 
     `offsets` are where its parameters lie; `doubtful` the registers whose writing is kept track of,
     `fragile` those that products of warpgroups have; `works_beside` says whether such products, or
-    copies, run beside the threads.
+    copies, run beside the threads; `cluster` has the blocks of a cluster, which are neighbours.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Program:
     works_beside: bool = False
     max_threads: int = 1024
     max_registers: int | None = None
+    cluster: int = 1
 
 
 class Layout:
@@ -112,12 +115,16 @@ def decode_kernel(function: Function, source: Source, addresses: dict[str, int])
     """Decode a kernel; `addresses` has those of the module's variables in global memory.
 
     Raises:
-        UnsupportedError: an instruction has no meaning here, or blocks are to form clusters.
+        UnsupportedError: an instruction has no meaning here, or clusters are no rows of blocks.
     """
-    if prod(function.directives.get("reqnctapercluster", ())) > 1:
-        raise UnsupportedError(f"the PTX interpreter has no clusters, which {function.name} needs")
+    cluster = function.directives.get("reqnctapercluster", (1,))
+    if prod(cluster) != cluster[0]:
+        raise UnsupportedError(
+            f"clusters of {function.name} are {cluster} blocks: the PTX interpreter has those that "
+            "lie in a row"
+        )
     flat, segments = segments_of(function, source)
-    program = Program(function.name, [], max_threads=function.max_threads)
+    program = Program(function.name, [], max_threads=function.max_threads, cluster=cluster[0])
     decoder = Decoder(flat.registers, _symbols(flat, source, addresses, program), flat.variables)
     program.code = [_decoded(decoder, segment) for segment in segments]
     program.dtypes, program.names = decoder.dtypes, decoder.names

@@ -9,6 +9,7 @@ from collections import Counter
 
 import numpy as np
 
+from tfc.testing.ptx.instructions.clusters import ClusterWait
 from tfc.testing.ptx.instructions.control import Barrier, Barriers, Branch, Finish, Table
 from tfc.testing.ptx.instructions.phases import PhaseWait, note_over
 from tfc.testing.ptx.instructions.warpgroups import Together
@@ -31,6 +32,7 @@ class Scheduler:
         self.program, self.threads, self.budget = program, threads, budget
         self.ready: dict[int, list[Lanes]] = {0: [ALL]}
         self.barriers = Barriers(threads)
+        self.at_cluster: list[tuple[Code, np.ndarray]] = []
         self.gathering: dict[int, tuple[Code, np.ndarray]] = {}
         self.counts: Counter[int] = Counter()
         self.place = Place(program.name)
@@ -54,6 +56,7 @@ class Scheduler:
                 self._check_all_left()
                 if self.threads.bulk is not None:
                     self.threads.bulk.finish()
+                    self.threads.clusters.finish()
                     self.threads.warpgroups.finish()
         except Violation as violation:
             raise self._fault(violation) from None
@@ -70,7 +73,22 @@ class Scheduler:
             if not self.ready and phases.parked:
                 self.threads.bulk.land()
                 phases.wake()
+        if self.at_cluster:
+            self._wake_clusters()
         return bool(self.ready)
+
+    def _wake_clusters(self) -> None:
+        """Let those go on whose cluster's barrier is complete."""
+        clusters = self.threads.clusters
+        clusters.settle()
+        waiting, self.at_cluster = self.at_cluster, []
+        for code, lanes in waiting:
+            over = clusters.are_over(lanes)
+            if over.any():
+                clusters.go_on(lanes[over])
+                self._add(code.following, lanes[over])
+            if not over.all():
+                self.at_cluster.append((code, lanes[~over]))
 
     def _taken(self, number: int) -> Lanes:
         parts = self.ready.pop(number)
@@ -191,6 +209,10 @@ class Scheduler:
                     self._add(number, some)
             case PhaseWait():
                 self._wait(end, code, t.lane_numbers(taken))
+            case ClusterWait():
+                some = t.lane_numbers(taken)
+                t.clusters.are_over(some)  # refuses those that have not arrived
+                self.at_cluster.append((code, some))
             case Together():
                 self._gather(end, code, t.lane_numbers(taken))
 
@@ -250,6 +272,10 @@ class Scheduler:
             self.lanes, self._step = parked.lanes, parked.end
             lack = phases.lack(int(parked.places[0]))
             raise Violation("barrier", f"a wait for a phase that never ends: {lack}", 0)
+        for code, lanes in self.at_cluster:
+            assert code.end_step is not None
+            self.lanes, self._step = lanes, code.end_step
+            raise Violation("barrier", "a barrier that some threads of the cluster never reach", 0)
         for code, lanes in self.gathering.values():
             assert code.end_step is not None
             self.lanes, self._step = lanes, code.end_step

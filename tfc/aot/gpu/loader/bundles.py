@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-FORMAT = 1  # of manifests
+FORMAT = 2  # of manifests
 _MOST_MANIFEST = 256 << 20  # bytes
 _MOST_NESTED = 64  # loops in loops
 _SPACES = ("parameter", "result", "arena", "constant")
@@ -134,6 +134,8 @@ def _check_steps(steps: Iterable[dict], sizes: "dict[tuple[str, int], int]", dep
                 raise ValueError(f"{step['function']} takes numbers that are none")
             if not isinstance(step["function"], str) or _natural(step["shared"]) >= 1 << 31:
                 raise ValueError(f"there is no such launch as {step['function']!r}")
+            for number, boxes in step["boxes"]:
+                _check_boxes(boxes, step["buffers"][_natural(number)][3])
         elif kind == "copy":
             for place in (step["source"], step["target"]):
                 if _check_place(place, sizes) < _natural(step["size"]):
@@ -161,6 +163,24 @@ def _check_place(place: Sequence[Any], sizes: "dict[tuple[str, int], int]") -> i
     if space not in _SPACES or _natural(offset) + _natural(size) > sizes[space, index]:
         raise ValueError(f"{place} is outside of the memory that there is")
     return size
+
+
+def _check_boxes(boxes: dict, size: int) -> None:
+    """Check that boxes are of an array inside of a buffer of so many bytes."""
+    dims, strides, box = ([_natural(n) for n in boxes[k]] for k in ("dims", "strides", "box"))
+    rank, itemsize = len(dims), boxes["itemsize"]
+    if not (
+        1 <= rank <= 5
+        and (len(strides), len(box)) == (rank - 1, rank)
+        and itemsize in (1, 2, 4, 8)
+        and boxes["swizzle"] in (0, 32, 64, 128)
+        and all(1 <= n <= 1 << 32 for n in dims)
+        and all(n % 16 == 0 and 0 < n < 1 << 40 for n in strides)
+        and all(1 <= n <= 256 for n in box)
+    ):
+        raise ValueError(f"there are no such boxes as {boxes}")
+    if dims[0] * itemsize + sum((d - 1) * s for d, s in zip(dims[1:], strides)) > size:
+        raise ValueError(f"the boxes {boxes} are outside of their buffer")
 
 
 def _check_selector(place: Sequence[Any], sizes: "dict[tuple[str, int], int]", least: int) -> None:

@@ -8,7 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+Values = Sequence["int | bytes"]
 _USUAL_SHARED = 48 << 10  # bytes that a block may have without asking
+_VALUE_ALIGNMENT = 64  # of descriptors among a kernel's arguments
 
 
 class DriverError(Exception):
@@ -60,9 +62,9 @@ class Driver(Protocol):
         """Copy bytes from one place to another."""
 
     def launch(
-        self, function: Any, blocks: Any, threads: Any, values: Sequence[int], shared: int
+        self, function: Any, blocks: Any, threads: Any, values: "Values", shared: int
     ) -> None:
-        """Run a kernel."""
+        """Run a kernel, whose arguments are addresses, numbers, and descriptors as bytes."""
 
     def record(self, action: Callable[[], None]) -> Callable[[], None]:
         """What launches and copies of an action are asked for, to be asked for again as one."""
@@ -155,13 +157,12 @@ class Bindings:
         self._ask("cuMemcpyDtoDAsync", target, source, size, self._stream)
 
     def launch(
-        self, function: Any, blocks: Any, threads: Any, values: Sequence[int], shared: int
+        self, function: Any, blocks: Any, threads: Any, values: "Values", shared: int
     ) -> None:
         """Run a kernel."""
-        held = (ctypes.c_uint64 * len(values))(*values)
-        places = (ctypes.c_void_p * len(values))(
-            *(ctypes.addressof(held) + 8 * n for n in range(len(values)))
-        )
+        held = [ctypes.c_uint64(v) if isinstance(v, int) else ctypes.create_string_buffer(v)
+                for v in values]  # fmt: skip
+        places = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, held))
         self._ask("cuLaunchKernel", function, *blocks, *threads, shared, self._stream,
                   ctypes.addressof(places), 0)  # fmt: skip
 
@@ -241,12 +242,25 @@ class Pycuda:
         self._ask(self._cuda.memcpy_dtod_async, target, source, size, self._stream)
 
     def launch(
-        self, function: Any, blocks: Any, threads: Any, values: Sequence[int], shared: int
+        self, function: Any, blocks: Any, threads: Any, values: "Values", shared: int
     ) -> None:
         """Run a kernel."""
-        function.prepare("P" * len(values))
+        function.prepare(layout_of(values))
         self._ask(
             lambda: function.prepared_async_call(
                 tuple(blocks), tuple(threads), self._stream, *values, shared_size=shared
             )
         )
+
+
+def layout_of(values: Values) -> str:
+    """How a kernel's arguments lie, in the letters of `struct`: descriptors are aligned."""
+    letters, end = "", 0
+    for value in values:
+        if isinstance(value, int):
+            letters, end = letters + "P", end + 8
+        else:
+            gap = -end % _VALUE_ALIGNMENT
+            letters += (f"{gap}x" if gap else "") + f"{len(value)}s"
+            end += gap + len(value)
+    return letters

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfc.aot.gpu.loader.bundles import Bundle, BundleError, dtype_of
+from tfc.aot.gpu.loader.descriptors import described
 from tfc.aot.gpu.loader.drivers import Driver, DriverError, open_driver
 
 _ALIGNMENT = 16  # bytes that kernels read at once, so that arrays begin at multiples of it
@@ -226,7 +227,9 @@ class Program:
         if name not in self._functions:
             most = max(s["shared"] for s in _launches(self._steps) if s["function"] == name)
             self._functions[name] = self._driver.function(self._module, name, most)
-        values = [*(_address(bases, place) for place in step["buffers"]), *step["numbers"]]
+        addresses = [_address(bases, place) for place in step["buffers"]]
+        boxes = [described(boxes, addresses[number]) for number, boxes in step["boxes"]]
+        values = [*addresses, *step["numbers"], *boxes]
         self._driver.launch(
             self._functions[name], step["blocks"], step["threads"], values, step["shared"]
         )

@@ -20,7 +20,7 @@ from typing import Any
 from tfc.backends.gpu.assembly import index
 from tfc.backends.gpu.assembly import number as narrow
 from tfc.backends.gpu.grid import block_number, gpu, thread_in_block
-from tfc.backends.gpu.matrices import PIECE, store_shared
+from tfc.backends.gpu.matrices import PIECE, rounded_pair, store_shared
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.choice import schedule_for
 from tfc.backends.gpu.products.kernels import Block, divided, product_index, shared_memory
@@ -33,6 +33,7 @@ from tfc.backends.gpu.warpgroups import (
     WARPGROUP,
     announce_phases,
     arrive,
+    arrive_in_cluster,
     arrive_with_bytes,
     begin_phases,
     elected,
@@ -40,6 +41,8 @@ from tfc.backends.gpu.warpgroups import (
     hold_registers,
     load_box,
     meet,
+    meet_cluster,
+    rank_in_cluster,
     show_writes,
     store_box,
     wait_for_boxes,
@@ -52,7 +55,7 @@ from tfc.backends.mlir.elements import Elements
 from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.vectors import add, index_value, minimum, multiply, subtract
-from tfc.hlo.shape import U32
+from tfc.hlo.shape import BF16, F16, F32, U32
 from tfc.passes.analysis.products import root_index
 
 _GROUPS = ROWS // GROUP_ROWS
@@ -79,12 +82,18 @@ def persistent_part(kernel: Kernel, spec: ProductSpec, tiles: Tiles) -> Part:
     product = Persistent(kernel, spec, tiles)
     return Part(
         product.emit,
-        min(tiles.units, tiles.blocks),
+        _blocks(tiles),
         True,
         threads=THREADS,
         shared=tiles.shared_bytes + _ALIGNMENT,
         boxes=[*tiles.operands, tiles.result],
+        cluster=tiles.cluster,
     )
+
+
+def _blocks(tiles: Tiles) -> int:
+    """The blocks of the launch: whole clusters."""
+    return min(tiles.units, tiles.blocks) // tiles.cluster * tiles.cluster
 
 
 @dataclass(frozen=True)
@@ -144,9 +153,13 @@ class Persistent:
             for stage in range(tiles.stages):
                 begin_phases(phases + stage * PHASE_BYTES, 1)
                 used = tiles.stages + stage
-                begin_phases(phases + used * PHASE_BYTES, _GROUPS * WARPGROUP // WARP)
+                warps = _GROUPS * WARPGROUP // WARP * tiles.cluster
+                begin_phases(phases + used * PHASE_BYTES, warps)
             announce_phases()
-        gpu.barrier()
+        if tiles.cluster > 1:
+            meet_cluster(at_last=False)
+        else:
+            gpu.barrier()
         group = thread / WARPGROUP
         fork = scf.IfOp(group.eq(0).value, has_else=True)
         with ir.InsertionPoint(fork.then_block):
@@ -158,14 +171,19 @@ class Persistent:
             hold_registers(_MANY, more=True)
             _Multiplies(self, work, base, phases, thread % WARPGROUP, group - 1).emit()
             scf.yield_([])
+        if tiles.cluster > 1:  # the others may still arrive at barriers of this block
+            meet_cluster(at_last=True)
 
     def each_tile(
         self, carried: Sequence[Any], body: Callable[[_Tile, Sequence[Any]], Sequence[Any]]
     ) -> Sequence[Any]:
         """Emit the loop over the tiles of this block."""
         tiles = self.tiles
-        step = index_value(min(tiles.units, tiles.blocks))
-        loop = scf.ForOp(block_number(), index_value(tiles.units), step, list(carried))
+        first, cluster = block_number(), tiles.cluster
+        if cluster > 1:
+            _, first = divided(first, cluster, _blocks(tiles) // cluster)
+        units, step = (index_value(n // cluster) for n in (tiles.units, _blocks(tiles)))
+        loop = scf.ForOp(first, units, step, list(carried))
         with ir.InsertionPoint(loop.body):
             tile = self._tile(loop.induction_variable)
             scf.yield_(list(body(tile, list(loop.inner_iter_args))))
@@ -173,17 +191,20 @@ class Persistent:
 
     def _tile(self, number: Any) -> _Tile:
         """Blocks that run at the same time share rows and columns: the tiles go down some rows,
-        then one to the right, so that the level-2 cache has what several of them need."""
+        then one to the right, so that the level-2 cache has what several of them need. Those of a
+        cluster have one below the other, and the same number."""
         tiles, (down, across) = self.tiles, self.tiles.grid
-        number, split = divided(number, tiles.count, tiles.splits)
+        down, high = down // tiles.cluster, _SUPER_ROWS // tiles.cluster
+        number, split = divided(number, tiles.count // tiles.cluster, tiles.splits)
         tile, batch = divided(number, down * across, self.spec.batch)
-        full = down // _SUPER_ROWS * _SUPER_ROWS
-        if full == down and across > 1:
-            inside, outer = divided(tile, _SUPER_ROWS * across, down // _SUPER_ROWS)
-            row, column = divided(inside, _SUPER_ROWS, across)
-            row = add(multiply(outer, _SUPER_ROWS), row)
+        if down % high == 0 and across > 1:
+            inside, outer = divided(tile, high * across, down // high)
+            row, column = divided(inside, high, across)
+            row = add(multiply(outer, high), row)
         else:
             row, column = divided(tile, down, across)
+        if tiles.cluster > 1:
+            row = add(multiply(row, tiles.cluster), index(rank_in_cluster()))
         first = multiply(split, tiles.share)
         turns: Any = tiles.turns
         if tiles.splits > 1:
@@ -259,12 +280,19 @@ class _Loads(_Role):
         sums, batch, to = turn * tiles.depth, narrow(index_value(tile.batch)), self.at(place.stage)
         for number, first in enumerate((tile.row, tile.column)):
             (_, boxes), form = tiles.operands[number], tiles.forms[number]
-            line = narrow(index_value(first))
-            for _ in range(tiles.boxes_of(number)):
+            line, lines = narrow(index_value(first)), boxes.box[1 if form.along else 0]
+            blocks = tiles.cluster if number else 1
+            own = tiles.boxes_of(number) // blocks
+            after = to + own * blocks * tiles.box_bytes(number)
+            if blocks > 1:  # each brings its part of what all have
+                rank = rank_in_cluster()
+                to, line = to + rank * (own * tiles.box_bytes(number)), line + rank * (own * lines)
+            for _ in range(own):
                 corner = [sums, line] if form.along else [line, sums]
                 last = [batch] if len(boxes.dims) == 3 else []
-                load_box(to, self.work.boxes[number], [*corner, *last], loaded)
-                to, line = to + tiles.box_bytes(number), line + ROW_BYTES // boxes.itemsize
+                load_box(to, self.work.boxes[number], [*corner, *last], loaded, blocks)
+                to, line = to + tiles.box_bytes(number), line + lines
+            to = after
 
 
 @dataclass(frozen=True)
@@ -309,9 +337,13 @@ class _Multiplies(_Role):
     def _release(self, place: _Place, condition: Scalar | None) -> None:
         """Let the stage before a place be filled again: its products are done."""
         before = select(place.stage.eq(0), self.tiles.stages, place.stage) - 1
-        leads = (self.thread % WARP).eq(0)
+        cluster, lane = self.tiles.cluster, self.thread % WARP
+        leads = lane < cluster
         with _when(leads if condition is None else leads & condition):
-            arrive(self.used(before))
+            if cluster > 1:  # a thread for each block of the cluster
+                arrive_in_cluster(self.used(before), lane)
+            else:
+                arrive(self.used(before))
 
     def _product(self, stage: Scalar, sums: Sequence[Any]) -> list[Any]:
         """The sums with the products of a stage, which may still be under way."""
@@ -362,6 +394,10 @@ class _Multiplies(_Role):
                 yield packed([Scalar(s, spec.sums) for s in sums[number : number + 2]])
             return
         at = root_index(kernel.computation, product_index(kernel, spec))
+        kind, last = kernel.results[0].element_type, kernel.root
+        rounds = last.opcode == "convert" and kind in (F16, BF16)
+        if rounds := rounds and last.operands[0].array_shape.element_type is F32:
+            last = last.operands[0]  # two are rounded by one instruction
         lane = self.thread % WARP
         own_row = add(row, index(self.thread / WARP * 16 + lane / 4))
         own_column = add(tile.column, index(lane % 4 * 2), first)
@@ -374,8 +410,8 @@ class _Multiplies(_Role):
                 scope = Elements(sources(self.work.kernel, self.work.buffers), values)
                 assert kernel.product is not None
                 total = Scalar(sums[number + inner], spec.sums)
-                elements.append(scope.with_value(kernel.product, total).element(kernel.root, at))
-            yield packed(elements)
+                elements.append(scope.with_value(kernel.product, total).element(last, at))
+            yield [rounded_pair(kind.name, *elements)] if rounds else packed(elements)
 
     def _put(self, at: Scalar, results: Sequence[Sequence[Any]]) -> None:
         """Write a box's results, whose pieces are exchanged as boxes have them.

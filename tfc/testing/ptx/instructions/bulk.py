@@ -40,10 +40,12 @@ def copy_bulk(decoder: Decoder, instruction: Instruction) -> Run:
         return lambda t, lanes: t.bulk.wait(lanes, left, only_read)
     flags = set(rest) - {"tile", "L2::cache_hint"}
     if "tensor" in flags:
+        shares = "multicast::cluster" in flags and "shared::cluster" in flags
+        flags -= {"multicast::cluster"} if shares else set()
         rank = next((int(f[0]) for f in flags if f in ("1d", "2d", "3d", "4d", "5d")), 0)
         flags -= {"tensor", f"{rank}d"}
         if rank and flags in (_LOAD, _LOAD_OF_BLOCK):
-            return _load_box(decoder, instruction, rank)
+            return _load_box(decoder, instruction, rank, shares)
         if rank and flags == _STORE:
             return _store_box(decoder, instruction, rank)
     elif flags in (_LOAD, _LOAD_OF_BLOCK):
@@ -201,8 +203,10 @@ def _pieces_of(t: Threads, first: int, tensor: TensorMap) -> np.ndarray:
     return swizzled(start + np.arange(tensor.box_bytes), tensor.swizzle) - start
 
 
-def _load_box(decoder: Decoder, instruction: Instruction, rank: int) -> Run:
-    to, source, barrier, *_ = instruction.operands
+def _load_box(decoder: Decoder, instruction: Instruction, rank: int, shares: bool) -> Run:
+    """A box that comes to the thread's block, or if it `shares` to those of a mask."""
+    to, source, barrier, *rest = instruction.operands
+    read_mask = decoder.read(rest[0], "u16") if shares else None
     places = shared_places(decoder, instruction, to, _RUN_ALIGNMENT)
     barriers = shared_places(decoder, instruction, barrier, BARRIER_BYTES)
     address, coordinates = _box_operand(decoder, instruction, source, rank)
@@ -211,6 +215,7 @@ def _load_box(decoder: Decoder, instruction: Instruction, rank: int) -> Run:
         where, reports = places(t, lanes), barriers(t, lanes)
         maps = _sizes(t, lanes, address)
         corners = np.stack([_sizes(t, lanes, c) for c in coordinates], 1)
+        masks = None if read_mask is None else _sizes(t, lanes, read_mask)
 
         def one(n: int, lane: int) -> None:
             tensor = _map_at(t, lanes, lane, maps[n : n + 1], rank)
@@ -221,11 +226,22 @@ def _load_box(decoder: Decoder, instruction: Instruction, rank: int) -> Run:
             _check_room(t, int(where[n]), tensor.box_bytes)
             data = np.empty(tensor.box_bytes, np.uint8)
             data[_pieces_of(t, int(where[n]), tensor)] = box.reshape(-1).view(np.uint8)
-            t.bulk.begin_arrival(int(reports[n]), int(where[n]), data)
+            for away in [0] if masks is None else _blocks_away(t, lane, int(masks[n])):
+                t.bulk.begin_arrival(int(reports[n]) + away, int(where[n]) + away, data)
 
         _each(t, lanes, one)
 
     return run
+
+
+def _blocks_away(t: Threads, lane: int, mask: int) -> list[int]:
+    """How far the memory of each block of a mask lies from that of the thread's."""
+    own = int(t.slot[lane])
+    first = own // t.cluster * t.cluster
+    slots = [first + n for n in range(16) if mask >> n & 1]
+    for slot in slots:
+        t.clusters.reach(lane, slot)
+    return [(slot - own) * t.spaces["shared"].stride for slot in slots]
 
 
 def _store_box(decoder: Decoder, instruction: Instruction, rank: int) -> Run:

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tfc.testing.ptx.instructions.clusters import ClusterWait, cluster_wait_of
 from tfc.testing.ptx.instructions.decode import Decoder, Reader, Run, Writer
 from tfc.testing.ptx.instructions.phases import PhaseWait, wait_of
 from tfc.testing.ptx.instructions.warpgroups import Together, together_of
@@ -56,7 +57,7 @@ class Barrier:
     write: Writer | None = None
 
 
-End: TypeAlias = Branch | Table | Finish | Barrier | PhaseWait | Together
+End: TypeAlias = Branch | Table | Finish | Barrier | PhaseWait | ClusterWait | Together
 
 
 def end_of(decoder: Decoder, instruction: Instruction) -> End:
@@ -78,6 +79,8 @@ def end_of(decoder: Decoder, instruction: Instruction) -> End:
             return wait_of(decoder, instruction, predicate)
         case "wgmma":
             return together_of(decoder, instruction)
+    if instruction.modifiers[:1] == ("cluster",):
+        return cluster_wait_of(decoder, instruction, predicate)
     return _barrier(decoder, instruction, predicate)
 
 

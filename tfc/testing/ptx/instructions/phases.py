@@ -57,6 +57,19 @@ def shared_places(
     return read
 
 
+def cluster_places(decoder: Decoder, operand: Operand, width: int) -> Places:
+    """A reader of where an address in the shared memory of a cluster lies."""
+    _, address = decoder.address(operand)
+
+    def read(t: Threads, lanes: Lanes) -> np.ndarray:
+        given = np.broadcast_to(np.asarray(address(t, lanes)), (t.how_many(lanes),))
+        slots, inside = t.clusters.places(t.lane_numbers(lanes), given)
+        own = place(t, lanes, "shared", inside, width)
+        return own + (slots - t.slot[lanes]) * t.spaces["shared"].stride
+
+    return read
+
+
 def barrier_instruction(decoder: Decoder, instruction: Instruction) -> Run:
     """All of mbarrier but try_wait, which ends a segment."""
     decoder.works_beside = True
@@ -105,7 +118,11 @@ def _bytes(decoder: Decoder, instruction: Instruction, flags: set[str]) -> Run:
 def _arrive(decoder: Decoder, instruction: Instruction, flags: set[str]) -> Run:
     state, address, *more = instruction.operands
     write = decoder.write(state, "b64")
-    places = shared_places(decoder, instruction, address, BARRIER_BYTES)
+    in_cluster = "shared::cluster" in instruction.modifiers
+    if in_cluster:
+        places = cluster_places(decoder, address, BARRIER_BYTES)
+    else:
+        places = shared_places(decoder, instruction, address, BARRIER_BYTES)
     read = decoder.read(more[0], "u32") if more else None
     expects = "expect_tx" in flags
     if expects and read is None:
@@ -118,8 +135,9 @@ def _arrive(decoder: Decoder, instruction: Instruction, flags: set[str]) -> Run:
             for lane, at in enumerate(where.tolist()):
                 t.phases.expect(at, int(given[lane]), lane)
             given = _counts(t, lanes, None)
-        for at in np.unique(where).tolist():
-            t.seen.tell(at, t.lane_numbers(lanes)[where == at])
+        own = t.slot[lanes] == where // t.spaces["shared"].stride
+        for at in np.unique(where[own]).tolist():  # what others know is of their own barriers
+            t.seen.tell(at, t.lane_numbers(lanes)[own & (where == at)])
         write(t, lanes, t.phases.arrive(where, given))
 
     return run

@@ -16,11 +16,13 @@ Triple: TypeAlias = tuple[int, int, int]
 class Threads:
     """State of the threads of the blocks `first … first + blocks - 1` of a grid.
 
-    Lane n is thread n % block_size of block n // block_size; warps are 32 threads of one block.
+    Lane n is thread n % block_size of block n // block_size; warps are 32 threads of one block,
+    clusters `cluster` neighbouring blocks.
     """
 
-    def __init__(self, grid: Triple, block: Triple, first: int, blocks: int):
+    def __init__(self, grid: Triple, block: Triple, first: int, blocks: int, cluster: int = 1):
         self.grid, self.block, self.first, self.blocks = grid, block, first, blocks
+        self.cluster = cluster
         self.block_size = block[0] * block[1] * block[2]
         self.count = blocks * self.block_size
         self.numbers = np.arange(self.count)
@@ -49,6 +51,7 @@ class Threads:
         self.proxies: Any = None
         self.warpgroups: Any = None
         self.seen: Any = None
+        self.clusters: Any = None
 
     def how_many(self, lanes: Lanes) -> int:
         """How many threads these are."""
@@ -95,6 +98,13 @@ class Threads:
         match stem:
             case "tid":
                 return _part(self.thread[lanes], self.block, axis)
+            case "clusterid" | "nclusterid" if axis == 0:
+                return (self._of_axis("ctaid" if stem == "clusterid" else "nctaid", 0, lanes)
+                        // np.uint32(self.cluster))  # fmt: skip
+            case "cluster_ctaid" if axis == 0:
+                return self._of_warp("cluster_ctarank", lanes)
+            case "cluster_nctaid" if axis == 0:
+                return np.uint32(self.cluster)
             case "ctaid" | "clusterid":
                 return _part(self.first + self.slot[lanes], self.grid, axis)
             case "ntid":
@@ -126,9 +136,13 @@ class Threads:
                 return ~((bit - np.uint32(1)) | bit)
             case "lanemask_ge":
                 return ~(bit - np.uint32(1))
-            case "smid" | "gridid" | "cluster_ctarank":
+            case "cluster_ctarank":
+                return (self.slot[lanes] % self.cluster).astype(np.uint32)
+            case "cluster_nctarank":
+                return np.uint32(self.cluster)
+            case "smid" | "gridid":
                 return np.uint32(0)
-            case "nsmid" | "cluster_nctarank":
+            case "nsmid":
                 return np.uint32(1)
             case "clock" | "clock_hi":
                 return np.uint32(self.clock % (1 << 32))
