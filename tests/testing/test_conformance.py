@@ -36,6 +36,7 @@ from tfc.testing.conformance.expected import as_expected, expected_results
 from tfc.testing.conformance.packing import Forms, build_pack
 from tfc.testing.conformance.runner.packs import Pack, PackError
 from tfc.testing.conformance.runner.processes import WorkerProcess, WorkerRefused
+from tfc.testing.conformance.runner.reports import ConformanceReport
 from tfc.testing.conformance.runner.running import variant_runs_on
 from tfc.testing.conformance.runner.worker import run_program
 
@@ -330,6 +331,30 @@ ENTRY e {
     assert (above.allowed != -(1 << 15)).tolist() == [True, True, False, False]
     exact = as_expected(np.array([1, 2], np.int32))
     assert (exact.relative, exact.absolute, exact.allowed) == (0, 0, None)
+
+
+@pytest.mark.parametrize(("has_sums", "units"), [(False, 4), (True, 1)])
+def test_distances_are_told_in_units_of_the_last_place(
+    tmp_path: Path, no_assembler: None, has_sums: bool, units: int
+):
+    """From the reference, and from what the interpreter gives for the same code: nothing here."""
+    x = np.array([1, 2, 4], np.float32)
+    made = case_of("twice", "functions", lambda x: x * 2, [x])
+    case = Case("twice", "functions", made.module, [x], measured="twice f32", has_sums=has_sums)
+    built = build_pack(tmp_path / "pack", [Unit("one", lambda: [case])], Forms((), "sm_80"))
+    assert built.defects == []
+    # Of the first element, which is 2: the fourth number after it, which is one unit of 8.
+    off = (np.float32(2) + 4 * np.spacing(np.float32(2))).tobytes()
+    altered(tmp_path / "pack", {"0/result0": lambda raw: off + raw[4:]})
+    opened = Pack(tmp_path / "pack")
+    with installed():
+        row = run_program(opened.group(0), opened.programs[0], "sm_80.ptx", open_driver())
+    (found,) = row["units"]
+    assert (found["expected"], found["interpreted"]) == (units, 0)
+    report = ConformanceReport({})
+    report.rows.append({**row, "name": "twice", "kind": "functions", "measured": "twice f32"})
+    assert report.accuracy()["twice f32"]["expected_in"] == "twice"
+    assert "twice f32" in report.as_text()
 
 
 @pytest.mark.parametrize(("variant", "runs"), [

@@ -22,6 +22,9 @@ from tfc.aot.gpu.bundles import LOADER_PARTS, archive_of, bundle, one_file
 from tfc.aot.gpu.compiling import gpu_programs
 from tfc.aot.gpu.manifest import Json, launched
 from tfc.aot.signature import CppClass, signature_of
+from tfc.backends.gpu.driver import using
+from tfc.backends.target import Target
+from tfc.compiler import compile as compile_module
 from tfc.errors import TfcError, UnsupportedError
 from tfc.files import write_files
 from tfc.hlo.shape import ELEMENT_TYPES
@@ -31,6 +34,7 @@ from tfc.testing.conformance.cases.case import Case, Drawn, Unit
 from tfc.testing.conformance.expected import Expected, as_expected, expected_results
 from tfc.testing.conformance.runner.checking import sums_of
 from tfc.testing.conformance.runner.packs import PACK_FORMAT, PACK_NAME
+from tfc.testing.ptx.driver import InterpretedDriver
 from tfc.testing.report import reason_of
 
 RUNNER_PARTS = tuple(
@@ -159,7 +163,7 @@ def compile_case(case: Case, forms: Forms, has_ptx: bool) -> tuple[Json | None, 
     Raises:
         UnsupportedError: some op has no GPU code, or is run by Python.
     """
-    variants = compiled_forms(case, forms, has_ptx)
+    variants = compiled_forms(case, forms, has_ptx or bool(case.measured))
     if not variants:
         return None, {}
     arrays, own = case.arrays(), dict[str, bytes]()
@@ -178,11 +182,15 @@ def compile_case(case: Case, forms: Forms, has_ptx: bool) -> tuple[Json | None, 
         about, contents = _result(result, case.folded)
         results.append(about)
         own |= {f"{what}{number}": content for what, content in contents.items()}
+    if case.measured and forms.ptx:
+        for number, array in enumerate(interpreted(case, arrays, forms.ptx)):
+            results[number]["interpreted"] = forms.ptx
+            own[f"interpreted{number}"] = array.tobytes()
     own["text"] = print_module(case.module).encode()
     about = {
         "name": case.name, "kind": case.kind, "variants": sorted(variants),
         "arguments": arguments, "results": results,
-        **({"measured": case.measured} if case.measured else {}),
+        **({"measured": case.measured, "sums": case.has_sums} if case.measured else {}),
     }  # fmt: skip
     return about, own | variants
 
@@ -204,6 +212,15 @@ def compiled_forms(case: Case, forms: Forms, has_ptx: bool) -> dict[str, bytes]:
             )
         made[f"{architecture}.{kind}"] = bundle(signature, [kept], is_compressed=False)
     return made
+
+
+def interpreted(case: Case, arrays: Sequence[np.ndarray], architecture: str) -> list[np.ndarray]:
+    """What the interpreter of PTX gives for the code of an architecture."""
+    options = replace(Options.from_environment(), tuned=False)
+    target = Target.parse(f"nvptx64-nvidia-cuda,{architecture}")
+    executable = compile_module(case.module, "gpu", options, target)
+    with using(InterpretedDriver(architecture)):
+        return [np.ascontiguousarray(np.asarray(r)) for r in executable(*arrays)]
 
 
 def _described(argument: np.ndarray | Drawn) -> tuple[Json, bytes]:

@@ -38,7 +38,7 @@ class Case:
     module: what it means; the code is made of it.
     tolerance: how far an element may be off besides what rounding excuses, of the largest one.
     measured: under which name its distance to the reference is reported, as in "exponential f32";
-        "" for none.
+        "" for none. has_sums: whether its units are those of the largest element.
     folded: whether only sums of rows and columns of the results are stored, which must be exact.
     wanted: the results, where the reference takes too long to say them.
     """
@@ -49,6 +49,7 @@ class Case:
     arguments: Sequence[Argument]
     tolerance: float = 0.0
     measured: str = ""
+    has_sums: bool = False
     folded: bool = False
     wanted: Callable[..., Sequence[np.ndarray]] | None = None
 

@@ -65,7 +65,7 @@ def product(
     return Case(
         name, f"product {kind}", of_function(function, a, b), [a, b],
         # Tensor cores cut off what a sum in f32 has no place for, product by product.
-        tolerance=2e-6 if normals and kind in _NARROW else 0.0, measured=measured,
+        tolerance=2e-6 if normals and kind in _NARROW else 0.0, measured=measured, has_sums=True,
     )  # fmt: skip
 
 

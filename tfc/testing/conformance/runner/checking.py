@@ -86,21 +86,26 @@ def _check_sums(group: PackGroup, program: dict, number: int, got: np.ndarray) -
     }  # fmt: skip
 
 
-def units_off(group: PackGroup, program: dict, number: int, raw: bytes) -> "dict[str, Any]":
+def units_off(
+    group: PackGroup, program: dict, number: int, raw: bytes, architecture: str
+) -> "dict[str, Any]":
     """By how many units in the last place a result is off at most, where it is finite.
 
+    Units are those of each element, or for sums those of the largest one.
+
     Returns:
-        "expected": from what the reference says, and "interpreted": from what the interpreter gave,
-        where the pack has that; "at" is the first argument's element where the former is largest.
+        "expected": from what the reference says, and "interpreted": from what the interpreter gave
+        for the same code, where the pack has that; "at" is where the former is largest.
     """
     about = program["results"][number]
     got = widened(raw, about["dtype"], about["dims"], group.pack.tables).reshape(-1)
     found: dict[str, Any] = {}
-    for what in ("result", "interpreted") if about.get("interpreted") else ("result",):
+    is_same_code = about.get("interpreted") == architecture
+    for what in ("result", "interpreted") if is_same_code else ("result",):
         want = _of_pack(group, program, number, what).reshape(-1)
         units = np.zeros(want.shape)
         if want.size and want.dtype.kind == "f":
-            units = _units(got, want, about)
+            units = _units(got, want, about, bool(program.get("sums")))
         at = int(np.argmax(units)) if units.size else 0
         name = "expected" if what == "result" else what
         found[name] = float(units[at]) if units.size else 0.0
@@ -109,10 +114,11 @@ def units_off(group: PackGroup, program: dict, number: int, raw: bytes) -> "dict
     return found
 
 
-def _units(got: np.ndarray, want: np.ndarray, about: dict) -> np.ndarray:
+def _units(got: np.ndarray, want: np.ndarray, about: dict, of_largest: bool) -> np.ndarray:
     with np.errstate(all="ignore"):
         finite = np.isfinite(got) & np.isfinite(want)
-        _, exponent = np.frexp(np.where(finite, want, 0.0))
+        sizes = np.where(finite, np.abs(want), 0.0)
+        _, exponent = np.frexp(np.max(sizes) if of_largest else sizes)
         unit = np.maximum(np.ldexp(about["unit"], exponent - 1), about["least"])
         return np.where(finite, np.abs(got - want) / unit, 0.0)
 

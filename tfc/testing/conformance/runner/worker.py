@@ -95,5 +95,8 @@ def run_program(
     if wrong:
         row["outcome"], row["wrong"] = "wrong", wrong
     if about.get("measured"):
-        row["units"] = [units_off(group, about, n, raw) for n, raw in enumerate(runs[0])]
+        row["units"] = [
+            units_off(group, about, n, raw, variant.partition(".")[0])
+            for n, raw in enumerate(runs[0])
+        ]
     return row
