@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from zlib import crc32
 
 import numpy as np
@@ -120,7 +121,7 @@ def _flat(values: object) -> list[np.ndarray]:
 
 
 def _numbered(cases: list[Case]) -> list[Case]:
-    return [Case(f"{c.name}/{n}", *list(vars(c).values())[1:]) for n, c in enumerate(cases)]
+    return [replace(c, name=f"{c.name}/{n}") for n, c in enumerate(cases)]
 
 
 def _has_meaning(opcode: str, element: ElementType) -> bool:
