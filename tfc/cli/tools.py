@@ -1,5 +1,6 @@
 """Commands that look at tfc itself and at the machine, and test both."""
 
+import os
 from importlib import import_module
 from pathlib import Path
 
@@ -69,6 +70,40 @@ def fuzz(
         raise click.exceptions.Exit(1)
 
 
+# --- conformance --------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
+@click.option("--gpu-arch", default="sm_90a", show_default=True, metavar="sm_90a,…",
+              help="The GPUs to have machine code for.")  # fmt: skip
+@click.option("--ptx", default="sm_80", show_default=True, metavar="sm_80",
+              help="The architecture of the PTX of some programs; '' for none.")  # fmt: skip
+@click.option("--ptx-only", is_flag=True, help="PTX of all programs and no machine code.")
+@click.option("--only", default="", metavar="NAME,…", help="Units with this in their names.")
+@click.option("--scale", default=1.0, show_default=True, type=click.FloatRange(0, min_open=True),
+              help="How many programs are drawn at random.")  # fmt: skip
+@click.option("--processes", type=click.IntRange(1), help="One for each CPU when left out.")
+def conformance(
+    folder: str,
+    gpu_arch: str,
+    ptx: str,
+    ptx_only: bool,
+    only: str,
+    scale: float,
+    processes: int | None,
+) -> None:
+    """Write programs for GPUs to DIR, with what they should give: python DIR/run.py runs them.
+
+    DIR is taken to a machine with a GPU, on which neither tfc nor a compiler need be.
+    """
+    command = import_module("tfc.testing.conformance.command")
+    split = [tuple(filter(None, (t.strip() for t in text.split(",")))) for text in (gpu_arch, only)]
+    processes = processes or os.cpu_count() or 1
+    if not command.build(Path(folder), split[0], ptx, split[1], scale, processes, ptx_only):
+        raise click.exceptions.Exit(1)
+
+
 # --- doctor and demo ----------------------------------------------------------------------------
 
 _cxx_option = click.option(
@@ -94,4 +129,4 @@ def demo(out_dir: str, epochs: int, cxx: str) -> None:
         raise click.exceptions.Exit(1)
 
 
-TOOLS = (ops, fuzz, doctor, demo)
+TOOLS = (ops, fuzz, conformance, doctor, demo)

@@ -53,7 +53,7 @@ def mismatch(module: Module, arguments: Sequence[Value], results: Sequence[Any])
         wrong.append(~_close(got, want))
     if not any(w.any() for w in wrong):
         return None
-    runs = [list(flat(_disturbed(module, arguments, seed))) for seed in range(TRIALS)]
+    runs = [list(flat(disturbed(module, arguments, seed))) for seed in range(TRIALS)]
     for number, (got, want, where) in enumerate(zip(results, expected, wrong)):
         where = where & ~_excused(np.asarray(got), want, [run[number] for run in runs])
         if where.any():
@@ -67,16 +67,17 @@ def is_close(got: np.ndarray, want: np.ndarray) -> bool:
     return bool(np.all(_close(got, want)))
 
 
-def _is_inexact(array: np.ndarray) -> bool:
+def is_inexact(array: np.ndarray) -> bool:
+    """Whether an array's numbers are rounded: floats and complex ones."""
     return array.dtype.kind in "fcV" and array.dtype.name not in ("int4", "uint4")
 
 
-def _wide(array: np.ndarray) -> np.ndarray:
-    """The values in a type with arithmetic of its own."""
+def wide(array: np.ndarray) -> np.ndarray:
+    """An array's values in a type with arithmetic of its own, f64 or c128."""
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
-def _unit(array: np.ndarray) -> float:
+def unit_of(array: np.ndarray) -> float:
     """The distance from 1 to the next value of an array's type."""
     if array.dtype.kind == "c":
         return float(np.finfo(array.dtype).eps)
@@ -88,61 +89,62 @@ def _unit(array: np.ndarray) -> float:
 
 
 def _close(got: np.ndarray, want: np.ndarray) -> np.ndarray:
-    if not _is_inexact(want):
+    if not is_inexact(want):
         return got == want
     with np.errstate(all="ignore"):
-        x, y = _wide(got), _wide(want)
-        near = np.abs(x - y) <= UNITS * _unit(want) * np.abs(y) + _tiny(want)
+        x, y = wide(got), wide(want)
+        near = np.abs(x - y) <= UNITS * unit_of(want) * np.abs(y) + tiny(want)
         return (x == y) | near | (np.isnan(x) & np.isnan(y))
 
 
-def _tiny(array: np.ndarray) -> float:
-    """A few steps between subnormal numbers."""
+def tiny(array: np.ndarray) -> float:
+    """A few steps between subnormal numbers of an array's type, or of f32."""
     dtype = {"float64": np.float64, "complex128": np.float64}.get(array.dtype.name, np.float32)
     return UNITS * float(np.finfo(dtype).smallest_subnormal)
 
 
 def _excused(got: np.ndarray, want: np.ndarray, runs: Sequence[np.ndarray]) -> np.ndarray:
     """Where the reference itself moves by about as much as the result is off."""
-    if not _is_inexact(want):
+    if not is_inexact(want):
         moved = [run != want for run in runs]
         return np.any(moved, axis=0)
     with np.errstate(all="ignore"):
-        x, y = _wide(got), _wide(want)
-        spread = np.max([np.abs(_wide(run) - y) for run in runs], axis=0)
+        x, y = wide(got), wide(want)
+        spread = np.max([np.abs(wide(run) - y) for run in runs], axis=0)
         # A value that turns infinite or NaN under disturbance may be either.
         return (
             (np.abs(x - y) <= MARGIN * spread)
             | (np.isfinite(y) & ~np.isfinite(spread))
-            | (~np.isfinite(y) & np.any([~_same(run, want) for run in runs], axis=0))
+            | (~np.isfinite(y) & np.any([~same_values(run, want) for run in runs], axis=0))
         )
 
 
-def _same(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    x, y = _wide(x), _wide(y)
+def same_values(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Where two arrays have equal values, NaN being equal to NaN."""
+    x, y = wide(x), wide(y)
     return (x == y) | (np.isnan(x) & np.isnan(y))
 
 
-def _disturbed(module: Module, arguments: Sequence[Value], seed: int) -> Value:
+def disturbed(module: Module, arguments: Sequence[Value], seed: int) -> Value:
     """The module's value with each inexact operation off by a few units."""
     rng = np.random.default_rng(seed)
 
     def disturb(value: Value) -> Value:
         if isinstance(value, tuple):
             return tuple(disturb(v) for v in value)
-        if value is None or not _is_inexact(np.asarray(value)):
+        if value is None or not is_inexact(np.asarray(value)):
             return value
         array = np.asarray(value)
-        off = 1 + UNITS * _unit(array) * rng.uniform(-1, 1, array.shape)
+        off = 1 + UNITS * unit_of(array) * rng.uniform(-1, 1, array.shape)
         with np.errstate(all="ignore"):
-            wide = _wide(array) * off
+            moved = wide(array) * off
             if array.dtype.kind == "c":  # the parts are off each by itself
-                other = UNITS * _unit(array) * rng.uniform(-1, 1, array.shape) * np.abs(wide)
-                wide = wide + 1j * other
+                other = UNITS * unit_of(array) * rng.uniform(-1, 1, array.shape) * np.abs(moved)
+                moved = moved + 1j * other
             elif array.dtype.kind == "f":  # the sign of a NaN is arbitrary, and sorts see it
-                turned = np.isnan(wide) & (rng.random(array.shape) < 0.5)
-                wide = np.where(turned, -wide, wide)
-            return wide.astype(array.dtype)
+                turned = np.isnan(moved) & (rng.random(array.shape) < 0.5)
+                moved = np.where(turned, -moved, moved)
+            return moved.astype(array.dtype)
 
     def step(instruction: Instruction, operands: Sequence[Value], call: Call) -> Value:
         op = op_named(instruction.opcode)
@@ -187,7 +189,7 @@ def _overflowed(
     if op.accuracy is not Accuracy.SUMMED or isinstance(value, tuple):
         return value
     value = np.asarray(value)
-    if not _is_inexact(value):
+    if not is_inexact(value):
         return value
     with np.errstate(all="ignore"):
         terms = [_magnitudes(np.asarray(o), keep_infinite=is_fft) for o in operands]
@@ -196,13 +198,13 @@ def _overflowed(
             # Of a transform to real numbers half is given; the rest has the same magnitudes.
             axes = tuple(range(-len(instruction["fft_length"]), 0))
             times = 2 if instruction["fft_type"] == "IRFFT" else 1
-            largest = times * np.sum(np.abs(_wide(terms[0])), axes, keepdims=True)
+            largest = times * np.sum(np.abs(wide(terms[0])), axes, keepdims=True)
             bound = np.broadcast_to(largest, value.shape).astype(value.dtype)
         else:
             bound = np.asarray(op.evaluate(instruction, terms, call))
-        exact = _wide(np.asarray(op.evaluate(instruction, operands, call)))
+        exact = wide(np.asarray(op.evaluate(instruction, operands, call)))
         changed = np.where(np.isnan(exact), np.inf, np.nan)
-        kept = np.isfinite(_wide(bound)) | (rng.random(value.shape) < 0.5)
+        kept = np.isfinite(wide(bound)) | (rng.random(value.shape) < 0.5)
         return np.where(kept, value, changed).astype(value.dtype)
 
 
@@ -231,7 +233,7 @@ def _with_overflowed_unknowns(
         sizes = sizes * np.max(np.where(diagonal, a, 1), (-2, -1), initial=1, keepdims=True)
         of_system = -2 if instruction.attributes.get("left_side", False) else -1
         touched = np.any(~(sizes <= _largest(value)), of_system, keepdims=True)
-        exact = _wide(np.asarray(solve(instruction, operands, call)))
+        exact = wide(np.asarray(solve(instruction, operands, call)))
         changed = np.where(np.isnan(exact), np.inf, np.nan)
         kept = ~touched | (rng.random(value.shape) < 0.5)
         return np.where(kept, value, changed).astype(value.dtype)
@@ -245,9 +247,9 @@ def _largest(array: np.ndarray) -> float:
 
 def _magnitudes(array: np.ndarray, keep_infinite: bool) -> np.ndarray:
     sizes = np.abs(array).astype(array.dtype)
-    if keep_infinite or not _is_inexact(array):
+    if keep_infinite or not is_inexact(array):
         return sizes
-    return np.where(np.isfinite(_wide(array)), sizes, np.zeros((), array.dtype))
+    return np.where(np.isfinite(wide(array)), sizes, np.zeros((), array.dtype))
 
 
 def _is_of_complex(instruction: Instruction) -> bool:

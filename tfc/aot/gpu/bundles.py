@@ -8,7 +8,7 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +22,9 @@ from tfc.backends.gpu.assembler.cubins import assemble
 from tfc.backends.gpu.assembler.programs import has_program
 from tfc.backends.gpu.executable import GpuExecutable
 
-_PARTS = ("bundles", "drivers", "descriptors", "programs")
+LOADER_PARTS = tuple(
+    f"tfc.aot.gpu.loader.{part}" for part in ("bundles", "drivers", "descriptors", "programs")
+)
 _LOADER = '''\
 """Runs a program that `tfc compile --backend gpu` has compiled.
 
@@ -85,8 +87,14 @@ def _constants(executable: GpuExecutable) -> bytes:
     return pool.tobytes()
 
 
-def bundle(signature: Signature, programs: Sequence[GpuProgramCode]) -> bytes:
-    """The archive of some programs; the same ones give the same bytes."""
+def bundle(
+    signature: Signature, programs: Sequence[GpuProgramCode], *, is_compressed: bool = True
+) -> bytes:
+    """The archive of some programs; the same ones give the same bytes.
+
+    Args:
+        is_compressed: whether texts are; not, if the archive is compressed as a whole.
+    """
     members: dict[str, bytes] = {}
 
     def member(kind: str, content: bytes) -> Json:
@@ -110,28 +118,39 @@ def bundle(signature: Signature, programs: Sequence[GpuProgramCode]) -> bytes:
         })  # fmt: skip
     manifest = {"format": FORMAT, **interface_of(signature), "programs": described}
     text = json.dumps(manifest, indent=1).encode()
-    return _archive({"manifest.json": text, **members})
+    return archive_of({"manifest.json": text, **members}, is_compressed)
 
 
-def _archive(members: dict[str, bytes]) -> bytes:
+def archive_of(members: Mapping[str, bytes], is_compressed: bool) -> bytes:
+    """A zip archive; texts are compressed, if that is asked for."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, content in members.items():
             about = zipfile.ZipInfo(name)  # of 1980: nothing depends on the clock
-            about.compress_type = (
-                zipfile.ZIP_DEFLATED if name.endswith((".json", ".ptx")) else zipfile.ZIP_STORED
-            )
+            is_text = is_compressed and name.endswith((".json", ".ptx"))
+            about.compress_type = zipfile.ZIP_DEFLATED if is_text else zipfile.ZIP_STORED
             archive.writestr(about, content)
     return stream.getvalue()
 
 
 def loader_text(stem: str) -> str:
     """The loader of a bundle `stem`.gpu, as one file of Python."""
+    head = _LOADER.format(module=f"{stem}_gpu", bundle=f"{stem}.gpu")
+    return one_file(head, LOADER_PARTS)
+
+
+def one_file(head: str, parts: Sequence[str]) -> str:
+    """Modules of tfc that import nothing of it but each other, as one file of Python.
+
+    Args:
+        head: what stands before the imports.
+        parts: the modules' names, each after those that it imports. No two of them define one name.
+    """
     imports: set[str] = set()
     bodies: list[str] = []
-    for part in _PARTS:
-        spec = find_spec(f"tfc.aot.gpu.loader.{part}")
-        assert spec is not None  # they are beside this file
+    for part in parts:
+        spec = find_spec(part)
+        assert spec is not None
         assert spec.origin is not None
         text = Path(spec.origin).read_text(encoding="utf-8")
         tree = ast.parse(text)
@@ -143,7 +162,6 @@ def loader_text(stem: str) -> str:
                 end = node.end_lineno or 0
                 imports.add(ast.unparse(node))
         bodies.append("\n".join(lines[end:]).strip("\n"))
-    head = _LOADER.format(module=f"{stem}_gpu", bundle=f"{stem}.gpu")
     return "\n".join([head, *_merged(imports), "", "\n" + "\n\n\n".join(bodies), ""])
 
 

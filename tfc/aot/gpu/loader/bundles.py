@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class Bundle:
         manifest: the contents of manifest.json.
     """
 
-    def __init__(self, path: "str | Path"):
+    def __init__(self, path: "str | Path | BinaryIO"):
         self.path = path
         try:
             with zipfile.ZipFile(path) as archive:

@@ -46,6 +46,7 @@ class Program:
         self._parameters, self._results = manifest["parameters"], manifest["results"]
         self._aliases, self._donated = dict(manifest["aliases"]), set(manifest["donated"])
         self._held: list[int] = []
+        self._sizes: dict[int, int] = {}
         self._runs, self._graph = 0, None
         driver.enter()
         program, self._module = self._loaded(bundle)
@@ -112,6 +113,15 @@ class Program:
             self._driver.enter()
             self._driver.wait(None)
 
+    def fill(self, byte: int) -> None:
+        """Fill its memory but for constants: what reads what was never written then shows it."""
+        with self._lock:
+            self._driver.enter()
+            for (space, _), place in self._bases.items():
+                if space != "constant" and self._sizes[place]:
+                    self._driver.write(place, np.full(self._sizes[place], byte, np.uint8))
+            self._driver.wait(None)
+
     def _bring(self, given: Sequence[Any]) -> None:
         self._driver.enter()
         self._given = dict(self._bases)
@@ -158,6 +168,7 @@ class Program:
 
     def _new(self, size: int) -> int:
         self._held.append(self._driver.allocate(size))
+        self._sizes[self._held[-1]] = size
         return self._held[-1]
 
     def _bound(self, arrays: Sequence[Any], named: "dict[str, Any]") -> "list[Any]":
