@@ -30,7 +30,7 @@ _SHELL = """#!/bin/sh
 while [ "${{1#-}}" != "$1" ]; do shift; done
 host=$1
 shift
-exec nsenter --all --target "$(cat {folder}/$host.process)" -- sh -c "$*"
+exec nsenter --net --mount --uts --ipc --target "$(cat {folder}/$host.process)" -- sh -c "$*"
 """
 # Run by what becomes the first process of a host.
 _BOOT = """
@@ -137,7 +137,7 @@ class Hosts:
         )  # fmt: skip
 
     def _entering(self, name: str) -> list[str]:
-        return ["nsenter", "--all", "--target", str(self._first[name].pid), "--"]
+        return ["nsenter", *_UNSHARED, "--target", str(self._first[name].pid), "--"]
 
 
 def _run(words: Sequence[str]) -> str:
