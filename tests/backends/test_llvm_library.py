@@ -138,6 +138,17 @@ def test_a_kept_file_is_taken_unless_one_of_its_functions_is_known():
     assert found.taken == [files[first]]
 
 
+def test_a_file_that_another_process_wrote_meanwhile_has_nothing_that_is_made_here():
+    """Two ranks compile the same program: what one looked for in vain the other has kept since."""
+    library, (first, second, _) = CodeLibrary(), NAMES
+    files: dict[str, tuple[list[str], bytes]] = {}
+    found = library.look(HOST, files.get)
+    assert not found.has(first)
+    files[first] = files[second] = ([first, second], b"of another process")
+    assert not found.has(second)
+    assert (found.objects, found.taken) == ([], [])
+
+
 def test_code_of_another_target_is_not_used(compiled):
     (one, *_) = PROGRAMS["products"]
     text = program([one], "f32")

@@ -24,7 +24,7 @@ DTYPES = [
     np.float32, np.float64, np.complex64, np.int8, np.int32, np.uint8, np.uint64, np.float16,
     ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, np.bool_,
 ]  # fmt: skip
-SHAPES = [(8, 6), (64, 512)]  # what is gathered by every rank, and what is reduced by parts
+SHAPES = [(8, 12), (64, 512)]  # what is gathered by every rank, and what is reduced by parts
 RING = tuple((r, (r + 1) % SIZE) for r in GROUP)
 
 

@@ -64,4 +64,5 @@ def test_a_module_for_two_devices_is_run_by_mpiexec_and_by_threads():
 def test_collectives_are_measured_beside_mpi4py():
     job = mpiexec(2, "-m", "tfc", "bench-collectives", "--bytes", 64)
     rows = re.findall(r"^([a-z-]+) +64 +[\d.]+ +[\d.]+ +[\d.]+$", job.stdout, re.MULTILINE)
-    assert rows == ["all-reduce", "all-to-all", "collective-permute"], job.stderr
+    kinds = ["all-reduce", "all-to-all", "collective-permute", "collective-broadcast"]
+    assert rows == [*kinds, "all-gather", "reduce-scatter"], job.stderr

@@ -275,6 +275,7 @@ def callback(
     return _CALLBACK(call)
 
 
+_pointer_at = ctypes.c_void_p.from_address
 _MOST_BOUND = 1024  # addresses that one callback remembers: arenas come again, arguments may not
 
 
@@ -291,8 +292,6 @@ def callback_in_place(
         result: an array, or a tuple of arrays.
     """
     parts = result if isinstance(result, tuple) else None
-    table, places = ctypes.c_void_p * len(operands), ctypes.c_void_p * len(parts or ())
-    is_one, first = len(operands) == 1 and parts is None, ctypes.c_void_p.from_address
     bound: dict[tuple[Any, ...], Callable[[], None]] = {}
 
     def bound_to(key: tuple[Any, ...]) -> Callable[[], None]:
@@ -306,13 +305,25 @@ def callback_in_place(
         )
         return bound.setdefault(key, run)
 
+    def call_with_one(out: int | None, arguments: int) -> int:
+        # With as little as a short message can bear: programs have many of these, and what each
+        # of them reads beside has been driven out of the caches when its turn comes.
+        try:
+            key = (out, _pointer_at(arguments).value)
+            (bound.get(key) or bound_to(key))()
+        except BaseException as error:
+            _failures.error = error
+            return 1
+        return 0
+
+    if len(operands) == 1 and parts is None:
+        return _CALLBACK(call_with_one)
+    table, places = ctypes.c_void_p * len(operands), ctypes.c_void_p * len(parts or ())
+
     def call(out: int | None, arguments: int | None) -> int:
         try:
-            if is_one and arguments:  # with as little as a short message can bear
-                key: tuple[Any, ...] = (out, first(arguments).value)
-            else:
-                given = table.from_address(arguments)[:] if arguments else ()
-                key = (*((out,) if parts is None or not out else places.from_address(out)), *given)
+            given = table.from_address(arguments)[:] if arguments else ()
+            key = (*((out,) if parts is None or not out else places.from_address(out)), *given)
             (bound.get(key) or bound_to(key))()
         except BaseException as error:
             _failures.error = error

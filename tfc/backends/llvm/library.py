@@ -44,21 +44,29 @@ class Found:
     _kept: Kept | None = None
     objects: list[bytes] = field(default_factory=list)
     taken: list[tuple[Sequence[str], bytes]] = field(default_factory=list)
+    _absent: set[str] = field(default_factory=set)
 
     def has(self, name: str) -> bool:
         """Whether there is the function; its object file is needed then."""
         if name not in self._known and self._kept is not None:
             self._take(self._kept(name))
         code = self._known.get(name)
-        if code is not None and not any(code is known for known in self.objects):
+        if code is None:
+            self._absent.add(name)
+        elif not any(code is known for known in self.objects):
             self.objects.append(code)
         return code is not None
 
     def _take(self, found: tuple[Sequence[str], bytes] | None) -> None:
-        """Know the functions of a file, unless one of them is in another that is known."""
-        if found is not None and not any(name in self._known for name in found[0]):
-            self._known.update(dict.fromkeys(*found))
-            self.taken.append(found)
+        """Know the functions of a file, unless one of them is in another that is known.
+
+        Nor may it have one that was looked for in vain: another process has written the file since,
+        and here the function is about to be made.
+        """
+        if found is None or any(n in self._known or n in self._absent for n in found[0]):
+            return
+        self._known.update(dict.fromkeys(*found))
+        self.taken.append(found)
 
 
 class CodeLibrary:

@@ -199,17 +199,19 @@ def _bind(x: Instruction, call: Call) -> Bind:
     def bind(given: Sequence[Array], results: Sequence[Array]) -> Callable[[], None]:
         bound: tuple[Participant | None, Callable[[], None]] = (None, lambda: None)
 
-        def run() -> None:
+        def bound_as(here: Participant) -> Callable[[], None]:
             nonlocal bound
+            collective = collective_of(x, here, call)
+            function = _alone(collective, here, given, results)
+            if function is None:
+                assert collective is not None
+                function = here.bind(collective, given, results)
+            bound = (here, function)
+            return function
+
+        def run() -> None:
             here, (before, function) = current(), bound
-            if here is not before:
-                collective = collective_of(x, here, call)
-                function = _alone(collective, here, given, results)
-                if function is None:
-                    assert collective is not None
-                    function = here.bind(collective, given, results)
-                bound = (here, function)
-            function()
+            (function if here is before else bound_as(here))()
 
         return run
 

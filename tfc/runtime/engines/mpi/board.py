@@ -37,12 +37,14 @@ class Board:
         timeout: the seconds after which whoever waits in a collective has the job ended.
 
     is_of_all: the whole job is on this host.
+    is_first: rank 0 is on this host.
     """
 
     def __init__(self, everyone: Any, timeout: float):
         # Processes that could share memory are those of a host.
         host = everyone.Split_type(MPI.COMM_TYPE_SHARED)
         self.is_of_all = host.size == everyone.size
+        self.is_first = host.allreduce(everyone.rank, MPI.MIN) == 0
         made = tempfile.mkdtemp(prefix="tfc-job-") if host.rank == 0 else ""
         self._folder = Path(host.bcast(made))
         if host.rank == 0:
