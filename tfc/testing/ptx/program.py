@@ -12,6 +12,7 @@ from tfc.testing.ptx.instructions import (
     access,
     atomics,
     bulk,
+    calls,
     control,
     conversions,
     copies,
@@ -29,7 +30,7 @@ from tfc.testing.ptx.text.types import is_type
 
 Decoded = TypeVar("Decoded")
 _FAMILIES = (
-    conversions, access, atomics, warps, matrices, copies, bulk, phases, warpgroups, control,
+    conversions, access, atomics, warps, matrices, copies, bulk, phases, warpgroups, control, calls,
 )  # fmt: skip
 ROWS: dict[str, Callable[[Decoder, Instruction], Run]] = {
     name: decode for family in _FAMILIES for name, decode in family.ROWS.items()
