@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.cuda_bindings import installed
 from tfc import __version__
+from tfc.backends.gpu.driver import using
+from tfc.backends.gpu.driver.with_cuda_bindings import open_driver
 from tfc.cli import tfc as command
 
 ROOT = Path(__file__).parents[2]
@@ -179,6 +182,13 @@ def test_doctor_examines_this_machine():
     made = run("doctor")
     assert made.exit_code == 0, made.output
     assert all(word in made.output for word in ("llvmlite", "MLIR", "backends", "passed"))
+
+
+@pytest.mark.parametrize(("version", "said"), [(13000, "on the GPU"), (12020, "the host decides")])
+def test_doctor_says_who_decides_about_loops_on_a_gpu(version: int, said: str):
+    with installed() as cuda, using(open_driver()):
+        cuda.version = version
+        assert said in run("doctor").output
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,12 @@ from rich.console import Console
 from rich.table import Table
 
 from tfc import __version__
+from tfc.backends.gpu.driver import current_driver
+from tfc.backends.gpu.driver.interface import Decides
 from tfc.backends.registry import backend_names, get_backend
 from tfc.backends.target import Target
 from tfc.compiler import compile
+from tfc.errors import TfcError
 from tfc.hlo.text.parser import parse
 from tfc.options import Options
 from tfc.runtime.threads import available_cores
@@ -30,6 +33,12 @@ _FEATURES = (
     "avx512vnni", "avx512bf16", "avx512fp16", "amx-tile", "amx-int8", "amx-bf16",
     "neon", "fullfp16", "dotprod", "bf16", "i8mm", "sve", "sve2", "sme", "v", "zvfh",
 )  # fmt: skip
+
+_DECIDE = {
+    Decides.NOTHING: "the host decides, after each turn: graphs do from CUDA 12.4 on",
+    Decides.IF_AND_WHILE: "decided on the GPU, in one graph",
+    Decides.SWITCH: "decided on the GPU, in one graph",
+}
 
 _SELF_TEST = """
 HloModule self_test
@@ -134,8 +143,17 @@ def _gpu() -> Rows:
         ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
     )
     yield "device", found or "none: nvidia-smi finds no NVIDIA GPU"
-    driver = _version("pycuda")
-    yield "driver access", driver if driver[0].isdigit() else "pycuda is not installed"
+    bindings = [f"{p} {v}" for p in ("cuda-bindings", "pycuda") if (v := _version(p))[0].isdigit()]
+    yield "driver access", ", ".join(bindings) or "neither cuda-bindings nor pycuda is installed"
+    yield "loops and branches", _who_decides()
+
+
+def _who_decides() -> str:
+    """Whether graphs decide about loops and branches that depend on data."""
+    try:
+        return _DECIDE[current_driver().decides]
+    except TfcError as error:
+        return f"unknown: {error}"
 
 
 def _tools(cxx: str) -> Rows:
