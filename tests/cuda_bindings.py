@@ -10,11 +10,12 @@ import ctypes
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from tfc.testing.ptx.graphs import Graph, GraphError, Node, ReadyGraph
 from tfc.testing.ptx.machine import Machine
 from tfc.testing.ptx.state.tensor_maps import TensorMap, encode
 
@@ -27,22 +28,17 @@ ERRORS = {
     209: ("CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution"),
     218: ("CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"),
     222: ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the PTX is of another version"),
+    600: ("CUDA_ERROR_NOT_READY", "device not ready"),
     700: ("CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"),
     719: ("CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"),
+    801: ("CUDA_ERROR_NOT_SUPPORTED", "operation not supported"),
+    900: ("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "not permitted when stream is capturing"),
 }
 MACHINE_CODE = b"\x7fELF of the stand-in\n"  # what it makes of PTX begins so
 CAPABILITY = {75: 8, 76: 0}  # attributes of a device: its compute capability, major and minor
 ATTRIBUTES = {
     **CAPABILITY, 16: 108, 39: 2048, 81: 164 << 10, 82: 65536, 97: 163 << 10, 106: 32
 }  # fmt: skip
-
-
-class Refusal(Exception):
-    """A function returns this status."""
-
-    def __init__(self, status: int):
-        super().__init__(status)
-        self.status = status
 
 
 HOPPER = {75: 9, 76: 0}  # the compute capability of a device that has warpgroups
@@ -82,6 +78,46 @@ class Enumeration:
         self.__dict__.update(values)
 
 
+class Refused(Exception):
+    """A function returns a status."""
+
+    def __init__(self, status: int):
+        self.status = status
+
+
+class ConditionalParameters:
+    """CUDA_CONDITIONAL_NODE_PARAMS: what a conditional node is to be, and then its graphs."""
+
+    def __init__(self) -> None:
+        self.handle = self.type = self.ctx = None
+        self.size = 0
+        self.made: list[Graph] | None = None
+
+    @property
+    def phGraph_out(self) -> list[Graph]:
+        """The graphs, which the real ones read behind a null pointer before there is a node."""
+        assert self.made is not None, "read before the node is added"
+        return self.made
+
+
+class NodeParameters:
+    """CUgraphNodeParams, of which only what conditional nodes need is there."""
+
+    def __init__(self) -> None:
+        self.type, self.conditional = None, ConditionalParameters()
+
+
+class Capture:
+    """A capture under way: into which graph, and after which nodes the next one comes."""
+
+    def __init__(self, graph: Graph, last: list[Node]):
+        self.graph, self.last = graph, last
+
+    def add(self, kind: str, step: Any) -> None:
+        """Add a node."""
+        self.last = [self.graph.add(kind, step, self.last)]
+
+
 class FakeCuda(ModuleType):
     """The module; one device of capability 8.0, which takes PTX and what it made of it itself."""
 
@@ -93,9 +129,9 @@ class FakeCuda(ModuleType):
         self.machine = Machine(memory_limit=64 << 20)
         self.attributes = {**ATTRIBUTES, **(attributes or {})}
         self.count, self.version = 1, 13000
-        self._recorded: list[Any] | None = None
+        self._capture: Capture | None = None
         self._pinned: dict[int, Any] = {}
-        self._events, self._clock = 0, 0.0
+        self._events, self._streams = 0, 0
         self.CUresult = Enumeration(**{name: code for code, (name, _) in ERRORS.items()})
         self.CUdevice_attribute = Enumeration(
             CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=75,
@@ -118,11 +154,17 @@ class FakeCuda(ModuleType):
         self.CUmemPool_attribute = Enumeration(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD=4)
         self.CUstreamCaptureMode = Enumeration(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL=1)
         self.CUjitInputType = Enumeration(CU_JIT_INPUT_PTX=1)
+        self.CUgraphNodeType = Enumeration(CU_GRAPH_NODE_TYPE_CONDITIONAL=13)
+        self.CUgraphConditionalNodeType = Enumeration(
+            CU_GRAPH_COND_TYPE_IF=0, CU_GRAPH_COND_TYPE_WHILE=1, CU_GRAPH_COND_TYPE_SWITCH=2
+        )
+        self.CUgraphConditionalHandle = int
+        self.CUgraphNodeParams = NodeParameters
         self.cuuint64_t = int
 
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
-        if not name.startswith("cu") or name == "cuuint64_t":
+        if not name.startswith("cu") or name in ("cuuint64_t", "cuda"):
             return found
 
         def call(*arguments: Any) -> tuple[Any, ...]:
@@ -133,8 +175,8 @@ class FakeCuda(ModuleType):
                 return self.replaced[name](*arguments)
             try:
                 given = found(*arguments)
-            except Refusal as refusal:
-                return (refusal.status, None)
+            except Refused as refused:
+                return (refused.status, None)
             return (0, *(given if isinstance(given, tuple) else (given,)))
 
         return call
@@ -171,9 +213,11 @@ class FakeCuda(ModuleType):
         return ()
 
     def cuStreamCreate(self, flags: int) -> int:
-        return 0x5EA
+        self._streams += 1
+        return 0x5EA if self._streams == 1 else 0xB000 + self._streams
 
     def cuStreamSynchronize(self, stream: int) -> tuple[()]:
+        self._require_no_capture()
         return ()
 
     def cuStreamWaitEvent(self, stream: int, event: int, flags: int) -> tuple[()]:
@@ -184,9 +228,16 @@ class FakeCuda(ModuleType):
         return self._events
 
     def cuEventRecord(self, event: int, stream: int) -> tuple[()]:
+        if self._capture is not None and stream == 0x5EA:
+            self._capture.add("event", lambda: None)
         return ()
 
     def cuEventSynchronize(self, event: int) -> tuple[()]:
+        self._require_no_capture()
+        return ()
+
+    def cuEventQuery(self, event: int) -> tuple[()]:
+        self._require_no_capture()
         return ()
 
     def cuEventElapsedTime(self, first: int, second: int) -> float:
@@ -214,9 +265,11 @@ class FakeCuda(ModuleType):
         return machine.memory_limit - machine.allocated, machine.memory_limit
 
     def cuMemAllocAsync(self, size: int, stream: int) -> int:
+        self._require_no_capture()  # it would be the graph's
         return self.machine.allocate(size)
 
     def cuMemFreeAsync(self, address: int, stream: int) -> tuple[()]:
+        self._require_no_capture()
         self.machine.free(address)
         return ()
 
@@ -237,16 +290,28 @@ class FakeCuda(ModuleType):
         return ()
 
     def cuMemcpyHtoDAsync(self, target: int, source: int, size: int, stream: int) -> tuple[()]:
-        self.machine.write(int(target), np.frombuffer(ctypes.string_at(source, size), np.uint8))
+        data = np.frombuffer(ctypes.string_at(source, size), np.uint8)
+        self._do("copy with the host", lambda: self.machine.write(int(target), data))
         return ()
 
     def cuMemcpyDtoHAsync(self, target: int, source: int, size: int, stream: int) -> tuple[()]:
-        read = self.machine.read(int(source), size)
-        ctypes.memmove(target, read.ctypes.data, size)
+        def copy() -> None:
+            read = self.machine.read(int(source), size)
+            ctypes.memmove(target, read.ctypes.data, size)
+
+        self._do("copy with the host", copy)
         return ()
 
     def cuMemcpyDtoDAsync(self, target: int, source: int, size: int, stream: int) -> tuple[()]:
-        self._do(lambda: self.machine.write(target, self.machine.read(source, size)))
+        self._do("copy", lambda: self.machine.write(target, self.machine.read(source, size)))
+        return ()
+
+    def cuMemsetD32Async(self, target: int, value: int, count: int, stream: int) -> tuple[()]:
+        step = lambda: self.machine.fill(target, np.uint32(value), count)  # noqa: E731
+        if stream == 0x5EA:
+            self._do("memset", step)
+        else:
+            step()
         return ()
 
     # --- Code and launches ----------------------------------------------------------------------
@@ -271,7 +336,7 @@ class FakeCuda(ModuleType):
     def cuModuleLoadData(self, code: bytes) -> Any:
         code = code.removeprefix(MACHINE_CODE)
         if code.startswith(b"\x7fELF"):
-            raise Refusal(209)
+            raise Refused(209)
         assert code.lstrip().startswith((b"//", b".version")), code[:40]
         return self.machine.load(code.rstrip(b"\0"))
 
@@ -295,41 +360,91 @@ class FakeCuda(ModuleType):
             for p, size in zip(pointers, function.parameter_sizes)
         ]
         self._do(
+            "kernel",
             lambda: self.machine.launch(
                 function, grid=grid, block=block, arguments=passed, shared_bytes=shared
-            )
+            ),
         )
         return ()
 
-    def _do(self, step: Any) -> None:
-        if self._recorded is None:
+    # --- Graphs ---------------------------------------------------------------------------------
+
+    def _do(self, kind: str, step: Any) -> None:
+        if self._capture is None:
             step()
         else:
-            self._recorded.append(step)
+            self._capture.add(kind, step)
+
+    def _require_no_capture(self) -> None:
+        if self._capture is not None:
+            raise Refused(900)
 
     def cuStreamBeginCapture(self, stream: int, mode: int) -> tuple[()]:
-        self._recorded = []
+        self._require_no_capture()
+        self._capture = Capture(Graph(self.machine.conditions), [])
         return ()
 
-    def cuStreamEndCapture(self, stream: int) -> Any:
-        recorded, self._recorded = self._recorded, None
-        return SimpleNamespace(steps=recorded)
-
-    def cuGraphInstantiate(self, graph: Any, flags: int) -> Any:
-        return graph
-
-    def cuGraphDestroy(self, graph: Any) -> tuple[()]:
+    def cuStreamBeginCaptureToGraph(
+        self, stream: int, graph: Graph, last: list[Node], data: None, count: int, mode: int
+    ) -> tuple[()]:
+        self._require_no_capture()
+        assert (data, count) == (None, len(last))
+        self._capture = Capture(graph, list(last))
         return ()
 
-    def cuGraphExecDestroy(self, graph: Any) -> tuple[()]:
+    def cuStreamGetCaptureInfo(self, stream: int) -> tuple[int, int, Graph, list[Node], list, int]:
+        assert self._capture is not None
+        last = self._capture.last
+        return 1, 7, self._capture.graph, list(last), [None] * len(last), len(last)
+
+    def cuStreamEndCapture(self, stream: int) -> Graph:
+        assert self._capture is not None
+        capture, self._capture = self._capture, None
+        return capture.graph
+
+    def cuGraphCreate(self, flags: int) -> Graph:
+        return Graph(self.machine.conditions)
+
+    def cuGraphConditionalHandleCreate(
+        self, graph: Graph, context: str, default: int, flags: int
+    ) -> int:
+        if self.version < 12030:
+            raise Refused(801)
+        assert context == "primary"
+        return graph.condition(default if flags == 1 else None)
+
+    def cuGraphAddNode(
+        self, graph: Graph, last: list[Node], data: None, count: int, parameters: NodeParameters
+    ) -> Node:
+        asked = parameters.conditional
+        assert (parameters.type, asked.ctx, data, count) == (13, "primary", None, len(last))
+        assert asked.handle is not None
+        kind = {0: "IF", 1: "WHILE", 2: "SWITCH"}[asked.type]
+        if self.version < 12080 and (kind == "SWITCH" or asked.size > 1):
+            raise Refused(801)
+        node = graph.decide(kind, asked.handle, asked.size, last)
+        asked.made = node.parts
+        return node
+
+    def cuGraphInstantiate(self, graph: Graph, flags: int) -> ReadyGraph:
+        self._require_no_capture()
+        return graph.ready()
+
+    def cuGraphDestroy(self, graph: Graph) -> tuple[()]:
+        if graph.own and graph.is_ready:
+            raise GraphError("a graph with conditions is given up before what was made of it")
+        return ()
+
+    def cuGraphExecDestroy(self, graph: ReadyGraph) -> tuple[()]:
+        graph.close()
         return ()
 
     def cuGraphUpload(self, graph: Any, stream: int) -> tuple[()]:
         return ()
 
-    def cuGraphLaunch(self, graph: Any, stream: int) -> tuple[()]:
-        for step in graph.steps:
-            step()
+    def cuGraphLaunch(self, graph: ReadyGraph, stream: int) -> tuple[()]:
+        self._require_no_capture()
+        graph.launch()
         return ()
 
 

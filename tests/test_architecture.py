@@ -120,7 +120,13 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "backends.gpu.driver": ("errors", "runtime"),
     "backends.gpu.assembler": ("errors",),
-    "backends.gpu.measuring": (*KERNELS, "backends.gpu", "backends.gpu.driver"),
+    "backends.gpu.running": (*KERNELS, "backends.gpu", "backends.gpu.driver", "passes.memory"),
+    "backends.gpu.measuring": (
+        *KERNELS,
+        "backends.gpu",
+        "backends.gpu.driver",
+        "backends.gpu.running",
+    ),
     "backends.gpu": (
         *KERNELS,
         "passes.attention",
@@ -133,6 +139,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "backends.gpu.products",
         "backends.gpu.rows",
         "backends.gpu.measuring",
+        "backends.gpu.running",
         "backends.gpu.movement",
         "backends.gpu.ordered",
         "backends.gpu.sorting",

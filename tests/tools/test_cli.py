@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from cuda_bindings import installed
 
 from tfc import __version__
 from tfc.backends.gpu.driver import using
+from tfc.backends.gpu.driver.with_cuda_bindings import open_driver
 from tfc.cli import tfc as command
 from tfc.testing.ptx.driver import InterpretedDriver
 
@@ -193,6 +195,13 @@ def test_doctor_tries_programs_on_a_gpu_where_there_is_one(monkeypatch: pytest.M
         made = run("doctor")
         assert "the same by backend='gpu': failed: the sums are wrong" in made.output
         assert made.exit_code == 1
+
+
+@pytest.mark.parametrize(("version", "said"), [(13000, "on the GPU"), (12020, "the host decides")])
+def test_doctor_says_who_decides_about_loops_on_a_gpu(version: int, said: str):
+    with installed() as cuda, using(open_driver()):
+        cuda.version = version
+        assert said in run("doctor").output
 
 
 @pytest.mark.parametrize(

@@ -63,11 +63,11 @@ class DeviceArray:
         shape, dtype: as those of a NumPy array.
     """
 
-    __slots__ = ("_memory", "dtype", "shape")
+    __slots__ = ("__weakref__", "_memory", "dtype", "shape")
     __array_priority__ = 100
 
     def __init__(self, memory: DeviceMemory, dtype: np.dtype, shape: tuple[int, ...]):
-        self._memory: DeviceMemory | None = memory
+        self._memory: DeviceMemory | str = memory  # or why there is none
         self.dtype, self.shape = dtype, shape
 
     @property
@@ -77,8 +77,8 @@ class DeviceArray:
         Raises:
             TfcError: it was deleted, or donated to a program.
         """
-        if self._memory is None:
-            raise TfcError(f"the array {self.dtype}{list(self.shape)} was donated or deleted")
+        if isinstance(self._memory, str):
+            raise TfcError(f"the array {self.dtype}{list(self.shape)} {self._memory}")
         return self._memory
 
     @property
@@ -101,13 +101,13 @@ class DeviceArray:
         """The device that holds it."""
         return self.memory.device
 
-    def delete(self) -> None:
+    def delete(self, reason: str = "was donated or deleted") -> None:
         """Give the memory back now, if nothing else refers to it; the array is of no use then."""
-        self._memory = None
+        self._memory = reason
 
     def is_deleted(self) -> bool:
         """Whether it was deleted, or donated."""
-        return self._memory is None
+        return isinstance(self._memory, str)
 
     def block_until_ready(self) -> "DeviceArray":
         """Wait until it is computed."""
@@ -180,7 +180,7 @@ class DeviceArray:
         return complex(np.asarray(self))
 
     def __repr__(self) -> str:
-        if self._memory is None:
+        if isinstance(self._memory, str):
             return f"DeviceArray(deleted, shape={self.shape}, dtype={self.dtype})"
         return f"DeviceArray({np.asarray(self)!r})"
 

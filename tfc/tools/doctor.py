@@ -16,7 +16,7 @@ from rich.table import Table
 
 from tfc import __version__
 from tfc.backends.gpu.driver.choice import current_driver
-from tfc.backends.gpu.driver.interface import Driver
+from tfc.backends.gpu.driver.interface import Decides, Driver
 from tfc.backends.registry import backend_names, get_backend
 from tfc.backends.target import Target
 from tfc.compiler import compile
@@ -33,6 +33,12 @@ _FEATURES = (
     "avx512vnni", "avx512bf16", "avx512fp16", "amx-tile", "amx-int8", "amx-bf16",
     "neon", "fullfp16", "dotprod", "bf16", "i8mm", "sve", "sve2", "sme", "v", "zvfh",
 )  # fmt: skip
+
+_DECIDE = {
+    Decides.NOTHING: "the host decides, after each turn: graphs do from CUDA 12.4 on",
+    Decides.IF_AND_WHILE: "decided on the GPU, in one graph",
+    Decides.SWITCH: "decided on the GPU, in one graph",
+}
 
 _SELF_TEST = """
 HloModule self_test
@@ -150,6 +156,7 @@ def _gpu() -> Rows:
         yield "GPU programs", f"do not run: {driver}"
     else:
         yield "GPU programs", f"run on {driver.name} as {driver.architecture}"
+        yield "loops and branches", _DECIDE[driver.decides]
 
 
 def _driver() -> Driver | DriverError:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cuda_bindings import FakeCuda, installed
 
 import tfc
 import tfc.numpy as tnp
-from tests.cuda_bindings import FakeCuda, installed
-from tfc.backends.gpu import runner
 from tfc.backends.gpu.driver import using
 from tfc.backends.gpu.driver.with_cuda_bindings import open_driver
 from tfc.backends.gpu.executable import GpuExecutable
+from tfc.backends.gpu.running import stretches
 from tfc.hlo.evaluation.evaluator import evaluate
 from tfc.hlo.text.parser import parse
 from tfc.testing.ptx.assembler import ARCHITECTURES, complaints
@@ -96,7 +96,7 @@ def test_a_scan_of_known_length_is_one_graph(cuda: FakeCuda):
 def test_turns_of_more_steps_than_a_graph_has_are_several_graphs(
     cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(runner, "MOST_NODES", 16)
+    monkeypatch.setattr(stretches, "MOST_NODES", 16)
     arguments = normal(9, 2, 4), normal(2, 4)
     placed = [tfc.device_put(a) for a in arguments]
     f: Any = tfc.jit(recurrent, backend="gpu")

@@ -9,7 +9,8 @@ import numpy as np
 from tfc.backends.gpu.driver import Driver, Graph, opened_driver
 from tfc.backends.gpu.memory import GpuMemory, GpuTransferManager, new_memory, to_gpu
 from tfc.backends.gpu.program import GpuProgram
-from tfc.backends.gpu.runner import MOST_GRAPHS, Runner
+from tfc.backends.gpu.running.runner import Runner
+from tfc.backends.gpu.running.stretches import MOST_GRAPHS
 from tfc.backends.gpu.steps import Steps
 from tfc.backends.interfaces import Fixed, Signature
 from tfc.hlo.ir import Module
@@ -106,10 +107,13 @@ class LoadedProgram:
         arena = self._arenas.pop() if self._arenas else new_memory(self._driver, plan.arena_size)
         bases = self._bases(arena, passed, results)
         counts, program = executable.device_counts, executable.source
+        stopped = self._driver.loops.stopped
         with running_one_of(*counts, program) if self._has_host_calls else nullcontext():
             self._runner.run(bases)
         self._arenas.append(arena)
-        return [self._array(m, s) for m, s in zip(results, executable.result_shapes)]
+        arrays = [self._array(m, s) for m, s in zip(results, executable.result_shapes)]
+        self._driver.loops.note(arrays, stopped)
+        return arrays
 
     def run_again(self, passed: Sequence[GpuMemory]) -> list[DeviceArray]:
         """Run with arguments that lie on the GPU, row-major, of which none is donated.
@@ -125,6 +129,8 @@ class LoadedProgram:
             GpuMemory(driver, size, driver.allocate(size), driver.free)
             for size, _, _ in self._result_kinds
         ]
+        loops = driver.loops
+        stopped = loops.stopped
         key = (arena.address, *[m.address for m in passed], *[m.address for m in results])
         graph = self._ready.get(key)
         if graph is not None:
@@ -138,9 +144,12 @@ class LoadedProgram:
                     self._ready.pop(next(iter(self._ready), key), None)
                 self._ready[key] = graph
         self._arenas.append(arena)
-        return [
+        arrays = [
             DeviceArray(m, dtype, dims) for m, (_, dtype, dims) in zip(results, self._result_kinds)
         ]
+        if loops.asked != loops.ended or loops.stopped != stopped:
+            loops.note(arrays, stopped)
+        return arrays
 
     def _bases(
         self, arena: GpuMemory, passed: Sequence[GpuMemory], results: Sequence[GpuMemory]

@@ -10,13 +10,18 @@ import numpy as np
 from tfc.backends.gpu.driver import Driver, current_driver, using
 from tfc.backends.gpu.driver.interface import (
     Boxes,
+    Decides,
+    Decision,
     Dimensions,
+    Graph,
     MemoryUse,
     Multiprocessor,
     Recording,
     Resources,
 )
+from tfc.backends.gpu.driver.loops import never_loops
 from tfc.errors import DriverError
+from tfc.testing.ptx import graphs
 from tfc.testing.ptx.machine import Machine
 from tfc.testing.ptx.state.tensor_maps import TensorMap, encode
 
@@ -29,11 +34,13 @@ class InterpretedDriver:
     name = "interpreter of PTX"
     number = 0
 
-    def __init__(self, architecture: str = "sm_80"):
-        self.architecture = architecture
+    def __init__(self, architecture: str = "sm_80", decides: Decides = Decides.SWITCH):
+        self.architecture, self.decides = architecture, decides
         self._machine = Machine(memory_limit=_MEMORY)
-        self._recorded: list[Callable[[], None]] | None = None
+        self._recorded: _Recording | None = None
+        self._stop_address = 0
         self.reports: list[tuple[str, Any]] = []
+        self.loops = never_loops()  # all is done, and can be interrupted, when it is asked for
 
     def load(self, code: bytes) -> Any:
         """Parse PTX."""
@@ -64,7 +71,7 @@ class InterpretedDriver:
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy bytes from one place to another."""
         if size:
-            self._do(lambda: self._machine.write(target, self._machine.read(source, size)))
+            self._do("copy", lambda: self._machine.write(target, self._machine.read(source, size)))
 
     def launch(
         self,
@@ -75,7 +82,7 @@ class InterpretedDriver:
         shared: int = 0,
     ) -> None:
         """Run a kernel, thread by thread at once."""
-        self._do(self.prepare(function, blocks, threads, arguments, shared).launch)
+        self._do("kernel", self.prepare(function, blocks, threads, arguments, shared).launch)
 
     def prepare(
         self,
@@ -84,7 +91,7 @@ class InterpretedDriver:
         threads: Dimensions,
         arguments: Sequence[int | bytes],
         shared: int = 0,
-    ) -> "_Steps":
+    ) -> "_Prepared":
         """A launch that is made again and again."""
         passed = [np.uint64(a) if isinstance(a, int) else a for a in arguments]
 
@@ -94,28 +101,35 @@ class InterpretedDriver:
             )
             self.reports.append((function.name, report))
 
-        return _Steps([run])
+        return _Prepared(run)
 
     def describe(self, boxes: Boxes, address: int) -> bytes:
         """What a kernel takes to copy boxes of an array."""
         return encode(TensorMap(address, *vars(boxes).values()))
 
-    def _do(self, step: Callable[[], None]) -> None:
+    def _do(self, kind: str, step: Callable[[], None]) -> None:
         if self._recorded is not None:
-            self._recorded.append(step)
+            self._recorded.add(kind, step)
         else:
             step()
 
     @contextmanager
     def record(self) -> Iterator[Recording]:
         """Record what is launched and copied inside."""
-        recording, steps = Recording(), list[Callable[[], None]]()
-        self._recorded = steps
+        self._recorded = recording = _Recording(self._machine)
         try:
             yield recording
         finally:
             self._recorded = None
-        recording.graph = _Steps(steps)
+        recording.graph = recording.whole.ready()
+
+    @property
+    def stop_address(self) -> int:
+        """Where a number lies that is always 0."""
+        if not self._stop_address:
+            self._stop_address = self.allocate(4)
+            self.write(self._stop_address, np.zeros(1, np.uint32))
+        return self._stop_address
 
     def mark(self) -> "_Mark":
         """This place in the order: all that was asked for is done."""
@@ -165,14 +179,35 @@ class _Mark:
         return 0.0
 
 
-class _Steps:
-    def __init__(self, steps: Sequence[Callable[[], None]]):
-        self._steps = steps
+class _Prepared:
+    def __init__(self, launch: Callable[[], None]):
+        self.launch = launch
 
-    def launch(self) -> None:
-        """Do all of it."""
-        for step in self._steps:
-            step()
+
+class _Recording:
+    """What is recorded: a graph, and the part of it that is recorded now."""
+
+    def __init__(self, machine: Machine):
+        self.whole = self._part = graphs.Graph(machine.conditions)
+        self.graph: Graph | None = None
+
+    def add(self, kind: str, step: Callable[[], None]) -> None:
+        """Add a node."""
+        self._part.add(kind, step, self._part.nodes[-1:])
+
+    def condition(self) -> int:
+        """A condition of the part."""
+        return self._part.condition()
+
+    def decide(
+        self, decision: Decision, condition: int, parts: Sequence[Callable[[], None]]
+    ) -> None:
+        """Add a conditional node, and record its parts."""
+        before = self._part
+        node = before.decide(decision.name, condition, len(parts), before.nodes[-1:])
+        for self._part, part in zip(node.parts, parts, strict=True):
+            part()
+        self._part = before
 
 
 @cache

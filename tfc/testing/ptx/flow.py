@@ -8,6 +8,7 @@ that part meet again as early as they can, at the immediate post-dominator of wh
 from dataclasses import dataclass, field, replace
 
 from tfc.errors import KindError
+from tfc.testing.ptx.instructions.calls import call_parts
 from tfc.testing.ptx.instructions.warpgroups import is_gathering
 from tfc.testing.ptx.state.faults import UnknownInstructionError
 from tfc.testing.ptx.text.syntax import (
@@ -66,19 +67,6 @@ def segments_of(function: Function, source: Source) -> tuple[Function, list[Segm
 
 
 # --- Calls ----------------------------------------------------------------------------------------
-
-
-def call_parts(call: Instruction) -> tuple[tuple[Operand, ...], str, tuple[Operand, ...]]:
-    """(results, callee, arguments) of a call."""
-    operands = list(call.operands)
-    results: tuple[Operand, ...] = ()
-    if isinstance(operands[0], Vector):
-        results = operands.pop(0).elements  # type: ignore[union-attr]
-    callee = operands.pop(0)
-    if not isinstance(callee, Symbol):
-        raise UnknownInstructionError(call.name, call.line, "an indirect call")
-    arguments = operands[0].elements if operands and isinstance(operands[0], Vector) else ()
-    return results, callee.name, arguments
 
 
 def _inlined(

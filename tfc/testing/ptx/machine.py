@@ -12,6 +12,7 @@ from tfc.testing.ptx.program import Program, decode_kernel
 from tfc.testing.ptx.scheduling import Scheduler
 from tfc.testing.ptx.state.bulk import Bulk
 from tfc.testing.ptx.state.clusters import Clusters
+from tfc.testing.ptx.state.conditions import Conditions
 from tfc.testing.ptx.state.memory import WRITTEN, GlobalMemory, Space
 from tfc.testing.ptx.state.phases import Phases
 from tfc.testing.ptx.state.proxies import Proxies
@@ -68,7 +69,7 @@ class Machine:
     """
 
     def __init__(self, memory_limit: int = 1 << 30, instruction_budget: int = 5_000_000):
-        self.memory = GlobalMemory(memory_limit)
+        self.memory, self.conditions = GlobalMemory(memory_limit), Conditions()
         self.memory_limit, self.instruction_budget = memory_limit, instruction_budget
 
     @property
@@ -161,6 +162,7 @@ class Machine:
             raise KindError(f"a block has at most {MAX_SHARED} bytes of shared memory")
         parameters = _packed(kernel, arguments)
         report = Report()
+        self.conditions.begin_launch()
         blocks = grid_sizes[0] * grid_sizes[1] * grid_sizes[2]
         shared = max(kernel.shared_bytes + shared_bytes, 1)
         cluster = kernel.program.cluster
@@ -192,7 +194,7 @@ class Machine:
         t.spaces["param"].data[: len(parameters)] = parameters
         t.spaces["param"].shadow[:] = WRITTEN
         t.races = Races(t, len(t.spaces["shared"].data), program.shared_granule)
-        t.copies = Copies(t)
+        t.copies, t.conditions = Copies(t), self.conditions
         if program.works_beside:
             t.phases, t.bulk, t.proxies, t.seen = Phases(t), Bulk(t), Proxies(t), Seen(t)
             t.clusters = Clusters(t)

@@ -12,6 +12,7 @@ from tfc.testing.ptx.instructions import (
     access,
     atomics,
     bulk,
+    calls,
     clusters,
     control,
     conversions,
@@ -31,7 +32,7 @@ from tfc.testing.ptx.text.types import is_type
 Decoded = TypeVar("Decoded")
 _FAMILIES = (
     conversions, access, atomics, warps, matrices, copies, bulk, phases, clusters, warpgroups,
-    control,
+    control, calls,
 )  # fmt: skip
 ROWS: dict[str, Callable[[Decoder, Instruction], Run]] = {
     name: decode for family in _FAMILIES for name, decode in family.ROWS.items()

@@ -1,11 +1,15 @@
 """What the backend asks of a driver: memory, code and launches on one GPU, in the order asked."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from enum import Enum, IntEnum
 from typing import Any, Protocol
 
 import numpy as np
+
+from tfc.backends.gpu.driver.loops import Loops
+from tfc.errors import InternalError
 
 Dimensions = tuple[int, int, int]
 
@@ -82,11 +86,66 @@ class Graph(Protocol):
         ...
 
 
+class Decides(IntEnum):
+    """What graphs decide by themselves, without asking the host."""
+
+    NOTHING = 0
+    IF_AND_WHILE = 1  # CUDA 12.4
+    SWITCH = 2  # one of several, too: CUDA 12.8
+
+
+class Decision(Enum):
+    """How a condition, a number of 32 bits, decides over parts of a graph."""
+
+    IF = 0  # the only part runs if it is not 0
+    WHILE = 1  # the only part runs as long as it is not 0
+    SWITCH = 2  # the part of that number runs
+
+
+class Recording(Protocol):
+    """What is being recorded; `graph` is there once the recording has ended.
+
+    Where the driver decides by graphs, parts of it can depend on conditions.
+    """
+
+    graph: Graph | None
+
+    def condition(self) -> int:
+        """A condition, which kernels are given and set by `cudaGraphSetConditional`, in each run of
+        the graph before it decides. It decides once, in what is recorded now or within."""
+        ...
+
+    def decide(
+        self, decision: Decision, condition: int, parts: Sequence[Callable[[], None]]
+    ) -> None:
+        """Record what each part asks for, which is launches, copies and other decisions, and none
+        of them nothing."""
+        ...
+
+
 @dataclass
-class Recording:
-    """What is being recorded; `graph` is there once the recording has ended."""
+class Undecided:
+    """A recording of a driver whose graphs decide nothing."""
 
     graph: Graph | None = None
+
+    def condition(self) -> int:
+        """There are none.
+
+        Raises:
+            InternalError: always; `Driver.decides` says so.
+        """
+        raise InternalError("graphs of this driver have no conditions")
+
+    def decide(
+        self, decision: Decision, condition: int, parts: Sequence[Callable[[], None]]
+    ) -> None:
+        """There are no conditions.
+
+        Raises:
+            InternalError: always.
+        """
+        raise InternalError("graphs of this driver have no conditions")
 
 
 class Driver(Protocol):
@@ -173,6 +232,21 @@ class Driver(Protocol):
 
     def record(self) -> AbstractContextManager[Recording]:
         """Record what is launched and copied inside, instead of doing it."""
+        ...
+
+    @property
+    def decides(self) -> Decides:
+        """What its graphs decide by themselves."""
+        ...
+
+    @property
+    def loops(self) -> Loops:
+        """The loops of such graphs."""
+        ...
+
+    @property
+    def stop_address(self) -> int:
+        """Where a number of 32 bits lies that is not 0 while loops of graphs are to end."""
         ...
 
     def synchronize(self) -> None:

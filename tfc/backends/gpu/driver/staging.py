@@ -65,28 +65,33 @@ class Staging:
         waiting: deque[tuple[int, np.ndarray, Waits]] = deque()
 
         def finish() -> None:
-            start, block, mark = waiting.popleft()
+            start, block, mark = waiting[0]
             mark.wait()
             piece = data[start : start + BLOCK]
             piece[:] = block[: piece.size]
+            waiting.popleft()
             self._ring.append((block, None))
 
         with self._lock:
-            for start in range(0, data.size, BLOCK):
-                if len(waiting) == _BLOCKS:
+            try:
+                for start in range(0, data.size, BLOCK):
+                    if len(waiting) == _BLOCKS:
+                        finish()
+                    block = self._next()
+                    copy(start, block[: min(BLOCK, data.size - start)])
+                    waiting.append((start, block, self._mark()))
+                while waiting:
                     finish()
-                block = self._next()
-                copy(start, block[: min(BLOCK, data.size - start)])
-                waiting.append((start, block, self._mark()))
-            while waiting:
-                finish()
+            finally:  # a signal may end a wait
+                self._ring += [(block, mark) for _, block, mark in waiting]
 
     def _next(self) -> np.ndarray:
         """A block that nothing is done with any more."""
         if self._made < _BLOCKS and not (self._ring and self._ring[0][1] is None):
             self._made += 1
             return self._pinned(BLOCK)
-        block, mark = self._ring.popleft()
+        block, mark = self._ring[0]
         if mark is not None:
             mark.wait()
+        self._ring.popleft()
         return block

@@ -1,5 +1,6 @@
 """The driver through NVIDIA's cuda-bindings: functions that return a status and their results."""
 
+import atexit
 import ctypes
 import threading
 from collections.abc import Iterator, Sequence
@@ -7,25 +8,31 @@ from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
 from tfc.backends.gpu.driver import tensor_maps
 from tfc.backends.gpu.driver.architectures import OLDEST, architecture_of
 from tfc.backends.gpu.driver.blocks import Blocks, rounded
+from tfc.backends.gpu.driver.events import Event, Word
 from tfc.backends.gpu.driver.failures import failure, no_driver, no_gpu, no_memory, too_old
+from tfc.backends.gpu.driver.graphs import Recorder, decides
 from tfc.backends.gpu.driver.interface import (
     Boxes,
+    Decides,
     Dimensions,
     MemoryUse,
     Multiprocessor,
     Recording,
     Resources,
 )
+from tfc.backends.gpu.driver.loops import Loops
 from tfc.backends.gpu.driver.staging import SMALL, Staging
 from tfc.errors import OutOfMemoryError
 
 _SHARED = 48 << 10  # bytes that a kernel may have without asking
+_opened: "WeakSet[BindingsDriver]" = WeakSet()
 
 
 class _Binding:
@@ -65,6 +72,14 @@ def open_driver(number: int = 0) -> "BindingsDriver":
     return BindingsDriver(binding, number, count)
 
 
+@atexit.register
+def _stop_all_loops() -> None:
+    """A process that ends waits for no loop, as the driver may."""
+    for driver in list(_opened):
+        if driver.loops.are_under_way:
+            driver.loops.stop_in_this_thread()
+
+
 class _Module:
     """Loaded code; it is unloaded with the last reference to it or to a function of it."""
 
@@ -94,24 +109,6 @@ class _Function:
             self._allowed = shared
 
 
-class _Graph:
-    """A recorded graph, made ready to be launched."""
-
-    def __init__(self, driver: "BindingsDriver", recorded: Any):
-        self._driver = driver
-        self._executable = driver.binding.ask("cuGraphInstantiate", recorded, 0)
-        driver.binding.ask("cuGraphDestroy", recorded)
-        self._arguments = (self._executable, driver.stream)
-
-    def launch(self) -> None:
-        """Run it."""
-        self._driver.submit("cuGraphLaunch", self._arguments)
-
-    def __del__(self) -> None:
-        if hasattr(self, "_executable"):
-            self._driver.binding.cuda.cuGraphExecDestroy(self._executable)
-
-
 class _Prepared:
     """A launch with its arguments in memory, as the driver wants them."""
 
@@ -130,30 +127,6 @@ class _Prepared:
         self._driver.submit("cuLaunchKernel", self._arguments)
 
 
-class _Event:
-    """A place in the order of a stream."""
-
-    def __init__(self, driver: "BindingsDriver", stream: Any):
-        self._driver = driver
-        self._ask, self._cuda = driver.binding.ask, driver.binding.cuda
-        self.handle = self._ask("cuEventCreate", self._cuda.CUevent_flags.CU_EVENT_DEFAULT)
-        driver.do("cuEventRecord", self.handle, stream)
-
-    def wait(self) -> None:
-        """Wait until all that was asked before is done."""
-        self._driver.enter()
-        self._ask("cuEventSynchronize", self.handle)
-
-    def seconds_since(self, earlier: "_Event") -> float:
-        """How long after an earlier mark the GPU came to this one."""
-        self.wait()
-        return self._ask("cuEventElapsedTime", earlier.handle, self.handle) / 1e3
-
-    def __del__(self) -> None:
-        if hasattr(self, "handle"):
-            self._cuda.cuEventDestroy(self.handle)
-
-
 class BindingsDriver:
     """A GPU in its primary context, which PyTorch, CuPy and JAX use too.
 
@@ -169,14 +142,14 @@ class BindingsDriver:
         self._device = self._ask("cuDeviceGet", number)
         if self._capability < OLDEST:
             raise too_old(self.name, self._capability)
-        self._context = self._ask("cuDevicePrimaryCtxRetain", self._device)
+        self.context = self._ask("cuDevicePrimaryCtxRetain", self._device)
         # With several GPUs other libraries may change which one a thread uses.
         self._is_alone = count == 1
         self._entered = threading.local()
         # The functions themselves: finding them takes as long as they do.
         self._launches = {n: getattr(self._cuda, n) for n in ("cuGraphLaunch", "cuLaunchKernel")}
         # One stream: what is asked for while it records would be recorded.
-        self._turn = threading.RLock()
+        self.turn = threading.RLock()
         self._recording = False
         self._to_free: list[int] = []
         self.enter()
@@ -187,16 +160,21 @@ class BindingsDriver:
         self._ask("cuMemPoolSetAttribute", self._pool, kind, self._cuda.cuuint64_t(2**64 - 1))
         self._blocks = Blocks()
         self._staging = Staging(self._pinned, self.mark)
+        self._word = Word(self, self._pinned)
+        self.loops = Loops(self._stop_loops)
+        _opened.add(self)
 
     def enter(self) -> None:
         """Make the context this thread's."""
         if not (self._is_alone and getattr(self._entered, "is_so", False)):
-            self._ask("cuCtxSetCurrent", self._context)
+            self._ask("cuCtxSetCurrent", self.context)
             self._entered.is_so = True
 
-    def submit(self, name: str, arguments: tuple[Any, ...]) -> None:
+    def submit(self, name: str, arguments: tuple[Any, ...], has_loops: bool = False) -> None:
         """Ask for a launch: as `do`, in as few steps as there can be."""
-        with self._turn:
+        with self.turn:
+            if has_loops:
+                self.loops.asked += 1
             if not (self._is_alone and getattr(self._entered, "is_so", False)):
                 self.enter()
             if self._launches[name](*arguments)[0]:
@@ -204,7 +182,7 @@ class BindingsDriver:
 
     def do(self, name: str, *arguments: Any) -> Any:
         """Ask for something in the stream, which nobody else does meanwhile."""
-        with self._turn:
+        with self.turn:
             self.enter()
             return self._ask(name, *arguments)
 
@@ -298,10 +276,10 @@ class BindingsDriver:
 
     def _allocate_at_last(self, size: int) -> int:
         """Memory once all that nobody uses is given back, which lies in pieces otherwise."""
-        with self._turn:
-            for address in self._blocks.drain():
-                self._ask("cuMemFreeAsync", address, self.stream)
-            self.synchronize()
+        for address in self._blocks.drain():
+            self.do("cuMemFreeAsync", address, self.stream)
+        self.synchronize()  # without the turn, which stopping a loop takes
+        with self.turn:
             self._ask("cuMemPoolTrimTo", self._pool, 0)
             try:
                 return int(self._ask("cuMemAllocAsync", size, self.stream))
@@ -313,7 +291,7 @@ class BindingsDriver:
         if self._blocks.put(address):
             return
         self._to_free.append(address)
-        with self._turn:
+        with self.turn:
             while self._to_free and not self._recording:
                 self.do("cuMemFreeAsync", self._to_free.pop(), self.stream)
 
@@ -338,9 +316,13 @@ class BindingsDriver:
 
         if target.nbytes > SMALL:
             self._staging.receive(target, copy)
-        elif target.nbytes:
+        elif target.nbytes > self._word.size:
+            if self.loops.are_under_way:
+                self.synchronize()  # the copy itself would wait, and see no signal
             copy(0, target)
             self.synchronize()
+        elif target.nbytes:
+            self._word.read(target, address)
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy bytes from one place to another."""
@@ -385,31 +367,55 @@ class BindingsDriver:
     @contextmanager
     def record(self) -> Iterator[Recording]:
         """Record what is launched and copied inside."""
-        recording = Recording()
-        mode = self._cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
-        with self._turn:
-            self.do("cuStreamBeginCapture", self.stream, mode)
+        recorder = Recorder(self)
+        with self.turn:
+            self.enter()
+            recorder.begin()
             self._recording = True
             try:
-                yield recording
+                yield recorder
+            except BaseException:
+                recorder.give_up()
+                raise
             finally:
                 self._recording = False
-                recorded = self._ask("cuStreamEndCapture", self.stream)
-            recording.graph = _Graph(self, recorded)
+            recorder.end()
 
-    def mark(self) -> _Event:
+    def mark(self) -> Event:
         """This place in the order."""
         self.enter()
-        return _Event(self, self.stream)
+        return Event(self, self.stream)
 
     def wait_for(self, stream: int) -> None:
         """Do what is asked from now on after what another stream was asked for."""
         self.enter()
-        self.do("cuStreamWaitEvent", self.stream, _Event(self, stream).handle, 0)
+        self.do("cuStreamWaitEvent", self.stream, Event(self, stream).handle, 0)
 
     def hold(self, stream: int) -> None:
         """Make that stream do what it is asked from now on after what was asked here."""
         self.do("cuStreamWaitEvent", stream, self.mark().handle, 0)
+
+    @cached_property
+    def decides(self) -> Decides:
+        """What its graphs decide by themselves."""
+        self.enter()
+        return decides(self.binding, self.context)
+
+    @cached_property
+    def stop_address(self) -> int:
+        """Where the number lies that ends loops; a stream of its own changes it meanwhile."""
+        address = self.allocate(4)
+        self.do("cuMemsetD32Async", address, 0, 1, self.stream)
+        self._beside = self._ask("cuStreamCreate", self._cuda.CUstream_flags.CU_STREAM_NON_BLOCKING)
+        return address
+
+    def _stop_loops(self) -> None:
+        with self.turn:
+            try:
+                self.do("cuMemsetD32Async", self.stop_address, 1, 1, self._beside)
+                self._ask("cuStreamSynchronize", self._beside)
+            finally:  # once all that was asked for before has ended
+                self.do("cuMemsetD32Async", self.stop_address, 0, 1, self.stream)
 
     def synchronize(self) -> None:
         """Wait until all that was asked is done."""

@@ -13,12 +13,15 @@ from tfc.backends.gpu.driver.architectures import OLDEST, architecture_of
 from tfc.backends.gpu.driver.failures import no_driver, no_gpu, no_memory, too_old
 from tfc.backends.gpu.driver.interface import (
     Boxes,
+    Decides,
     Dimensions,
     MemoryUse,
     Multiprocessor,
     Recording,
     Resources,
+    Undecided,
 )
+from tfc.backends.gpu.driver.loops import never_loops
 from tfc.backends.gpu.driver.staging import SMALL, Staging
 from tfc.errors import DriverError, OutOfMemoryError
 from tfc.runtime.later import later
@@ -129,6 +132,7 @@ class PycudaDriver:
     """A GPU in its primary context, which PyTorch, CuPy and JAX use too."""
 
     reports = None  # nothing is counted
+    decides, stop_address = Decides.NOTHING, 0
 
     def __init__(self, number: int):
         self.number = number
@@ -141,7 +145,7 @@ class PycudaDriver:
         self._enter()
         self._pool = tools.DeviceMemoryPool()
         self.stream = _ask(cuda.Stream)
-        self._staging = Staging(_pinned, self.mark)
+        self._staging, self.loops = Staging(_pinned, self.mark), never_loops()
 
     def _enter(self) -> None:
         if not getattr(self._entered, "is_so", False):
@@ -254,7 +258,7 @@ class PycudaDriver:
     @contextmanager
     def record(self) -> Iterator[Recording]:
         """Record what is launched and copied inside."""
-        recording = Recording()
+        recording = Undecided()
         self._entered.recorded = steps = _Steps()
         try:
             yield recording

@@ -14,8 +14,9 @@ from tfc.backends.gpu.driver import Driver
 from tfc.backends.gpu.driver.interface import Mark, Resources
 from tfc.backends.gpu.loaded import Loadable, LoadedProgram
 from tfc.backends.gpu.measuring.occupancy import occupancy
-from tfc.backends.gpu.runner import Bases, Runner
-from tfc.backends.gpu.steps import Copy, DeviceCall, HostCall, Launch, Step, Steps
+from tfc.backends.gpu.running.runner import Runner
+from tfc.backends.gpu.running.stretches import Bases, Part
+from tfc.backends.gpu.steps import Copy, DeviceCall, HostCall, Launch, Loop, Step, Steps
 from tfc.backends.interfaces import KernelTimes, LaunchFigures, TimedKernel
 from tfc.hlo.ir import Instruction
 
@@ -82,10 +83,13 @@ class ObservedRunner(Runner):
         self.observations = observations
         super().__init__(driver, functions, steps)
 
-    def _prepare(self, steps: Steps) -> list[Callable[[Bases], None]]:
+    def _prepare(self, steps: Steps) -> list[Part]:
         return [self._observed(step) for step in steps]
 
-    def _observed(self, step: Step) -> Callable[[Bases], None]:
+    def _turn(self, loop: Loop, condition: Sequence[Part]) -> Sequence[Part]:
+        return [*self._prepare(loop.body), *condition]  # of which each step has one place
+
+    def _observed(self, step: Step) -> Part:
         if not isinstance(step, (Launch, Copy, HostCall, DeviceCall)):
             return self._slow(step)
         number, is_first = self.observations.place(step)
@@ -102,7 +106,7 @@ class ObservedRunner(Runner):
 
         return observed
 
-    def _once(self, step: Step) -> Callable[[Bases], None]:
+    def _once(self, step: Step) -> Part:
         (ready,) = self._quick([step])
         return lambda bases: ready.run(self._driver, bases)
 

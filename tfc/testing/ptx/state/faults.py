@@ -19,8 +19,8 @@ class Fault(InternalError):
 
     Args:
         kind: 'out-of-bounds', 'misaligned', 'use-after-free', 'uninitialized', 'race',
-            'barrier', 'divergence', 'trap', 'budget' or 'async': what runs beside the threads
-            (bulk copies, products of warpgroups) and they are not kept in order.
+            'barrier', 'divergence', 'trap', 'budget', 'condition' of a graph, or 'async': what runs
+            beside the threads (bulk copies, products of warpgroups) and they are not kept in order.
         message: what happened, as a sentence.
         thread: (x, y, z) within the block, and `block` within the grid, of the first thread that
             did it; None where no one thread did.

@@ -45,6 +45,7 @@ class Threads:
         self.report: Any = None
         self.races: Any = None
         self.copies: Any = None
+        self.conditions: Any = None
         # Where something runs beside the threads: barriers of phases, bulk copies, products.
         self.phases: Any = None
         self.bulk: Any = None
