@@ -158,7 +158,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "backends.gpu.convolutions": (*KERNELS, "backends.gpu", "backends.gpu.products"),
     "backends.gpu.rows": (*KERNELS, "backends.gpu"),
     "backends.gpu.movement": (*KERNELS, "backends.gpu"),
-    "backends.gpu.ordered": (*KERNELS, "backends.gpu"),
+    "backends.gpu.ordered": (*KERNELS, "backends.gpu", "backends.gpu.movement"),
     "backends.gpu.sorting": (*KERNELS, "backends.gpu", "backends.gpu.ordered"),
     "stablehlo": (*ANALYSIS, "backends.mlir", "stablehlo.importer"),
     "stablehlo.operations": (*ANALYSIS, "backends.mlir", "stablehlo"),

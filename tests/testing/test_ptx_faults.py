@@ -55,6 +55,7 @@ _SOMETIMES = (
 """
     + _STORE
 )
+_PICKED = "    prmt.b32 %r1, %r62, %r9, {picked};\n" + _STORE  # %r9 is never written
 _STRIDED = (
     _SHARED
     + """    mov.u32 %r2, buffer;
@@ -114,6 +115,7 @@ DEFECTS: list[tuple[str, str, str]] = [
     ("uninitialized", _LOAD.replace("%d0", "%d1").format(offset=""), _LOAD.format(offset="")),
     ("uninitialized", _LOCAL.format(offset=4), _LOCAL.format(offset=0)),
     ("uninitialized", _SOMETIMES.format(limit=100), _SOMETIMES.format(limit=256)),
+    ("uninitialized", _PICKED.format(picked="0x3410"), _PICKED.format(picked="0x0123")),
     ("uninitialized", _NEIGHBOUR.format(barrier="    bar.sync 0;\n", distance=256),
      _NEIGHBOUR.format(barrier="    bar.sync 0;\n", distance=255)),
     ("uninitialized", _COPY.format(wait=""), _COPY.format(wait="    cp.async.wait_all;\n")),

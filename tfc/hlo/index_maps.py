@@ -269,14 +269,18 @@ class Piece:
         return [source for source in dict.fromkeys(found) if source is not None]
 
 
-def possible(pieces: Sequence[Piece]) -> list[Piece]:
+Decided = Mapping[Condition, bool]  # conditions that are known to hold, or not to
+
+
+def possible(pieces: Sequence[Piece], decided: Decided | None = None) -> list[Piece]:
     """The pieces that an element may be, to be tested in order: conditions that always hold are
     left out, and the last piece has none, since one of the pieces holds."""
     found: list[Piece] = []
+    known = decided or {}
     for piece in pieces:
-        if any(c.never for c in piece.conditions):
+        if any(c.never or known.get(c) is False for c in piece.conditions):
             continue
-        conditions = tuple(c for c in piece.conditions if not c.always)
+        conditions = tuple(c for c in piece.conditions if not (c.always or c in known))
         found.append(Piece(piece.operand, piece.index, conditions))
         if not conditions:
             return found

@@ -36,9 +36,9 @@ CASES = {
     "halves":          (lambda x: tnp.astype(x, np.float16), (X,), HALVES),
     "bytes":           (lambda x: x + np.int8(3), (X.astype(np.int8),), FOUR),
     "doubles":         (lambda x: x / 3, (X.astype(np.float64),), TWO),
-    "an odd length":   (lambda x: x + 1, (X.reshape(-1)[:32701].copy(),), ONE),
-    "reversed rows":   (lambda x: x[:, ::-1] + 1, (X,), ONE),
-    "two pieces":      (lambda x: tnp.concatenate([x, x * 2]), (X,), ONE),
+    "an odd length":   (lambda x: x + 1, (X.reshape(-1)[:32701].copy(),), FOUR),
+    "reversed rows":   (lambda x: x[:, ::-1] + 1, (X,), FOUR),
+    "two pieces":      (lambda x: tnp.concatenate([x, x * 2]), (X,), FOUR),
 }
 # fmt: on
 
@@ -55,4 +55,5 @@ def test_neighbours_are_read_and_written_at_once(device: Any, name: str):
     assert complaints(text, "sm_90a") == ""
     ((_, report),) = device.reports
     assert report.loads.transactions == report.loads.ideal
-    assert report.stores.transactions == report.stores.ideal == -(-found.nbytes // 32)
+    assert report.stores.transactions == report.stores.ideal
+    assert report.stores.ideal <= -(-found.nbytes // 32) + 1  # of a ragged end

@@ -13,7 +13,8 @@ from functools import cached_property
 from math import prod
 
 from tfc.backends.gpu.grid import Grid
-from tfc.backends.gpu.parts import Part, Work, put_in_place
+from tfc.backends.gpu.movement.placing import put_in_place
+from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.mlir.arithmetic.value import Scalar
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, sources

@@ -80,7 +80,9 @@ def parts_of(kernel: Kernel, architecture: str) -> list[Part]:
     if form is not None and parts is None:
         parts = form.parts(kernel)
     elif parts is None:
-        parts = transposing_parts(kernel) or vector_parts(kernel)
+        parts = transposing_parts(kernel)
+    if parts is None and (form is None or kernel.root.opcode == "tuple"):
+        parts = vector_parts(kernel)
     if parts is None:
         parts = [Part(_emit_points, max(s.size for s in kernel.results))]
     return parts

@@ -10,9 +10,9 @@ from math import prod
 from typing import Any
 
 from tfc.backends.gpu.driver.interface import Boxes, Dimensions
-from tfc.backends.gpu.grid import THREADS, Grid
+from tfc.backends.gpu.grid import THREADS
 from tfc.backends.mlir.elements import Buffer
-from tfc.backends.mlir.kernels import Kernel, store_elements
+from tfc.backends.mlir.kernels import Kernel
 from tfc.hlo.ir import Instruction
 
 
@@ -67,18 +67,6 @@ class Part:
     def blocks(self) -> Dimensions:
         """The blocks of a launch."""
         return (self.count if self.by_block else -(-self.count // self.threads), 1, 1)
-
-
-def put_in_place(kernel: Kernel, value: Instruction, number: int) -> list[Part]:
-    """The part that stores a value of the kernel into its result `number`, unless it is there."""
-    if kernel.overwrites(value):
-        return []
-    at = number - len(kernel.results)
-
-    def emit(work: Work) -> None:
-        store_elements(work.kernel, work.buffers, value, work.buffers[at], Grid())
-
-    return [Part(emit, kernel.results[number].size)]
 
 
 def count_of(dims: Sequence[int]) -> int:

@@ -23,16 +23,17 @@ from tfc.backends.mlir.arithmetic.value import (
     mlir_type,
     to_memory,
 )
-from tfc.backends.mlir.provider import arith, ir, scf
+from tfc.backends.mlir.provider import arith, ir, memref, scf
 from tfc.backends.mlir.vectors import index_operation, index_value
 from tfc.errors import InternalError, UnsupportedError
-from tfc.hlo.index_maps import Condition, Index, Piece, possible
+from tfc.hlo.index_maps import Condition, Decided, Index, Piece, possible
 from tfc.hlo.index_maps import constant as constant_index
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import op_named
 from tfc.hlo.shape import S64, Shape
 
 Indices = tuple[Index, ...]
+_WORD = 4  # bytes
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class Elements:
         self._variables = dict(variables)
         self._elements: dict[tuple[Instruction, Indices], Scalar] = {}
         self._indices: dict[Index, Any] = {}
+        self._decided: Decided = {}
 
     def with_variables(self, **variables: Any) -> "Elements":
         """A scope inside this one, with further index variables.
@@ -80,6 +82,13 @@ class Elements:
         inner = Elements(self._sources, {**self._variables, **variables})
         inner._elements = dict(self._elements)
         inner._indices = dict(self._indices)
+        inner._decided = self._decided
+        return inner
+
+    def where(self, decided: Decided) -> "Elements":
+        """A scope inside this one, where conditions are known to hold, or not to."""
+        inner = self.with_variables()
+        inner._decided = {**self._decided, **decided}
         return inner
 
     def with_value(self, instruction: Instruction, value: Scalar) -> "Elements":
@@ -115,7 +124,9 @@ class Elements:
             return source if isinstance(source, Scalar) else self.load(source, index)
         op = op_named(instruction.opcode)
         if op.index_map is not None:
-            return self._move(instruction, possible(op.index_map(instruction, index)))
+            return self._move(
+                instruction, possible(op.index_map(instruction, index), self._decided)
+            )
         if op.elementwise:
             return emit_element(
                 instruction, *(self.element(o, index) for o in instruction.operands)
@@ -216,6 +227,19 @@ class Elements:
         loaded = emit("memref.load", buffer.memref.type.element_type, [buffer.memref, position])
         return from_memory(loaded, buffer.shape.element_type)
 
+    def load_together(self, buffer: Buffer, position: Any, count: int) -> list[Scalar]:
+        """Neighbours in memory by one access, from a position (of type `index`) on that is a
+        multiple of their number."""
+        memory, element_type = buffer.memref.type.element_type, buffer.shape.element_type
+        size = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count * element_type.bytes)
+        if element_type.bytes == 1 and count >= _WORD:
+            parts = _bytes_together(buffer, position, count, size)
+        else:
+            kind = ir.VectorType.get([count], memory)
+            together = emit("vector.load", kind, [buffer.memref, position], alignment=size)
+            parts = _parts(together, count)
+        return [from_memory(part, element_type) for part in parts]
+
     def store_together(self, values: Sequence[Scalar], buffer: Buffer, index: Indices) -> None:
         """Set neighbours in memory by one access, from an element on that lies at a multiple of
         their size."""
@@ -232,3 +256,24 @@ class Elements:
         """Set an element of an array in memory."""
         position = self.index_value(buffer.position(index))
         ir.Operation.create("memref.store", [], [to_memory(value), buffer.memref, position])
+
+
+def _parts(together: Any, count: int) -> list[Any]:
+    """The elements of a vector."""
+    places = [ir.DenseI64ArrayAttr.get([k]) for k in range(count)]
+    kind = together.type.element_type
+    return [emit("vector.extract", kind, [together], static_position=p) for p in places]
+
+
+def _bytes_together(buffer: Buffer, position: Any, count: int, size: Any) -> list[Any]:
+    """Neighbours of a byte each, read as words: of a vector of bytes LLVM makes accesses of one."""
+    word = ir.IntegerType.get_signless(32)
+    words = ir.MemRefType.get([buffer.shape.storage_size // _WORD], word)
+    view = memref.view(words, buffer.memref, index_value(0), [])
+    kind = ir.VectorType.get([count // _WORD], word)
+    at = index_operation("divui", position, index_value(_WORD))
+    found = _parts(emit("vector.load", kind, [view, at], alignment=size), count // _WORD)
+    moved = [emit("arith.constant", word, [], value=ir.IntegerAttr.get(word, 8 * k))
+             for k in range(_WORD)]  # fmt: skip
+    shifted = [emit("arith.shrui", word, [x, by]) for x in found for by in moved]
+    return [emit("arith.trunci", ir.IntegerType.get_signless(8), [x]) for x in shifted]

@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
-from tfc.hlo.index_maps import Index, Piece, possible
+from tfc.hlo.index_maps import Decided, Index, Piece, possible
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import op_named
 
@@ -61,6 +61,7 @@ def visits(
     root: Instruction,
     index: Indices,
     known: Container[Instruction] = (),
+    decided: Decided | None = None,
 ) -> Iterator[tuple[Instruction, Indices, list[Piece]]]:
     """Each (instruction, index) that the value of `root` at `index` is computed from, scalars left
     out, and for data movement the pieces that its element may be.
@@ -69,6 +70,7 @@ def visits(
         inputs: where to stop: the parameters of a kernel's computation.
         root: an instruction, or a tuple of several of one shape.
         known: what is left out, with all that only it is computed from.
+        decided: conditions that are known to hold, or not to.
     """
     seen: set[tuple[Instruction, Indices]] = set()
     stack = [(i, index) for i in (root.operands if root.opcode == "tuple" else [root])]
@@ -79,7 +81,7 @@ def visits(
         seen.add((instruction, at))
         op, pieces = op_named(instruction.opcode), []
         if op.index_map is not None:
-            pieces = possible(op.index_map(instruction, at))
+            pieces = possible(op.index_map(instruction, at), decided)
             stack += [(instruction.operands[p.operand], p.index) for p in pieces]
             stack += [source for p in pieces for source in p.sources()]
         elif instruction not in inputs:

@@ -1,1 +1,1 @@
-"""Kernels that move elements: what they read lies otherwise than what they store."""
+"""Kernels that move elements, and those element by element: neighbours are made together."""

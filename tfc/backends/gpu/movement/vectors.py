@@ -2,85 +2,182 @@
 
     y[4i … 4i+3] = f(x[4i … 4i+3], …)        ld.global.v4, four times f, st.global.v4
 
-LLVM makes one access of several where it sees that they are neighbours and how they are aligned: so
-these are kernels along whose innermost loop every operand lies in a row, or is the same throughout.
+What is read from a place on that is no multiple of four is read as two accesses, of which four
+elements are chosen; where the place varies, one by one. The elements of a thread that belong to
+different pieces of a concatenate or a pad, and those at a ragged end, are made one by one.
 """
 
+from collections.abc import Callable, Sequence
 from math import prod
+from typing import Any
 
 from tfc.backends.gpu.grid import point_of, thread_number
+from tfc.backends.gpu.movement.groups import Group
+from tfc.backends.gpu.movement.neighbours import Neighbours, neighbours_of, undecided
 from tfc.backends.gpu.parts import Part, Work
-from tfc.backends.mlir.elements import Buffer, Elements
+from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.kernels import Kernel, sources
-from tfc.backends.mlir.loops import when
-from tfc.backends.mlir.provider import arith
-from tfc.backends.mlir.spaces import Space, bind, lies_evenly, loop_space, step_of
-from tfc.backends.mlir.vectors import index_value
-from tfc.hlo.index_maps import Index
+from tfc.backends.mlir.loops import for_each, when
+from tfc.backends.mlir.provider import arith, ir, scf
+from tfc.backends.mlir.spaces import bind
+from tfc.backends.mlir.vectors import index_value, minimum
+from tfc.hlo.index_maps import Decided
+from tfc.hlo.ir import Instruction
 from tfc.hlo.op import op_named
 from tfc.passes.analysis.loop_spaces import visits
 
-_ACCESS = 16  # bytes of the largest access
-_LEAST = 1024  # elements for which it pays
-_MOST_CODE = 48  # instructions of an element that are emitted several times
+At = Callable[[Indices], Indices]
 
 
 def vector_parts(kernel: Kernel) -> list[Part] | None:
     """The function of a kernel whose threads make several neighbours; None if they cannot."""
-    op = op_named(kernel.root.opcode)
-    if kernel.product is not None or len(kernel.results) != 1:
+    if kernel.product is not None:
         return None
-    (result,) = kernel.results
-    if not (op.elementwise or op.is_movement) or result.size < _LEAST:
+    values = kernel.root.operands if kernel.root.opcode == "tuple" else (kernel.root,)
+    ops = [op_named(v.opcode) for v in values]
+    alike = {(s.dims, s.layout.minor_to_major) for s in kernel.results}
+    if not all(op.elementwise or op.is_movement for op in ops) or len(alike) > 1:
         return None
-    space = loop_space(kernel.computation, kernel.root, Buffer(None, result))
-    count = _neighbours(kernel, space)
-    if count < 2:
-        return None
-    threads = prod(space.sizes) // count
-    buffers = range(len(kernel.arguments) + 1)
-    return [Part(lambda work: _emit(space, count, work), threads, wide=buffers)]
+    numbers = range(len(kernel.results))
+    part = stored_together(kernel, values, numbers) if len(set(values)) == len(values) else None
+    return part and [part]
 
 
-def _neighbours(kernel: Kernel, space: Space) -> int:
-    """How many elements a thread has; 1 if some operand does not lie so."""
-    last, parameters = space.variables[-1], kernel.computation.parameters
-    if last.kind != "variable":
-        return 1
-    read = list(visits(parameters, kernel.root, space.index))
-    arrays = [kernel.results[0], *(v.array_shape for v, _, _ in read if v in parameters)]
-    positions = [Buffer(None, kernel.results[0]).position(space.index)]
-    for value, index, pieces in read:
-        if any(not c.always for p in pieces for c in p.conditions):
-            return 1
-        if value in parameters:
-            positions.append(Buffer(None, value.array_shape).position(index))
-    count = _ACCESS // max(a.element_type.bytes for a in arrays)
-    while count > 1 and (
-        space.sizes[-1] % count or not all(_is_even(p, last, count) for p in positions)
+def stored_together(
+    kernel: Kernel,
+    values: Sequence[Instruction],
+    numbers: Sequence[int],
+    at: At = tuple,
+) -> Part | None:
+    """The function that stores values of one shape, several neighbours in a thread; None if one by
+    one is as good.
+
+    Args:
+        numbers: of the results that they go to.
+        at: where in a result the element at an index goes.
+    """
+    shapes = [kernel.results[n] for n in numbers]
+    place = Buffer(None, shapes[0]).position
+    found = neighbours_of(
+        kernel, values, [Buffer(None, s) for s in shapes], lambda index: place(at(index))
+    )
+    if found is None:
+        return None
+    threads = prod(found.space.sizes[:-1]) * found.groups
+    first = -len(kernel.results)
+
+    def emit(work: Work) -> None:
+        results = [work.buffers[first + n] for n in numbers]
+        _Threads(found, work, values, results, at).emit()
+
+    # Of complex numbers LLVM makes one access where it sees that they are neighbours.
+    arrays = (*kernel.operand_shapes, *kernel.results)
+    has_pairs = any(s.element_type.is_complex for s in arrays)
+    buffers = range(len(kernel.arguments) + len(kernel.results))
+    return Part(emit, threads, wide=buffers if has_pairs else ())
+
+
+class _Threads:
+    """The code of a thread."""
+
+    def __init__(
+        self,
+        plan: Neighbours,
+        work: Work,
+        values: Sequence[Instruction],
+        results: Sequence[Buffer],
+        at: At,
     ):
-        count //= 2
-    return count if len(read) <= _MOST_CODE else min(count, 2)
+        self.plan, self.work, self.values, self.results = plan, work, values, results
+        self.index = plan.space.index
+        self.place = at(self.index)
+        self.inputs = sources(work.kernel, work.buffers)
 
+    def emit(self) -> None:
+        """Emit what threads do; those beyond the space do nothing."""
+        sizes = [*self.plan.space.sizes[:-1], self.plan.groups]
+        number = thread_number()
 
-def _is_even(position: Index, last: Index, count: int) -> bool:
-    """Whether neighbours along the last loop are read at once: in a row that begins evenly."""
-    return step_of(position, last) == 0 or lies_evenly(position, last, count)
+        def each() -> None:
+            *around, last = point_of(number, sizes)
+            first = arith.muli(last, index_value(self.plan.count))
+            outer = Elements(self.inputs, bind(self.plan.space.variables[:-1], around))
+            self._group(outer, first)
 
+        inside = arith.cmpi(arith.CmpIPredicate.ult, number, index_value(prod(sizes)))
+        when(inside, each)
 
-def _emit(space: Space, count: int, work: Work) -> None:
-    number, inputs = thread_number(), sources(work.kernel, work.buffers)
-    sizes = [*space.sizes[:-1], space.sizes[-1] // count]
+    def _group(self, outer: Elements, first: Any) -> None:
+        """Neighbours at once, or one by one where they are not alike."""
+        apart = self._apart(outer, first)
+        if apart is None:
+            self._case(outer, first, {})
+            return
+        choice = scf.IfOp(apart, has_else=True)
+        with ir.InsertionPoint(choice.then_block):
+            self._one_by_one(outer.with_variables(), first)
+            scf.yield_([])
+        with ir.InsertionPoint(choice.else_block):
+            self._case(outer.with_variables(), first, {})
+            scf.yield_([])
 
-    def each() -> None:
-        *around, last = point_of(number, sizes)
-        first = arith.muli(last, index_value(count))
-        scope = Elements(inputs, bind(space.variables[:-1], around))
-        points = [arith.addi(first, index_value(k)) for k in range(count)]
-        scopes = [scope.with_variables(**bind(space.variables[-1:], [p])) for p in points]
-        found = [s.element(work.root, space.index) for s in scopes]
-        for element, own in zip(found, scopes):
-            own.store(element, work.buffers[-1], space.index)
+    def _apart(self, outer: Elements, first: Any) -> Any:
+        """An i1: whether the neighbours are fewer, or belong to different pieces; None if never."""
+        plan, tests = self.plan, []
+        if plan.is_ragged:
+            most = index_value(plan.space.sizes[-1] - plan.count)
+            tests.append(arith.cmpi(arith.CmpIPredicate.ugt, first, most))
+        begin = self._at(outer, first)
+        for index, step, bound in plan.seams:
+            own = begin.index_value(index)
+            after = (
+                arith.subi(index_value(bound - 1), own)
+                if step > 0
+                else arith.subi(own, index_value(bound))
+            )
+            tests.append(arith.cmpi(arith.CmpIPredicate.ult, after, index_value(plan.count - 1)))
+        found = None
+        for test in tests:
+            found = test if found is None else arith.ori(found, test)
+        return found
 
-    inside = arith.cmpi(arith.CmpIPredicate.ult, number, index_value(prod(sizes)))
-    when(inside, each)
+    def _at(self, outer: Elements, place: Any) -> Elements:
+        return outer.with_variables(**bind(self.plan.space.variables[-1:], [place]))
+
+    def _one_by_one(self, outer: Elements, first: Any) -> None:
+        end = arith.addi(first, index_value(self.plan.count))
+
+        def body(place: Any) -> None:
+            scope = self._at(outer, place)
+            made = [scope.element(v, self.index) for v in self.values]
+            for value, result in zip(made, self.results):
+                scope.store(value, result, self.place)
+
+        for_each(first, minimum(end, self.plan.space.sizes[-1]), body)
+
+    def _case(self, outer: Elements, first: Any, decided: Decided) -> None:
+        """What neighbours are made of once it is known which pieces they belong to."""
+        parameters = self.work.kernel.computation.parameters
+        seen = list(visits(parameters, self.plan.root, self.index, decided=decided))
+        condition = undecided(seen)
+        if condition is None:
+            self._store(outer.where(decided), first, [(v, i) for v, i, _ in seen])
+            return
+        holds = self._at(outer, first).holds([condition])
+        choice = scf.IfOp(holds, has_else=True)
+        for block, known in ((choice.then_block, True), (choice.else_block, False)):
+            with ir.InsertionPoint(block):
+                self._case(outer.with_variables(), first, {**decided, condition: known})
+                scf.yield_([])
+
+    def _store(
+        self, outer: Elements, first: Any, seen: Sequence[tuple[Instruction, Indices]]
+    ) -> None:
+        group = Group.of(
+            outer, self.plan.space, first, self.plan.count, self.work.kernel, self.work.buffers
+        )
+        for value, index in seen:
+            group.read(value, index)
+        made = [[s.element(v, self.index) for s in group.scopes] for v in self.values]
+        for elements, result in zip(made, self.results):
+            group.store(elements, result, self.place)

@@ -12,7 +12,8 @@ from typing import Any
 
 from tfc.backends.gpu.assembly import assembly, global_address
 from tfc.backends.gpu.grid import Grid
-from tfc.backends.gpu.parts import Part, Work, put_in_place
+from tfc.backends.gpu.movement.placing import put_in_place
+from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.mlir.elements import Elements
 from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.loops import each_point

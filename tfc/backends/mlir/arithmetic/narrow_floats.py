@@ -1,14 +1,27 @@
 """f16, bf16 and the six 8-bit floats, to and from f32 by integer arithmetic.
 
 The instructions for it are not on every CPU, and where they are missing LLVM calls a run-time
-library that we do not bring. Rounding is to nearest even, once. What is too large becomes infinite,
-or NaN in a format without infinities, as ml_dtypes and XLA have it.
+library that we do not bring. All GPUs have those of f16 and bf16, which `with_instructions` is for.
+Rounding is to nearest even, once. What is too large becomes infinite, or NaN in a format without
+infinities, as ml_dtypes and XLA have it.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
-from tfc.backends.mlir.arithmetic.scalar import Scalar, bitcast, minimum, resize, select
-from tfc.hlo.shape import BF16, F32, U8, U16, U32, ElementType
+from tfc.backends.mlir.arithmetic.scalar import (
+    Scalar,
+    bitcast,
+    emit,
+    minimum,
+    mlir_type,
+    resize,
+    select,
+)
+from tfc.backends.mlir.provider import ir
+from tfc.hlo.shape import BF16, F16, F32, U8, U16, U32, ElementType
 
 
 @dataclass(frozen=True)
@@ -46,9 +59,25 @@ FORMATS = {
 # fmt: on
 
 
+_has_instructions: ContextVar[bool] = ContextVar("has_instructions", default=False)
+
+
+@contextmanager
+def with_instructions() -> Iterator[None]:
+    """The code emitted inside is for a target with instructions to convert f16 and bf16."""
+    token = _has_instructions.set(True)
+    try:
+        yield
+    finally:
+        _has_instructions.reset(token)
+
+
 def extend(x: Scalar) -> Scalar:
     """A narrow float as f32; exact."""
     width = x.element_type.bits
+    if x.element_type is F16 and _has_instructions.get():
+        half = emit("arith.bitcast", ir.F16Type.get(), [x.value])
+        return Scalar(emit("arith.extf", mlir_type(F32), [half]), F32)
     pattern = resize(bitcast(x, U16 if width == 16 else U8), U32)
     if x.element_type is BF16:
         return bitcast(pattern << 16, F32)
@@ -69,6 +98,11 @@ def extend(x: Scalar) -> Scalar:
 
 def round_from_f32(x: Scalar, element_type: ElementType) -> Scalar:
     """An f32 as a narrow float; NaN stays a NaN."""
+    if element_type in (F16, BF16) and _has_instructions.get():
+        # The same as `arith.truncf`, which passes expand to integer arithmetic where it is to bf16.
+        own = ir.F16Type.get() if element_type is F16 else ir.BF16Type.get()
+        rounded = emit("llvm.fptrunc", own, [x.value])
+        return Scalar(emit("arith.bitcast", mlir_type(element_type), [rounded]), element_type)
     bits, width = bitcast(x, U32), element_type.bits
     if element_type is BF16:
         rounded = (bits + (((bits >> 16) & 1) + 0x7FFF)) >> 16

@@ -1,12 +1,13 @@
 """Integer arithmetic, comparisons and selections."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tfc.testing.ptx.instructions.decode import CARRY, Decoder, Run, arrays, elementwise
-from tfc.testing.ptx.text.syntax import Instruction
+from tfc.testing.ptx.text.syntax import Instruction, Integer
 from tfc.testing.ptx.text.types import DTYPES, UNSIGNED
 
 _DOUBLE = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
@@ -324,9 +325,15 @@ def lop3(decoder: Decoder, instruction: Instruction) -> Run:
 
 
 def permute(decoder: Decoder, instruction: Instruction) -> Run:
-    """prmt, in its plain mode."""
+    """prmt, in its plain mode. A source of which a known selection takes no byte is not read: LLVM
+    names a register there that was never written."""
     decoder.flags(instruction, ())
-    return elementwise(decoder, instruction, permuted, *["b32"] * 4)
+    target, *sources, selection = instruction.operands
+    if isinstance(selection, Integer):
+        picked = {selection.value >> shift & 4 for shift in range(0, 16, 4)}
+        sources = [s if part in picked else Integer(0) for part, s in zip((0, 4), sources)]
+    known = replace(instruction, operands=(target, *sources, selection))
+    return elementwise(decoder, known, permuted, *["b32"] * 4)
 
 
 def dot_product(decoder: Decoder, instruction: Instruction) -> Run:
