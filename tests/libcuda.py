@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
-from cuda_bindings import CAPABILITY, ERRORS, HOPPER, FakeCuda, encode_tiled
+from cuda_bindings import CAPABILITY, ERRORS, HOPPER, FakeCuda, NodeParameters, encode_tiled
 
 # The arguments of each function, in letters: i an int, n a number of 64 bits or an address, h a
 # handle; capitals, where such results go; s a string, t a float's place, p a number's place.
@@ -40,6 +40,9 @@ FUNCTIONS = {
     "cuLaunchKernel": "hiiiiiiinnn",
     "cuStreamBeginCapture": "ni", "cuStreamEndCapture": "nH", "cuGraphInstantiateWithFlags": "Hhn",
     "cuGraphDestroy": "h", "cuGraphExecDestroy": "h", "cuGraphUpload": "hn", "cuGraphLaunch": "hn",
+    "cuGraphCreate": "Hi", "cuGraphConditionalHandleCreate": "Nhhii", "cuGraphAddNode": "Hhnnnn",
+    "cuStreamBeginCaptureToGraph": "nhnnni", "cuStreamGetCaptureInfo": "nINHNNN",
+    "cuEventQuery": "n", "cuMemsetD32Async": "ninn",
     "cuTensorMapEncodeTiled": "niinnnnniiii",
 }  # fmt: skip
 HOOK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint64))
@@ -78,6 +81,16 @@ def c_source() -> str:
     return "".join(texts)
 
 
+class _ConditionalNode(ctypes.Structure):
+    """CUgraphNodeParams of a conditional node, to the end of what it uses."""
+
+    _fields_ = [
+        ("type", ctypes.c_int), ("reserved", ctypes.c_int * 3), ("handle", ctypes.c_uint64),
+        ("kind", ctypes.c_int), ("size", ctypes.c_uint), ("graphs", ctypes.c_uint64),
+        ("context", ctypes.c_uint64),
+    ]  # fmt: skip
+
+
 class Answers:
     """What Python does for each call; handles are numbers of objects, those of earlier ones too."""
 
@@ -86,6 +99,8 @@ class Answers:
     def __init__(self, fake: FakeCuda):
         self.fake, self.calls = fake, list[str]()
         self.hook = HOOK(self)
+        self._nodes: Any = ()  # what the last answer about a capture points to
+        self._kept: list[Any] = []  # tables of nodes' graphs
         self._texts = {n: ctypes.c_char_p(text.encode()) for n, (_, text) in ERRORS.items()}
 
     def __call__(self, name: bytes, arguments: Any) -> int:
@@ -143,10 +158,40 @@ class Answers:
                 return fake.cuLinkAddData(*given)[:1]
             case "cuGraphInstantiateWithFlags":
                 return fake.cuGraphInstantiate(*given)
+            case "cuGraphAddNode":
+                return self._add_node(*given)
+            case "cuStreamBeginCaptureToGraph":
+                stream, graph, nodes, _, count, mode = given
+                last = self._handled(nodes, count)
+                return fake.cuStreamBeginCaptureToGraph(stream, graph, last, None, count, mode)
+            case "cuStreamGetCaptureInfo":
+                status, state, number, graph, nodes, _, count = fake.cuStreamGetCaptureInfo(*given)
+                lists = (ctypes.c_uint64 * (2 * count))(*map(self._handle, nodes))
+                self._nodes, start = lists, ctypes.addressof(lists)  # then data of as many edges
+                return status, state, number, graph, start, start + 8 * count, count
             case "cuTensorMapEncodeTiled":
                 return (fake.failing.get(name, 0) or encode_tiled(*given),)
             case _:
                 return getattr(fake, name)(*given)
+
+    def _handled(self, start: int, count: int) -> list[Any]:
+        found = (ctypes.c_uint64 * count).from_address(start) if count else ()
+        return [self._objects[handle] for handle in found]
+
+    def _add_node(self, graph: Any, nodes: int, edges: int, count: int, place: int) -> Any:
+        """A conditional node, as CUgraphNodeParams states it."""
+        stated = _ConditionalNode.from_address(place)
+        asked = NodeParameters()
+        asked.type, conditional = stated.type, asked.conditional
+        conditional.handle, conditional.type = stated.handle, stated.kind
+        conditional.size, conditional.ctx = stated.size, self._objects[stated.context]
+        last = self._handled(nodes, count)
+        status, node = self.fake.cuGraphAddNode(graph, last, None, count, asked)
+        if status == 0:
+            handles = map(self._handle, conditional.phGraph_out)
+            self._kept.append((ctypes.c_uint64 * stated.size)(*handles))
+            stated.graphs = ctypes.addressof(self._kept[-1])
+        return status, node
 
 
 def build_library(folder: Path, *compiler: str) -> None:

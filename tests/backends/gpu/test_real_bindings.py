@@ -16,11 +16,12 @@ TESTS = HERE.parents[1]
 def test_tests_of_the_driver_pass_with_the_package_in_the_place_of_its_stand_in():
     """In a process of its own, where a library that tests make is the driver's."""
     path = os.pathsep.join(map(str, (TESTS.parent, TESTS)))
-    names = ("test_gpu_driver.py", "test_gpu_bundles.py", "test_gpu_control_flow.py")
+    names = ("test_gpu_driver.py", "test_gpu_bundles.py", "test_gpu_decisions.py")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "real_bindings", *(str(HERE / n) for n in names),
-         "-p", "no:cacheprovider", "-m", "slow or not slow"],
+         "-p", "no:cacheprovider",
+         "-k", "not a_signal_ends"],  # there the stand-in raises, which no function in C can
         cwd=TESTS.parent, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True,
-        timeout=300, check=False,
+        timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
