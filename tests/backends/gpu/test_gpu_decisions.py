@@ -108,7 +108,13 @@ def run_often(version: int, f: Any, arguments: Any) -> Any:
         return given, asked
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=() if n in ("first branch", "never") else pytest.mark.slow)
+        for n in PROGRAMS
+    ],
+)
 def test_whoever_decides_the_bits_are_the_same_and_graphs_are_one_launch(name: str):
     function, arguments = PROGRAMS[name]
     expected = [np.asarray(a) for a in tfc.tree.leaves(tfc.jit(function)(*arguments))]
@@ -140,6 +146,7 @@ def test_a_host_that_decides_waits_for_one_event_a_turn():
     assert asked == {"cuMemcpyDtoHAsync": 10, "cuEventRecord": 10, "cuEventSynchronize": 10}
 
 
+@pytest.mark.slow
 def test_graphs_have_as_many_nodes_as_they_may(monkeypatch: pytest.MonkeyPatch):
     """A repetition of loops is several graphs; a loop that is too large is the host's."""
     f, x = tfc.jit(repeated_loops, backend="gpu"), normal(6)
@@ -161,6 +168,7 @@ def repeated_loops(x: Any) -> Any:
     return tfc.fori_loop(0, 5, turn, x)
 
 
+@pytest.mark.slow
 def test_pycuda_has_no_conditions_and_its_host_decides():
     with installed_pycuda(), using(with_pycuda.open_driver()) as driver:
         assert driver.decides is Decides.NOTHING
