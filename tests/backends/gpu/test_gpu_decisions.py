@@ -13,6 +13,7 @@ from tests.cuda_bindings import FakeCuda, installed
 from tests.pycuda_stand_in import installed_pycuda
 from tfc.backends.gpu.driver import using, with_pycuda
 from tfc.backends.gpu.driver.interface import Decides
+from tfc.backends.gpu.driver.loops import Loops
 from tfc.backends.gpu.driver.with_cuda_bindings import BindingsDriver, open_driver
 from tfc.backends.gpu.running import stretches
 from tfc.backends.gpu.running.decisions import PTX
@@ -324,6 +325,33 @@ def test_a_signal_ends_the_wait_for_a_loop_and_the_loop(halve: Any):
         np.testing.assert_array_equal(np.asarray(known), 2 * X)
         np.testing.assert_array_equal(np.asarray(halve(a)[1]), expected[1])
         gc.collect()
+
+
+class Array:
+    """What loops make."""
+
+    is_deleted = False
+
+    def delete(self, reason: str = "") -> None:
+        """Note that it is of no use."""
+        assert "interrupted" in reason
+        self.is_deleted = True
+
+
+def test_what_was_known_before_a_loop_was_stopped_stays():
+    stops: list[int] = []
+    loops = Loops(lambda: stops.append(1))
+    arrays = [Array() for _ in range(3)]
+    for array in arrays[:2]:
+        loops.asked += 1
+        loops.note([array], loops.stopped)
+    before = loops.stopped
+    loops.wait(lambda: True, 1)  # the first one's
+    loops.stop()
+    loops.note([arrays[2]], before)  # of a call that was under way
+    assert [a.is_deleted for a in arrays] == [False, True, True]
+    assert stops == [1]
+    assert not loops.are_under_way
 
 
 def test_a_loop_that_ends_is_waited_for(halve: Any):
