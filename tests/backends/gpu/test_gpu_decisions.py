@@ -13,6 +13,7 @@ import tfc.numpy as tnp
 from tests.pycuda_stand_in import installed_pycuda
 from tfc.backends.gpu.driver import using, with_pycuda
 from tfc.backends.gpu.driver.interface import Decides
+from tfc.backends.gpu.driver.loops import Loops
 from tfc.backends.gpu.driver.with_cuda_bindings import BindingsDriver, open_driver
 from tfc.backends.gpu.running import stretches
 from tfc.backends.gpu.running.decisions import PTX
@@ -108,7 +109,13 @@ def run_often(version: int, f: Any, arguments: Any) -> Any:
         return given, asked
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=() if n in ("first branch", "never") else pytest.mark.slow)
+        for n in PROGRAMS
+    ],
+)
 def test_whoever_decides_the_bits_are_the_same_and_graphs_are_one_launch(name: str):
     function, arguments = PROGRAMS[name]
     expected = [np.asarray(a) for a in tfc.tree.leaves(tfc.jit(function)(*arguments))]
@@ -140,6 +147,7 @@ def test_a_host_that_decides_waits_for_one_event_a_turn():
     assert asked == {"cuMemcpyDtoHAsync": 10, "cuEventRecord": 10, "cuEventSynchronize": 10}
 
 
+@pytest.mark.slow
 def test_graphs_have_as_many_nodes_as_they_may(monkeypatch: pytest.MonkeyPatch):
     """A repetition of loops is several graphs; a loop that is too large is the host's."""
     f, x = tfc.jit(repeated_loops, backend="gpu"), normal(6)
@@ -161,6 +169,7 @@ def repeated_loops(x: Any) -> Any:
     return tfc.fori_loop(0, 5, turn, x)
 
 
+@pytest.mark.slow
 def test_pycuda_has_no_conditions_and_its_host_decides():
     with installed_pycuda(), using(with_pycuda.open_driver()) as driver:
         assert driver.decides is Decides.NOTHING
@@ -316,6 +325,33 @@ def test_a_signal_ends_the_wait_for_a_loop_and_the_loop(halve: Any):
         np.testing.assert_array_equal(np.asarray(known), 2 * X)
         np.testing.assert_array_equal(np.asarray(halve(a)[1]), expected[1])
         gc.collect()
+
+
+class Array:
+    """What loops make."""
+
+    is_deleted = False
+
+    def delete(self, reason: str = "") -> None:
+        """Note that it is of no use."""
+        assert "interrupted" in reason
+        self.is_deleted = True
+
+
+def test_what_was_known_before_a_loop_was_stopped_stays():
+    stops: list[int] = []
+    loops = Loops(lambda: stops.append(1))
+    arrays = [Array() for _ in range(3)]
+    for array in arrays[:2]:
+        loops.asked += 1
+        loops.note([array], loops.stopped)
+    before = loops.stopped
+    loops.wait(lambda: True, 1)  # the first one's
+    loops.stop()
+    loops.note([arrays[2]], before)  # of a call that was under way
+    assert [a.is_deleted for a in arrays] == [False, True, True]
+    assert stops == [1]
+    assert not loops.are_under_way
 
 
 def test_a_loop_that_ends_is_waited_for(halve: Any):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from threading import Thread
 from typing import Protocol
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 from tfc.errors import DriverError
 
@@ -42,7 +42,8 @@ class Loops:
     def __init__(self, stop: Callable[[], None]):
         self._stop = stop
         self.asked = self.ended = self.stopped = 0
-        self._arrays: WeakSet[Perishable] = WeakSet()
+        # With how many loops they come after.
+        self._arrays: WeakKeyDictionary[Perishable, int] = WeakKeyDictionary()
 
     @property
     def are_under_way(self) -> bool:
@@ -59,7 +60,7 @@ class Loops:
             for array in arrays:
                 array.delete(_WHY)
         elif self.are_under_way:
-            self._arrays.update(arrays)
+            self._arrays.update((array, self.asked) for array in arrays)
 
     def wait(self, is_done: Callable[[], bool], asked: int) -> None:
         """Wait for an event, and let an exception of a signal's handler stop all loops.
@@ -95,8 +96,9 @@ class Loops:
         with suppress(DriverError):  # where the GPU is of no use any more, its loops are over
             self._stop()
         self.stopped += 1
-        for array in list(self._arrays):
-            array.delete(_WHY)
+        for array, asked in list(self._arrays.items()):
+            if asked > self.ended:
+                array.delete(_WHY)
         self._arrays.clear()
         self.ended = self.asked
 
