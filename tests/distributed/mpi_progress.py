@@ -1,14 +1,20 @@
 """Run by mpiexec on several hosts: what is begun ends while its process does something else.
 
-Prints "rank R: 2 programs agree" where results were there before anybody waited for them.
+Argument: a folder that all see, for what is said without MPI.
+
+Prints "rank R: 3 programs agree" where results were there before anybody waited for them, and a
+message was taken while the process that sent it did something else.
 """
 
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
 import tfc
 from tfc.runtime import replicas
+from tfc.runtime.arrays import ArraySpec
 from tfc.runtime.collectives import Collective, Reduction
 
 SECONDS = 60.0  # in which it must end; without progress it never does
@@ -35,4 +41,16 @@ for collective, expected in (
     wait()
     assert (events[0], events[-1]) == ("begun", "there"), collective.what
     assert np.array_equal(result, expected)
-print(f"rank {RANK}: 2 programs agree\n", end="", flush=True)
+LAST, MESSAGE = WORLD.size - 1, np.arange(1 << 23, dtype=np.float32)
+messages, taken = WORLD.engine.messages, Path(sys.argv[1]) / "taken"
+assert messages is not None
+if RANK == 0:
+    messages.send("message", 5, MESSAGE, LAST)
+    until = time.monotonic() + SECONDS
+    while not taken.exists():  # and MPI is not called
+        assert time.monotonic() < until, "the message does not go"
+if RANK == LAST:
+    got = messages.receive("message", 5, ArraySpec(MESSAGE.dtype, MESSAGE.shape), 0)()
+    assert np.array_equal(got, MESSAGE)
+    taken.touch()
+print(f"rank {RANK}: 3 programs agree\n", end="", flush=True)

@@ -39,7 +39,8 @@ def test_the_sentences_of_the_page_are_those_that_are_said():
     code = "".join(p.read_text() for p in (ROOT / "tfc/runtime/engines/mpi").glob("*.py"))
     for words in (
         "was killed or crashed", "while rank", "ended without the", "has waited for",
-        "that is not rank 0's", "where rank", "after {self._row[DONE]} collectives",
+        "that is not rank 0's", "where rank", "of another host, has not come, or cannot be reached",
+        "after {self._row[DONE]} collectives",
     ):  # fmt: skip
         assert words in code
         plain = re.sub(r"\{.*?\}", "4", words)

@@ -33,6 +33,13 @@ def test_collectives_of_a_program_are_begun_and_waited_for_apart():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_arrays_without_elements_or_dimensions_and_every_kind_of_type(ranks: int):
+    job = mpiexec(ranks, HERE / "mpi_edges.py")
+    assert (job.returncode, ranks_that_agree(job.stdout)) == (0, list(range(ranks))), job.stderr
+
+
+@pytest.mark.slow
 def test_groups_among_four_processes():
     job = mpiexec(4, HERE / "mpi_collectives.py", 1, "f32", seconds=200)
     assert (job.returncode, ranks_that_agree(job.stdout)) == (0, [0, 1, 2, 3]), job.stderr

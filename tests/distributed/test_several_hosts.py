@@ -64,7 +64,7 @@ def said(error: str) -> str:
 
 
 def test_what_is_begun_ends_while_its_process_works(hosts: Hosts):
-    printed, error = ended(hosts, hosts.start((1, 1), HERE / "mpi_progress.py"))
+    printed, error = ended(hosts, hosts.start((1, 1), HERE / "mpi_progress.py", hosts.folder))
     assert ranks_that_agree(printed) == [0, 1], error
 
 
@@ -75,7 +75,7 @@ def test_what_is_begun_over_a_slow_cable_ends_while_its_process_works(
 ):
     if not hosts.slow_down(200):
         pytest.skip("the kernel cannot slow a network down")
-    printed, error = ended(hosts, hosts.start(ranks, HERE / "mpi_progress.py"))
+    printed, error = ended(hosts, hosts.start(ranks, HERE / "mpi_progress.py", hosts.folder))
     assert ranks_that_agree(printed) == list(range(sum(ranks))), error
 
 

@@ -43,7 +43,7 @@ class MpiEngine:
         has_threads = MPI.Query_thread() == MPI.THREAD_MULTIPLE
         self.overlaps = has_threads and not board.is_of_all
         self._progress = Progress(everyone) if self.overlaps else None
-        self.messages: Messages | None = MpiMessages(everyone.Dup(), board)
+        self.messages: Messages | None = MpiMessages(everyone.Dup(), board, self._progress)
         self._communicators = {tuple(range(everyone.size)): self._everyone}
 
     def bind(self, collective: Collective, given: Arrays, results: Arrays) -> Done:
@@ -113,21 +113,25 @@ class MpiEngine:
 class MpiMessages:
     """Values from one process to another; the tag is the channel."""
 
-    def __init__(self, everyone: Any, board: Board):
-        self._everyone, self._board = everyone, board
+    def __init__(self, everyone: Any, board: Board, progress: Progress | None):
+        self._everyone, self._board, self._progress = everyone, board, progress
         self._sent: list[tuple[Any, Array]] = []  # what MPI may still read
 
     def send(self, what: str, channel: int, value: Array, target: int) -> None:
         """Give a value to a process, without waiting for it to be taken."""
-        self._sent = [(r, v) for r, v in self._sent if not r.Test()]
         request = self._everyone.Isend(as_bytes(value), target, self._tag(channel))
-        self._sent.append((request, value))
+        if self._progress is not None:
+            self._progress.send(request, value)
+        else:
+            self._sent = [(r, v) for r, v in self._sent if not r.Test()]
+            self._sent.append((request, value))
 
     def receive(self, what: str, channel: int, spec: ArraySpec, source: int) -> Callable[[], Array]:
         """Ask a process for the next value; the function that is returned waits for it."""
         value = np.empty(spec.dims, spec.dtype)
         request = self._everyone.Irecv(as_bytes(value), source, self._tag(channel))
-        wait = self._board.watched(f"the recv '{what}'", (source,), request.Wait)
+        moved = request.Wait if self._progress is None else self._progress.moving(request.Wait)
+        wait = self._board.watched(f"the recv '{what}'", (source,), moved)
 
         def take() -> Array:
             wait()

@@ -24,17 +24,20 @@ class Progress:
         self._communicator = everyone.Dup()  # on which nobody sends: its probes find nothing
         self._changed = threading.Condition()
         self._under_way, self._has_ended = 0, False
+        self._sent: list[tuple[Any, Any]] = []  # what MPI may still read, with its request
         self._thread: threading.Thread | None = None
+
+    def send(self, request: Any, value: Any) -> None:
+        """Move on a message for which nobody waits here, and keep its value until it has gone."""
+        with self._changed:
+            self._sent.append((request, value))
+            self._wake()
 
     def moving(self, wait: Callable[[], None]) -> Callable[[], None]:
         """The same function, which waits for what is under way from now on."""
         with self._changed:
             self._under_way += 1
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, daemon=True, name="tfc-progress")
-                self._thread.start()
-                atexit.register(self._end)  # MPI ends later
-            self._changed.notify()
+            self._wake()
 
         def finish() -> None:
             with self._changed:  # who waits asks MPI itself
@@ -43,13 +46,21 @@ class Progress:
 
         return finish
 
+    def _wake(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, daemon=True, name="tfc-progress")
+            self._thread.start()
+            atexit.register(self._end)  # MPI ends later
+        self._changed.notify()
+
     def _run(self) -> None:
         probe = self._communicator.Iprobe
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._under_way or self._has_ended)
+                self._changed.wait_for(lambda: self._under_way or self._sent or self._has_ended)
                 if self._has_ended:
                     return
+                self._sent = [(r, v) for r, v in self._sent if not r.Test()]
             probe()
             time.sleep(_PAUSE)
 
