@@ -267,6 +267,7 @@ def test_what_a_program_reads_and_never_wrote_differs_from_run_to_run(pack: Path
 
 SANITIZER = """#!/bin/sh
 log="$4"
+if [ "$2" = racecheck ]; then echo no such tool >&2; exit 7; fi
 echo "========= Invalid __global__ read of size 4" > "$log"
 shift 4
 "$@"
@@ -283,13 +284,14 @@ def test_sanitizers_run_a_few_programs_of_each_kind(
     monkeypatch.setenv("PATH", f"{tool.parent}{os.pathsep}{os.environ['PATH']}")
     tool.write_text(SANITIZER)
     tool.chmod(tool.stat().st_mode | stat.S_IEXEC)
-    code, report, printed = run(pack, "--sanitizer", "memcheck", "--each", "1")
+    code, report, printed = run(pack, "--sanitizer", "memcheck,racecheck", "--each", "1")
     assert code == 1
     found = report["sanitizer"]["memcheck"]
     assert found["summary"] == "1 errors in 2 of 2 programs"
     assert found["said"][:2] == ["double/0 (sm_80.ptx):",
                                  "    ========= Invalid __global__ read of size 4"]  # fmt: skip
     assert "Invalid __global__ read" in printed
+    assert "exit code 7: no such tool" in report["sanitizer"]["racecheck"]["summary"]
 
 
 def test_large_results_are_compared_by_exact_sums(tmp_path: Path, no_assembler: None):
