@@ -335,6 +335,26 @@ ENTRY e {
     assert (exact.relative, exact.absolute, exact.allowed) == (0, 0, None)
 
 
+def test_programs_that_only_copy_and_those_with_layouts_are_among_them(
+    tmp_path: Path, no_assembler: None
+):
+    texts = ["ROOT y = f32[3,2] slice(x), slice={[1:4],[0:2]}", "ROOT y = f32[4,2]{0,1} negate(x)"]
+    cases = []
+    for number, text in enumerate(texts):
+        layout = "{0,1}" if number else ""
+        module = parse(
+            f"HloModule m\nENTRY e {{\n  x = f32[4,2]{layout} parameter(0)\n  {text}\n}}"
+        )
+        cases.append(Case(str(number), "copies", module, [np.arange(8.0, dtype="f").reshape(4, 2)]))
+    built = build_pack(tmp_path / "pack", [Unit("one", lambda: cases)], PTX)
+    assert (built.programs, built.defects) == (2, [])
+    opened = Pack(tmp_path / "pack")
+    for about in opened.programs:
+        with installed():
+            row = run_program(opened.group(0), about, "sm_80.ptx", open_driver())
+        assert row["outcome"] == "passed", row
+
+
 @pytest.mark.parametrize(("has_sums", "units"), [(False, 4), (True, 1)])
 def test_distances_are_told_in_units_of_the_last_place(
     tmp_path: Path, no_assembler: None, has_sums: bool, units: int
