@@ -60,7 +60,7 @@ def steps_of(folder: Path, results: Path, total: float) -> list[Step]:
 
     return [
         step("conformance", 0.26, "--limit-seconds",
-             script, "--results", results / "conformance.json"),
+             script, "--timeout", "10", "--results", results / "conformance.json"),
         step("benchmarks", 0.5, "--seconds",
              benchmark, "--bundles", folder / "bundles", "--results", results / "benchmarks.json"),
         step("sanitizer", 0.24, "--limit-seconds",

@@ -267,6 +267,7 @@ def test_what_a_program_reads_and_never_wrote_differs_from_run_to_run(pack: Path
 
 SANITIZER = """#!/bin/sh
 log="$4"
+if [ "$2" = racecheck ]; then echo no such tool >&2; exit 7; fi
 echo "========= Invalid __global__ read of size 4" > "$log"
 shift 4
 "$@"
@@ -283,13 +284,14 @@ def test_sanitizers_run_a_few_programs_of_each_kind(
     monkeypatch.setenv("PATH", f"{tool.parent}{os.pathsep}{os.environ['PATH']}")
     tool.write_text(SANITIZER)
     tool.chmod(tool.stat().st_mode | stat.S_IEXEC)
-    code, report, printed = run(pack, "--sanitizer", "memcheck", "--each", "1")
+    code, report, printed = run(pack, "--sanitizer", "memcheck,racecheck", "--each", "1")
     assert code == 1
     found = report["sanitizer"]["memcheck"]
     assert found["summary"] == "1 errors in 2 of 2 programs"
     assert found["said"][:2] == ["double/0 (sm_80.ptx):",
                                  "    ========= Invalid __global__ read of size 4"]  # fmt: skip
     assert "Invalid __global__ read" in printed
+    assert "exit code 7: no such tool" in report["sanitizer"]["racecheck"]["summary"]
 
 
 def test_large_results_are_compared_by_exact_sums(tmp_path: Path, no_assembler: None):
@@ -331,6 +333,26 @@ ENTRY e {
     assert (above.allowed != -(1 << 15)).tolist() == [True, True, False, False]
     exact = as_expected(np.array([1, 2], np.int32))
     assert (exact.relative, exact.absolute, exact.allowed) == (0, 0, None)
+
+
+def test_programs_that_only_copy_and_those_with_layouts_are_among_them(
+    tmp_path: Path, no_assembler: None
+):
+    texts = ["ROOT y = f32[3,2] slice(x), slice={[1:4],[0:2]}", "ROOT y = f32[4,2]{0,1} negate(x)"]
+    cases = []
+    for number, text in enumerate(texts):
+        layout = "{0,1}" if number else ""
+        module = parse(
+            f"HloModule m\nENTRY e {{\n  x = f32[4,2]{layout} parameter(0)\n  {text}\n}}"
+        )
+        cases.append(Case(str(number), "copies", module, [np.arange(8.0, dtype="f").reshape(4, 2)]))
+    built = build_pack(tmp_path / "pack", [Unit("one", lambda: cases)], PTX)
+    assert (built.programs, built.defects) == (2, [])
+    opened = Pack(tmp_path / "pack")
+    for about in opened.programs:
+        with installed():
+            row = run_program(opened.group(0), about, "sm_80.ptx", open_driver())
+        assert row["outcome"] == "passed", row
 
 
 @pytest.mark.parametrize(("has_sums", "units"), [(False, 4), (True, 1)])

@@ -3,6 +3,7 @@
 import os
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -54,20 +55,29 @@ def fuzz(
     programs as StableHLO (jax). One that goes wrong is made small and written to DIR. The exit code
     is 1 if there is one.
     """
-    try:
-        command = import_module("tfc.testing.command")
-    except ModuleNotFoundError as error:
-        if error.name != "hypothesis":
-            raise
-        raise UnsupportedError(
-            "random testing needs hypothesis, which is not installed: run `pip install hypothesis`"
-        ) from error
+    command = _drawing("tfc.testing.command")
     folder = None if corpus is None else Path(corpus)
     settings = command.Settings(
         source, seconds, seed, Path(out_dir), backend, opcodes, size, folder
     )
     if not command.run(settings):
         raise click.exceptions.Exit(1)
+
+
+def _drawing(name: str) -> Any:
+    """A module that draws programs at random.
+
+    Raises:
+        UnsupportedError: hypothesis is not installed.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != "hypothesis":
+            raise
+        raise UnsupportedError(
+            "random testing needs hypothesis, which is not installed: run `pip install hypothesis`"
+        ) from error
 
 
 # --- conformance --------------------------------------------------------------------------------
@@ -97,7 +107,7 @@ def conformance(
 
     DIR is taken to a machine with a GPU, on which neither tfc nor a compiler need be.
     """
-    command = import_module("tfc.testing.conformance.command")
+    command = _drawing("tfc.testing.conformance.command")
     split = [tuple(filter(None, (t.strip() for t in text.split(",")))) for text in (gpu_arch, only)]
     processes = processes or os.cpu_count() or 1
     if not command.build(Path(folder), split[0], ptx, split[1], scale, processes, ptx_only):

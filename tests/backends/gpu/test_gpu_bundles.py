@@ -32,7 +32,7 @@ def classify(x: Any) -> Any:
     return tfc.nn.softmax(x @ W), tnp.sort(x)
 
 
-def written(folder: Path, function: Callable[..., Any], *args: Any, **named: Any) -> ModuleType:
+def written(folder: Path, function: Any, *args: Any, **named: Any) -> ModuleType:
     """The loader that was written beside a bundle of PTX for one architecture."""
     named = {"architectures": ["sm_80"], **named}
     made = tfc.aot.compile_gpu(function, *args, out=folder / "model", **named)
@@ -103,6 +103,19 @@ def test_what_is_put_on_the_device_is_run_again_and_again_as_a_graph(tmp_path: P
         model.put(y, x)
         model.run()
         np.testing.assert_array_equal(model.results()[0], np.sort(y) + x)
+
+
+@pytest.mark.usefixtures("no_assembler")
+def test_a_module_whose_arrays_lie_otherwise_takes_and_gives_row_major_ones(tmp_path: Path):
+    module = tfc.hlo.parse("""HloModule m
+ENTRY e {
+  x = f32[4,2]{0,1} parameter(0)
+  ROOT y = f32[4,2]{0,1} negate(x)
+}""")
+    model_gpu = written(tmp_path, module)
+    x = random.standard_normal((4, 2)).astype(np.float32)
+    with installed():
+        np.testing.assert_array_equal(model_gpu.load()(x), -x)
 
 
 def test_the_loader_needs_only_python_and_numpy(tmp_path: Path):

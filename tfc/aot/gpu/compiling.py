@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tfc.aot.gpu.header import gpu_header_text
 from tfc.aot.signature import CppClass, Signature, signature_of
-from tfc.aot.source import module_of
+from tfc.aot.source import module_of, with_row_major_entry
 from tfc.backends.target import Target
 from tfc.compiler import compile as compile_module
 from tfc.compiler import require_undivided
@@ -87,7 +87,8 @@ def compile_gpu(
         UnsupportedError: some op has no GPU code or is run by Python, or there is no such
             architecture.
     """
-    module = source if isinstance(source, Module) and not args else module_of(source, args)
+    is_whole = isinstance(source, Module) and not args
+    module = with_row_major_entry(source) if is_whole else module_of(source, args)
     stem = Path(os.fspath(out).removesuffix(".gpu"))
     if not stem.name:
         raise TfcError(f"the files need a name to begin with, got '{os.fspath(out)}'")

@@ -20,8 +20,9 @@ import numpy as np
 
 from tfc.aot.gpu.bundles import LOADER_PARTS, archive_of, bundle, one_file
 from tfc.aot.gpu.compiling import gpu_programs
-from tfc.aot.gpu.manifest import Json, launched
+from tfc.aot.gpu.manifest import Json
 from tfc.aot.signature import CppClass, signature_of
+from tfc.aot.source import with_row_major_entry
 from tfc.backends.gpu.driver import using
 from tfc.backends.target import Target
 from tfc.compiler import compile as compile_module
@@ -147,7 +148,7 @@ def compile_unit(place: int, unit: Unit, forms: Forms) -> Group:
             group.defects.append(f"{case.name}: {type(error).__name__}: {said}")
             continue
         if about is None:
-            group.refused["it launches nothing"] += 1
+            group.refused["it does nothing"] += 1
             continue
         about |= {"place": place, "number": len(group.programs)}
         members |= {f"{about['number']}/{name}": content for name, content in own.items()}
@@ -158,7 +159,7 @@ def compile_unit(place: int, unit: Unit, forms: Forms) -> Group:
 
 
 def compile_case(case: Case, forms: Forms, has_ptx: bool) -> tuple[Json | None, dict[str, bytes]]:
-    """What the index says of a case, None if it launches nothing, and what its members hold.
+    """What the index says of a case, None if it does nothing, and what its members hold.
 
     Raises:
         UnsupportedError: some op has no GPU code, or is run by Python.
@@ -196,14 +197,15 @@ def compile_case(case: Case, forms: Forms, has_ptx: bool) -> tuple[Json | None, 
 
 
 def compiled_forms(case: Case, forms: Forms, has_ptx: bool) -> dict[str, bytes]:
-    """A case's bundles by the names of their code; none if it launches nothing."""
-    signature, made = signature_of(case.module, CppClass((), "Program")), dict[str, bytes]()
+    """A case's bundles by the names of their code; none if it does nothing."""
+    module, made = with_row_major_entry(case.module), dict[str, bytes]()
+    signature = signature_of(module, CppClass((), "Program"))
     texts = (*forms.every_ptx, *([forms.ptx] if has_ptx and forms.ptx else []))
     wanted = [*((a, "cubin") for a in forms.cubins), *((a, "ptx") for a in texts)]
     options = replace(Options.from_environment(), tuned=False)
     for architecture, kind in wanted:
-        (code,) = gpu_programs(case.module, [architecture], options)
-        if not any(launched(code.steps)):
+        (code,) = gpu_programs(module, [architecture], options)
+        if not code.steps:
             return {}
         kept = replace(code, ptx="") if kind == "cubin" else replace(code, cubin=b"")
         if kind == "cubin" and not code.cubin:

@@ -24,11 +24,11 @@ class WorkerProcess:
 
     Args:
         command: what is run, without the options of a worker.
-        timeout: seconds for each program.
+        timeout: seconds for each program, which may change meanwhile.
     """
 
     def __init__(self, command: Sequence[str], timeout: float):
-        self._command, self._timeout = list(command), timeout
+        self._command, self.timeout = list(command), timeout
         self._process: Any = None
         self._errors: Any = None
         self._rest = b""
@@ -67,7 +67,7 @@ class WorkerProcess:
         with contextlib.suppress(OSError):
             self._process.stdin.write(request.encode())
             self._process.stdin.flush()
-        answer = self._answer(self._timeout)
+        answer = self._answer(self.timeout)
         if isinstance(answer, dict):
             if answer.pop("ended", False):
                 self.end()
@@ -75,7 +75,7 @@ class WorkerProcess:
         why = self._ending(answer)
         self.end()
         if answer == "time":
-            return {"outcome": "hung", "why": f"no answer within {self._timeout:g} s"}
+            return {"outcome": "hung", "why": f"no answer within {self.timeout:g} s"}
         return {"outcome": "failed", "why": why}
 
     def _answer(self, seconds: float) -> "dict[str, Any] | str":

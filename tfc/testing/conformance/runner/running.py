@@ -1,5 +1,6 @@
 """Running the programs of a pack by several processes, until all is done or time is up."""
 
+import glob
 import re
 import shutil
 import tempfile
@@ -15,7 +16,8 @@ from tfc.testing.conformance.runner.processes import WorkerProcess, WorkerRefuse
 from tfc.testing.conformance.runner.reports import ConformanceReport
 
 _EVERY = 5.0  # seconds between reports that are written meanwhile
-_SLOWER = 20  # how many times longer a program may take under a sanitizer
+_LEAST = 5.0  # seconds that a program may take under a sanitizer, however late it is
+_TOOLKITS = "/usr/local/cuda*/bin"
 
 
 @dataclass
@@ -166,17 +168,29 @@ def few_of_each_kind(pack: Pack, jobs: "Sequence[RunJob]", most: int) -> "list[R
     return [job for found in kinds.values() for job in found[:: -(-len(found) // most)]]
 
 
+def sanitizer_program() -> str:
+    """The path of NVIDIA's compute-sanitizer: on the PATH, or where its toolkit usually is.
+
+    Raises:
+        WorkerRefused: there is none.
+    """
+    found = shutil.which("compute-sanitizer") or next(
+        iter(sorted(glob.glob(f"{_TOOLKITS}/compute-sanitizer"), reverse=True)), None
+    )
+    if found is None:
+        raise WorkerRefused("there is no compute-sanitizer on the PATH: it is in CUDA's toolkit")
+    return found
+
+
 def sanitize_pack(
-    pack: Pack, options: RunOptions, tools: Sequence[str], most: int = 3,
-    program: str = "compute-sanitizer",
-) -> ConformanceReport:  # fmt: skip
+    pack: Pack, options: RunOptions, tools: Sequence[str], most: int = 3
+) -> ConformanceReport:
     """Run a few programs of each kind under each tool of NVIDIA's compute-sanitizer.
 
     Raises:
         WorkerRefused: there is no such program, or nothing can be run here.
     """
-    if shutil.which(program) is None:
-        raise WorkerRefused(f"there is no {program} on the PATH: it comes with CUDA's toolkit")
+    program, refused = sanitizer_program(), ""
     report, start = ConformanceReport(pack.about), time.monotonic()
     share = options.limit / len(tools)
     for number, tool in enumerate(tools):
@@ -186,11 +200,17 @@ def sanitize_pack(
             command = worker_command(
                 options.script, options.folder, options.device, tool != "initcheck", before
             )
-            worker = WorkerProcess(command, options.timeout * _SLOWER)
-            end = start + share * (number + 1)
-            report.sanitizer[tool] = _sanitized(pack, options, worker, log, end, report, most)
+            worker, end = WorkerProcess(command, options.timeout), start + share * (number + 1)
+            try:
+                found = _sanitized(pack, options, worker, log, end, report, most)
+            except WorkerRefused as error:
+                refused = str(error)
+                found = {"summary": f"cannot be run: {refused}", "errors": 1, "said": []}
+            report.sanitizer[tool] = found
         report.seconds = time.monotonic() - start
         report.write(options.results)
+    if not report.rows and refused:
+        raise WorkerRefused(refused)
     return report
 
 
@@ -209,6 +229,7 @@ def _sanitized(
             if time.monotonic() > end:
                 break
             about = pack.programs[job.program]
+            worker.timeout = max(_LEAST, end - time.monotonic())
             row = worker.ask(job.program, job.variant)
             done += 1
             report.rows.append(

@@ -1,5 +1,6 @@
 """A process that runs programs of a pack one after the other, each asked for by a line of JSON."""
 
+import contextlib
 import json
 import os
 import sys
@@ -83,8 +84,11 @@ def run_program(
                 found = program.results()
             several = found if isinstance(found, list) else [found]
             runs.append([np.ascontiguousarray(r).tobytes() for r in several])
-    finally:
-        program.close()
+    except DriverError:
+        with contextlib.suppress(DriverError):  # what came first is what is told
+            program.close()
+        raise
+    program.close()
     row: dict[str, Any] = {"outcome": "passed", "architecture": program.architecture}
     row["load"], row["run"] = round(loaded - start, 5), round(time.perf_counter() - loaded, 5)
     found_wrong = [check_result(group, about, n, raw) for n, raw in enumerate(runs[0])]
