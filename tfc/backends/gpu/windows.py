@@ -1,13 +1,19 @@
-"""Windows that slide: a thread for each result goes through all that its window, or windows, hold.
+"""Windows that slide: a thread goes through all that its result's window, or windows, hold.
+
+Where windows leave the innermost dimension alone, as they do images' features, a thread has several
+neighbours along it, which lie in windows alike: it reads and stores 16 bytes of them at once.
 
 In select-and-scatter an element asks each window that it lies in, in their order, whether it is
 the one chosen there: so several windows that choose one element need not wait for each other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 from tfc.backends.gpu.grid import Grid
+from tfc.backends.gpu.movement.groups import Group
+from tfc.backends.gpu.movement.neighbours import together
 from tfc.backends.gpu.ordered.scans import running_parts
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.mlir.accumulations import combination
@@ -16,45 +22,90 @@ from tfc.backends.mlir.elements import Elements, Indices
 from tfc.backends.mlir.kernels import Kernel, nest, sources
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.scalar_computation import emit_scalar_computation
-from tfc.backends.mlir.spaces import make_space
+from tfc.backends.mlir.spaces import Space, bind, make_space
+from tfc.backends.mlir.vectors import index_value
 from tfc.backends.mlir.windows import Scalars, along, guarded
 from tfc.hlo.attributes.window import WindowDimension
 from tfc.hlo.index_maps import Condition, Index, variable
 from tfc.hlo.ops.windows import window_of
-from tfc.hlo.shape import PRED, S64
+from tfc.hlo.shape import PRED, S64, Shape
+
+_ALONE = WindowDimension(1)  # along which a window has the element itself
 
 
 def reduce_window_parts(kernel: Kernel) -> list[Part]:
-    """One thread for each result, but for windows that hold all elements up to their own."""
-    return running_parts(kernel) or [Part(_emit_reduce_window, kernel.results[0].size)]
+    """A thread for some results, but for windows that hold all elements up to their own."""
+    running = running_parts(kernel)
+    if running is not None:
+        return running
+    root, results = kernel.root, kernel.results
+    operands = root.operands[: len(root.operands) // 2]
+    space = _space(results[0], window_of(root).dimensions)
+    _, places, _ = _reduced(kernel, space)
+    reads = [(o, places) for o in operands]
+    count = together(kernel, reads, [(s, space.index) for s in results], space.variables[-1])
+    return [_part(space, count, lambda work: _emit_reduce_window(work, space, count))]
 
 
-def _emit_reduce_window(work: Work) -> None:
-    root, count = work.root, len(work.root.operands) // 2
-    operands, inits, results = root.operands[:count], root.operands[count:], work.buffers[-count:]
+def _space(shape: Shape, window: Sequence[WindowDimension]) -> Space:
+    """The loops over an array: the innermost dimension by itself where no window goes along it."""
+    order = shape.layout.minor_to_major[::-1]
+    if not shape.rank or window[order[-1]] != _ALONE:
+        return make_space(shape.dims, [order], "o")
+    return make_space(shape.dims, [order[:-1], order[-1:]], "o")
+
+
+def _part(space: Space, count: int, emit: Callable[[Work], None]) -> Part:
+    return Part(emit, prod(space.sizes) // count)
+
+
+def _each(work: Work, space: Space, count: int, body: Callable[[Group], None]) -> None:
+    """Emit what a thread does with its neighbours."""
+    sizes = [*space.sizes[:-1], space.sizes[-1] // count]
+
+    def at(points: Sequence[Any]) -> None:
+        *around, last = points
+        outer = Elements(sources(work.kernel, work.buffers), bind(space.variables[:-1], around))
+        first = arith.muli(last, index_value(count)) if count > 1 else last
+        body(Group.of(outer, space, first, count, work.kernel, work.buffers))
+
+    Grid().each(sizes, at)
+
+
+def _reduced(kernel: Kernel, space: Space) -> tuple[list[Index], Indices, list[Condition]]:
+    """What goes through the window of a result."""
+    dims = kernel.root.operands[0].array_shape.dims
+    return _walk_window(window_of(kernel.root).dimensions, dims, space.index)
+
+
+def _emit_reduce_window(work: Work, space: Space, count: int) -> None:
+    root, arrays = work.root, len(work.root.operands) // 2
+    operands, inits, results = (
+        root.operands[:arrays],
+        root.operands[arrays:],
+        work.buffers[-arrays:],
+    )
     combine, _ = combination(root["to_apply"])
-    shape, dims = results[0].shape, operands[0].array_shape.dims
-    space = make_space(shape.dims, [shape.layout.minor_to_major[::-1]], "o")
-    window = window_of(root).dimensions
-    offsets, places, conditions = _walk_window(window, dims, space.index)
+    offsets, places, conditions = _reduced(work.kernel, space)
+    sizes = [d.size for d in window_of(root).dimensions]
 
-    def body(points: Sequence[Any]) -> None:
-        scope = Elements(sources(work.kernel, work.buffers), space.bind(points))
-
-        def step(inner: Elements, totals: Scalars) -> Scalars:
-            def seen(here: Elements) -> Scalars:
-                return combine(totals, [here.element(o, places) for o in operands])
+    def body(group: Group) -> None:
+        def step(inner: Group, totals: Scalars) -> Scalars:
+            def seen(here: Group) -> Scalars:
+                new = [x for o in operands for x in here.elements(o, places)]
+                # The totals of each neighbour are `count` apart.
+                made = [combine(totals[k::count], new[k::count]) for k in range(count)]
+                return [made[k][n] for n in range(arrays) for k in range(count)]
 
             return guarded(inner, conditions, seen, totals)
 
-        start = [scope.element(i, ()) for i in inits]
-        totals = start
-        if 0 not in dims:
-            totals = nest(scope, offsets, [d.size for d in window], start, step)
-        for total, result in zip(totals, results):
-            scope.store(total, result, space.index)
+        totals: Scalars = [x for i in inits for x in group.elements(i, ())]
+        if 0 not in operands[0].array_shape.dims:
+            totals = nest(group, offsets, sizes, totals, step)
+        for number, result in enumerate(results):
+            group.store(totals[number * count : (number + 1) * count], result, space.index)
 
-    Grid().each(space.sizes, body)
+    _each(work, space, count, body)
 
 
 def _walk_window(
@@ -67,56 +118,82 @@ def _walk_window(
 
 
 def select_and_scatter_parts(kernel: Kernel) -> list[Part]:
-    """One thread for each element of the result."""
-    return [Part(_emit_select_and_scatter, kernel.results[0].size)]
+    """A thread for some elements of the result."""
+    root = kernel.root
+    operand, source, _ = root.operands
+    window = window_of(root).dimensions
+    (shape,) = kernel.results
+    space = _space(shape, window)
+    dims, counts = operand.array_shape.dims, source.array_shape.dims
+    _, at, _ = _walk_window(_from_element(window, dims, counts), counts, space.index, "w")
+    _, places, _ = _walk_window(window, dims, at)
+    written = [(shape, space.index)]
+    count = together(kernel, [(operand, places), (source, at)], written, space.variables[-1])
+    return [_part(space, count, lambda work: _emit_select_and_scatter(work, space, count))]
 
 
-def _emit_select_and_scatter(work: Work) -> None:
+def _from_element(
+    window: Sequence[WindowDimension], dims: Sequence[int], counts: Sequence[int]
+) -> list[WindowDimension]:
+    """How the windows that an element lies in are themselves a window."""
+    return [w.transposed(n, c) for w, n, c in zip(window, dims, counts)]
+
+
+def _emit_select_and_scatter(work: Work, space: Space, count: int) -> None:
     root, result = work.root, work.buffers[-1]
     operand, source, init = root.operands
     dims, counts = operand.array_shape.dims, source.array_shape.dims
     window = window_of(root).dimensions
-    space = make_space(dims, [result.shape.layout.minor_to_major[::-1]], "o")
-    from_element = [w.transposed(n, c) for w, n, c in zip(window, dims, counts)]
+    from_element = _from_element(window, dims, counts)
     windows, at, is_window = _walk_window(from_element, counts, space.index, "w")
     offsets, places, inside = _walk_window(window, dims, at)
     sizes = [w.size for w in window]
     element_type = operand.array_shape.element_type
 
-    def look(scope: Elements, best: Scalars) -> Scalars:
-        """(found, value, position) with one more element of the window seen."""
+    def look(scope: Group, best: Scalars) -> Scalars:
+        """(found, value, position) of each neighbour with one more element of the window seen."""
 
-        def seen(inner: Elements) -> Scalars:
-            found, old, position = best
-            new = inner.element(operand, places)
-            (wins,) = emit_scalar_computation(root["select"], [old, new])
-            keeps = found & wins
-            here = _number(inner, result.position(places))
-            chosen = [select(keeps, old, new), select(keeps, position, here)]
-            return [constant(PRED, True), *chosen]
+        def seen(inner: Group) -> Scalars:
+            chosen: list[Scalar] = []
+            for k, new in enumerate(inner.elements(operand, places)):
+                found, old, position = best[3 * k : 3 * k + 3]
+                (wins,) = emit_scalar_computation(root["select"], [old, new])
+                keeps = found & wins
+                here = _number(inner.scopes[k], result.position(places))
+                chosen += [constant(PRED, True), select(keeps, old, new)]
+                chosen.append(select(keeps, position, here))
+            return chosen
 
         return guarded(scope, inside, seen, best)
 
-    def body(points: Sequence[Any]) -> None:
-        scope = Elements(sources(work.kernel, work.buffers), space.bind(points))
-
-        def ask(around: Elements, totals: Scalars) -> Scalars:
-            def of_window(inner: Elements) -> Scalars:
+    def body(group: Group) -> None:
+        def ask(around: Group, totals: Scalars) -> Scalars:
+            def of_window(inner: Group) -> Scalars:
                 nothing = [constant(PRED, False), constant(element_type, 0), constant(S64, -1)]
-                _, _, position = nest(inner, offsets, sizes, nothing, look)
-                own = _number(inner, result.position(space.index))
-                given = inner.element(source, at)
-                (new,) = emit_scalar_computation(root["scatter"], [totals[0], given])
-                same = arith.cmpi(arith.CmpIPredicate.eq, position.value, own.value)
-                return [select(Scalar(same, PRED), new, totals[0])]
+                best = nest(inner, offsets, sizes, nothing * count, look)
+                given = inner.elements(source, at)
+                return [
+                    _scattered(work, inner.scopes[k], totals[k], given[k], best[3 * k + 2], own)
+                    for k in range(count)
+                ]
 
             return guarded(around, is_window, of_window, totals)
 
-        start = [scope.element(init, ())]
-        totals = nest(scope, windows, sizes, start, ask) if 0 not in counts else start
-        scope.store(totals[0], result, space.index)
+        own = result.position(space.index)
+        totals: Scalars = group.elements(init, ())
+        totals = nest(group, windows, sizes, totals, ask) if 0 not in counts else totals
+        group.store(totals, result, space.index)
 
-    Grid().each(space.sizes, body)
+    _each(work, space, count, body)
+
+
+def _scattered(
+    work: Work, scope: Elements, total: Scalar, given: Scalar, position: Scalar, own: Index
+) -> Scalar:
+    """A total with what a window gives, if the window has chosen the element at `own`."""
+    (new,) = emit_scalar_computation(work.root["scatter"], [total, given])
+    same = arith.cmpi(arith.CmpIPredicate.eq, position.value, _number(scope, own).value)
+    return select(Scalar(same, PRED), new, total)
 
 
 def _number(scope: Elements, index: Index) -> Scalar:

@@ -6,9 +6,9 @@ them places are a progression: window p has element q at p·stride + q·window_d
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any, Protocol, Self, TypeVar
 
 from tfc.backends.mlir.arithmetic.value import Scalar, mlir_type
-from tfc.backends.mlir.elements import Elements
 from tfc.backends.mlir.provider import ir, scf
 from tfc.backends.mlir.vectors import Position, divide_up, maximum, minimum, subtract
 from tfc.hlo.attributes.window import WindowDimension
@@ -34,10 +34,25 @@ def along(d: WindowDimension, size: int, at: Index, k: Index) -> tuple[Index, li
     return d.place(at, k), conditions
 
 
+class Guarded(Protocol):
+    """What says whether conditions hold at a point: `Elements`, or those of several points."""
+
+    def holds(self, conditions: Sequence[Condition]) -> Any:
+        """An i1: every condition holds."""
+        ...
+
+    def with_variables(self, **variables: Any) -> Self:
+        """A scope inside this one."""
+        ...
+
+
+SomeScope = TypeVar("SomeScope", bound=Guarded)
+
+
 def guarded(
-    scope: Elements,
+    scope: SomeScope,
     conditions: Sequence[Condition],
-    body: Callable[[Elements], Scalars],
+    body: Callable[[SomeScope], Scalars],
     otherwise: Scalars = (),
 ) -> Scalars:
     """The scalars of `body` where all conditions hold, else others."""

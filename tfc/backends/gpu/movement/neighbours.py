@@ -105,6 +105,8 @@ def _neighbours(
     if count > _FEW and not all(is_together(r, last, count) for r in reads):
         return None
     conditions = tuple(_conditions(kernel, root, space))
+    if has_pairs(kernel) and (conditions or space.sizes[-1] % count):
+        return None
     steps = [step_of(c.index, last) for c in conditions]
     if not all(s in (-1, 0, 1) for s in steps):
         return None
@@ -115,6 +117,13 @@ def _neighbours(
     if len(cases) > _MOST_CASES or (code > _MOST_CODE and (count > 2 or len(cases) > 1)):
         return None
     return found
+
+
+def has_pairs(kernel: Kernel) -> bool:
+    """Whether there are complex numbers, of which LLVM makes an access of 16 bytes in plain code
+    only."""
+    arrays = (*kernel.operand_shapes, *kernel.results)
+    return any(s.element_type.is_complex for s in arrays)
 
 
 def _conditions(kernel: Kernel, root: Instruction, space: Space) -> Iterator[Condition]:
@@ -208,7 +217,9 @@ def together(
     seen = [v for value, index in values for v in visits(parameters, value, index)]
     reads = [(v, i) for v, i, _ in seen if v in parameters]
     size = last.high + 1
-    if last.kind != "variable" or undecided(seen) or prod(written[0][0].dims) < _LEAST:
+    if last.kind != "variable" or undecided(seen) or has_pairs(kernel):
+        return 1
+    if prod(written[0][0].dims) < _LEAST:
         return 1
     bytes_of = [s.element_type.bytes for s, _ in written]
     bytes_of += [v.array_shape.element_type.bytes for v, _ in reads]

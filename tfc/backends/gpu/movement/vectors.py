@@ -13,7 +13,12 @@ from typing import Any
 
 from tfc.backends.gpu.grid import point_of, thread_number
 from tfc.backends.gpu.movement.groups import Group
-from tfc.backends.gpu.movement.neighbours import Neighbours, neighbours_of, undecided
+from tfc.backends.gpu.movement.neighbours import (
+    Neighbours,
+    has_pairs,
+    neighbours_of,
+    undecided,
+)
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.kernels import Kernel, sources
@@ -70,11 +75,8 @@ def stored_together(
         results = [work.buffers[first + n] for n in numbers]
         _Threads(found, work, values, results, at).emit()
 
-    # Of complex numbers LLVM makes one access where it sees that they are neighbours.
-    arrays = (*kernel.operand_shapes, *kernel.results)
-    has_pairs = any(s.element_type.is_complex for s in arrays)
     buffers = range(len(kernel.arguments) + len(kernel.results))
-    return Part(emit, threads, wide=buffers if has_pairs else ())
+    return Part(emit, threads, wide=buffers if has_pairs(kernel) else ())
 
 
 class _Threads:
