@@ -272,6 +272,22 @@ def test_sums_stay_in_registers(dtype: Any, sums: Any):
     assert complaints(ptx, "sm_90a", ["-warn-spills", "-Werror"]) == ""
 
 
+@pytest.mark.parametrize("dtype", [BF16, np.float16])
+def test_halves_are_rounded_as_ever(dtype: Any, device: InterpretedDriver):
+    """Two at once, to nearest even, NaN and infinities and what is too large among them."""
+    a = np.zeros((64, 32), dtype)
+    b = np.zeros((32, 64), dtype)
+    a[:, 0], a[:, 1] = np.linspace(-300, 300, 64), 1
+    b[0], b[1] = np.linspace(-300, 300, 64), np.linspace(0, 1, 64)
+    a[:3, 2], b[2, 5] = [np.nan, np.inf, -np.inf], 1
+    got, _ = reports_of(device, lambda a, b: a @ b, a, b)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = a[:, :2].astype(np.float32) @ b[:2].astype(np.float32)
+        sums += a[:, 2:3].astype(np.float32) * b[2:3].astype(np.float32)
+        wanted = sums.astype(dtype)
+    np.testing.assert_array_equal(got.astype(np.float32), wanted.astype(np.float32))
+
+
 @pytest.mark.slow
 def test_one_program_runs_on_gpus_with_and_without_warpgroups(device: InterpretedDriver):
     a, b = whole_numbers((128, 64), BF16), whole_numbers((64, 128), BF16)

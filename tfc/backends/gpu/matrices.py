@@ -145,6 +145,12 @@ def load_matrices(address: Scalar, count: int, offset: int = 0, transposed: bool
     return assembly(text, ["i32"] * count, [address.value], memory=True)
 
 
+def rounded_pair(name: str, first: Scalar, second: Scalar) -> Any:
+    """Two f32 as neighbours of a type of 16 bits that is called so, in one word."""
+    text = f"cvt.rn.{name}x2.f32 $0, $1, $2;"
+    return assembly(text, ["i32"], [second.value, first.value])[0]
+
+
 def load_shared(address: Scalar, type_name: str, count: int = 1, offset: int = 0) -> list[Any]:
     """Numbers that lie one after the other in shared memory; all of them are aligned as one."""
     bits = type_name.replace("i", "b")

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from tfc.backends.gpu.assembly import assembly
 from tfc.backends.gpu.attention.spec import Tiling
-from tfc.backends.gpu.matrices import Kind, Tile, multiply, store_shared
+from tfc.backends.gpu.matrices import Kind, Tile, multiply, rounded_pair, store_shared
 from tfc.backends.gpu.products.mma_tiles import MmaTiles
 from tfc.backends.gpu.products.register_tiles import RegisterTiles
 from tfc.backends.gpu.warps import WARP
@@ -119,7 +119,9 @@ class ByMatrices:
     def mix(self, weights: Sequence[Scalar], at: Scalar, values: Scalar, sums: list[Any]) -> list:
         """Two fragments of scores beside each other are one of weights."""
         kind = self._kind
-        words = [_pair(kind, weights[n], weights[n + 1]) for n in range(0, len(weights), 2)]
+        words = [
+            rounded_pair(kind.lhs, weights[n], weights[n + 1]) for n in range(0, len(weights), 2)
+        ]
         tile = Tile(self._spec.forms["d"], values, self._lane)
         found = list(sums)
         for step in range(self._spec.keys // kind.depth):
@@ -134,12 +136,6 @@ class ByMatrices:
     def results(self, sums: Sequence[Any]) -> list[tuple[Scalar, Scalar, list[Any]]]:
         """Pairs."""
         return list(self._mixed.places(sums))
-
-
-def _pair(kind: Kind, first: Scalar, second: Scalar) -> Any:
-    """Two f32, rounded, in one register."""
-    text = f"cvt.rn.{kind.lhs}x2.f32 $0, $1, $2;"
-    return assembly(text, ["i32"], [second.value, first.value])[0]
 
 
 class ByNumbers:

@@ -20,7 +20,7 @@ from typing import Any
 from tfc.backends.gpu.assembly import index
 from tfc.backends.gpu.assembly import number as narrow
 from tfc.backends.gpu.grid import block_number, gpu, thread_in_block
-from tfc.backends.gpu.matrices import PIECE, store_shared
+from tfc.backends.gpu.matrices import PIECE, rounded_pair, store_shared
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.choice import schedule_for
 from tfc.backends.gpu.products.kernels import Block, divided, product_index, shared_memory
@@ -55,7 +55,7 @@ from tfc.backends.mlir.elements import Elements
 from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.vectors import add, index_value, minimum, multiply, subtract
-from tfc.hlo.shape import U32
+from tfc.hlo.shape import BF16, F16, F32, U32
 from tfc.passes.analysis.products import root_index
 
 _GROUPS = ROWS // GROUP_ROWS
@@ -394,6 +394,10 @@ class _Multiplies(_Role):
                 yield packed([Scalar(s, spec.sums) for s in sums[number : number + 2]])
             return
         at = root_index(kernel.computation, product_index(kernel, spec))
+        kind, last = kernel.results[0].element_type, kernel.root
+        rounds = last.opcode == "convert" and kind in (F16, BF16)
+        if rounds := rounds and last.operands[0].array_shape.element_type is F32:
+            last = last.operands[0]  # two are rounded by one instruction
         lane = self.thread % WARP
         own_row = add(row, index(self.thread / WARP * 16 + lane / 4))
         own_column = add(tile.column, index(lane % 4 * 2), first)
@@ -406,8 +410,8 @@ class _Multiplies(_Role):
                 scope = Elements(sources(self.work.kernel, self.work.buffers), values)
                 assert kernel.product is not None
                 total = Scalar(sums[number + inner], spec.sums)
-                elements.append(scope.with_value(kernel.product, total).element(kernel.root, at))
-            yield packed(elements)
+                elements.append(scope.with_value(kernel.product, total).element(last, at))
+            yield [rounded_pair(kind.name, *elements)] if rounds else packed(elements)
 
     def _put(self, at: Scalar, results: Sequence[Sequence[Any]]) -> None:
         """Write a box's results, whose pieces are exchanged as boxes have them.
