@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -25,7 +26,7 @@ def device() -> Iterator[InterpretedDriver]:
 FOUR = ["ld.global.nc.v4.b32", "st.global.v4.b32"]
 TWO = ["ld.global.nc.v2.b64", "st.global.v2.b64"]
 ONE = ["ld.global.nc.b32", "st.global.b32"]
-HALVES = ["ld.global.nc.v4.b32", "st.global.v2.b32"]
+HALVES = ["ld.global.nc.v4.b32", "st.global.v4.b16"]
 
 # fmt: off
 CASES = {
@@ -56,3 +57,22 @@ def test_neighbours_are_read_and_written_at_once(device: Any, name: str):
     ((_, report),) = device.reports
     assert report.loads.transactions == report.loads.ideal
     assert report.stores.transactions == report.stores.ideal == -(-found.nbytes // 32)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_halves_are_converted_by_instructions(dtype: Any):
+    """All patterns become the f32 that they are, and f32 of all sizes the nearest half."""
+    patterns = np.arange(1 << 16, dtype=np.uint16).view(dtype)
+    drawn = np.random.default_rng(2).integers(0, 1 << 32, 1 << 16, dtype=np.uint32)
+    middles = (np.arange(1 << 16, dtype=np.uint32) << 16 | 0x8000).view(np.float32)
+    numbers = np.concatenate([drawn.view(np.float32), middles])
+    function = tfc.jit(lambda x, y: (x.astype(np.float32), y.astype(dtype)), backend="gpu")
+    wide, narrow = map(np.asarray, tfc.device_get(function(patterns, numbers)))
+    np.testing.assert_array_equal(wide, patterns.astype(np.float32))
+    with np.errstate(all="ignore"):
+        wanted = numbers.astype(dtype)
+    there = ~np.isnan(numbers)
+    np.testing.assert_array_equal(narrow.view(np.uint16)[there], wanted.view(np.uint16)[there])
+    assert np.isnan(narrow[~there].astype(np.float32)).all()
+    text = function.lower(patterns, numbers).compile().as_text("ptx")
+    assert f"cvt.rn.{'f16' if dtype is np.float16 else 'bf16'}.f32" in text

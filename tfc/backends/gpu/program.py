@@ -28,6 +28,7 @@ from tfc.backends.gpu.steps import (
 )
 from tfc.backends.host_calls import host_function, is_call
 from tfc.backends.llvm.compilation import DESCRIPTOR_ALIGNMENT
+from tfc.backends.mlir.arithmetic.narrow_floats import with_instructions
 from tfc.backends.mlir.kernels import Kernel, buffer_types, is_silent, kernel_of, memref_type
 from tfc.backends.mlir.provider import ir, new_context
 from tfc.errors import InternalError, UnsupportedError
@@ -63,7 +64,7 @@ def emit_gpu_program(module: Module, assignment: BufferAssignment, architecture:
     Raises:
         UnsupportedError: some instruction has no GPU code.
     """
-    with new_context("gpu", "nvvm"), ir.Location.unknown():
+    with new_context("gpu", "nvvm"), ir.Location.unknown(), with_instructions():
         mlir = ir.Module.create()
         mlir.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
         with ir.InsertionPoint(mlir.body):

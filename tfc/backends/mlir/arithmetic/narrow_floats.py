@@ -1,14 +1,53 @@
 """f16, bf16 and the six 8-bit floats, to and from f32 by integer arithmetic.
 
 The instructions for it are not on every CPU, and where they are missing LLVM calls a run-time
-library that we do not bring. Rounding is to nearest even, once. What is too large becomes infinite,
+library that we do not bring. NVIDIA's GPUs have those for f16 and bf16: `with_instructions`.
+Rounding is to nearest even, once. What is too large becomes infinite,
 or NaN in a format without infinities, as ml_dtypes and XLA have it.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
-from tfc.backends.mlir.arithmetic.scalar import Scalar, bitcast, minimum, resize, select
-from tfc.hlo.shape import BF16, F32, U8, U16, U32, ElementType
+from tfc.backends.mlir.arithmetic.scalar import (
+    Scalar,
+    bitcast,
+    minimum,
+    mlir_type,
+    resize,
+    select,
+)
+from tfc.backends.mlir.provider import ir
+from tfc.hlo.shape import BF16, F16, F32, U8, U16, U32, ElementType
+
+_has_instructions: ContextVar[bool] = ContextVar("has_instructions", default=False)
+
+
+@contextmanager
+def with_instructions() -> Iterator[None]:
+    """A context in which code is emitted for a processor that converts f16 and bf16 itself.
+
+    These are calls that LLVM takes as they are: of `fptrunc` and `fpext` it would make arithmetic
+    of 16 bits, which is as exact, and which not every GPU has.
+    """
+    before = _has_instructions.set(True)
+    try:
+        yield
+    finally:
+        _has_instructions.reset(before)
+
+
+def _called(name: str, result: Any, operand: Any) -> Any:
+    """The value of a function of LLVM's own."""
+    attributes = {
+        "intrin": ir.StringAttr.get(name),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0]),
+        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+    }
+    return ir.Operation.create("llvm.call_intrinsic", [result], [operand], attributes).result
 
 
 @dataclass(frozen=True)
@@ -52,6 +91,9 @@ def extend(x: Scalar) -> Scalar:
     pattern = resize(bitcast(x, U16 if width == 16 else U8), U32)
     if x.element_type is BF16:
         return bitcast(pattern << 16, F32)
+    if x.element_type is F16 and _has_instructions.get():
+        half = ir.Operation.create("arith.bitcast", [ir.F16Type.get()], [x.value]).result
+        return Scalar(ir.Operation.create("arith.extf", [mlir_type(F32)], [half]).result, F32)
     form, sign_bit = FORMATS[x.element_type.name], 1 << (width - 1)
     # The magnitude moved into f32's place has an exponent too small by the difference of biases;
     # multiplying corrects it, and normalises what is subnormal in the narrow format.
@@ -69,6 +111,12 @@ def extend(x: Scalar) -> Scalar:
 
 def round_from_f32(x: Scalar, element_type: ElementType) -> Scalar:
     """An f32 as a narrow float; NaN stays a NaN."""
+    if _has_instructions.get() and element_type is F16:
+        return Scalar(_called("llvm.nvvm.f2h.rn", mlir_type(F16), x.value), F16)
+    if _has_instructions.get() and element_type is BF16:
+        made = _called("llvm.nvvm.f2bf16.rn", ir.BF16Type.get(), x.value)
+        bits = ir.Operation.create("arith.bitcast", [mlir_type(BF16)], [made]).result
+        return Scalar(bits, BF16)
     bits, width = bitcast(x, U32), element_type.bits
     if element_type is BF16:
         rounded = (bits + (((bits >> 16) & 1) + 0x7FFF)) >> 16
