@@ -35,6 +35,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "runtime": (*ROOTS, "runtime.engines"),
     "runtime.engines": (*ROOTS, "runtime"),
     "runtime.engines.mpi": (*ROOTS, "runtime"),
+    "runtime.engines.nccl": (*ROOTS, "runtime", "runtime.engines.mpi"),
     "hlo": (*ROOTS, "runtime"),
     "hlo.attributes": (*ROOTS, "hlo"),
     "hlo.evaluation": (*ROOTS, *RUNTIME, "hlo", "hlo.attributes"),
@@ -123,6 +124,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "backends.gpu.measuring": (*KERNELS, "backends.gpu", "backends.gpu.driver"),
     "backends.gpu": (
         *KERNELS,
+        "runtime.engines.nccl",
         "passes.attention",
         "backends.llvm",
         "backends.cache",
@@ -284,7 +286,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "tools.profiling": (*TRACING, "tools.profiling"),
     "tools.simulation": (*COMPILER, "tools.profiling"),
     "tools.explore": (*COMPILER, "tools.*"),
-    "tools": (*TRACING, "tools.*", "aot", "nn", "numpy", "random", "tfc"),
+    "tools": (*TRACING, "runtime.engines.nccl", "tools.*", "aot", "nn", "numpy", "random", "tfc"),
 }
 ANYTHING = ("tfc", "cli", "__main__")  # the public surface and the command line
 

@@ -18,8 +18,10 @@ from tfc import __version__
 from tfc.backends.registry import backend_names, get_backend
 from tfc.backends.target import Target
 from tfc.compiler import compile
+from tfc.errors import UnsupportedError
 from tfc.hlo.text.parser import parse
 from tfc.options import Options
+from tfc.runtime.engines.nccl.library import Library, version_text
 from tfc.runtime.threads import available_cores
 
 Rows = Iterator[tuple[str, str]]
@@ -135,7 +137,16 @@ def _gpu() -> Rows:
     )
     yield "device", found or "none: nvidia-smi finds no NVIDIA GPU"
     driver = _version("pycuda")
+    yield "NCCL", _nccl()
     yield "driver access", driver if driver[0].isdigit() else "pycuda is not installed"
+
+
+def _nccl() -> str:
+    """The library by which GPUs of several processes meet, as far as it can be used."""
+    try:
+        return f"{version_text(Library().version)} (nccl4py {_version('nccl4py')})"
+    except UnsupportedError:
+        return "not installed: needed only by GPU programs on several processes (tfc[nccl])"
 
 
 def _tools(cxx: str) -> Rows:

@@ -13,26 +13,38 @@ from typing import Any
 import numpy as np
 
 from tfc.backends.gpu.driver import Driver, Graph
+from tfc.backends.gpu.memory import GpuMemory, new_memory
 from tfc.backends.gpu.steps import (
     Branch,
     Copy,
     DeviceCall,
     HostCall,
+    Joining,
     Launch,
     Loop,
+    Meeting,
     Repeat,
     Step,
     Steps,
 )
+from tfc.errors import UnsupportedError
+from tfc.hlo.evaluation.evaluator import evaluate_computation
+from tfc.hlo.ir import Instruction
 from tfc.hlo.op import Value
-from tfc.hlo.shape import AnyShape, Shape, from_memory, to_memory
+from tfc.hlo.ops.outside.collectives import collective_of
+from tfc.hlo.shape import AnyShape, Shape, from_memory, leaves, to_memory
+from tfc.hlo.specs import spec_of
 from tfc.passes.memory.buffers import Slice
+from tfc.runtime.collectives import Collective, GpuEngine
 from tfc.runtime.functions import GpuBuffer
+from tfc.runtime.replicas import current
 
 MOST_GRAPHS = 16  # that a stretch of steps keeps, for as many sets of addresses
 MOST_NODES = 4096  # launches and copies of a graph
 
 Bases = Mapping[tuple[str, int], int]  # where each space of memory begins
+_Nodes = Callable[[Step], int | None]
+_UnderWay = dict[Instruction, Callable[[], None]]  # what waits for the end of what was begun
 
 
 class Runner:
@@ -40,10 +52,18 @@ class Runner:
 
     Args:
         functions: the kernels by name.
+        gpus: what joins the GPU with others; without it devices meet in calls of the host.
     """
 
-    def __init__(self, driver: Driver, functions: Callable[[str], Any], steps: Steps):
-        self._driver, self._functions = driver, functions
+    def __init__(
+        self,
+        driver: Driver,
+        functions: Callable[[str], Any],
+        steps: Steps,
+        gpus: GpuEngine | None = None,
+    ):
+        self._driver, self._functions, self._gpus = driver, functions, gpus
+        self._under_way: _UnderWay = {}
         self._parts = self._prepare(steps)
 
     def run(self, bases: Bases) -> None:
@@ -60,12 +80,30 @@ class Runner:
 
     def _prepare(self, steps: Steps) -> list[Callable[[Bases], None]]:
         parts: list[Callable[[Bases], None]] = []
-        for some in _stretches(steps):
-            if _nodes(some[0]) is None:
+        for some in _stretches(steps, self._nodes):
+            if self._nodes(some[0]) is None:
                 parts += [self._slow(step) for step in some]
             else:
-                parts.append(_Stretch(self._driver, list(self._quick(some))).run)
+                ready = list(self._quick(some))
+                parts.append(_Stretch(self._driver, ready, self._under_way).run)
         return parts
+
+    def _nodes(self, step: Step) -> int | None:
+        """How many nodes of a graph a step is; None if the host has a part in it, or of too many.
+
+        NCCL says of no collective how many it is; most are a few.
+        """
+        match step:
+            case Launch() | Copy():
+                return 1
+            case Meeting() | Joining() if self._gpus is not None:
+                return 4
+            case Repeat():
+                inside = [self._nodes(s) for s in step.body]
+                known = [n for n in inside if n is not None]
+                total = sum(known) * step.count
+                return total if len(known) == len(inside) and total <= MOST_NODES else None
+        return None
 
     def _quick(self, steps: Sequence[Step]) -> "Iterator[_Ready]":
         for step in steps:
@@ -74,6 +112,11 @@ class Runner:
                     yield _ReadyLaunch(self._functions(step.function), step)
                 case Copy():
                     yield _ReadyCopy(step)
+                case Meeting():
+                    assert self._gpus is not None
+                    yield _ReadyMeeting(step, self._gpus, self._under_way)
+                case Joining():
+                    yield _ReadyJoining(step, self._under_way)
                 case Repeat():
                     yield from list(self._quick(step.body)) * step.count
 
@@ -81,6 +124,10 @@ class Runner:
         match step:
             case HostCall():
                 return lambda bases: self._call(step, bases)
+            case Meeting():
+                return lambda bases: self._call(step.call, bases)
+            case Joining():
+                return lambda bases: None  # the host did all of it at the beginning
             case DeviceCall():
                 return lambda bases: self._call_on_device(step, bases)
             case Loop():
@@ -165,26 +212,13 @@ def _repeat(body: Sequence[Callable[[Bases], None]], count: int, bases: Bases) -
             part(bases)
 
 
-def _nodes(step: Step) -> int | None:
-    """How many launches and copies a step is; None if the host has a part in it, or of too many."""
-    match step:
-        case Launch() | Copy():
-            return 1
-        case Repeat():
-            inside = [_nodes(s) for s in step.body]
-            known = [n for n in inside if n is not None]
-            total = sum(known) * step.count
-            return total if len(known) == len(inside) and total <= MOST_NODES else None
-    return None
-
-
-def _stretches(steps: Steps) -> Iterator[Steps]:
+def _stretches(steps: Steps, nodes: _Nodes) -> Iterator[Steps]:
     """Steps in stretches, each of as many as one graph may have, or one in which the host has a
     part."""
     held: list[Step] = []
     total = 0
-    for step in (part for each in steps for part in _divided(each)):
-        count = _nodes(step)
+    for step in (part for each in steps for part in _divided(each, nodes)):
+        count = nodes(step)
         if held and (count is None or total + count > MOST_NODES):
             yield tuple(held)
             held, total = [], 0
@@ -197,11 +231,11 @@ def _stretches(steps: Steps) -> Iterator[Steps]:
         yield tuple(held)
 
 
-def _divided(step: Step) -> Steps:
+def _divided(step: Step, nodes: _Nodes) -> Steps:
     """A repetition of too many steps as one of repetitions that are graphs, and what is left."""
-    if not isinstance(step, Repeat) or _nodes(step) is not None:
+    if not isinstance(step, Repeat) or nodes(step) is not None:
         return (step,)
-    once = _nodes(Repeat(step.body, 1))
+    once = nodes(Repeat(step.body, 1))
     if once is None or once > MOST_NODES // 2:
         return (step,)
     many, rest = divmod(step.count, MOST_NODES // once)
@@ -245,24 +279,105 @@ class _ReadyCopy:
         )
 
 
-_Ready = _ReadyLaunch | _ReadyCopy
+class _ReadyMeeting:
+    """A collective of the GPU with those of other processes.
+
+    name, group: what it is in messages, and who meets, once it has run; no name where nobody does.
+    """
+
+    name, group = "", ()
+
+    def __init__(self, step: Meeting, gpus: GpuEngine, under_way: _UnderWay):
+        self.step, self._gpus, self._under_way = step, gpus, under_way
+        instruction = step.call.instruction
+        shapes = [s for o in instruction.operands for s in leaves(o.shape)]
+        results = list(leaves(instruction.shape))
+        if not all(s.has_default_layout for s in (*shapes, *results)):
+            raise UnsupportedError(
+                f"{instruction.opcode} '{instruction.name}' takes and gives row-major arrays on a "
+                "GPU: do not disable the pass dense-collectives"
+            )
+        self._specs = [spec_of(s) for s in shapes]
+        self._sizes = [s.byte_size for s in results]
+        self._zeros: GpuMemory | None = None
+
+    def run(self, driver: Driver, bases: Bases) -> None:
+        step = self.step
+        addresses = [bases[b.space, b.index] + b.offset for b in step.buffers]
+        given, results = addresses[: len(self._specs)], addresses[len(self._specs) :]
+        here = current()
+        collective = collective_of(step.call.instruction, here, evaluate_computation)
+        if collective is None or len(collective.group) == 1:
+            self._alone(driver, collective, given, results)
+            return
+        if collective.kind == "collective-permute" and collective.source is None:
+            self._clear(driver, results)
+        ask = self._gpus.bind(collective, given, results, self._specs, driver)
+        self.name, self.group = collective.name, collective.group
+        if not step.aside:
+            driver.ask(ask)
+            return
+        join = driver.aside(ask)
+        if step.begins:
+            self._under_way[step.instruction] = join
+        else:
+            join()
+
+    def tell(self, driver: Driver, more: str = "") -> None:
+        """Let others see that the GPU is in it, until it comes to where the host asked so far."""
+        if self.name:
+            self._gpus.asked(f"{self.name}{more}", self.group, driver)
+
+    def _alone(
+        self,
+        driver: Driver,
+        collective: Collective | None,
+        given: Sequence[int],
+        results: Sequence[int],
+    ) -> None:
+        """What a device does that meets no other: zeros where it has no part, else its operands."""
+        if collective is None or (collective.kind == "collective-permute" and not collective.pairs):
+            self._clear(driver, results)
+            return
+        for source, target, size in zip(given, results, self._sizes, strict=True):
+            if size:
+                driver.copy(target, source, size)
+
+    def _clear(self, driver: Driver, results: Sequence[int]) -> None:
+        most = max(self._sizes)
+        if self._zeros is None:  # made in the first run, which is not recorded
+            self._zeros = new_memory(driver, most)
+            driver.write(self._zeros.address, np.zeros(most, np.uint8))
+        for target, size in zip(results, self._sizes, strict=True):
+            if size:
+                driver.copy(target, self._zeros.address, size)
+
+
+@dataclass(frozen=True)
+class _ReadyJoining:
+    step: Joining
+    under_way: _UnderWay
+
+    def run(self, driver: Driver, bases: Bases) -> None:
+        join = self.under_way.pop(self.step.instruction.operands[0], None)
+        if join is not None:  # what began in an earlier stretch was waited for at its end
+            join()
+
+
+_Ready = _ReadyLaunch | _ReadyCopy | _ReadyMeeting | _ReadyJoining
 
 
 class _Stretch:
-    """Launches and copies without a decision of the host between them."""
+    """Launches, copies and collectives of GPUs without a decision of the host between them.
 
-    def __init__(self, driver: Driver, steps: Sequence[_Ready]):
-        self._driver, self._steps = driver, steps
-        used = {
-            (s.space, s.index)
-            for ready in steps
-            for s in (
-                ready.step.buffers
-                if isinstance(ready.step, Launch)
-                else (ready.step.source, ready.step.target)
-            )
-        }
-        self._spaces = sorted(used)
+    What is begun in a stretch is waited for at its end at the latest: a graph must not leave behind
+    what another graph, or the steps one by one, would have to wait for.
+    """
+
+    def __init__(self, driver: Driver, steps: Sequence[_Ready], under_way: _UnderWay):
+        self._driver, self._steps, self._under_way = driver, steps, under_way
+        self._meetings = [s for s in steps if isinstance(s, _ReadyMeeting)]
+        self._spaces = sorted({(s.space, s.index) for r in steps for s in r.step.buffers})
         self._graphs: dict[tuple[int, ...], Graph | None] = {}
 
     def run(self, bases: Bases) -> None:
@@ -273,12 +388,19 @@ class _Stretch:
             graph = self._graphs[key] = self._recorded(bases)
         if graph is not None:
             graph.launch()
+            self._tell()
             return
         if len(self._graphs) >= MOST_GRAPHS:
             # Another thread may have removed it, or all of them.
             self._graphs.pop(next(iter(self._graphs), key), None)
         self._graphs[key] = None
-        self._step_by_step(bases)
+        for step in self._steps:
+            step.run(self._driver, bases)
+            if isinstance(step, _ReadyMeeting) and not step.step.begins:
+                step.tell(self._driver)
+        self._join()
+        if any(m.step.begins for m in self._meetings):
+            self._tell()
 
     def graph(self, bases: Bases) -> Graph | None:
         """The graph for these addresses, if there is one."""
@@ -293,10 +415,19 @@ class _Stretch:
         if len(self._steps) == 1 and isinstance(first, _ReadyLaunch):
             return first.prepared(self._driver, bases)
         with self._driver.record() as recording:
-            self._step_by_step(bases)
+            for step in self._steps:
+                step.run(self._driver, bases)
+            self._join()
         assert recording.graph is not None
         return recording.graph
 
-    def _step_by_step(self, bases: Bases) -> None:
-        for step in self._steps:
-            step.run(self._driver, bases)
+    def _join(self) -> None:
+        while self._under_way:
+            self._under_way.popitem()[1]()
+
+    def _tell(self) -> None:
+        """Let others see that the GPU is in the collectives of this stretch."""
+        met = [m for m in self._meetings if m.name]
+        if met:
+            more = f" or one of {len(met) - 1} after it" if len(met) > 1 else ""
+            met[0].tell(self._driver, more)

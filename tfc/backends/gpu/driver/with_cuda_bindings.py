@@ -2,7 +2,7 @@
 
 import ctypes
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
@@ -24,6 +24,7 @@ from tfc.backends.gpu.driver.interface import (
 )
 from tfc.backends.gpu.driver.staging import SMALL, Staging
 from tfc.errors import OutOfMemoryError
+from tfc.runtime.replicas import local_rank
 
 _SHARED = 48 << 10  # bytes that a kernel may have without asking
 
@@ -48,8 +49,10 @@ class _Binding:
         return results[0] if len(results) == 1 else tuple(results)
 
 
-def open_driver(number: int = 0) -> "BindingsDriver":
-    """The GPU of this number.
+def open_driver(number: int | None = None) -> "BindingsDriver":
+    """The GPU of this number; without one, that of the process's number on its host.
+
+    Each process of a job has its own, as far as there are so many.
 
     Raises:
         DriverError: there is no driver, or no such GPU.
@@ -60,9 +63,10 @@ def open_driver(number: int = 0) -> "BindingsDriver":
     except RuntimeError as error:  # the binding finds no library of the driver
         raise no_driver(error) from None
     count = binding.ask("cuDeviceGetCount")
-    if number >= count:
-        raise no_gpu(number, count)
-    return BindingsDriver(binding, number, count)
+    chosen = local_rank() % max(count, 1) if number is None else number
+    if chosen >= count:
+        raise no_gpu(chosen, count)
+    return BindingsDriver(binding, chosen, count)
 
 
 class _Module:
@@ -148,6 +152,16 @@ class _Event:
         """How long after an earlier mark the GPU came to this one."""
         self.wait()
         return self._ask("cuEventElapsedTime", earlier.handle, self.handle) / 1e3
+
+    def is_passed(self) -> bool:
+        """Whether all that was asked before is done."""
+        self._driver.enter()
+        status = self._cuda.cuEventQuery(self.handle)[0]
+        if status == self._cuda.CUresult.CUDA_ERROR_NOT_READY:
+            return False
+        if status:
+            self._ask("cuEventQuery", self.handle)  # fails again, and says why
+        return True
 
     def __del__(self) -> None:
         if hasattr(self, "handle"):
@@ -410,6 +424,30 @@ class BindingsDriver:
     def hold(self, stream: int) -> None:
         """Make that stream do what it is asked from now on after what was asked here."""
         self.do("cuStreamWaitEvent", stream, self.mark().handle, 0)
+
+    def ask(self, work: Callable[[int], None]) -> None:
+        """Let another library ask for work in the stream."""
+        with self._turn:
+            self.enter()
+            work(int(self.stream))
+
+    def aside(self, work: Callable[[int], None]) -> Callable[[], None]:
+        """Let it ask for work in a second stream; the function returned waits for it here."""
+        with self._turn:
+            self.hold(self._second)
+            work(int(self._second))
+            # An event of its own: more may be asked for there before this one is waited for.
+            end = _Event(self, self._second)
+        return lambda: self.do("cuStreamWaitEvent", self.stream, end.handle, 0)
+
+    @cached_property
+    def _second(self) -> Any:
+        return self._ask("cuStreamCreate", self._cuda.CUstream_flags.CU_STREAM_NON_BLOCKING)
+
+    @cached_property
+    def identity(self) -> str:
+        """Where the GPU is on the host's bus."""
+        return self._ask("cuDeviceGetPCIBusId", 16, self._device).split(b"\0")[0].decode()
 
     def synchronize(self) -> None:
         """Wait until all that was asked is done."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 WORDS = 8  # as in board.py, which cannot be imported here
-PROCESS, RANK, DONE, DOING, ENDED = range(5)
+PROCESS, RANK, DONE, DOING, ENDED, FLOWN, FLYING = range(7)
 TICK, GRACE = 0.1, 2.0  # seconds between looks; for which others may still come once one has ended
 HEARD = 30.0  # seconds for which a process that says why the job ends may take its time
 
@@ -40,6 +40,11 @@ class Seen:
     def rank(self) -> int:
         """Its rank."""
         return self.row[RANK]
+
+    @property
+    def doing(self) -> int:
+        """The number of the collective that it, or else its GPU, is in; 0 if none."""
+        return self.row[DOING] or self.row[FLYING]
 
 
 class Watcher:
@@ -87,13 +92,13 @@ class Watcher:
     def stalled(self, now: float) -> str:
         """What to say if a process waits for too long, or for one that has ended."""
         for each in self.seen:
-            state = (each.row[DONE], each.row[DOING])
-            if state != each.last or not each.row[DOING]:
+            state = (each.row[DONE] + each.row[FLOWN], each.doing)
+            if state != each.last or not each.doing:
                 each.last, each.since = state, now
                 continue
             what, group = self.named(each)
             others = [s for s in self.seen if s is not each and s.rank in group]
-            absent = [s for s in others if not s.row[DOING] or self.named(s)[0] != what]
+            absent = [s for s in others if not s.doing or self.named(s)[0] != what]
             ended = [s for s in absent if s.row[ENDED]]
             waited = now - each.since
             if ended and waited > GRACE:
@@ -112,19 +117,19 @@ class Watcher:
     def named(self, each: Seen) -> tuple[str, set[int]]:
         """The collective that a process is in, and the ranks it joins."""
         lines = (self.folder / str(each.rank)).read_text().splitlines()
-        number = each.row[DOING]
+        number = each.doing
         what, _, group = lines[number - 1].partition("\t") if number else ("nothing", "", "")
         return what, set(map(int, group.split()))
 
     def doing(self, each: Seen) -> str:
         """What a process does or did last."""
-        if each.row[DOING]:
+        if each.doing:
             return f"in {self.named(each)[0]}"
         return f"outside of collectives, after {each.row[DONE]} of them"
 
     def rest(self, ended: Seen) -> str:
         """What another waits in, if one does."""
-        waiting = [s for s in self.seen if s is not ended and s.row[DOING]]
+        waiting = [s for s in self.seen if s is not ended and s.doing]
         return f", while rank {waiting[0].rank} is {self.doing(waiting[0])}" if waiting else ""
 
     def say(self, text: str) -> None:
