@@ -35,6 +35,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "runtime": (*ROOTS, "runtime.engines"),
     "runtime.engines": (*ROOTS, "runtime"),
     "runtime.engines.mpi": (*ROOTS, "runtime"),
+    "runtime.engines.nccl": (*ROOTS, "runtime", "runtime.engines.mpi"),
     "hlo": (*ROOTS, "runtime"),
     "hlo.attributes": (*ROOTS, "hlo"),
     "hlo.evaluation": (*ROOTS, *RUNTIME, "hlo", "hlo.attributes"),
@@ -129,6 +130,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "backends.gpu": (
         *KERNELS,
+        "runtime.engines.nccl",
         "passes.attention",
         "backends.llvm",
         "backends.cache",
@@ -308,7 +310,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "tools.profiling": (*TRACING, "tools.profiling"),
     "tools.simulation": (*COMPILER, "tools.profiling"),
     "tools.explore": (*COMPILER, "tools.*"),
-    "tools": (*TRACING, "tools.*", "aot", "nn", "numpy", "random", "tfc"),
+    "tools": (*TRACING, "runtime.engines.nccl", "tools.*", "aot", "nn", "numpy", "random", "tfc"),
 }
 ANYTHING = ("tfc", "cli", "__main__")  # the public surface and the command line
 

@@ -56,7 +56,7 @@ class WholeArrays(Executable):
             [cut(a, s, device) for a, s in zip(arrays, self._given)]
             for device in range(self.device_counts[1])
         ]
-        made = self.parts.run_replicas(given)
+        made = [[np.asarray(p) for p in parts] for parts in self.parts.run_replicas(given)]
         return [
             joined([parts[n] for parts in made], sharding, shape.dims)
             for n, (sharding, shape) in enumerate(self._made)
@@ -64,7 +64,8 @@ class WholeArrays(Executable):
 
     def _in_job(self, job: World, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The whole results, of which this process computes its part."""
-        made = self.parts(*[cut(a, s, job.rank) for a, s in zip(arrays, self._given)])
+        given = [cut(a, s, job.rank) for a, s in zip(arrays, self._given)]
+        made = [np.asarray(part) for part in self.parts(*given)]
         everyone, waiting, results = tuple(range(job.size)), [], []
         meeting = Collective("all-gather", "parts of results", everyone, job.rank, dimension=0)
         for part in made:

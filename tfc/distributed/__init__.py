@@ -20,6 +20,7 @@ All processes must run the same programs in the same order, from one thread.
 `all_reduce` and `barrier` join processes outside of programs.
 """
 
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -43,20 +44,27 @@ def initialize(engine: str | None = None) -> None:
     is one process, or if it was called before.
 
     Args:
-        engine: "mpi", "threads" (each process is by itself), or None for what the environment
-            says: MPI in processes that a launcher started.
+        engine: None for what the environment says: in processes that a launcher started, MPI, by
+            which collectives of GPU programs go from GPU to GPU through NCCL, looked for when the
+            first of them runs; "nccl", the same, but looked for at once; "mpi", with collectives of
+            GPU programs through the memory of the hosts, which is slow; "threads", each process by
+            itself.
 
     Raises:
-        UnsupportedError: mpi4py or an MPI library is not there.
+        UnsupportedError: mpi4py or an MPI library is not there, or with "nccl" NCCL.
         TfcError: there is no such engine.
     """
-    if engine not in (None, "mpi", "threads"):
-        raise TfcError(f"the engine must be 'mpi' or 'threads', got {engine!r}")
+    if engine not in (None, "mpi", "nccl", "threads"):
+        raise TfcError(f"the engine must be 'mpi', 'nccl' or 'threads', got {engine!r}")
     options = JobOptions.from_environment()
     if engine == "threads" or (engine is None and not options.is_launched):
         replicas.join(None)
     elif replicas.world() is None:
-        replicas.join(_mpi().Job(options.timeout, options.check_collectives))
+        job = _mpi().Job(options.timeout, options.check_collectives)
+        if engine != "mpi":
+            nccl = import_module("tfc.runtime.engines.nccl.engine")
+            job.join_gpus(partial(nccl.NcclEngine, now=engine == "nccl"))
+        replicas.join(job)
 
 
 def process_index() -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tfc.errors import TfcError
 from tfc.passes.expand.convolutions import Convolutions
+from tfc.passes.expand.dense_collectives import DenseCollectives
 from tfc.passes.expand.devices import Devices
 from tfc.passes.expand.dots import Dots
 from tfc.passes.expand.expand import Expand
@@ -68,6 +69,7 @@ _MADE = (
     Spmd,
     Expand,
     Devices,
+    DenseCollectives,
     CollectiveOrder,
     IntegerProducts,
     Convolutions,
@@ -173,6 +175,10 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("cse", "copies", "cse merges copies of one value"),
     ("copies", "schedule", "copies makes computations anew, in an order of its own"),
     ("expand", "collective-order", "expansions order effects as they are in the text"),
+    ("devices", "dense-collectives", "a group of one is no collective any more"),
+    ("expand", "dense-collectives", "an asynchronous collective becomes a plain one"),
+    ("dense-collectives", "collective-order", "it makes two collectives of some"),
+    ("dense-collectives", "split-operands", "what is gathered is cut in parts"),
     ("devices", "collective-order", "a group of one is no collective any more"),
     ("schedule", "overlap", "it begins with an order that needs little memory"),
     ("loop-kernels", "overlap", "steps are moved as they are to run"),
@@ -214,13 +220,12 @@ def default_pipeline(
         max_instructions: how much code a fusion may become.
         memory_limit: the bytes above which values are computed again; 0 for no limit.
     """
-    simplify = Simplify(exact=exact)
-    fold = Fold(narrow_floats=kinds.narrow_products)
+    simplify, fold = Simplify(exact=exact), Fold(narrow_floats=kinds.narrow_products)
     simple = (simplify, Sinking(), DeadResults(), fold, Cse(), Dce())
     hoisting = (Licm(), Unroll(), InputProjections())
     control = (Conditionals(), LoopSimplify(), ValueRangePropagation(), *hoisting)
     several = MultiOutput(reducing_stores=kinds.reducing_stores)
-    takes = kinds.takes_layouts
+    takes, in_transit = kinds.takes_layouts, kinds.reduces_in_transit
     epilogues = EpilogueFusion(narrow_floats=kinds.narrow_products)
     layouts = () if takes is None else (Layouts(takes), Repeat((simplify, fold, Cse(), Dce())))
     return Pipeline(
@@ -231,6 +236,7 @@ def default_pipeline(
             Spmd(),
             Expand(kinds.selections, kinds.takes_transform),
             Devices(),
+            *((DenseCollectives(in_transit),) if in_transit else ()),
             CollectiveOrder(),
             *((IntegerProducts(),) if kinds.byte_products else ()),
             Convolutions(),

@@ -12,7 +12,7 @@ others without a copy does so.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -131,6 +131,53 @@ class Engine(Protocol):
         Raises:
             TfcError: some device of the group has ended, or does something else.
         """
+        ...
+
+
+Asked = Callable[[int], None]
+
+
+class Stream(Protocol):
+    """What one GPU is asked for, in order."""
+
+    @property
+    def identity(self) -> str:
+        """Which GPU it is, among all of its host."""
+        ...
+
+    def ask(self, work: Asked) -> None:
+        """Let another library ask for work in the stream whose address it is given."""
+        ...
+
+    def mark(self) -> Any:
+        """This place in the order, with `is_passed()`."""
+        ...
+
+
+class GpuEngine(Protocol):
+    """What joins the GPUs of a job of processes, without the memory of their hosts."""
+
+    def bind(
+        self,
+        collective: Collective,
+        given: Sequence[int],
+        results: Sequence[int],
+        specs: Sequence[ArraySpec],
+        stream: Stream,
+    ) -> Asked:
+        """A function that asks for a collective on arrays in the GPU's memory.
+
+        Args:
+            given, results: addresses of dense row-major arrays.
+            specs: what lies at those of `given`.
+
+        Raises:
+            TfcError: that cannot be done.
+        """
+        ...
+
+    def asked(self, what: str, group: tuple[int, ...], stream: Stream) -> None:
+        """Say what the GPU was asked for last, so that others learn if it does not end."""
         ...
 
 

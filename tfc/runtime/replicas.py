@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tfc.errors import TfcError
-from tfc.runtime.collectives import Array, Arrays, Collective, Engine
+from tfc.runtime.collectives import Array, Arrays, Collective, Engine, GpuEngine
 
 # Guards all that threads of a program share in this package, and is notified of every change.
 CHANGED = threading.Condition()
@@ -22,7 +22,8 @@ CHANGED = threading.Condition()
 class Participant:
     """The device whose part of a program a thread runs, among how many.
 
-    `engine` is None where a program for several runs alone.
+    `engine` is None where a program for several runs alone; `gpus` joins GPUs where the program
+    runs on some, and is None where their collectives go through the host's memory.
     """
 
     replica: int = 0
@@ -30,6 +31,7 @@ class Participant:
     replicas: int = 1
     partitions: int = 1
     engine: Engine | None = None
+    gpus: GpuEngine | None = None
 
     @property
     def device(self) -> int:
@@ -87,6 +89,16 @@ class World(Protocol):
         """What joins them."""
         ...
 
+    @property
+    def gpus(self) -> GpuEngine | None:
+        """What joins their GPUs; None where the collectives of these go through the host."""
+        ...
+
+    @property
+    def local_rank(self) -> int:
+        """The number of this one among those of its host."""
+        ...
+
     def gather(self, value: Any) -> list[Any] | None:
         """What each process gives, by their numbers, in the first one; None in the others."""
         ...
@@ -141,6 +153,11 @@ def world() -> World | None:
     return _world
 
 
+def local_rank() -> int:
+    """The number of this process among those of its job on this host; 0 where there is no job."""
+    return 0 if _world is None else _world.local_rank
+
+
 def job_of(replicas: int, partitions: int) -> World | None:
     """The job, if this thread would run a program for so many devices as one of its processes."""
     is_ours = _world is not None and _world.size == replicas * partitions > 1
@@ -172,6 +189,6 @@ def running_one_of(
     found = _members.get((replicas, partitions))
     if found is None:
         replica, partition = divmod(job.rank, partitions)
-        found = Participant(replica, partition, replicas, partitions, job.engine)
+        found = Participant(replica, partition, replicas, partitions, job.engine, job.gpus)
         _members[replicas, partitions] = found
     return running(found)

@@ -20,9 +20,10 @@ from tfc.backends.gpu.driver.interface import Decides, Driver
 from tfc.backends.registry import backend_names, get_backend
 from tfc.backends.target import Target
 from tfc.compiler import compile
-from tfc.errors import DriverError
+from tfc.errors import DriverError, UnsupportedError
 from tfc.hlo.text.parser import parse
 from tfc.options import Options
+from tfc.runtime.engines.nccl.library import Library, version_text
 from tfc.runtime.threads import available_cores
 
 Rows = Iterator[tuple[str, str]]
@@ -151,6 +152,7 @@ def _gpu() -> Rows:
     bindings = [(name, _version(name)) for name in ("cuda-bindings", "pycuda")]
     found = ", ".join(f"{name} {version}" for name, version in bindings if version[0].isdigit())
     yield "driver access", found or "none: pip install 'tfc[cuda]'"
+    yield "NCCL", _nccl()
     driver = _driver()
     if isinstance(driver, DriverError):
         yield "GPU programs", f"do not run: {driver}"
@@ -165,6 +167,14 @@ def _driver() -> Driver | DriverError:
         return current_driver()
     except DriverError as error:
         return error
+
+
+def _nccl() -> str:
+    """The library by which GPUs of several processes meet, as far as it can be used."""
+    try:
+        return f"{version_text(Library().version)} (nccl4py {_version('nccl4py')})"
+    except UnsupportedError:
+        return "not installed: needed only by GPU programs on several processes (tfc[nccl])"
 
 
 def _tools(cxx: str) -> Rows:

@@ -16,7 +16,18 @@ from typing import Any
 from tfc.aot.signature import Leaf, Signature
 from tfc.backends.gpu.driver.interface import Boxes
 from tfc.backends.gpu.executable import GpuExecutable
-from tfc.backends.gpu.steps import Branch, Copy, DeviceCall, HostCall, Launch, Loop, Repeat, Step
+from tfc.backends.gpu.steps import (
+    Branch,
+    Copy,
+    DeviceCall,
+    HostCall,
+    Joining,
+    Launch,
+    Loop,
+    Meeting,
+    Repeat,
+    Step,
+)
 from tfc.errors import InternalError, UnsupportedError
 from tfc.passes.memory.buffers import Slice
 
@@ -90,7 +101,7 @@ def _step(step: Step) -> Json:
                 "by_index": step.by_index,
                 "branches": [[_step(s) for s in branch] for branch in step.branches],
             }
-        case HostCall() | DeviceCall():
+        case HostCall() | DeviceCall() | Meeting() | Joining():
             instruction = step.instruction
             raise UnsupportedError(
                 f"this process runs {instruction.name} ({instruction.opcode}), which a "

@@ -22,6 +22,7 @@ from tfc.passes import KernelKinds, PipelineReport, default_pipeline
 from tfc.passes.attention.forward import Attention
 from tfc.passes.attention.scores import Scores
 from tfc.passes.memory.buffers import assign_buffers
+from tfc.runtime.engines.nccl.reductions import is_native
 
 
 def _takes_attention(found: Attention | Scores) -> bool:
@@ -37,6 +38,8 @@ KERNEL_KINDS = KernelKinds(
     epilogues=True,
     narrow_products=True,
     selections=True,
+    begins_collectives=True,
+    reduces_in_transit=is_native,
     takes_attention=_takes_attention,
     takes_transform=takes_transform,
     takes_layouts=takes_layouts,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,8 +17,9 @@ from tfc.backends.interfaces import Fixed, Signature
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import Shape
 from tfc.passes.memory.buffers import BufferAssignment
+from tfc.runtime.collectives import GpuEngine
 from tfc.runtime.device_arrays import DeviceArray
-from tfc.runtime.replicas import running_one_of
+from tfc.runtime.replicas import current, running_one_of
 
 
 class Loadable(Protocol):
@@ -63,7 +65,7 @@ class LoadedProgram:
         self,
         executable: Loadable,
         driver: Driver,
-        runner: Callable[[Driver, Callable[[str], Any], Steps], Runner] = Runner,
+        runner: Callable[[Driver, Callable[[str], Any], Steps, GpuEngine | None], Runner] = Runner,
     ):
         self._executable, self._driver = executable, driver
         plan = executable.assignment
@@ -77,7 +79,9 @@ class LoadedProgram:
         self._code = executable.load(driver)
         self._functions: dict[str, Any] = {}
         program = executable.program_for(driver)
-        self._runner = runner(driver, self.function, program.steps)
+        self._new_runner = partial(runner, driver, self.function, program.steps)
+        self._runner = self._new_runner(None)
+        self._joined: tuple[GpuEngine | None, Runner] = (None, self._runner)
         self._has_host_calls = program.has_host_calls
         self._ready: dict[tuple[int, ...], Graph] = {}  # by all addresses
         self._result_kinds = [
@@ -109,11 +113,20 @@ class LoadedProgram:
         counts, program = executable.device_counts, executable.source
         stopped = self._driver.loops.stopped
         with running_one_of(*counts, program) if self._has_host_calls else nullcontext():
-            self._runner.run(bases)
+            self._runner_now().run(bases)
         self._arenas.append(arena)
         arrays = [self._array(m, s) for m, s in zip(results, executable.result_shapes)]
         self._driver.loops.note(arrays, stopped)
         return arrays
+
+    def _runner_now(self) -> Runner:
+        """What runs the steps where this thread runs a device: GPUs meet each other, or hosts."""
+        gpus = current().gpus
+        if gpus is None:
+            return self._runner
+        if self._joined[0] is not gpus:
+            self._joined = (gpus, self._new_runner(gpus))
+        return self._joined[1]
 
     def run_again(self, passed: Sequence[GpuMemory]) -> list[DeviceArray]:
         """Run with arguments that lie on the GPU, row-major, of which none is donated.

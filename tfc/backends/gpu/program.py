@@ -20,8 +20,10 @@ from tfc.backends.gpu.steps import (
     Copy,
     DeviceCall,
     HostCall,
+    Joining,
     Launch,
     Loop,
+    Meeting,
     Repeat,
     Step,
     Steps,
@@ -32,7 +34,8 @@ from tfc.backends.mlir.arithmetic.narrow_floats import with_instructions
 from tfc.backends.mlir.kernels import Kernel, buffer_types, is_silent, kernel_of, memref_type
 from tfc.backends.mlir.provider import ir, new_context
 from tfc.errors import InternalError, UnsupportedError
-from tfc.hlo.ir import Computation, Instruction, Module, postorder
+from tfc.hlo.attributes.replica_groups import is_collective
+from tfc.hlo.ir import Computation, Instruction, Module, callees_first, postorder
 from tfc.hlo.lexer import unquote
 from tfc.hlo.loops.loop_config import proved_trip_count
 from tfc.hlo.loops.loop_state import Numbers, loop_of, used_elements
@@ -80,11 +83,13 @@ class _ProgramEmitter:
         self._block, self._assignment = block, assignment
         self._architecture = architecture
         self._kernels: dict[Hashable, list[tuple[str, Part]]] = {}
-        self.has_host_calls = False
+        self.has_host_calls = self._has_pairs = False
 
     def program(self, entry: Computation) -> Steps:
         """The steps of the entry, which end with its results where they are wanted."""
         steps: list[Step] = []
+        every = (i for c in callees_first(entry) for i in c.instructions)
+        self._has_pairs = any(i.opcode == "async-start" for i in every)
         run_walk(self._computation(entry, steps))
         steps += self._copies(entry.root, self._assignment.result_slices)
         return tuple(steps)
@@ -113,8 +118,25 @@ class _ProgramEmitter:
             elif not is_silent(instruction) and instruction not in self._assignment.views:
                 steps += self._kernel(instruction)
 
+    def _meeting(self, instruction: Instruction) -> Step:
+        """A collective, its beginning or its end."""
+        self.has_host_calls = True
+        if instruction.opcode == "async-done":
+            return Joining(instruction)
+        begins = instruction.opcode == "async-start"
+        collective = instruction["calls"].root if begins else instruction
+        slices = self._assignment.slices
+        results = slices[instruction]
+        if begins:  # its operands are leaves of it, too, before the results
+            results = results[-len(list(leaves(collective.shape))) :]
+        operands = tuple(slices[o] for o in instruction.operands)
+        call = HostCall(collective, host_function(collective), operands, results)
+        return Meeting(instruction, call, self._has_pairs)
+
     def _call(self, instruction: Instruction) -> Step:
         """The call of what is outside of the code: with arrays on the GPU, or on the host."""
+        if instruction.opcode in ("async-start", "async-done") or is_collective(instruction):
+            return self._meeting(instruction)
         slices = self._assignment.slices
         operands = tuple(slices[o] for o in instruction.operands)
         is_custom = instruction.opcode == "custom-call"

@@ -46,6 +46,11 @@ class Copy:
     target: Slice
     size: int
 
+    @property
+    def buffers(self) -> tuple[Slice, ...]:
+        """What it reads and writes."""
+        return self.source, self.target
+
 
 @dataclass(frozen=True)
 class HostCall:
@@ -75,6 +80,43 @@ class DeviceCall:
 
 
 @dataclass(frozen=True)
+class Meeting:
+    """A collective, in which the GPU meets those of other processes; else a call of the host.
+
+    instruction: what stands in the program: the collective, or the async-start that begins it.
+    call: the collective, as the host runs it.
+    aside: it is in one order with collectives that go on while later steps run; what is begun does
+        so until the `Joining` of its beginning.
+    """
+
+    instruction: Instruction
+    call: HostCall
+    aside: bool = False
+
+    @property
+    def begins(self) -> bool:
+        """Whether later steps do not wait for it."""
+        return self.instruction.opcode == "async-start"
+
+    @property
+    def buffers(self) -> tuple[Slice, ...]:
+        """What it reads, then what it writes."""
+        return *(s for places in self.call.operands for s in places), *self.call.results
+
+
+@dataclass(frozen=True)
+class Joining:
+    """What comes after it waits for the collective that its operand has begun."""
+
+    instruction: Instruction
+
+    @property
+    def buffers(self) -> tuple[Slice, ...]:
+        """None of its own."""
+        return ()
+
+
+@dataclass(frozen=True)
 class Loop:
     """Steps that compute whether to go on, a pred that they leave, and the steps of a round."""
 
@@ -100,5 +142,5 @@ class Branch:
     branches: "tuple[Steps, ...]"
 
 
-Step = Launch | Copy | HostCall | DeviceCall | Loop | Repeat | Branch
+Step = Launch | Copy | HostCall | DeviceCall | Meeting | Joining | Loop | Repeat | Branch
 Steps = tuple[Step, ...]

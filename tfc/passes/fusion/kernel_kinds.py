@@ -7,6 +7,8 @@ what the backend emits.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from tfc.hlo.ir import Instruction
 from tfc.passes.attention.forward import Attention
 from tfc.passes.attention.scores import Scores
@@ -32,6 +34,9 @@ class KernelKinds:
         is read becomes one.
     equal_once: equal kernels as one function, so that few different ones are compiled sooner.
     begins_collectives: a collective is begun, and waited for after other kernels.
+    reduces_in_transit: whether what carries out collectives reduces elements of a type by an
+        operation of that name; others are gathered, and reduced by kernels. Without an answer
+        collectives are as the program has them.
     takes_layouts: whether the kernel of a dot or convolution that is fast reads its operands and
         writes its result in the layouts that these have; without an answer all stay row-major.
     takes_attention: whether there is a kernel for an attention, or kernels for its gradient, that
@@ -56,6 +61,7 @@ class KernelKinds:
     selections: bool = False
     equal_once: bool = False
     begins_collectives: bool = False
+    reduces_in_transit: Callable[[str, np.dtype], bool] | None = None
     takes_layouts: Callable[[Instruction], bool] | None = None
     takes_attention: Callable[[Attention | Scores], bool] | None = None
     takes_transform: Callable[[Instruction], bool] | None = None

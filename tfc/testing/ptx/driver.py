@@ -1,5 +1,6 @@
 """A driver without a GPU: programs run on the interpreter of PTX, which checks what they do."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
@@ -141,6 +142,20 @@ class InterpretedDriver:
     def hold(self, stream: int) -> None:
         """There are no other streams."""
 
+    def ask(self, work: Callable[[int], None]) -> None:
+        """Let another library do work, at once."""
+        self._do("library", lambda: work(0))
+
+    def aside(self, work: Callable[[int], None]) -> Callable[[], None]:
+        """Let it do work, at once: there is nothing to wait for."""
+        self.ask(work)
+        return lambda: None
+
+    @property
+    def identity(self) -> str:
+        """Each process has an interpreter of its own."""
+        return f"interpreter of process {os.getpid()}"
+
     stream_address = 0
 
     @property
@@ -177,6 +192,10 @@ class _Mark:
     def seconds_since(self, earlier: "_Mark") -> float:
         """Nothing is measured: the time of an interpreter says nothing of a GPU."""
         return 0.0
+
+    def is_passed(self) -> bool:
+        """All is done."""
+        return True
 
 
 class _Prepared:

@@ -1,6 +1,7 @@
 """Which driver runs GPU programs: that of NVIDIA's cuda-bindings, else PyCUDA's.
 
-Both do the same, but cuda-bindings have graphs, which launch a program at once.
+Both do the same, but cuda-bindings have graphs, which launch a program at once. Of several GPUs a
+process of a job has the one of its own number among the processes of its host.
 """
 
 import threading

@@ -52,11 +52,13 @@ class Event:
         self._driver.enter()
         loops = self._driver.loops
         if loops.ended < self._asked:
-            loops.wait(self._is_done, self._asked)
+            loops.wait(self.is_passed, self._asked)
         else:
             self._ask("cuEventSynchronize", self.handle)
 
-    def _is_done(self) -> bool:
+    def is_passed(self) -> bool:
+        """Whether all that was asked before is done."""
+        self._driver.enter()
         status, *_ = self._cuda.cuEventQuery(self.handle)
         if status == self._cuda.CUresult.CUDA_ERROR_NOT_READY:
             return False

@@ -58,6 +58,10 @@ class Mark(Protocol):
         """How long after an earlier mark the GPU came to this one; waits for it."""
         ...
 
+    def is_passed(self) -> bool:
+        """Whether all that was asked before is done, without waiting for it."""
+        ...
+
 
 @dataclass(frozen=True)
 class Boxes:
@@ -267,6 +271,23 @@ class Driver(Protocol):
 
     def hold(self, stream: int) -> None:
         """Make that stream do what it is asked from now on after what was asked here before."""
+        ...
+
+    def ask(self, work: Callable[[int], None]) -> None:
+        """Let another library ask for work in the stream, whose address it is given."""
+        ...
+
+    def aside(self, work: Callable[[int], None]) -> Callable[[], None]:
+        """Let it ask for work in a second stream, after what was asked here before.
+
+        All such work is done in the order in which it is asked for. The function that is returned
+        makes what is asked here from then on wait for it.
+        """
+        ...
+
+    @property
+    def identity(self) -> str:
+        """Which GPU it is, among all of its host, whatever of them the process sees."""
         ...
 
     @property

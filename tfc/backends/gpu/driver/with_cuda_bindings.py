@@ -3,7 +3,7 @@
 import atexit
 import ctypes
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
@@ -15,6 +15,7 @@ import numpy as np
 from tfc.backends.gpu.driver import tensor_maps
 from tfc.backends.gpu.driver.architectures import OLDEST, architecture_of
 from tfc.backends.gpu.driver.blocks import Blocks, rounded
+from tfc.backends.gpu.driver.code import Function, Module, Prepared
 from tfc.backends.gpu.driver.events import Event, Word
 from tfc.backends.gpu.driver.failures import failure, no_driver, no_gpu, no_memory, too_old
 from tfc.backends.gpu.driver.graphs import Recorder, decides
@@ -30,8 +31,8 @@ from tfc.backends.gpu.driver.interface import (
 from tfc.backends.gpu.driver.loops import Loops
 from tfc.backends.gpu.driver.staging import SMALL, Staging
 from tfc.errors import OutOfMemoryError
+from tfc.runtime.replicas import local_rank
 
-_SHARED = 48 << 10  # bytes that a kernel may have without asking
 _opened: "WeakSet[BindingsDriver]" = WeakSet()
 
 
@@ -55,8 +56,10 @@ class _Binding:
         return results[0] if len(results) == 1 else tuple(results)
 
 
-def open_driver(number: int = 0) -> "BindingsDriver":
-    """The GPU of this number.
+def open_driver(number: int | None = None) -> "BindingsDriver":
+    """The GPU of this number; without one, that of the process's number on its host.
+
+    Each process of a job has its own, as far as there are so many.
 
     Raises:
         DriverError: there is no driver, or no such GPU.
@@ -67,9 +70,10 @@ def open_driver(number: int = 0) -> "BindingsDriver":
     except RuntimeError as error:  # the binding finds no library of the driver
         raise no_driver(error) from None
     count = binding.ask("cuDeviceGetCount")
-    if number >= count:
-        raise no_gpu(number, count)
-    return BindingsDriver(binding, number, count)
+    chosen = local_rank() % max(count, 1) if number is None else number
+    if chosen >= count:
+        raise no_gpu(chosen, count)
+    return BindingsDriver(binding, chosen, count)
 
 
 @atexit.register
@@ -78,53 +82,6 @@ def _stop_all_loops() -> None:
     for driver in list(_opened):
         if driver.loops.are_under_way:
             driver.loops.stop_in_this_thread()
-
-
-class _Module:
-    """Loaded code; it is unloaded with the last reference to it or to a function of it."""
-
-    def __init__(self, driver: "BindingsDriver", code: bytes):
-        self.binding = driver.binding
-        self.handle = self.binding.ask("cuModuleLoadData", code + b"\0")
-
-    def __del__(self) -> None:
-        if hasattr(self, "handle"):
-            self.binding.cuda.cuModuleUnload(self.handle)
-
-
-class _Function:
-    """A kernel, and the bytes of shared memory that it may have."""
-
-    def __init__(self, module: _Module, name: str):
-        self._ask = module.binding.ask
-        self.handle = self._ask("cuModuleGetFunction", module.handle, name.encode())
-        self._module, self._allowed = module, _SHARED
-
-    def allow(self, shared: int) -> None:
-        """Let its blocks have this much shared memory."""
-        if shared > self._allowed:
-            kinds = self._module.binding.cuda.CUfunction_attribute
-            kind = kinds.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            self._ask("cuFuncSetAttribute", self.handle, kind, shared)
-            self._allowed = shared
-
-
-class _Prepared:
-    """A launch with its arguments in memory, as the driver wants them."""
-
-    def __init__(self, driver: "BindingsDriver", function: _Function, values: Sequence[int | bytes],
-                 sizes: Sequence[int], shared: int):  # fmt: skip
-        count = len(values)
-        held = [ctypes.c_uint64(v) if isinstance(v, int) else ctypes.create_string_buffer(v)
-                for v in values]  # fmt: skip
-        places = (ctypes.c_void_p * count)(*map(ctypes.addressof, held))
-        self._driver, self._kept = driver, (function, held, places)
-        self._arguments = (function.handle, *sizes, shared, driver.stream,
-                           ctypes.addressof(places), 0)  # fmt: skip
-
-    def launch(self) -> None:
-        """Run it."""
-        self._driver.submit("cuLaunchKernel", self._arguments)
 
 
 class BindingsDriver:
@@ -222,17 +179,17 @@ class BindingsDriver:
 
     # --- Code -----------------------------------------------------------------------------------
 
-    def load(self, code: bytes) -> _Module:
+    def load(self, code: bytes) -> Module:
         """Load PTX or a cubin."""
         self.enter()
-        return _Module(self, code)
+        return Module(self, code)
 
-    def function(self, module: _Module, name: str) -> _Function:
+    def function(self, module: Module, name: str) -> Function:
         """A kernel of loaded code."""
         self.enter()
-        return _Function(module, name)
+        return Function(module, name)
 
-    def resources(self, function: _Function) -> Resources:
+    def resources(self, function: Function) -> Resources:
         """What a kernel takes."""
         self.enter()
         kinds = self._cuda.CUfunction_attribute
@@ -338,7 +295,7 @@ class BindingsDriver:
 
     def launch(
         self,
-        function: _Function,
+        function: Function,
         blocks: Dimensions,
         threads: Dimensions,
         arguments: Sequence[int | bytes],
@@ -349,16 +306,16 @@ class BindingsDriver:
 
     def prepare(
         self,
-        function: _Function,
+        function: Function,
         blocks: Dimensions,
         threads: Dimensions,
         arguments: Sequence[int | bytes],
         shared: int = 0,
-    ) -> _Prepared:
+    ) -> Prepared:
         """A launch that is made again and again."""
         self.enter()
         function.allow(shared)
-        return _Prepared(self, function, arguments, (*blocks, *threads), shared)
+        return Prepared(self, function, arguments, (*blocks, *threads), shared)
 
     def describe(self, boxes: Boxes, address: int) -> bytes:
         """What a kernel takes to copy boxes of an array."""
@@ -416,6 +373,30 @@ class BindingsDriver:
                 self._ask("cuStreamSynchronize", self._beside)
             finally:  # once all that was asked for before has ended
                 self.do("cuMemsetD32Async", self.stop_address, 0, 1, self.stream)
+
+    def ask(self, work: Callable[[int], None]) -> None:
+        """Let another library ask for work in the stream."""
+        with self.turn:
+            self.enter()
+            work(int(self.stream))
+
+    def aside(self, work: Callable[[int], None]) -> Callable[[], None]:
+        """Let it ask for work in a second stream; the function returned waits for it here."""
+        with self.turn:
+            self.hold(self._second)
+            work(int(self._second))
+            # An event of its own: more may be asked for there before this one is waited for.
+            end = Event(self, self._second)
+        return lambda: self.do("cuStreamWaitEvent", self.stream, end.handle, 0)
+
+    @cached_property
+    def _second(self) -> Any:
+        return self._ask("cuStreamCreate", self._cuda.CUstream_flags.CU_STREAM_NON_BLOCKING)
+
+    @cached_property
+    def identity(self) -> str:
+        """Where the GPU is on the host's bus."""
+        return self._ask("cuDeviceGetPCIBusId", 16, self._device).split(b"\0")[0].decode()
 
     def synchronize(self) -> None:
         """Wait until all that was asked is done."""

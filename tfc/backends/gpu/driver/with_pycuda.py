@@ -25,6 +25,7 @@ from tfc.backends.gpu.driver.loops import never_loops
 from tfc.backends.gpu.driver.staging import SMALL, Staging
 from tfc.errors import DriverError, OutOfMemoryError
 from tfc.runtime.later import later
+from tfc.runtime.replicas import local_rank
 
 cuda: Any = later("pycuda.driver")
 tools: Any = later("pycuda.tools")
@@ -35,8 +36,10 @@ _BLOCKS = {(8, 6): 16, (8, 7): 16, (8, 9): 24, (12, 0): 24}
 T = TypeVar("T")
 
 
-def open_driver(number: int = 0) -> "PycudaDriver":
-    """The GPU of this number.
+def open_driver(number: int | None = None) -> "PycudaDriver":
+    """The GPU of this number; without one, that of the process's number on its host.
+
+    Each process of a job has its own, as far as there are so many.
 
     Raises:
         DriverError: there is no driver, or no such GPU.
@@ -46,9 +49,10 @@ def open_driver(number: int = 0) -> "PycudaDriver":
     except Exception as error:  # an ImportError where the driver's library is not there
         raise no_driver(error) from None
     count = cuda.Device.count()
-    if number >= count:
-        raise no_gpu(number, count)
-    return PycudaDriver(number)
+    chosen = local_rank() % max(count, 1) if number is None else number
+    if chosen >= count:
+        raise no_gpu(chosen, count)
+    return PycudaDriver(chosen)
 
 
 def _ask(function: Callable[..., T], *arguments: Any) -> T:
@@ -106,6 +110,14 @@ class _Event:
         """How long after an earlier mark the GPU came to this one."""
         self.wait()
         return _ask(self._event.time_since, earlier._event) / 1e3
+
+    def is_passed(self) -> bool:
+        """Whether all that was asked before is done."""
+        return bool(_ask(self._event.query))
+
+    def hold(self, stream: Any) -> None:
+        """Make a stream go on after this place."""
+        _ask(stream.wait_for_event, self._event)
 
 
 class _Steps:
@@ -281,6 +293,33 @@ class PycudaDriver:
         """Make that stream do what it is asked from now on after what was asked here: it is done
         when this returns."""
         self.synchronize()
+
+    def ask(self, work: Callable[[int], None]) -> None:
+        """Let another library ask for work in the stream."""
+        self._enter()
+        self._do(lambda: work(self.stream_address))
+
+    def aside(self, work: Callable[[int], None]) -> Callable[[], None]:
+        """Let it ask for work in a second stream; the function returned waits for it here."""
+        self._enter()
+        ends: list[_Event] = []
+
+        def begin() -> None:
+            self.mark().hold(self._second)
+            work(int(self._second.handle))
+            ends.append(_Event(self._second))
+
+        self._do(begin)
+        return lambda: self._do(lambda: ends.pop().hold(self.stream))
+
+    @cached_property
+    def _second(self) -> Any:
+        return _ask(cuda.Stream)
+
+    @cached_property
+    def identity(self) -> str:
+        """Where the GPU is on the host's bus."""
+        return str(self._device.pci_bus_id())
 
     @property
     def stream_address(self) -> int:

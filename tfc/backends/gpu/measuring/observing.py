@@ -14,11 +14,23 @@ from tfc.backends.gpu.driver import Driver
 from tfc.backends.gpu.driver.interface import Mark, Resources
 from tfc.backends.gpu.loaded import Loadable, LoadedProgram
 from tfc.backends.gpu.measuring.occupancy import occupancy
+from tfc.backends.gpu.running.recording import Bases, Part
 from tfc.backends.gpu.running.runner import Runner
-from tfc.backends.gpu.running.stretches import Bases, Part
-from tfc.backends.gpu.steps import Copy, DeviceCall, HostCall, Launch, Loop, Step, Steps
+from tfc.backends.gpu.running.stretches import nodes_of
+from tfc.backends.gpu.steps import (
+    Copy,
+    DeviceCall,
+    HostCall,
+    Joining,
+    Launch,
+    Loop,
+    Meeting,
+    Step,
+    Steps,
+)
 from tfc.backends.interfaces import KernelTimes, LaunchFigures, TimedKernel
 from tfc.hlo.ir import Instruction
+from tfc.runtime.collectives import GpuEngine
 
 _MOST_EVENTS = 10_000
 
@@ -53,7 +65,9 @@ class Observations:
     events: list[_Event] = field(default_factory=list)
     numbers: dict[Instruction, int] = field(default_factory=dict)
 
-    def place(self, step: Launch | Copy | HostCall | DeviceCall) -> tuple[int, bool]:
+    def place(
+        self, step: Launch | Copy | HostCall | DeviceCall | Meeting | Joining
+    ) -> tuple[int, bool]:
         """The number of a step's place, and whether the step is the first there."""
         match step:
             case Launch():
@@ -61,7 +75,7 @@ class Observations:
             case Copy():
                 self.places.append(_Place(self.root, "", step.size))
                 return len(self.places) - 1, True
-            case HostCall() | DeviceCall():
+            case HostCall() | DeviceCall() | Meeting() | Joining():
                 made = _Place(step.instruction, step.instruction.opcode)
         is_first = made.instruction not in self.numbers
         if is_first:
@@ -79,9 +93,10 @@ class ObservedRunner(Runner):
         functions: Callable[[str], Any],
         steps: Steps,
         observations: Observations,
+        gpus: GpuEngine | None = None,
     ):
         self.observations = observations
-        super().__init__(driver, functions, steps)
+        super().__init__(driver, functions, steps, gpus)
 
     def _prepare(self, steps: Steps) -> list[Part]:
         return [self._observed(step) for step in steps]
@@ -90,10 +105,10 @@ class ObservedRunner(Runner):
         return [*self._prepare(loop.body), *condition]  # of which each step has one place
 
     def _observed(self, step: Step) -> Part:
-        if not isinstance(step, (Launch, Copy, HostCall, DeviceCall)):
+        if not isinstance(step, (Launch, Copy, HostCall, DeviceCall, Meeting, Joining)):
             return self._slow(step)
         number, is_first = self.observations.place(step)
-        is_call = isinstance(step, (HostCall, DeviceCall))
+        is_call = nodes_of(step, self._takes) is None
         run = self._slow(step) if is_call else self._once(step)
 
         def observed(bases: Bases) -> None:
@@ -151,8 +166,14 @@ class ObservedProgram:
         is_counted = driver.reports is not None
         return KernelTimes(tuple(kernels), tuple(spans), start, ended, is_counted)
 
-    def _runner(self, driver: Driver, functions: Callable[[str], Any], steps: Steps) -> Runner:
-        return ObservedRunner(driver, functions, steps, self._observations)
+    def _runner(
+        self,
+        driver: Driver,
+        functions: Callable[[str], Any],
+        steps: Steps,
+        gpus: GpuEngine | None,
+    ) -> Runner:
+        return ObservedRunner(driver, functions, steps, self._observations, gpus)
 
     def _figures(self, place: _Place, events: Sequence[_Event]) -> LaunchFigures | None:
         launch = place.launch

@@ -14,14 +14,15 @@ import numpy as np
 from tfc.backends.gpu.driver import Driver, Graph
 from tfc.backends.gpu.driver.interface import Decides
 from tfc.backends.gpu.running.decisions import deciders_of
+from tfc.backends.gpu.running.meetings import Meetings, ReadyJoining, ReadyMeeting, UnderWay
+from tfc.backends.gpu.running.recording import Bases, Part
 from tfc.backends.gpu.running.stretches import (
-    Bases,
-    Part,
     Ready,
     ReadyBranch,
     ReadyCopy,
     ReadyLaunch,
     ReadyLoop,
+    Recordable,
     Stretch,
     nodes_of,
     stretches_of,
@@ -31,8 +32,10 @@ from tfc.backends.gpu.steps import (
     Copy,
     DeviceCall,
     HostCall,
+    Joining,
     Launch,
     Loop,
+    Meeting,
     Repeat,
     Step,
     Steps,
@@ -40,6 +43,7 @@ from tfc.backends.gpu.steps import (
 from tfc.hlo.op import Value
 from tfc.hlo.shape import AnyShape, Shape, from_memory, to_memory
 from tfc.passes.memory.buffers import Slice
+from tfc.runtime.collectives import GpuEngine
 from tfc.runtime.functions import GpuBuffer
 
 
@@ -48,13 +52,22 @@ class Runner:
 
     Args:
         functions: the kernels by name.
+        gpus: what joins the GPU with others; without it devices meet in calls of the host.
     """
 
-    def __init__(self, driver: Driver, functions: Callable[[str], Any], steps: Steps):
-        self._driver, self._functions = driver, functions
-        self._decides = driver.decides if _has_decisions(steps) else Decides.NOTHING
+    def __init__(
+        self,
+        driver: Driver,
+        functions: Callable[[str], Any],
+        steps: Steps,
+        gpus: GpuEngine | None = None,
+    ):
+        self._driver, self._functions, self._gpus = driver, functions, gpus
+        decides = driver.decides if _has_decisions(steps) else Decides.NOTHING
+        self._takes = Recordable(decides, gpus is not None)
         # Before anything is recorded, when nothing can be loaded.
-        self._deciders = deciders_of(driver) if self._decides else None
+        self._deciders = deciders_of(driver) if decides else None
+        self._under_way: UnderWay = {}
         self._parts = self._prepare(steps)
 
     def run(self, bases: Bases) -> None:
@@ -71,12 +84,14 @@ class Runner:
 
     def _prepare(self, steps: Steps) -> list[Part]:
         parts: list[Part] = []
-        for some in stretches_of(steps, self._decides):
-            if nodes_of(some[0], self._decides) is None:
+        for some in stretches_of(steps, self._takes):
+            if nodes_of(some[0], self._takes) is None:
                 parts += [self._slow(step) for step in some]
             else:
                 ready = list(self._quick(some))
-                parts.append(Stretch(self._driver, ready, self._deciders).run)
+                met = [each for each in ready if isinstance(each, ReadyMeeting)]
+                meetings = Meetings(met, self._under_way)
+                parts.append(Stretch(self._driver, ready, self._deciders, meetings).run)
         return parts
 
     def _quick(self, steps: Sequence[Step]) -> Iterator[Ready]:
@@ -86,6 +101,11 @@ class Runner:
                     yield ReadyLaunch(self._functions(step.function), step)
                 case Copy():
                     yield ReadyCopy(step)
+                case Meeting():
+                    assert self._gpus is not None
+                    yield ReadyMeeting(step, self._gpus, self._under_way)
+                case Joining():
+                    yield ReadyJoining(step, self._under_way)
                 case Repeat():
                     yield from list(self._quick(step.body)) * step.count
                 case Loop():
@@ -99,6 +119,10 @@ class Runner:
         match step:
             case HostCall():
                 return lambda bases: self._call(step, bases)
+            case Meeting():
+                return lambda bases: self._call(step.call, bases)
+            case Joining():
+                return lambda bases: None  # the host did all of it at the beginning
             case DeviceCall():
                 return lambda bases: self._call_on_device(step, bases)
             case Loop():

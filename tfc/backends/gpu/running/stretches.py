@@ -7,42 +7,68 @@ by themselves, loops and branches are part of a stretch too:
     branch    choose ─► switch { the steps of each }, or for each is_chosen ─► if { its steps }
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
 
 from tfc.backends.gpu.driver import Driver, Graph
-from tfc.backends.gpu.driver.interface import Decides, Decision, Recording
+from tfc.backends.gpu.driver.interface import Decides, Decision
 from tfc.backends.gpu.running.decisions import Deciders
-from tfc.backends.gpu.steps import Branch, Copy, Launch, Loop, Repeat, Step, Steps
+from tfc.backends.gpu.running.meetings import Meetings, ReadyJoining, ReadyMeeting
+from tfc.backends.gpu.running.recording import Bases, Part, Writer
+from tfc.backends.gpu.steps import (
+    Branch,
+    Copy,
+    Joining,
+    Launch,
+    Loop,
+    Meeting,
+    Repeat,
+    Step,
+    Steps,
+)
 from tfc.passes.memory.buffers import Slice
 
 MOST_GRAPHS = 16  # that a stretch of steps keeps, for as many sets of addresses
 MOST_NODES = 4096  # launches, copies and decisions of a graph
 
-Bases = Mapping[tuple[str, int], int]  # where each space of memory begins
-Part = Callable[[Bases], None]
+_MEETING = 4  # nodes: NCCL says of no collective how many it is, and most are a few
 
 
-def nodes_of(step: Step, decides: Decides) -> int | None:
+@dataclass(frozen=True)
+class Recordable:
+    """What graphs take beside launches and copies.
+
+    decides: loops and branches about which they decide by themselves.
+    meets: collectives of GPUs; but not where a graph decides whether they run.
+    """
+
+    decides: Decides = Decides.NOTHING
+    meets: bool = False
+
+
+def nodes_of(step: Step, takes: Recordable) -> int | None:
     """How many nodes of a graph a step is; None if the host has a part in it, or of too many."""
     match step:
         case Launch() | Copy():
             return 1
+        case Meeting() | Joining() if takes.meets:
+            return _MEETING
         case Repeat():
-            return _sum(step.body, decides, step.count)
-        case Loop() if decides:
-            return _limited([_sum(step.condition, decides, 2), _sum(step.body, decides), 3])
-        case Branch() if decides:
-            inside = [_sum(steps, decides) for steps in step.branches]
+            return _sum(step.body, takes, step.count)
+        case Loop() if takes.decides:
+            decided = replace(takes, meets=False)
+            return _limited([_sum(step.condition, decided, 2), _sum(step.body, decided), 3])
+        case Branch() if takes.decides:
+            inside = [_sum(steps, replace(takes, meets=False)) for steps in step.branches]
             return _limited([*inside, 2 * len(inside)])
     return None
 
 
-def _sum(steps: Steps, decides: Decides, count: int = 1) -> int | None:
-    return _limited([nodes_of(s, decides) for s in steps], count)
+def _sum(steps: Steps, takes: Recordable, count: int = 1) -> int | None:
+    return _limited([nodes_of(s, takes) for s in steps], count)
 
 
 def _limited(counts: Sequence[int | None], times: int = 1) -> int | None:
@@ -51,13 +77,13 @@ def _limited(counts: Sequence[int | None], times: int = 1) -> int | None:
     return total if len(known) == len(counts) and total <= MOST_NODES else None
 
 
-def stretches_of(steps: Steps, decides: Decides) -> Iterator[Steps]:
+def stretches_of(steps: Steps, takes: Recordable) -> Iterator[Steps]:
     """Steps in stretches, each of as many as one graph may have, or one in which the host has a
     part."""
     held: list[Step] = []
     total = 0
-    for step in (part for each in steps for part in _divided(each, decides)):
-        count = nodes_of(step, decides)
+    for step in (part for each in steps for part in _divided(each, takes)):
+        count = nodes_of(step, takes)
         if held and (count is None or total + count > MOST_NODES):
             yield tuple(held)
             held, total = [], 0
@@ -70,37 +96,16 @@ def stretches_of(steps: Steps, decides: Decides) -> Iterator[Steps]:
         yield tuple(held)
 
 
-def _divided(step: Step, decides: Decides) -> Steps:
+def _divided(step: Step, takes: Recordable) -> Steps:
     """A repetition of too many steps as one of repetitions that are graphs, and what is left."""
-    if not isinstance(step, Repeat) or nodes_of(step, decides) is not None:
+    if not isinstance(step, Repeat) or nodes_of(step, takes) is not None:
         return (step,)
-    once = nodes_of(Repeat(step.body, 1), decides)
+    once = nodes_of(Repeat(step.body, 1), takes)
     if once is None or once > MOST_NODES // 2:
         return (step,)
     many, rest = divmod(step.count, MOST_NODES // once)
     whole = Repeat((Repeat(step.body, MOST_NODES // once),), many)
     return (whole, Repeat(step.body, rest)) if rest else (whole,)
-
-
-@dataclass(frozen=True)
-class Writer:
-    """What steps are recorded with.
-
-    bases: where each space of memory begins.
-    """
-
-    driver: Driver
-    bases: Bases
-    recording: Recording
-    deciders: Deciders
-
-    def address(self, place: Slice) -> int:
-        """Where a buffer lies."""
-        return self.bases[place.space, place.index] + place.offset
-
-    def kernel(self, name: str, *numbers: int) -> None:
-        """Record a kernel that decides."""
-        self.deciders.launch(self.driver, name, *numbers)
 
 
 @dataclass(frozen=True)
@@ -147,7 +152,7 @@ class ReadyCopy:
     @property
     def buffers(self) -> Sequence[Slice]:
         """What it reads and writes."""
-        return self.step.source, self.step.target
+        return self.step.buffers
 
     def run(self, driver: Driver, bases: Bases) -> None:
         """Ask for it."""
@@ -187,13 +192,14 @@ class ReadyLoop:
 
     def record(self, writer: Writer) -> None:
         """Record the condition, and a round with what decides whether there is another."""
+        writer.join()  # no capture of a second stream may be under way where one ends
         condition = writer.recording.condition()
         selector = writer.address(self.selector)
 
         def test() -> None:
             for ready in self.condition:
                 ready.record(writer)
-            writer.kernel("go_on", condition, selector, writer.deciders.stop)
+            writer.kernel("go_on", condition, selector, writer.stop)
 
         def turn() -> None:
             for ready in self.body:
@@ -224,6 +230,7 @@ class ReadyBranch:
 
     def record(self, writer: Writer) -> None:
         """Record all branches, and what decides between them."""
+        writer.join()
         if writer.driver.decides is Decides.SWITCH:
             condition = writer.recording.condition()
             writer.kernel("choose", condition, *self._numbers(writer))
@@ -250,14 +257,28 @@ class ReadyBranch:
             writer.kernel("nothing")
 
 
-Ready = ReadyLaunch | ReadyCopy | ReadyLoop | ReadyBranch
+Ready = ReadyLaunch | ReadyCopy | ReadyLoop | ReadyBranch | ReadyMeeting | ReadyJoining
 
 
 class Stretch:
-    """Steps without a decision of the host between them."""
+    """Steps without a decision of the host between them.
 
-    def __init__(self, driver: Driver, steps: Sequence[Ready], deciders: Deciders | None):
+    Collectives that are begun in it are waited for at its end at the latest: a graph must not
+    leave behind what another graph, or the steps one by one, would have to wait for.
+
+    Args:
+        meetings: its collectives with other GPUs.
+    """
+
+    def __init__(
+        self,
+        driver: Driver,
+        steps: Sequence[Ready],
+        deciders: Deciders | None,
+        meetings: Meetings,
+    ):
         self._driver, self._steps, self._deciders = driver, steps, deciders
+        self._meetings = meetings
         self._spaces = sorted({(b.space, b.index) for ready in steps for b in ready.buffers})
         self._graphs: dict[tuple[int, ...], Graph | None] = {}
 
@@ -269,6 +290,7 @@ class Stretch:
             graph = self._graphs[key] = self._recorded(bases)
         if graph is not None:
             graph.launch()
+            self._meetings.tell(self._driver)
             return
         if len(self._graphs) >= MOST_GRAPHS:
             # Another thread may have removed it, or all of them.
@@ -276,6 +298,8 @@ class Stretch:
         self._graphs[key] = None
         for step in self._steps:
             step.run(self._driver, bases)
+        self._meetings.join()
+        self._meetings.tell_begun(self._driver)
 
     def graph(self, bases: Bases) -> Graph | None:
         """The graph for these addresses, if there is one."""
@@ -290,10 +314,10 @@ class Stretch:
         if len(self._steps) == 1 and isinstance(first, ReadyLaunch):
             return first.prepared(self._driver, bases)
         with self._driver.record() as recording:
+            join = self._meetings.join
+            writer = Writer(self._driver, bases, recording, self._deciders, join)
             for step in self._steps:
-                if self._deciders is None:
-                    step.run(self._driver, bases)
-                else:
-                    step.record(Writer(self._driver, bases, recording, self._deciders))
+                step.record(writer)
+            join()
         assert recording.graph is not None
         return recording.graph

@@ -22,10 +22,10 @@ if sys.platform != "win32":
     import fcntl
     from termios import FIONREAD
 
-# Of a row: the process, its rank, collectives done, the number of the one in progress or 0, and
-# whether it has ended by itself.
+# Of a row: the process, its rank, collectives done, the number of the one in progress or 0, whether
+# it has ended by itself; the same two of the collectives that its GPU does by itself.
 WORDS = 8
-PROCESS, RANK, DONE, DOING, ENDED = range(5)
+PROCESS, RANK, DONE, DOING, ENDED, FLOWN, FLYING = range(7)
 Done = Callable[[], None]
 
 
@@ -38,6 +38,7 @@ class Board:
 
     is_of_all: the whole job is on this host.
     is_first: rank 0 is on this host.
+    local_rank: the number of this process there.
     """
 
     def __init__(self, everyone: Any, timeout: float):
@@ -54,6 +55,7 @@ class Board:
             memory = memoryview(mmap.mmap(rows.fileno(), 0)).cast("q")
         self._row = memory[host.rank * WORDS : (host.rank + 1) * WORDS]
         self._row[PROCESS], self._row[RANK] = os.getpid(), everyone.rank
+        self.rank, self.local_rank = everyone.rank, host.rank
         self._names = open(self._folder / f"{everyone.rank}", "w", buffering=1)  # noqa: SIM115
         self._numbers: dict[tuple[str, tuple[int, ...]], int] = {}
         host.Barrier()
@@ -75,10 +77,7 @@ class Board:
         Args:
             group: the ranks that it waits for.
         """
-        row, number = self._row, self._numbers.get((what, group))
-        if number is None:
-            number = self._numbers[what, group] = len(self._numbers) + 1
-            self._names.write(f"{what}\t{' '.join(map(str, group))}\n")
+        row, number = self._row, self.number(what, group)
 
         def seen() -> None:
             row[DOING] = number
@@ -88,9 +87,26 @@ class Board:
 
         return seen
 
+    def number(self, what: str, group: tuple[int, ...]) -> int:
+        """The number that stands for what is done with these ranks."""
+        number = self._numbers.get((what, group))
+        if number is None:
+            number = self._numbers[what, group] = len(self._numbers) + 1
+            self._names.write(f"{what}\t{' '.join(map(str, group))}\n")
+        return number
+
+    def fly(self, number: int) -> None:
+        """The GPU is in the collective of this number."""
+        self._row[FLYING] = number
+
+    def land(self) -> None:
+        """The GPU has done it."""
+        self._row[FLOWN] += 1
+        self._row[FLYING] = 0
+
     def doing(self) -> str:
         """What this process is in, or did last, for messages."""
-        number = self._row[DOING]
+        number = self._row[DOING] or self._row[FLYING]
         if number:
             return f"in {next(what for (what, _), n in self._numbers.items() if n == number)}"
         return f"after {self._row[DONE]} collectives"

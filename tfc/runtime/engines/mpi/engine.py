@@ -15,7 +15,7 @@ from mpi4py import MPI
 
 from tfc.errors import TfcError, UnsupportedError
 from tfc.runtime.arrays import ArraySpec, show, spec_of
-from tfc.runtime.collectives import Array, Arrays, Collective, Messages
+from tfc.runtime.collectives import Array, Arrays, Collective, GpuEngine, Messages
 from tfc.runtime.engines.mpi.board import Board, wait_until_read
 from tfc.runtime.engines.mpi.plans import Done, as_bytes, plan
 from tfc.runtime.engines.mpi.progress import Progress
@@ -48,7 +48,7 @@ class MpiEngine:
 
     def bind(self, collective: Collective, given: Arrays, results: Arrays) -> Done:
         """A function that runs a collective on arrays where they lie, as often as it is called."""
-        communicator = self._communicator(collective.group)
+        communicator = self.communicator(collective.group)
         run = plan(collective, communicator, given, results).bound(communicator)
         if self._is_checking:
             run = self._checked(communicator, collective, given, run)
@@ -60,7 +60,7 @@ class MpiEngine:
         Raises:
             TfcError: others of the group run another collective, and that is checked.
         """
-        communicator = self._communicator(collective.group)
+        communicator = self.communicator(collective.group)
         if self._is_checking:
             watched, name = self._board.watched, collective.name or collective.what
             check = self._checked(communicator, collective, given, lambda: None)
@@ -72,10 +72,11 @@ class MpiEngine:
 
     def barrier(self, what: str, group: Sequence[int], device: int) -> None:
         """Wait until all of the group have come here."""
-        run = self._communicator(tuple(group)).Barrier
+        run = self.communicator(tuple(group)).Barrier
         self._board.watched(what, tuple(group), run)()
 
-    def _communicator(self, group: tuple[int, ...]) -> Any:
+    def communicator(self, group: tuple[int, ...]) -> Any:
+        """That of a group, made when it first meets."""
         found = self._communicators.get(group)
         if found is None:
             members = self._everyone.Get_group().Incl(list(group))
@@ -154,17 +155,27 @@ class Job:
     Args:
         timeout: the seconds after which whoever waits in a collective has the job ended.
         is_checking: before each collective its group compares what it is about to do.
+
+    gpus: what joins the GPUs, if something does.
     """
 
     def __init__(self, timeout: float, is_checking: bool = False):
         self._everyone = MPI.COMM_WORLD
         self.size, self.rank = self._everyone.size, self._everyone.rank
         self._board = Board(self._everyone, timeout)
+        self.local_rank = self._board.local_rank
         self.engine = MpiEngine(self._everyone, self._board, is_checking)
+        self.gpus: GpuEngine | None = None
         self._known: dict[int, Program] = {}  # by identity, which holds while they are kept
         self._digests: set[str] = set()
         atexit.register(self._board.end)
         sys.excepthook = self._end_all
+
+    def join_gpus(
+        self, make: Callable[[Board, Callable[[tuple[int, ...]], Any]], GpuEngine]
+    ) -> None:
+        """From now on an engine that is made of the board and MPI's groups joins the GPUs."""
+        self.gpus = make(self._board, self.engine.communicator)
 
     def _end_all(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
         """Show what ends this process, and end the others."""

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 WORDS = 8  # as in board.py, which cannot be imported here
-PROCESS, RANK, DONE, DOING, ENDED = range(5)
+PROCESS, RANK, DONE, DOING, ENDED, FLOWN, FLYING = range(7)
 TICK, GRACE = 0.1, 2.0  # seconds between looks; for which others may still come once one has ended
 PATIENCE = 10.0  # seconds after which whoever started the processes is taken to wait in vain
 LAUNCHERS = {"mpiexec", "mpiexec.hydra", "mpirun", "hydra_pmi_proxy", "orterun", "prterun"}
@@ -47,6 +47,11 @@ class Seen:
     def rank(self) -> int:
         """Its rank."""
         return self.row[RANK]
+
+    @property
+    def doing(self) -> int:
+        """The number of the collective that it, or else its GPU, is in; 0 if none."""
+        return self.row[DOING] or self.row[FLYING]
 
 
 class Watcher:
@@ -94,8 +99,8 @@ class Watcher:
     def stalled(self, now: float) -> str:
         """What to say if a process waits for too long, or for one that has ended."""
         for each in self.seen:
-            state = (each.row[DONE], each.row[DOING])
-            if state != each.last or not each.row[DOING]:
+            state = (each.row[DONE] + each.row[FLOWN], each.doing)
+            if state != each.last or not each.doing:
                 each.last, each.since = state, now
                 continue
             waited = now - each.since
@@ -125,7 +130,7 @@ class Watcher:
 
     def has_not_come(self, each: Seen, what: str) -> bool:
         """True if a process is not in a collective, or is in it and has been stopped."""
-        return not each.row[DOING] or self.named(each)[0] != what or is_stopped(each)
+        return not each.doing or self.named(each)[0] != what or is_stopped(each)
 
     def elsewhere(self, group: set[int]) -> str:
         """What there is to say of the ranks of other hosts, where those of this one have come."""
@@ -139,19 +144,19 @@ class Watcher:
     def named(self, each: Seen) -> tuple[str, set[int]]:
         """The collective that a process is in, and the ranks it joins."""
         lines = (self.folder / str(each.rank)).read_text().splitlines()
-        number = each.row[DOING]
+        number = each.doing
         what, _, group = lines[number - 1].partition("\t") if number else ("nothing", "", "")
         return what, set(map(int, group.split()))
 
     def doing(self, each: Seen) -> str:
         """What a process does or did last."""
-        if each.row[DOING]:
+        if each.doing:
             return f"{'stopped ' if is_stopped(each) else ''}in {self.named(each)[0]}"
         return f"outside of collectives, after {each.row[DONE]} of them"
 
     def rest(self, ended: Seen) -> str:
         """What another waits in, if one does."""
-        waiting = [s for s in self.seen if s is not ended and s.row[DOING]]
+        waiting = [s for s in self.seen if s is not ended and s.doing]
         return f", while rank {waiting[0].rank} is {self.doing(waiting[0])}" if waiting else ""
 
     def say(self, text: str) -> None:
