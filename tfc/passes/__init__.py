@@ -220,8 +220,7 @@ def default_pipeline(
         max_instructions: how much code a fusion may become.
         memory_limit: the bytes above which values are computed again; 0 for no limit.
     """
-    simplify = Simplify(exact=exact)
-    fold = Fold(narrow_floats=kinds.narrow_products)
+    simplify, fold = Simplify(exact=exact), Fold(narrow_floats=kinds.narrow_products)
     simple = (simplify, Sinking(), DeadResults(), fold, Cse(), Dce())
     hoisting = (Licm(), Unroll(), InputProjections())
     control = (Conditionals(), LoopSimplify(), ValueRangePropagation(), *hoisting)

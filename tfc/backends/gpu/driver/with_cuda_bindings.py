@@ -13,6 +13,7 @@ import numpy as np
 from tfc.backends.gpu.driver import tensor_maps
 from tfc.backends.gpu.driver.architectures import OLDEST, architecture_of
 from tfc.backends.gpu.driver.blocks import Blocks, rounded
+from tfc.backends.gpu.driver.events import Event
 from tfc.backends.gpu.driver.failures import failure, no_driver, no_gpu, no_memory, too_old
 from tfc.backends.gpu.driver.interface import (
     Boxes,
@@ -132,40 +133,6 @@ class _Prepared:
     def launch(self) -> None:
         """Run it."""
         self._driver.submit("cuLaunchKernel", self._arguments)
-
-
-class _Event:
-    """A place in the order of a stream."""
-
-    def __init__(self, driver: "BindingsDriver", stream: Any):
-        self._driver = driver
-        self._ask, self._cuda = driver.binding.ask, driver.binding.cuda
-        self.handle = self._ask("cuEventCreate", self._cuda.CUevent_flags.CU_EVENT_DEFAULT)
-        driver.do("cuEventRecord", self.handle, stream)
-
-    def wait(self) -> None:
-        """Wait until all that was asked before is done."""
-        self._driver.enter()
-        self._ask("cuEventSynchronize", self.handle)
-
-    def seconds_since(self, earlier: "_Event") -> float:
-        """How long after an earlier mark the GPU came to this one."""
-        self.wait()
-        return self._ask("cuEventElapsedTime", earlier.handle, self.handle) / 1e3
-
-    def is_passed(self) -> bool:
-        """Whether all that was asked before is done."""
-        self._driver.enter()
-        status = self._cuda.cuEventQuery(self.handle)[0]
-        if status == self._cuda.CUresult.CUDA_ERROR_NOT_READY:
-            return False
-        if status:
-            self._ask("cuEventQuery", self.handle)  # fails again, and says why
-        return True
-
-    def __del__(self) -> None:
-        if hasattr(self, "handle"):
-            self._cuda.cuEventDestroy(self.handle)
 
 
 class BindingsDriver:
@@ -411,15 +378,15 @@ class BindingsDriver:
                 recorded = self._ask("cuStreamEndCapture", self.stream)
             recording.graph = _Graph(self, recorded)
 
-    def mark(self) -> _Event:
+    def mark(self) -> Event:
         """This place in the order."""
         self.enter()
-        return _Event(self, self.stream)
+        return Event(self, self.stream)
 
     def wait_for(self, stream: int) -> None:
         """Do what is asked from now on after what another stream was asked for."""
         self.enter()
-        self.do("cuStreamWaitEvent", self.stream, _Event(self, stream).handle, 0)
+        self.do("cuStreamWaitEvent", self.stream, Event(self, stream).handle, 0)
 
     def hold(self, stream: int) -> None:
         """Make that stream do what it is asked from now on after what was asked here."""
@@ -437,7 +404,7 @@ class BindingsDriver:
             self.hold(self._second)
             work(int(self._second))
             # An event of its own: more may be asked for there before this one is waited for.
-            end = _Event(self, self._second)
+            end = Event(self, self._second)
         return lambda: self.do("cuStreamWaitEvent", self.stream, end.handle, 0)
 
     @cached_property
