@@ -33,8 +33,8 @@ from tfc.hlo.ir import Instruction
 from tfc.hlo.op import Value
 from tfc.hlo.ops.outside.collectives import collective_of
 from tfc.hlo.shape import AnyShape, Shape, from_memory, leaves, to_memory
-from tfc.hlo.specs import spec_of
 from tfc.passes.memory.buffers import Slice
+from tfc.runtime.arrays import ArraySpec
 from tfc.runtime.collectives import Collective, GpuEngine
 from tfc.runtime.functions import GpuBuffer
 from tfc.runtime.replicas import current
@@ -297,7 +297,7 @@ class _ReadyMeeting:
                 f"{instruction.opcode} '{instruction.name}' takes and gives row-major arrays on a "
                 "GPU: do not disable the pass dense-collectives"
             )
-        self._specs = [spec_of(s) for s in shapes]
+        self._specs = [ArraySpec(s.element_type.dtype, s.dims) for s in shapes]
         self._sizes = [s.byte_size for s in results]
         self._zeros: GpuMemory | None = None
 
