@@ -41,7 +41,7 @@ def check(kind: str, body: str, dims: tuple[int, ...]) -> None:
         # Sums and products of f16 and bf16 are rounded after each step, in an order of NCCL's.
         wide = [v.astype(np.complex128) for v in (got, value)]
         tolerance = 0.1 if kind in ("f16", "bf16") else 1e-5
-        np.testing.assert_allclose(*wide, tolerance, tolerance, err_msg=f"{kind} {body}")
+        np.testing.assert_allclose(wide[0], wide[1], tolerance, tolerance, err_msg=f"{kind} {body}")
         np.testing.assert_array_equal(np.isnan(wide[0]), np.isnan(wide[1]))
     if f"all-reduce(p), {GLOBAL}{ALL}" in body:
         bits = MPI.COMM_WORLD.allgather([r.tobytes() for r in made[0]])

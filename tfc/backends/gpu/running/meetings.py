@@ -14,7 +14,6 @@ from tfc.hlo.evaluation.evaluator import evaluate_computation
 from tfc.hlo.ir import Instruction
 from tfc.hlo.ops.outside.collectives import collective_of
 from tfc.hlo.shape import leaves
-from tfc.hlo.specs import spec_of
 from tfc.passes.memory.buffers import Slice
 from tfc.runtime.arrays import ArraySpec
 from tfc.runtime.collectives import Collective, GpuEngine
@@ -41,8 +40,7 @@ class ReadyMeeting:
                 f"{instruction.opcode} '{instruction.name}' takes and gives row-major arrays on a "
                 "GPU: do not disable the pass dense-collectives"
             )
-        specs = map(spec_of, shapes)
-        self._specs = [s for s in specs if isinstance(s, ArraySpec)]
+        self._specs = [ArraySpec(s.element_type.dtype, s.dims) for s in shapes]
         self._sizes = [s.byte_size for s in results]
         self._zeros: GpuMemory | None = None
 
