@@ -2,8 +2,8 @@
 
 It moves bytes of the interpreters' memory by MPI, at once, and complains of what NCCL complains of
 or would hang at: other calls, counts, types or operations of others of the communicator, messages
-that no one takes, operands and results that overlap otherwise than in place, a group left open.
-Minimum and maximum of floats lose a NaN, as they do there.
+that the other end does not take, operands and results that overlap otherwise than in place, a group
+left open. Minimum and maximum of floats lose a NaN, as they do there.
 """
 
 import ctypes
@@ -150,38 +150,39 @@ class FakeNccl(ModuleType):
         asked, self._asked = self._asked, []
         comm = asked[0][3]
         assert all(c is comm for *_, c in asked)
+        if all(call.name in ("send", "recv") for call, *_ in asked):
+            self._exchange(comm, asked)
+            return
         everybody = comm.allgather([(call, data) for call, data, _, _ in asked])
-        kinds = [[self._kind(call) for call, _ in calls] for calls in everybody]
-        if any(k != kinds[0] for k in kinds) and not all(
-            kind[0] == "messages" for k in kinds for kind in k
-        ):
+        kinds = [[vars(call) for call, _ in calls] for calls in everybody]
+        if any(k != kinds[0] for k in kinds):
             self._fail(INVALID_USAGE, f"others do something else: {kinds}")
-        self._match(comm, everybody)
         for n, (call, _, target, _) in enumerate(asked):
-            if call.name == "send":
-                continue
+            self._put(target, self._result(call, [c[n][1] for c in everybody], comm.rank))
+
+    def _exchange(self, comm: Any, asked: list[Any]) -> None:
+        """Messages, in which only those meet that give or take one; of two, in their order."""
+        peers = sorted({call.more for call, *_ in asked})
+        ours = {p: [(call, d) for call, d, _, _ in asked if call.more == p] for p in peers}
+        requests = [comm.isend(ours[p], p) for p in peers if p != comm.rank]
+        theirs = {p: ours[p] if p == comm.rank else comm.recv(source=p) for p in peers}
+        for request in requests:
+            request.wait()
+        for peer in peers:
+            for one, other in (("send", "recv"), ("recv", "send")):
+                given, taken = self._ends(ours[peer], one), self._ends(theirs[peer], other)
+                if given != taken:
+                    self._fail(INVALID_USAGE, f"messages {given} to or from {peer} meet {taken}")
+        sent = {p: [d for call, d in theirs[p] if call.name == "send"] for p in peers}
+        for call, _, target, _ in asked:
             if call.name == "recv":
-                (found,) = [
-                    d for c, d in everybody[call.more] if (c.name, c.more) == ("send", comm.rank)
-                ]
-            else:
-                found = self._result(call, [calls[n][1] for calls in everybody], comm.rank)
-            self._memory.write(target, np.ascontiguousarray(found).reshape(-1).view(np.uint8))
+                self._put(target, sent[call.more].pop(0))
 
-    def _kind(self, call: Any) -> tuple[Any, ...]:
-        if call.name in ("send", "recv"):
-            return ("messages",)
-        return (call.name, call.taken, call.made, call.datatype, call.more)
+    def _ends(self, calls: list[Any], name: str) -> list[tuple[int, int]]:
+        return [(call.taken + call.made, call.datatype) for call, _ in calls if call.name == name]
 
-    def _match(self, comm: Any, everybody: list[Any]) -> None:
-        ends: dict[str, list[tuple[int, ...]]] = {"send": [], "recv": []}
-        for rank, calls in enumerate(everybody):
-            for call, _ in calls:
-                if call.name in ends:
-                    way = (rank, call.more) if call.name == "send" else (call.more, rank)
-                    ends[call.name].append((*way, call.taken + call.made, call.datatype))
-        if sorted(ends["send"]) != sorted(ends["recv"]):
-            self._fail(INVALID_USAGE, f"messages that nobody takes or gives: {ends}")
+    def _put(self, target: int, found: np.ndarray) -> None:
+        self._memory.write(target, np.ascontiguousarray(found).reshape(-1).view(np.uint8))
 
     def _result(self, call: Any, given: list[np.ndarray], rank: int) -> np.ndarray:
         if call.name == "broadcast":
