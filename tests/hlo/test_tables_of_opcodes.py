@@ -16,6 +16,7 @@ ROWS = "an interpretation: a row of code for each op"
 VOCABULARY = "the ops that formulas here are written with"
 RULES = "about these very ops: the pass has rules for them"
 NUMBERS = "the places are numbers that a C header knows the ops by"
+NCCL = "the numbers that NCCL knows its reductions by"
 DRAWN = "what random programs draw, and how often"
 
 # Rooms whose operators are other systems', by their names.
@@ -59,6 +60,8 @@ ALLOWED: dict[str, dict[str, str]] = {
     "passes/simplify/elementwise.py": {"_OF_OPS": ROWS},
     "passes/simplify/indexed.py": {"INDEXED": ROWS},
     "stablehlo/exporter/forms.py": {"WRITERS": ROWS},
+    "runtime/engines/nccl/reductions.py": {"_EXACT": NCCL, "_OF_PRED": NCCL},
+    "testing/conformance/cases/operations.py": {"_PASSING": DRAWN, "_RANGES": DRAWN},
     "testing/generators/contraction.py": {"_OF_INTEGERS": DRAWN},
     "testing/generators/grower.py": {"__init__": DRAWN},
     "testing/generators/runtime.py": {"_COLLECTIVES": DRAWN, "_name": DRAWN},

@@ -284,7 +284,8 @@ def test_halves_are_rounded_as_ever(dtype: Any, device: InterpretedDriver):
     with np.errstate(over="ignore", invalid="ignore"):
         sums = a[:, :2].astype(np.float32) @ b[:2].astype(np.float32)
         sums += a[:, 2:3].astype(np.float32) * b[2:3].astype(np.float32)
-        np.testing.assert_array_equal(got, sums.astype(dtype))
+        wanted = sums.astype(dtype)
+    np.testing.assert_array_equal(got.astype(np.float32), wanted.astype(np.float32))
 
 
 @pytest.mark.slow
