@@ -23,6 +23,7 @@ from tfc.backends.gpu.products.finishing import when, when_below
 from tfc.backends.gpu.products.kernels import divided, shared_memory
 from tfc.backends.gpu.products.pieces import Computed, Copied, Share
 from tfc.backends.gpu.warps import WARP
+from tfc.backends.mlir.arithmetic.narrow_floats import with_instructions
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, convert, maximum, select
 from tfc.backends.mlir.elements import Elements
 from tfc.backends.mlir.kernels import Kernel, sources
@@ -45,7 +46,12 @@ def gradient_parts(kernel: Kernel) -> list[Part] | None:
     if spec is None:
         return None
     count = spec.size("b") * spec.line_tiles
-    emit: Callable[[Work], None] = lambda work: _Block(work, spec).run()  # noqa: E731
+
+    def emit(work: Work) -> None:
+        # With the instructions the assembler keeps more at the same time than there are registers.
+        with with_instructions(are_used=False):
+            _Block(work, spec).run()
+
     return [Part(emit, count, True, threads=spec.threads, shared=spec.shared_bytes, resident=1)]
 
 

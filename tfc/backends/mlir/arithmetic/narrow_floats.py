@@ -63,9 +63,13 @@ _has_instructions: ContextVar[bool] = ContextVar("has_instructions", default=Fal
 
 
 @contextmanager
-def with_instructions() -> Iterator[None]:
-    """The code emitted inside is for a target with instructions to convert f16 and bf16."""
-    token = _has_instructions.set(True)
+def with_instructions(are_used: bool = True) -> Iterator[None]:
+    """The code emitted inside is for a target with instructions to convert f16 and bf16.
+
+    Args:
+        are_used: whether it is to use them.
+    """
+    token = _has_instructions.set(are_used)
     try:
         yield
     finally:
