@@ -64,13 +64,14 @@ def arguments(kind: str, dims: Sequence[int]) -> list[np.ndarray]:
 
 
 def check(kind: str, body: str, dims: Sequence[int] = (8, 6)) -> None:
-    """Run twice over MPI, so that bound buffers are used again, and once on threads."""
+    """Run over MPI, first by Python and then by code alone, on threads, and over MPI again."""
     executable = tfc.compile(module_of(kind, body, dims))
     given = arguments(kind, dims)
-    got, again = executable(given[RANK]), executable(given[RANK])
+    got, again = executable(given[RANK]), executable(given[RANK].copy())
     expected = executable.run_replicas([[a] for a in given])[RANK]
-    for first, second, value in zip(got, again, expected, strict=True):
-        assert first.tobytes() == second.tobytes(), body
+    last = executable(given[RANK])
+    for first, second, third, value in zip(got, again, last, expected, strict=True):
+        assert first.tobytes() == second.tobytes() == third.tobytes(), body
         if kind in EXACT:
             # Which NaN it is may depend on the processor; that it is one may not.
             plain = [np.where(v != v, np.zeros_like(v), v) for v in (first, value)]

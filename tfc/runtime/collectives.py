@@ -75,6 +75,62 @@ class Collective:
         return self.reduction.total(given)
 
 
+@dataclass(frozen=True)
+class Place:
+    """The address of an operand or a result, by its number; the results follow the operands."""
+
+    buffer: int
+
+
+@dataclass(frozen=True)
+class ForeignCall:
+    """A call of a C function, which returns an int, 0 if all is well.
+
+    function: its address.
+    kinds: what its arguments are: "ptr", "i32" or "i64".
+    """
+
+    function: int
+    kinds: tuple[str, ...]
+    arguments: tuple[int | Place, ...]
+
+
+@dataclass(frozen=True)
+class CopyBytes:
+    """So many bytes of an operand or a result become another's."""
+
+    target: Place
+    source: Place
+    size: int
+
+
+@dataclass(frozen=True)
+class Direct:
+    """How code runs a collective without Python, on arrays wherever they lie.
+
+    doing, done: addresses of numbers of 64 bits. While it runs the first is `number`, then 0;
+        the second counts how many have run.
+    error: what a call means that does not return 0.
+    """
+
+    steps: tuple[ForeignCall | CopyBytes, ...]
+    doing: int
+    done: int
+    number: int
+    error: Callable[[int], BaseException]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What runs a collective on arrays where they lie, and how others of the same specs go."""
+
+    run: Callable[[], None]
+    direct: Direct
+
+    def __call__(self) -> None:
+        self.run()
+
+
 class Messages(Protocol):
     """Values from one device to another, over channels with numbers."""
 
@@ -103,6 +159,8 @@ class Engine(Protocol):
 
     def bind(self, collective: Collective, given: Arrays, results: Arrays) -> Callable[[], None]:
         """A function that runs a collective on arrays where they lie, as often as it is called.
+
+        It is a `Run` if code may do the same by itself.
 
         Args:
             given: the operands, row-major or all in one order of dimensions.

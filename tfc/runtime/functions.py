@@ -268,69 +268,16 @@ def callback(
             values = [copied(v) for v in view(arguments, operands)]
             store(function(values), view(out, result))
         except BaseException as error:
-            _failures.error = error
+            leave_behind(error)
             return 1
         return 0
 
     return _CALLBACK(call)
 
 
-_pointer_at = ctypes.c_void_p.from_address
-_MOST_BOUND = 1024  # addresses that one callback remembers: arenas come again, arguments may not
-
-
-def callback_in_place(
-    bind: Callable[[Sequence[Any], Sequence[Any]], Callable[[], None]],
-    operands: tuple[Spec, ...],
-    result: Spec,
-) -> Any:
-    """A C function that runs a function of arrays on operands and results where they lie.
-
-    Args:
-        bind: (operands, results) -> the function, which runs whenever they come by these addresses.
-        operands: arrays.
-        result: an array, or a tuple of arrays.
-    """
-    parts = result if isinstance(result, tuple) else None
-    bound: dict[tuple[Any, ...], Callable[[], None]] = {}
-
-    def bound_to(key: tuple[Any, ...]) -> Callable[[], None]:
-        count = len(key) - len(operands)
-        results = (result,) if parts is None else parts
-        if len(bound) >= _MOST_BOUND:
-            bound.clear()
-        run = bind(
-            [view(a, s) for a, s in zip(key[count:], operands)],
-            [view(a, s) for a, s in zip(key[:count], results)],
-        )
-        return bound.setdefault(key, run)
-
-    def call_with_one(out: int | None, arguments: int) -> int:
-        # With as little as a short message can bear: programs have many of these, and what each
-        # of them reads beside has been driven out of the caches when its turn comes.
-        try:
-            key = (out, _pointer_at(arguments).value)
-            (bound.get(key) or bound_to(key))()
-        except BaseException as error:
-            _failures.error = error
-            return 1
-        return 0
-
-    if len(operands) == 1 and parts is None:
-        return _CALLBACK(call_with_one)
-    table, places = ctypes.c_void_p * len(operands), ctypes.c_void_p * len(parts or ())
-
-    def call(out: int | None, arguments: int | None) -> int:
-        try:
-            given = table.from_address(arguments)[:] if arguments else ()
-            key = (*((out,) if parts is None or not out else places.from_address(out)), *given)
-            (bound.get(key) or bound_to(key))()
-        except BaseException as error:
-            _failures.error = error
-            return 1
-        return 0
-
-    return _CALLBACK(call)
+def leave_behind(error: BaseException) -> None:
+    """Keep for `reraise` what a callback must not raise; it says that there is something."""
+    _failures.error = error
 
 
 def address_of_callback(made: Any) -> int:

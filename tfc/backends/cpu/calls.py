@@ -8,7 +8,8 @@
       return 0 }
 
 What is called has the form void target(void* out, void** in), or returns an int32 that is not 0
-after a failure; see tfc.runtime.functions. Code loaded into this process gets the addresses when it
+after a failure; see tfc.runtime.functions. What is bound to arrays is called by the interpreter of
+bytecode itself (runtime/bound_calls.py). Code loaded into this process gets the addresses when it
 is loaded; an object file refers to the target's own name, which the user links.
 """
 
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from typing import Literal as OneOf
 
+from tfc.backends.cpu.runtime.bound_calls import bound_call_symbols, bound_site
 from tfc.backends.host_calls import bound_in_place, host_function, is_call
 from tfc.backends.mlir.kernels import memref_type
 from tfc.backends.mlir.provider import arith, func, ir, llvm, memref
@@ -26,10 +28,10 @@ from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.shape import AnyShape, Shape, TupleShape, leaves
 from tfc.hlo.specs import spec_of
 from tfc.passes.analysis.called import control_computations
+from tfc.runtime.arrays import ArraySpec
 from tfc.runtime.functions import (
     address_of_callback,
     callback,
-    callback_in_place,
     callback_title,
     custom_call_target,
     is_callback,
@@ -45,11 +47,13 @@ class Callee:
     """A function that the code calls.
 
     can_fail: it returns an int32, 0 if all is well; otherwise nothing.
+    is_bound: it is the site of what Python binds (runtime/bound_calls.py), not a function.
     address: where it is, for code in this process; `kept` is what must live as long as the code.
     """
 
     symbol: str
     can_fail: bool = False
+    is_bound: bool = False
     address: int = 0
     kept: Any = field(default=None, compare=False)
 
@@ -71,14 +75,21 @@ def _in_process(instruction: Instruction, number: int) -> Callee:
     if instruction.opcode == "custom-call":
         target = custom_call_target(instruction["custom_call_target"])
         if target.function is None:
-            return Callee(f"custom_call.{target.name}", False, target.address, target)
-    operands = tuple(spec_of(o.shape) for o in call_operands(instruction))
-    result, bind = spec_of(call_result(instruction)), bound_in_place(instruction)
-    if bind is None:
-        run = callback(host_function(instruction), operands, result)
-    else:
-        run = callback_in_place(bind, operands, result)
-    return Callee(_host_symbol(instruction, number), True, address_of_callback(run), run)
+            return Callee(f"custom_call.{target.name}", address=target.address, kept=target)
+    symbol, bind = _host_symbol(instruction, number), bound_in_place(instruction)
+    operands, result = call_operands(instruction), call_result(instruction)
+    if bind is not None:
+        given = [s for o in operands for s in _array_specs(o.shape)]
+        address, kept = bound_site(bind, given, _array_specs(result))
+        return Callee(symbol, is_bound=True, address=address, kept=kept)
+    specs = tuple(spec_of(o.shape) for o in operands)
+    run = callback(host_function(instruction), specs, spec_of(result))
+    return Callee(symbol, True, address=address_of_callback(run), kept=run)
+
+
+def _array_specs(shape: AnyShape) -> list[ArraySpec]:
+    specs = [spec_of(s) for s in leaves(shape)]
+    return [s for s in specs if isinstance(s, ArraySpec)]
 
 
 def _in_object(instruction: Instruction, number: int) -> Callee:
@@ -111,7 +122,8 @@ def _label(instruction: Instruction) -> str:
 def _in_text(instruction: Instruction, number: int) -> Callee:
     if instruction.opcode == "custom-call":
         return Callee(f"custom_call.{instruction['custom_call_target']}")
-    return Callee(_host_symbol(instruction, number), True)
+    symbol, is_bound = _host_symbol(instruction, number), bound_in_place(instruction) is not None
+    return Callee(symbol, not is_bound, is_bound)
 
 
 def _host_symbol(instruction: Instruction, number: int) -> str:
@@ -192,4 +204,5 @@ def _table(pointers: Sequence[Any]) -> Any:
 
 def symbols(found: Mapping[Instruction, Callee]) -> dict[str, int]:
     """The addresses of what is called, by symbol."""
-    return {c.symbol: c.address for c in found.values()}
+    named = {c.symbol: c.address for c in found.values()}
+    return named | (bound_call_symbols() if any(c.is_bound for c in found.values()) else {})

@@ -44,7 +44,7 @@ from tfc.passes.analysis.donation import donation_of
 from tfc.passes.live_buffers import live_buffers
 from tfc.passes.memory.buffers import BufferAssignment
 from tfc.runtime.functions import reraise
-from tfc.runtime.replicas import running_one_of
+from tfc.runtime.replicas import Participant, current, running_one_of
 from tfc.tools.pictures.svg import bytes_text
 from tfc.tracebacks import hide_frames
 
@@ -136,6 +136,7 @@ class CpuExecutable(Executable):
         self._code = load_objects(made.objects, compilation.target, called)
         self._program = self._code.address(f"{name}.program")
         self._context = Context(address(self._constants), parallel_for() if made.shared else None)
+        self._last: tuple[Participant | None, Context] = (None, self._context)
         self._arena_size = plan.arena_size
         # Arenas of finished calls, kept for the next: list.append and pop are atomic.
         self._arenas: list[tuple[np.ndarray, int]] = []
@@ -188,9 +189,10 @@ class CpuExecutable(Executable):
                 results[result] = passed[argument].reshape(results[result].shape)
         is_joined = bool(self._compilation.callees)
         with running_one_of(*self.device_counts, self.source) if is_joined else _NOTHING:
+            context = self._context_of(current()) if is_joined else self._context
             status = self._interpret(
                 self._program,
-                ctypes.addressof(self._context),
+                ctypes.addressof(context),
                 self._argument_pointers(*map(address, passed)),
                 self._result_pointers(*map(address, results)),
                 arena[1],
@@ -201,6 +203,15 @@ class CpuExecutable(Executable):
         if self._all_results_plain:
             return results
         return [_TRANSFERS.from_device(r, s) for r, s in zip(results, self.result_shapes)]
+
+    def _context_of(self, here: Participant) -> Context:
+        """What the program runs with for one of those that it joins."""
+        known, context = self._last
+        if known is not here:
+            own = self._context
+            context = Context(own.constants, own.parallel_for, own.pool, own.clock, id(here))
+            self._last = (here, context)
+        return context
 
     def python_entry(self, signature: Signature) -> Callable[..., Any] | None:
         """A builtin function; None for programs that write to their arguments or call functions."""

@@ -16,7 +16,7 @@ from tfc.backends.cpu.calls import Callee, call_operands, call_result, declare, 
 from tfc.backends.cpu.kernels import emit_kernel, workspace_shape
 from tfc.backends.cpu.products.functions import keep_apart
 from tfc.backends.cpu.products.panels import PanelForm, with_panels
-from tfc.backends.cpu.runtime.bytecode import Bytecode
+from tfc.backends.cpu.runtime.bytecode import Bytecode, Called
 from tfc.backends.cpu.runtime.timing import Site
 from tfc.backends.cpu.sharing import Shared, chunk_bytes, chunks_of
 from tfc.backends.mlir.kernels import Kernel, is_silent, kernel_of
@@ -177,6 +177,13 @@ class _ProgramEmitter:
         callee = self.callees[instruction]
         operands = call_operands(instruction)
         shapes = (*(o.shape for o in operands), call_result(instruction))
+        slices = [s for o in operands for s in self.assignment.slices[o]]
+        results, count = self.assignment.slices[instruction], sum(1 for _ in leaves(shapes[-1]))
+        slices += results[len(results) - count :]
+        if callee.is_bound:
+            site = self._site(instruction, callee.symbol)
+            self.bytecode.call(site, callee.symbol, slices, Called.BOUND)
+            return
         key = callee, tuple(map(str, shapes))
         if key not in self.calls:
             with ir.InsertionPoint(self.mlir.body):
@@ -185,9 +192,6 @@ class _ProgramEmitter:
                 self.calls[key] = f"{self.name}.call.{len(self.calls)}"
                 keep_apart(emit_call(self.calls[key], instruction, callee))
             self.called.add(self.calls[key])
-        slices = [s for o in operands for s in self.assignment.slices[o]]
-        results, count = self.assignment.slices[instruction], sum(1 for _ in leaves(shapes[-1]))
-        slices += results[len(results) - count :]
         name = self.calls[key]
         self.bytecode.call(self._site(instruction, name), name, slices)
 

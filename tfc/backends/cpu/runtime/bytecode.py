@@ -14,7 +14,7 @@ of a space (an argument, a result, the arena or the constants) and an offset in 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum, IntEnum
 
 from tfc.passes.memory.buffers import Slice
 
@@ -25,7 +25,17 @@ class Opcode(IntEnum):
     KERNEL, CALL, COPY, UNLESS, OTHERWISE, JUMP, END = range(7)
 
 
-Arity = tuple[int, bool]  # how many buffers a function takes, and whether it returns a status
+class Called(Enum):
+    """What an instruction calls, which says how.
+
+    KERNEL: (buffers …, chunk). FUNCTION: (buffers …) -> status. BOUND: (the frame) -> status, what
+    Python binds to one participant (bound_calls.py).
+    """
+
+    KERNEL, FUNCTION, BOUND = range(3)
+
+
+Arity = tuple[int, Called]  # how many buffers a function takes; 0 if it takes the frame
 
 
 @dataclass
@@ -36,6 +46,7 @@ class Bytecode:
     words: the instructions so far.
     functions: the names of what they call, by number.
     arities: those of what they call, by the number of the caller.
+    bound: the names of what is bound, which is data, among those of the functions.
     most: the largest number of buffers of an instruction.
     shared: whether threads share the work of an instruction.
     """
@@ -44,6 +55,7 @@ class Bytecode:
     words: list[int] = field(default_factory=list)
     functions: dict[str, int] = field(default_factory=dict)
     arities: dict[Arity, int] = field(default_factory=dict)
+    bound: dict[str, None] = field(default_factory=dict)
     most: int = 0
     shared: bool = False
 
@@ -57,14 +69,16 @@ class Bytecode:
     ) -> None:
         """Run a kernel, in so many chunks; each has `scratch` bytes of the last buffer."""
         self.shared |= chunks > 1
-        called = self._called(name, buffers, False)
+        called = self._called(name, buffers, Called.KERNEL)
         self._add(
             Opcode.KERNEL, site, *called, chunks, scratch, len(buffers), *self._buffers(buffers)
         )
 
-    def call(self, site: int, name: str, buffers: Sequence[Slice]) -> None:
+    def call(
+        self, site: int, name: str, buffers: Sequence[Slice], kind: Called = Called.FUNCTION
+    ) -> None:
         """Call a function that returns a status, and end with it if it is not 0."""
-        called = self._called(name, buffers, True)
+        called = self._called(name, buffers, kind)
         self._add(Opcode.CALL, site, *called, len(buffers), *self._buffers(buffers))
 
     def copy(self, site: int, size: int, source: Slice, target: Slice) -> None:
@@ -141,10 +155,13 @@ class Bytecode:
         self.words += int(opcode), *words
         return len(self.words) - 1
 
-    def _called(self, name: str, buffers: Sequence[Slice], has_status: bool) -> tuple[int, int]:
+    def _called(self, name: str, buffers: Sequence[Slice], kind: Called) -> tuple[int, int]:
         """The numbers of the caller and of what it calls."""
         self.most = max(self.most, len(buffers))
-        caller = self.arities.setdefault((len(buffers), has_status), len(self.arities))
+        arity = (0 if kind is Called.BOUND else len(buffers)), kind
+        caller = self.arities.setdefault(arity, len(self.arities))
+        if kind is Called.BOUND:
+            self.bound.setdefault(name)
         return caller, self.functions.setdefault(name, len(self.functions))
 
     def _buffers(self, buffers: Sequence[Slice]) -> list[int]:

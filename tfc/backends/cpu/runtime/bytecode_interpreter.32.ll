@@ -74,298 +74,301 @@ find_bases.exit:
 for.cond.cleanup:
   %code = getelementptr inbounds nuw i8, ptr %program, i32 32
   %12 = load ptr, ptr %code, align 4
-  %buffers1.i214 = getelementptr inbounds nuw i8, ptr %8, i32 16
-  %scratch19 = getelementptr inbounds nuw i8, ptr %8, i32 8
+  %participant = getelementptr inbounds nuw i8, ptr %context, i32 16
+  %13 = getelementptr inbounds nuw i8, ptr %8, i32 8
+  %buffers1.i215 = getelementptr inbounds nuw i8, ptr %8, i32 16
   %parallel_for = getelementptr inbounds nuw i8, ptr %context, i32 4
   %pool = getelementptr inbounds nuw i8, ptr %context, i32 8
   br label %for.cond13
 
 record.exit:
-  %n.0266 = phi i64 [ %inc, %record.exit ], [ 0, %find_bases.exit ]
+  %n.0267 = phi i64 [ %inc, %record.exit ], [ 0, %find_bases.exit ]
   %call.i = tail call fastcc i64 @read_clock(ptr noundef nonnull readonly %11)
   tail call fastcc void @note(ptr noundef nonnull %11, i64 noundef 0, i64 noundef %call.i)
-  %inc = add nuw nsw i64 %n.0266, 1
-  %cmp11 = icmp samesign ult i64 %n.0266, 63
+  %inc = add nuw nsw i64 %n.0267, 1
+  %cmp11 = icmp samesign ult i64 %n.0267, 63
   br i1 %cmp11, label %record.exit, label %for.cond.cleanup
 
 for.cond13:
   %at.0 = phi ptr [ %12, %for.cond.cleanup ], [ %at.0.be, %for.cond13.backedge ]
-  %13 = load i64, ptr %at.0, align 4
-  switch i64 %13, label %cleanup114 [
+  %14 = load i64, ptr %at.0, align 4
+  switch i64 %14, label %cleanup113 [
     i64 0, label %sw.bb
-    i64 1, label %sw.bb39
-    i64 2, label %sw.bb65
-    i64 3, label %sw.bb76
-    i64 4, label %sw.bb89
-    i64 5, label %sw.bb107
+    i64 1, label %sw.bb38
+    i64 2, label %sw.bb64
+    i64 3, label %sw.bb75
+    i64 4, label %sw.bb88
+    i64 5, label %sw.bb106
   ]
 
 sw.bb:
   %caller14 = getelementptr inbounds nuw i8, ptr %at.0, i32 16
-  %14 = load i64, ptr %caller14, align 4
-  %idxprom = trunc i64 %14 to i32
+  %15 = load i64, ptr %caller14, align 4
+  %idxprom = trunc i64 %15 to i32
   %arrayidx = getelementptr inbounds ptr, ptr %9, i32 %idxprom
-  %15 = load ptr, ptr %arrayidx, align 4
+  %16 = load ptr, ptr %arrayidx, align 4
   %chunks15 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
-  %16 = load i64, ptr %chunks15, align 4
+  %17 = load i64, ptr %chunks15, align 4
   %function = getelementptr inbounds nuw i8, ptr %at.0, i32 24
-  %17 = load i64, ptr %function, align 4
-  %idxprom16 = trunc i64 %17 to i32
+  %18 = load i64, ptr %function, align 4
+  %idxprom16 = trunc i64 %18 to i32
   %arrayidx17 = getelementptr inbounds ptr, ptr %add.ptr, i32 %idxprom16
-  %18 = load ptr, ptr %arrayidx17, align 4
-  store ptr %18, ptr %8, align 16
+  %19 = load ptr, ptr %arrayidx17, align 4
+  store ptr %19, ptr %8, align 16
   %scratch = getelementptr inbounds nuw i8, ptr %at.0, i32 40
-  %19 = load i64, ptr %scratch, align 4
-  store i64 %19, ptr %scratch19, align 8
+  %20 = load i64, ptr %scratch, align 4
+  store i64 %20, ptr %13, align 8
   %buffers = getelementptr inbounds nuw i8, ptr %at.0, i32 56
   %count = getelementptr inbounds nuw i8, ptr %at.0, i32 48
-  %20 = load i64, ptr %count, align 4
-  %cmp7.i = icmp sgt i64 %20, 0
-  br i1 %cmp7.i, label %for.body.i199, label %fill.exit
+  %21 = load i64, ptr %count, align 4
+  %cmp7.i = icmp sgt i64 %21, 0
+  br i1 %cmp7.i, label %for.body.i200, label %fill.exit
 
-for.body.i199:
-  %n.08.i = phi i64 [ %inc.i202, %for.body.i199 ], [ 0, %sw.bb ]
-  %idxprom.i200 = trunc i64 %n.08.i to i32
-  %arrayidx.i201 = getelementptr inbounds %struct.buffer, ptr %buffers, i32 %idxprom.i200
-  %21 = load i64, ptr %arrayidx.i201, align 4
-  %offset.i = getelementptr inbounds nuw i8, ptr %arrayidx.i201, i32 8
-  %22 = load i64, ptr %offset.i, align 4
-  %idxprom.i.i = trunc i64 %21 to i32
+for.body.i200:
+  %n.08.i = phi i64 [ %inc.i203, %for.body.i200 ], [ 0, %sw.bb ]
+  %idxprom.i201 = trunc i64 %n.08.i to i32
+  %arrayidx.i202 = getelementptr inbounds %struct.buffer, ptr %buffers, i32 %idxprom.i201
+  %22 = load i64, ptr %arrayidx.i202, align 4
+  %offset.i = getelementptr inbounds nuw i8, ptr %arrayidx.i202, i32 8
+  %23 = load i64, ptr %offset.i, align 4
+  %idxprom.i.i = trunc i64 %22 to i32
   %arrayidx.i.i = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i.i
-  %23 = load ptr, ptr %arrayidx.i.i, align 8
-  %idx.ext.i.i = trunc i64 %22 to i32
-  %add.ptr.i.i = getelementptr inbounds i8, ptr %23, i32 %idx.ext.i.i
-  %arrayidx3.i = getelementptr inbounds %union.word, ptr %buffers1.i214, i32 %idxprom.i200
+  %24 = load ptr, ptr %arrayidx.i.i, align 8
+  %idx.ext.i.i = trunc i64 %23 to i32
+  %add.ptr.i.i = getelementptr inbounds i8, ptr %24, i32 %idx.ext.i.i
+  %arrayidx3.i = getelementptr inbounds %union.word, ptr %buffers1.i215, i32 %idxprom.i201
   store ptr %add.ptr.i.i, ptr %arrayidx3.i, align 8
-  %inc.i202 = add nuw nsw i64 %n.08.i, 1
-  %cmp.i203 = icmp slt i64 %inc.i202, %20
-  br i1 %cmp.i203, label %for.body.i199, label %fill.exit
+  %inc.i203 = add nuw nsw i64 %n.08.i, 1
+  %cmp.i204 = icmp slt i64 %inc.i203, %21
+  br i1 %cmp.i204, label %for.body.i200, label %fill.exit
 
 fill.exit:
-  br i1 %cmp.not, label %now.exit208, label %cond.true.i205
+  br i1 %cmp.not, label %now.exit209, label %cond.true.i206
 
-cond.true.i205:
-  %call.i206 = call fastcc i64 @read_clock(ptr noundef readonly %11)
-  br label %now.exit208
+cond.true.i206:
+  %call.i207 = call fastcc i64 @read_clock(ptr noundef readonly %11)
+  br label %now.exit209
 
-now.exit208:
-  %cond.i207 = phi i64 [ %call.i206, %cond.true.i205 ], [ 0, %fill.exit ]
-  %cmp21.not = icmp eq i64 %16, 1
-  br i1 %cmp21.not, label %for.body31.preheader, label %land.lhs.true
+now.exit209:
+  %cond.i208 = phi i64 [ %call.i207, %cond.true.i206 ], [ 0, %fill.exit ]
+  %cmp20.not = icmp eq i64 %17, 1
+  br i1 %cmp20.not, label %for.body30.preheader, label %land.lhs.true
 
 land.lhs.true:
-  %24 = load ptr, ptr %parallel_for, align 4
-  %cmp23.not = icmp eq ptr %24, null
-  br i1 %cmp23.not, label %if.else, label %if.then
+  %25 = load ptr, ptr %parallel_for, align 4
+  %cmp22.not = icmp eq ptr %25, null
+  br i1 %cmp22.not, label %if.else, label %if.then
 
 if.then:
-  %25 = load ptr, ptr %pool, align 4
-  call void %24(ptr noundef %15, ptr noundef nonnull %8, i64 noundef %16, ptr noundef %25)
+  %26 = load ptr, ptr %pool, align 4
+  call void %25(ptr noundef %16, ptr noundef nonnull %8, i64 noundef %17, ptr noundef %26)
   br label %if.end
 
 if.else:
-  %cmp28267 = icmp sgt i64 %16, 0
-  br i1 %cmp28267, label %for.body31.preheader, label %if.end
+  %cmp27268 = icmp sgt i64 %17, 0
+  br i1 %cmp27268, label %for.body30.preheader, label %if.end
 
-for.body31.preheader:
-  br label %for.body31
+for.body30.preheader:
+  br label %for.body30
 
-for.body31:
-  %chunk.0268 = phi i64 [ %inc33, %for.body31 ], [ 0, %for.body31.preheader ]
-  call void %15(ptr noundef nonnull %8, i64 noundef %chunk.0268)
-  %inc33 = add nuw nsw i64 %chunk.0268, 1
-  %cmp28 = icmp slt i64 %inc33, %16
-  br i1 %cmp28, label %for.body31, label %if.end
+for.body30:
+  %chunk.0269 = phi i64 [ %inc32, %for.body30 ], [ 0, %for.body30.preheader ]
+  call void %16(ptr noundef nonnull %8, i64 noundef %chunk.0269)
+  %inc32 = add nuw nsw i64 %chunk.0269, 1
+  %cmp27 = icmp slt i64 %inc32, %17
+  br i1 %cmp27, label %for.body30, label %if.end
 
 if.end:
-  br i1 %cmp.not, label %record.exit211, label %if.then.i210
+  br i1 %cmp.not, label %record.exit212, label %if.then.i211
 
-if.then.i210:
+if.then.i211:
   %site = getelementptr inbounds nuw i8, ptr %at.0, i32 8
-  %26 = load i64, ptr %site, align 4
-  call fastcc void @note(ptr noundef %11, i64 noundef %26, i64 noundef %cond.i207)
-  br label %record.exit211
+  %27 = load i64, ptr %site, align 4
+  call fastcc void @note(ptr noundef %11, i64 noundef %27, i64 noundef %cond.i208)
+  br label %record.exit212
 
-record.exit211:
-  %27 = load i64, ptr %count, align 4
-  %idxprom37 = trunc i64 %27 to i32
-  %arrayidx38 = getelementptr inbounds %struct.buffer, ptr %buffers, i32 %idxprom37
+record.exit212:
+  %28 = load i64, ptr %count, align 4
+  %idxprom36 = trunc i64 %28 to i32
+  %arrayidx37 = getelementptr inbounds %struct.buffer, ptr %buffers, i32 %idxprom36
   br label %for.cond13.backedge
 
-sw.bb39:
-  %caller41 = getelementptr inbounds nuw i8, ptr %at.0, i32 16
-  %28 = load i64, ptr %caller41, align 4
-  %idxprom42 = trunc i64 %28 to i32
-  %arrayidx43 = getelementptr inbounds ptr, ptr %9, i32 %idxprom42
-  %29 = load ptr, ptr %arrayidx43, align 4
-  %function44 = getelementptr inbounds nuw i8, ptr %at.0, i32 24
-  %30 = load i64, ptr %function44, align 4
-  %idxprom45 = trunc i64 %30 to i32
-  %arrayidx46 = getelementptr inbounds ptr, ptr %add.ptr, i32 %idxprom45
-  %31 = load ptr, ptr %arrayidx46, align 4
-  store ptr %31, ptr %8, align 16
-  %buffers48 = getelementptr inbounds nuw i8, ptr %at.0, i32 40
-  %count50 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
-  %32 = load i64, ptr %count50, align 4
-  %cmp7.i212 = icmp sgt i64 %32, 0
-  br i1 %cmp7.i212, label %for.body.i215, label %fill.exit227
+sw.bb38:
+  %caller40 = getelementptr inbounds nuw i8, ptr %at.0, i32 16
+  %29 = load i64, ptr %caller40, align 4
+  %idxprom41 = trunc i64 %29 to i32
+  %arrayidx42 = getelementptr inbounds ptr, ptr %9, i32 %idxprom41
+  %30 = load ptr, ptr %arrayidx42, align 4
+  %function43 = getelementptr inbounds nuw i8, ptr %at.0, i32 24
+  %31 = load i64, ptr %function43, align 4
+  %idxprom44 = trunc i64 %31 to i32
+  %arrayidx45 = getelementptr inbounds ptr, ptr %add.ptr, i32 %idxprom44
+  %32 = load ptr, ptr %arrayidx45, align 4
+  store ptr %32, ptr %8, align 16
+  %33 = load ptr, ptr %participant, align 4
+  store ptr %33, ptr %13, align 8
+  %buffers47 = getelementptr inbounds nuw i8, ptr %at.0, i32 40
+  %count49 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
+  %34 = load i64, ptr %count49, align 4
+  %cmp7.i213 = icmp sgt i64 %34, 0
+  br i1 %cmp7.i213, label %for.body.i216, label %fill.exit228
 
-for.body.i215:
-  %n.08.i216 = phi i64 [ %inc.i225, %for.body.i215 ], [ 0, %sw.bb39 ]
-  %idxprom.i217 = trunc i64 %n.08.i216 to i32
-  %arrayidx.i218 = getelementptr inbounds %struct.buffer, ptr %buffers48, i32 %idxprom.i217
-  %33 = load i64, ptr %arrayidx.i218, align 4
-  %offset.i219 = getelementptr inbounds nuw i8, ptr %arrayidx.i218, i32 8
-  %34 = load i64, ptr %offset.i219, align 4
-  %idxprom.i.i220 = trunc i64 %33 to i32
-  %arrayidx.i.i221 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i.i220
-  %35 = load ptr, ptr %arrayidx.i.i221, align 8
-  %idx.ext.i.i222 = trunc i64 %34 to i32
-  %add.ptr.i.i223 = getelementptr inbounds i8, ptr %35, i32 %idx.ext.i.i222
-  %arrayidx3.i224 = getelementptr inbounds %union.word, ptr %buffers1.i214, i32 %idxprom.i217
-  store ptr %add.ptr.i.i223, ptr %arrayidx3.i224, align 8
-  %inc.i225 = add nuw nsw i64 %n.08.i216, 1
-  %cmp.i226 = icmp slt i64 %inc.i225, %32
-  br i1 %cmp.i226, label %for.body.i215, label %fill.exit227
+for.body.i216:
+  %n.08.i217 = phi i64 [ %inc.i226, %for.body.i216 ], [ 0, %sw.bb38 ]
+  %idxprom.i218 = trunc i64 %n.08.i217 to i32
+  %arrayidx.i219 = getelementptr inbounds %struct.buffer, ptr %buffers47, i32 %idxprom.i218
+  %35 = load i64, ptr %arrayidx.i219, align 4
+  %offset.i220 = getelementptr inbounds nuw i8, ptr %arrayidx.i219, i32 8
+  %36 = load i64, ptr %offset.i220, align 4
+  %idxprom.i.i221 = trunc i64 %35 to i32
+  %arrayidx.i.i222 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i.i221
+  %37 = load ptr, ptr %arrayidx.i.i222, align 8
+  %idx.ext.i.i223 = trunc i64 %36 to i32
+  %add.ptr.i.i224 = getelementptr inbounds i8, ptr %37, i32 %idx.ext.i.i223
+  %arrayidx3.i225 = getelementptr inbounds %union.word, ptr %buffers1.i215, i32 %idxprom.i218
+  store ptr %add.ptr.i.i224, ptr %arrayidx3.i225, align 8
+  %inc.i226 = add nuw nsw i64 %n.08.i217, 1
+  %cmp.i227 = icmp slt i64 %inc.i226, %34
+  br i1 %cmp.i227, label %for.body.i216, label %fill.exit228
 
-fill.exit227:
-  br i1 %cmp.not, label %now.exit232.thread, label %if.then.i234
+fill.exit228:
+  br i1 %cmp.not, label %now.exit233.thread, label %if.then.i235
 
-now.exit232.thread:
-  %call53259 = call i32 %29(ptr noundef nonnull %8, i64 noundef 0)
-  br label %record.exit235
+now.exit233.thread:
+  %call52260 = call i32 %30(ptr noundef nonnull %8, i64 noundef 0)
+  br label %record.exit236
 
-if.then.i234:
-  %call.i230 = call fastcc i64 @read_clock(ptr noundef readonly %11)
-  %call53 = call i32 %29(ptr noundef nonnull %8, i64 noundef 0)
-  %site54 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
-  %36 = load i64, ptr %site54, align 4
-  call fastcc void @note(ptr noundef %11, i64 noundef %36, i64 noundef %call.i230)
-  br label %record.exit235
+if.then.i235:
+  %call.i231 = call fastcc i64 @read_clock(ptr noundef readonly %11)
+  %call52 = call i32 %30(ptr noundef nonnull %8, i64 noundef 0)
+  %site53 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
+  %38 = load i64, ptr %site53, align 4
+  call fastcc void @note(ptr noundef %11, i64 noundef %38, i64 noundef %call.i231)
+  br label %record.exit236
 
-record.exit235:
-  %call53261 = phi i32 [ %call53259, %now.exit232.thread ], [ %call53, %if.then.i234 ]
-  %cmp55.not = icmp eq i32 %call53261, 0
-  br i1 %cmp55.not, label %if.end58, label %cleanup114
+record.exit236:
+  %call52262 = phi i32 [ %call52260, %now.exit233.thread ], [ %call52, %if.then.i235 ]
+  %cmp54.not = icmp eq i32 %call52262, 0
+  br i1 %cmp54.not, label %if.end57, label %cleanup113
 
-if.end58:
-  %37 = load i64, ptr %count50, align 4
-  %idxprom61 = trunc i64 %37 to i32
-  %arrayidx62 = getelementptr inbounds %struct.buffer, ptr %buffers48, i32 %idxprom61
+if.end57:
+  %39 = load i64, ptr %count49, align 4
+  %idxprom60 = trunc i64 %39 to i32
+  %arrayidx61 = getelementptr inbounds %struct.buffer, ptr %buffers47, i32 %idxprom60
   br label %for.cond13.backedge
 
 for.cond13.backedge:
-  %at.0.be = phi ptr [ %add.ptr103, %cond.false102 ], [ %arrayidx62, %if.end58 ], [ %arrayidx38, %record.exit211 ], [ %add.ptr74, %record.exit249 ], [ %add.ptr111, %sw.bb107 ], [ %add.ptr87, %cond.false ], [ %add.ptr86, %cond.true ], [ %add.ptr101, %cond.true97 ]
+  %at.0.be = phi ptr [ %add.ptr102, %cond.false101 ], [ %arrayidx61, %if.end57 ], [ %arrayidx37, %record.exit212 ], [ %add.ptr73, %record.exit250 ], [ %add.ptr110, %sw.bb106 ], [ %add.ptr86, %cond.false ], [ %add.ptr85, %cond.true ], [ %add.ptr100, %cond.true96 ]
   br label %for.cond13
 
-sw.bb65:
-  br i1 %cmp.not, label %now.exit240, label %cond.true.i237
+sw.bb64:
+  br i1 %cmp.not, label %now.exit241, label %cond.true.i238
 
-cond.true.i237:
-  %call.i238 = call fastcc i64 @read_clock(ptr noundef readonly %11)
-  br label %now.exit240
+cond.true.i238:
+  %call.i239 = call fastcc i64 @read_clock(ptr noundef readonly %11)
+  br label %now.exit241
 
-now.exit240:
-  %cond.i239 = phi i64 [ %call.i238, %cond.true.i237 ], [ 0, %sw.bb65 ]
+now.exit241:
+  %cond.i240 = phi i64 [ %call.i239, %cond.true.i238 ], [ 0, %sw.bb64 ]
   %target = getelementptr inbounds nuw i8, ptr %at.0, i32 40
-  %38 = load i64, ptr %target, align 4
+  %40 = load i64, ptr %target, align 4
   %offset = getelementptr inbounds nuw i8, ptr %at.0, i32 48
-  %39 = load i64, ptr %offset, align 4
-  %idxprom.i241 = trunc i64 %38 to i32
-  %arrayidx.i242 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i241
-  %40 = load ptr, ptr %arrayidx.i242, align 8
-  %idx.ext.i = trunc i64 %39 to i32
-  %add.ptr.i = getelementptr inbounds i8, ptr %40, i32 %idx.ext.i
+  %41 = load i64, ptr %offset, align 4
+  %idxprom.i242 = trunc i64 %40 to i32
+  %arrayidx.i243 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i242
+  %42 = load ptr, ptr %arrayidx.i243, align 8
+  %idx.ext.i = trunc i64 %41 to i32
+  %add.ptr.i = getelementptr inbounds i8, ptr %42, i32 %idx.ext.i
   %source = getelementptr inbounds nuw i8, ptr %at.0, i32 24
-  %41 = load i64, ptr %source, align 4
-  %offset70 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
-  %42 = load i64, ptr %offset70, align 4
-  %idxprom.i243 = trunc i64 %41 to i32
-  %arrayidx.i244 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i243
-  %43 = load ptr, ptr %arrayidx.i244, align 8
-  %idx.ext.i245 = trunc i64 %42 to i32
-  %add.ptr.i246 = getelementptr inbounds i8, ptr %43, i32 %idx.ext.i245
+  %43 = load i64, ptr %source, align 4
+  %offset69 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
+  %44 = load i64, ptr %offset69, align 4
+  %idxprom.i244 = trunc i64 %43 to i32
+  %arrayidx.i245 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i244
+  %45 = load ptr, ptr %arrayidx.i245, align 8
+  %idx.ext.i246 = trunc i64 %44 to i32
+  %add.ptr.i247 = getelementptr inbounds i8, ptr %45, i32 %idx.ext.i246
   %bytes = getelementptr inbounds nuw i8, ptr %at.0, i32 16
-  %44 = load i64, ptr %bytes, align 4
-  %conv72 = trunc i64 %44 to i32
-  call void @llvm.memcpy.p0.p0.i32(ptr align 1 %add.ptr.i, ptr align 1 %add.ptr.i246, i32 %conv72, i1 false)
-  br i1 %cmp.not, label %record.exit249, label %if.then.i248
+  %46 = load i64, ptr %bytes, align 4
+  %conv71 = trunc i64 %46 to i32
+  call void @llvm.memcpy.p0.p0.i32(ptr align 1 %add.ptr.i, ptr align 1 %add.ptr.i247, i32 %conv71, i1 false)
+  br i1 %cmp.not, label %record.exit250, label %if.then.i249
 
-if.then.i248:
-  %site73 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
-  %45 = load i64, ptr %site73, align 4
-  call fastcc void @note(ptr noundef %11, i64 noundef %45, i64 noundef %cond.i239)
-  br label %record.exit249
+if.then.i249:
+  %site72 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
+  %47 = load i64, ptr %site72, align 4
+  call fastcc void @note(ptr noundef %11, i64 noundef %47, i64 noundef %cond.i240)
+  br label %record.exit250
 
-record.exit249:
-  %add.ptr74 = getelementptr inbounds nuw i8, ptr %at.0, i32 56
+record.exit250:
+  %add.ptr73 = getelementptr inbounds nuw i8, ptr %at.0, i32 56
   br label %for.cond13.backedge
 
-sw.bb76:
-  %condition77 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
-  %46 = load i64, ptr %condition77, align 4
-  %offset79 = getelementptr inbounds nuw i8, ptr %at.0, i32 16
-  %47 = load i64, ptr %offset79, align 4
-  %idxprom.i250 = trunc i64 %46 to i32
-  %arrayidx.i251 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i250
-  %48 = load ptr, ptr %arrayidx.i251, align 8
-  %idx.ext.i252 = trunc i64 %47 to i32
-  %add.ptr.i253 = getelementptr inbounds i8, ptr %48, i32 %idx.ext.i252
-  %49 = load i8, ptr %add.ptr.i253, align 1
-  %cmp82 = icmp eq i8 %49, 0
-  br i1 %cmp82, label %cond.true, label %cond.false
+sw.bb75:
+  %condition76 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
+  %48 = load i64, ptr %condition76, align 4
+  %offset78 = getelementptr inbounds nuw i8, ptr %at.0, i32 16
+  %49 = load i64, ptr %offset78, align 4
+  %idxprom.i251 = trunc i64 %48 to i32
+  %arrayidx.i252 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i251
+  %50 = load ptr, ptr %arrayidx.i252, align 8
+  %idx.ext.i253 = trunc i64 %49 to i32
+  %add.ptr.i254 = getelementptr inbounds i8, ptr %50, i32 %idx.ext.i253
+  %51 = load i8, ptr %add.ptr.i254, align 1
+  %cmp81 = icmp eq i8 %51, 0
+  br i1 %cmp81, label %cond.true, label %cond.false
 
 cond.true:
-  %50 = load ptr, ptr %code, align 4
+  %52 = load ptr, ptr %code, align 4
   %place = getelementptr inbounds nuw i8, ptr %at.0, i32 24
-  %51 = load i64, ptr %place, align 4
-  %idx.ext85 = trunc i64 %51 to i32
-  %add.ptr86 = getelementptr inbounds i64, ptr %50, i32 %idx.ext85
+  %53 = load i64, ptr %place, align 4
+  %idx.ext84 = trunc i64 %53 to i32
+  %add.ptr85 = getelementptr inbounds i64, ptr %52, i32 %idx.ext84
   br label %for.cond13.backedge
 
 cond.false:
-  %add.ptr87 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
+  %add.ptr86 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
   br label %for.cond13.backedge
 
-sw.bb89:
-  %selector90 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
-  %52 = load i64, ptr %selector90, align 4
-  %offset92 = getelementptr inbounds nuw i8, ptr %at.0, i32 16
-  %53 = load i64, ptr %offset92, align 4
-  %idxprom.i254 = trunc i64 %52 to i32
-  %arrayidx.i255 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i254
-  %54 = load ptr, ptr %arrayidx.i255, align 8
-  %idx.ext.i256 = trunc i64 %53 to i32
-  %add.ptr.i257 = getelementptr inbounds i8, ptr %54, i32 %idx.ext.i256
-  %55 = load i32, ptr %add.ptr.i257, align 4
-  %conv94 = sext i32 %55 to i64
+sw.bb88:
+  %selector89 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
+  %54 = load i64, ptr %selector89, align 4
+  %offset91 = getelementptr inbounds nuw i8, ptr %at.0, i32 16
+  %55 = load i64, ptr %offset91, align 4
+  %idxprom.i255 = trunc i64 %54 to i32
+  %arrayidx.i256 = getelementptr inbounds %union.word, ptr %3, i32 %idxprom.i255
+  %56 = load ptr, ptr %arrayidx.i256, align 8
+  %idx.ext.i257 = trunc i64 %55 to i32
+  %add.ptr.i258 = getelementptr inbounds i8, ptr %56, i32 %idx.ext.i257
+  %57 = load i32, ptr %add.ptr.i258, align 4
+  %conv93 = sext i32 %57 to i64
   %number = getelementptr inbounds nuw i8, ptr %at.0, i32 24
-  %56 = load i64, ptr %number, align 4
-  %cmp95.not = icmp eq i64 %56, %conv94
-  br i1 %cmp95.not, label %cond.false102, label %cond.true97
+  %58 = load i64, ptr %number, align 4
+  %cmp94.not = icmp eq i64 %58, %conv93
+  br i1 %cmp94.not, label %cond.false101, label %cond.true96
 
-cond.true97:
-  %57 = load ptr, ptr %code, align 4
-  %place99 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
-  %58 = load i64, ptr %place99, align 4
-  %idx.ext100 = trunc i64 %58 to i32
-  %add.ptr101 = getelementptr inbounds i64, ptr %57, i32 %idx.ext100
-  br label %for.cond13.backedge
-
-cond.false102:
-  %add.ptr103 = getelementptr inbounds nuw i8, ptr %at.0, i32 40
-  br label %for.cond13.backedge
-
-sw.bb107:
+cond.true96:
   %59 = load ptr, ptr %code, align 4
-  %place109 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
-  %60 = load i64, ptr %place109, align 4
-  %idx.ext110 = trunc i64 %60 to i32
-  %add.ptr111 = getelementptr inbounds i64, ptr %59, i32 %idx.ext110
+  %place98 = getelementptr inbounds nuw i8, ptr %at.0, i32 32
+  %60 = load i64, ptr %place98, align 4
+  %idx.ext99 = trunc i64 %60 to i32
+  %add.ptr100 = getelementptr inbounds i64, ptr %59, i32 %idx.ext99
   br label %for.cond13.backedge
 
-cleanup114:
-  %retval.3.ph = phi i32 [ %call53261, %record.exit235 ], [ 0, %for.cond13 ]
+cond.false101:
+  %add.ptr102 = getelementptr inbounds nuw i8, ptr %at.0, i32 40
+  br label %for.cond13.backedge
+
+sw.bb106:
+  %61 = load ptr, ptr %code, align 4
+  %place108 = getelementptr inbounds nuw i8, ptr %at.0, i32 8
+  %62 = load i64, ptr %place108, align 4
+  %idx.ext109 = trunc i64 %62 to i32
+  %add.ptr110 = getelementptr inbounds i64, ptr %61, i32 %idx.ext109
+  br label %for.cond13.backedge
+
+cleanup113:
+  %retval.3.ph = phi i32 [ %call52262, %record.exit236 ], [ 0, %for.cond13 ]
   ret i32 %retval.3.ph
 }
 

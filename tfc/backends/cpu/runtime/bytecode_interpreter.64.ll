@@ -43,8 +43,8 @@ for.body7.i:
   %incdec.ptr9.i = getelementptr inbounds nuw i8, ptr %bases.addr.127.i, i64 8
   store ptr %5, ptr %bases.addr.127.i, align 8
   %inc11.i = add nuw nsw i64 %n2.028.i, 1
-  %exitcond236.not = icmp eq i64 %inc11.i, %1
-  br i1 %exitcond236.not, label %find_bases.exit, label %for.body7.i
+  %exitcond237.not = icmp eq i64 %inc11.i, %1
+  br i1 %exitcond237.not, label %find_bases.exit, label %for.body7.i
 
 find_bases.exit:
   %bases.addr.1.lcssa.i = phi ptr [ %bases.addr.0.lcssa.i, %for.cond3.preheader.i ], [ %incdec.ptr9.i, %for.body7.i ]
@@ -69,274 +69,277 @@ find_bases.exit:
 for.cond.cleanup:
   %code = getelementptr inbounds nuw i8, ptr %program, i64 32
   %11 = load ptr, ptr %code, align 8
-  %buffers1.i192 = getelementptr inbounds nuw i8, ptr %7, i64 16
-  %scratch15 = getelementptr inbounds nuw i8, ptr %7, i64 8
+  %participant = getelementptr inbounds nuw i8, ptr %context, i64 32
+  %12 = getelementptr inbounds nuw i8, ptr %7, i64 8
+  %buffers1.i193 = getelementptr inbounds nuw i8, ptr %7, i64 16
   %parallel_for = getelementptr inbounds nuw i8, ptr %context, i64 8
   %pool = getelementptr inbounds nuw i8, ptr %context, i64 16
   br label %for.cond10
 
 record.exit:
-  %n.0233 = phi i64 [ %inc, %record.exit ], [ 0, %find_bases.exit ]
+  %n.0234 = phi i64 [ %inc, %record.exit ], [ 0, %find_bases.exit ]
   %call.i = tail call fastcc i64 @read_clock(ptr noundef nonnull readonly %10)
   tail call fastcc void @note(ptr noundef nonnull %10, i64 noundef 0, i64 noundef %call.i)
-  %inc = add nuw nsw i64 %n.0233, 1
-  %exitcond237.not = icmp eq i64 %inc, 64
-  br i1 %exitcond237.not, label %for.cond.cleanup, label %record.exit
+  %inc = add nuw nsw i64 %n.0234, 1
+  %exitcond238.not = icmp eq i64 %inc, 64
+  br i1 %exitcond238.not, label %for.cond.cleanup, label %record.exit
 
 for.cond10:
   %at.0 = phi ptr [ %11, %for.cond.cleanup ], [ %at.0.be, %for.cond10.backedge ]
-  %12 = load i64, ptr %at.0, align 8
-  switch i64 %12, label %cleanup94 [
+  %13 = load i64, ptr %at.0, align 8
+  switch i64 %13, label %cleanup93 [
     i64 0, label %sw.bb
-    i64 1, label %sw.bb32
-    i64 2, label %sw.bb55
-    i64 3, label %sw.bb63
-    i64 4, label %sw.bb73
-    i64 5, label %sw.bb88
+    i64 1, label %sw.bb31
+    i64 2, label %sw.bb54
+    i64 3, label %sw.bb62
+    i64 4, label %sw.bb72
+    i64 5, label %sw.bb87
   ]
 
 sw.bb:
   %caller11 = getelementptr inbounds nuw i8, ptr %at.0, i64 16
-  %13 = load i64, ptr %caller11, align 8
-  %arrayidx = getelementptr inbounds ptr, ptr %8, i64 %13
-  %14 = load ptr, ptr %arrayidx, align 8
+  %14 = load i64, ptr %caller11, align 8
+  %arrayidx = getelementptr inbounds ptr, ptr %8, i64 %14
+  %15 = load ptr, ptr %arrayidx, align 8
   %chunks12 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
-  %15 = load i64, ptr %chunks12, align 8
+  %16 = load i64, ptr %chunks12, align 8
   %function = getelementptr inbounds nuw i8, ptr %at.0, i64 24
-  %16 = load i64, ptr %function, align 8
-  %arrayidx13 = getelementptr inbounds ptr, ptr %add.ptr, i64 %16
-  %17 = load ptr, ptr %arrayidx13, align 8
-  store ptr %17, ptr %7, align 16
+  %17 = load i64, ptr %function, align 8
+  %arrayidx13 = getelementptr inbounds ptr, ptr %add.ptr, i64 %17
+  %18 = load ptr, ptr %arrayidx13, align 8
+  store ptr %18, ptr %7, align 16
   %scratch = getelementptr inbounds nuw i8, ptr %at.0, i64 40
-  %18 = load i64, ptr %scratch, align 8
-  store i64 %18, ptr %scratch15, align 8
+  %19 = load i64, ptr %scratch, align 8
+  store i64 %19, ptr %12, align 8
   %buffers = getelementptr inbounds nuw i8, ptr %at.0, i64 56
   %count = getelementptr inbounds nuw i8, ptr %at.0, i64 48
-  %19 = load i64, ptr %count, align 8
-  %cmp6.i = icmp sgt i64 %19, 0
-  br i1 %cmp6.i, label %for.body.i179, label %fill.exit
+  %20 = load i64, ptr %count, align 8
+  %cmp6.i = icmp sgt i64 %20, 0
+  br i1 %cmp6.i, label %for.body.i180, label %fill.exit
 
-for.body.i179:
-  %n.07.i = phi i64 [ %inc.i181, %for.body.i179 ], [ 0, %sw.bb ]
-  %arrayidx.i180 = getelementptr inbounds nuw %struct.buffer, ptr %buffers, i64 %n.07.i
-  %20 = load i64, ptr %arrayidx.i180, align 8
-  %21 = getelementptr inbounds nuw i8, ptr %arrayidx.i180, i64 8
-  %22 = load i64, ptr %21, align 8
-  %arrayidx.i.i = getelementptr inbounds %union.word, ptr %2, i64 %20
-  %23 = load ptr, ptr %arrayidx.i.i, align 8
-  %add.ptr.i.i = getelementptr inbounds i8, ptr %23, i64 %22
-  %arrayidx2.i = getelementptr inbounds nuw %union.word, ptr %buffers1.i192, i64 %n.07.i
+for.body.i180:
+  %n.07.i = phi i64 [ %inc.i182, %for.body.i180 ], [ 0, %sw.bb ]
+  %arrayidx.i181 = getelementptr inbounds nuw %struct.buffer, ptr %buffers, i64 %n.07.i
+  %21 = load i64, ptr %arrayidx.i181, align 8
+  %22 = getelementptr inbounds nuw i8, ptr %arrayidx.i181, i64 8
+  %23 = load i64, ptr %22, align 8
+  %arrayidx.i.i = getelementptr inbounds %union.word, ptr %2, i64 %21
+  %24 = load ptr, ptr %arrayidx.i.i, align 8
+  %add.ptr.i.i = getelementptr inbounds i8, ptr %24, i64 %23
+  %arrayidx2.i = getelementptr inbounds nuw %union.word, ptr %buffers1.i193, i64 %n.07.i
   store ptr %add.ptr.i.i, ptr %arrayidx2.i, align 8
-  %inc.i181 = add nuw nsw i64 %n.07.i, 1
-  %exitcond.not.i = icmp eq i64 %inc.i181, %19
-  br i1 %exitcond.not.i, label %fill.exit, label %for.body.i179
+  %inc.i182 = add nuw nsw i64 %n.07.i, 1
+  %exitcond.not.i = icmp eq i64 %inc.i182, %20
+  br i1 %exitcond.not.i, label %fill.exit, label %for.body.i180
 
 fill.exit:
-  br i1 %cmp.not, label %now.exit186, label %cond.true.i183
+  br i1 %cmp.not, label %now.exit187, label %cond.true.i184
 
-cond.true.i183:
-  %call.i184 = call fastcc i64 @read_clock(ptr noundef readonly %10)
-  br label %now.exit186
+cond.true.i184:
+  %call.i185 = call fastcc i64 @read_clock(ptr noundef readonly %10)
+  br label %now.exit187
 
-now.exit186:
-  %cond.i185 = phi i64 [ %call.i184, %cond.true.i183 ], [ 0, %fill.exit ]
-  %cmp17.not = icmp eq i64 %15, 1
-  br i1 %cmp17.not, label %for.body25.preheader, label %land.lhs.true
+now.exit187:
+  %cond.i186 = phi i64 [ %call.i185, %cond.true.i184 ], [ 0, %fill.exit ]
+  %cmp16.not = icmp eq i64 %16, 1
+  br i1 %cmp16.not, label %for.body24.preheader, label %land.lhs.true
 
 land.lhs.true:
-  %24 = load ptr, ptr %parallel_for, align 8
-  %cmp18.not = icmp eq ptr %24, null
-  br i1 %cmp18.not, label %if.else, label %if.then
+  %25 = load ptr, ptr %parallel_for, align 8
+  %cmp17.not = icmp eq ptr %25, null
+  br i1 %cmp17.not, label %if.else, label %if.then
 
 if.then:
-  %25 = load ptr, ptr %pool, align 8
-  call void %24(ptr noundef %14, ptr noundef nonnull %7, i64 noundef %15, ptr noundef %25)
+  %26 = load ptr, ptr %pool, align 8
+  call void %25(ptr noundef %15, ptr noundef nonnull %7, i64 noundef %16, ptr noundef %26)
   br label %if.end
 
 if.else:
-  %cmp22234 = icmp sgt i64 %15, 0
-  br i1 %cmp22234, label %for.body25.preheader, label %if.end
+  %cmp21235 = icmp sgt i64 %16, 0
+  br i1 %cmp21235, label %for.body24.preheader, label %if.end
 
-for.body25.preheader:
-  br label %for.body25
+for.body24.preheader:
+  br label %for.body24
 
-for.body25:
-  %chunk.0235 = phi i64 [ %inc27, %for.body25 ], [ 0, %for.body25.preheader ]
-  call void %14(ptr noundef nonnull %7, i64 noundef %chunk.0235)
-  %inc27 = add nuw nsw i64 %chunk.0235, 1
-  %exitcond238.not = icmp eq i64 %inc27, %15
-  br i1 %exitcond238.not, label %if.end, label %for.body25
+for.body24:
+  %chunk.0236 = phi i64 [ %inc26, %for.body24 ], [ 0, %for.body24.preheader ]
+  call void %15(ptr noundef nonnull %7, i64 noundef %chunk.0236)
+  %inc26 = add nuw nsw i64 %chunk.0236, 1
+  %exitcond239.not = icmp eq i64 %inc26, %16
+  br i1 %exitcond239.not, label %if.end, label %for.body24
 
 if.end:
-  br i1 %cmp.not, label %record.exit189, label %if.then.i188
+  br i1 %cmp.not, label %record.exit190, label %if.then.i189
 
-if.then.i188:
+if.then.i189:
   %site = getelementptr inbounds nuw i8, ptr %at.0, i64 8
-  %26 = load i64, ptr %site, align 8
-  call fastcc void @note(ptr noundef %10, i64 noundef %26, i64 noundef %cond.i185)
-  br label %record.exit189
+  %27 = load i64, ptr %site, align 8
+  call fastcc void @note(ptr noundef %10, i64 noundef %27, i64 noundef %cond.i186)
+  br label %record.exit190
 
-record.exit189:
-  %27 = load i64, ptr %count, align 8
-  %arrayidx31 = getelementptr inbounds %struct.buffer, ptr %buffers, i64 %27
+record.exit190:
+  %28 = load i64, ptr %count, align 8
+  %arrayidx30 = getelementptr inbounds %struct.buffer, ptr %buffers, i64 %28
   br label %for.cond10.backedge
 
-sw.bb32:
-  %caller34 = getelementptr inbounds nuw i8, ptr %at.0, i64 16
-  %28 = load i64, ptr %caller34, align 8
-  %arrayidx35 = getelementptr inbounds ptr, ptr %8, i64 %28
-  %29 = load ptr, ptr %arrayidx35, align 8
-  %function36 = getelementptr inbounds nuw i8, ptr %at.0, i64 24
-  %30 = load i64, ptr %function36, align 8
-  %arrayidx37 = getelementptr inbounds ptr, ptr %add.ptr, i64 %30
-  %31 = load ptr, ptr %arrayidx37, align 8
-  store ptr %31, ptr %7, align 16
-  %buffers39 = getelementptr inbounds nuw i8, ptr %at.0, i64 40
-  %count41 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
-  %32 = load i64, ptr %count41, align 8
-  %cmp6.i190 = icmp sgt i64 %32, 0
-  br i1 %cmp6.i190, label %for.body.i193, label %fill.exit201
+sw.bb31:
+  %caller33 = getelementptr inbounds nuw i8, ptr %at.0, i64 16
+  %29 = load i64, ptr %caller33, align 8
+  %arrayidx34 = getelementptr inbounds ptr, ptr %8, i64 %29
+  %30 = load ptr, ptr %arrayidx34, align 8
+  %function35 = getelementptr inbounds nuw i8, ptr %at.0, i64 24
+  %31 = load i64, ptr %function35, align 8
+  %arrayidx36 = getelementptr inbounds ptr, ptr %add.ptr, i64 %31
+  %32 = load ptr, ptr %arrayidx36, align 8
+  store ptr %32, ptr %7, align 16
+  %33 = load ptr, ptr %participant, align 8
+  store ptr %33, ptr %12, align 8
+  %buffers38 = getelementptr inbounds nuw i8, ptr %at.0, i64 40
+  %count40 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
+  %34 = load i64, ptr %count40, align 8
+  %cmp6.i191 = icmp sgt i64 %34, 0
+  br i1 %cmp6.i191, label %for.body.i194, label %fill.exit202
 
-for.body.i193:
-  %n.07.i194 = phi i64 [ %inc.i199, %for.body.i193 ], [ 0, %sw.bb32 ]
-  %arrayidx.i195 = getelementptr inbounds nuw %struct.buffer, ptr %buffers39, i64 %n.07.i194
-  %33 = load i64, ptr %arrayidx.i195, align 8
-  %34 = getelementptr inbounds nuw i8, ptr %arrayidx.i195, i64 8
-  %35 = load i64, ptr %34, align 8
-  %arrayidx.i.i196 = getelementptr inbounds %union.word, ptr %2, i64 %33
-  %36 = load ptr, ptr %arrayidx.i.i196, align 8
-  %add.ptr.i.i197 = getelementptr inbounds i8, ptr %36, i64 %35
-  %arrayidx2.i198 = getelementptr inbounds nuw %union.word, ptr %buffers1.i192, i64 %n.07.i194
-  store ptr %add.ptr.i.i197, ptr %arrayidx2.i198, align 8
-  %inc.i199 = add nuw nsw i64 %n.07.i194, 1
-  %exitcond.not.i200 = icmp eq i64 %inc.i199, %32
-  br i1 %exitcond.not.i200, label %fill.exit201, label %for.body.i193
+for.body.i194:
+  %n.07.i195 = phi i64 [ %inc.i200, %for.body.i194 ], [ 0, %sw.bb31 ]
+  %arrayidx.i196 = getelementptr inbounds nuw %struct.buffer, ptr %buffers38, i64 %n.07.i195
+  %35 = load i64, ptr %arrayidx.i196, align 8
+  %36 = getelementptr inbounds nuw i8, ptr %arrayidx.i196, i64 8
+  %37 = load i64, ptr %36, align 8
+  %arrayidx.i.i197 = getelementptr inbounds %union.word, ptr %2, i64 %35
+  %38 = load ptr, ptr %arrayidx.i.i197, align 8
+  %add.ptr.i.i198 = getelementptr inbounds i8, ptr %38, i64 %37
+  %arrayidx2.i199 = getelementptr inbounds nuw %union.word, ptr %buffers1.i193, i64 %n.07.i195
+  store ptr %add.ptr.i.i198, ptr %arrayidx2.i199, align 8
+  %inc.i200 = add nuw nsw i64 %n.07.i195, 1
+  %exitcond.not.i201 = icmp eq i64 %inc.i200, %34
+  br i1 %exitcond.not.i201, label %fill.exit202, label %for.body.i194
 
-fill.exit201:
-  br i1 %cmp.not, label %now.exit206.thread, label %if.then.i208
+fill.exit202:
+  br i1 %cmp.not, label %now.exit207.thread, label %if.then.i209
 
-now.exit206.thread:
-  %call44226 = call i32 %29(ptr noundef nonnull %7, i64 noundef 0)
-  br label %record.exit209
+now.exit207.thread:
+  %call43227 = call i32 %30(ptr noundef nonnull %7, i64 noundef 0)
+  br label %record.exit210
 
-if.then.i208:
-  %call.i204 = call fastcc i64 @read_clock(ptr noundef readonly %10)
-  %call44 = call i32 %29(ptr noundef nonnull %7, i64 noundef 0)
-  %site45 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
-  %37 = load i64, ptr %site45, align 8
-  call fastcc void @note(ptr noundef %10, i64 noundef %37, i64 noundef %call.i204)
-  br label %record.exit209
+if.then.i209:
+  %call.i205 = call fastcc i64 @read_clock(ptr noundef readonly %10)
+  %call43 = call i32 %30(ptr noundef nonnull %7, i64 noundef 0)
+  %site44 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
+  %39 = load i64, ptr %site44, align 8
+  call fastcc void @note(ptr noundef %10, i64 noundef %39, i64 noundef %call.i205)
+  br label %record.exit210
 
-record.exit209:
-  %call44228 = phi i32 [ %call44226, %now.exit206.thread ], [ %call44, %if.then.i208 ]
-  %cmp46.not = icmp eq i32 %call44228, 0
-  br i1 %cmp46.not, label %if.end49, label %cleanup94
+record.exit210:
+  %call43229 = phi i32 [ %call43227, %now.exit207.thread ], [ %call43, %if.then.i209 ]
+  %cmp45.not = icmp eq i32 %call43229, 0
+  br i1 %cmp45.not, label %if.end48, label %cleanup93
 
-if.end49:
-  %38 = load i64, ptr %count41, align 8
-  %arrayidx52 = getelementptr inbounds %struct.buffer, ptr %buffers39, i64 %38
+if.end48:
+  %40 = load i64, ptr %count40, align 8
+  %arrayidx51 = getelementptr inbounds %struct.buffer, ptr %buffers38, i64 %40
   br label %for.cond10.backedge
 
 for.cond10.backedge:
-  %at.0.be = phi ptr [ %add.ptr84, %cond.false83 ], [ %arrayidx52, %if.end49 ], [ %arrayidx31, %record.exit189 ], [ %add.ptr61, %record.exit220 ], [ %add.ptr91, %sw.bb88 ], [ %add.ptr71, %cond.false ], [ %add.ptr70, %cond.true ], [ %add.ptr82, %cond.true79 ]
+  %at.0.be = phi ptr [ %add.ptr83, %cond.false82 ], [ %arrayidx51, %if.end48 ], [ %arrayidx30, %record.exit190 ], [ %add.ptr60, %record.exit221 ], [ %add.ptr90, %sw.bb87 ], [ %add.ptr70, %cond.false ], [ %add.ptr69, %cond.true ], [ %add.ptr81, %cond.true78 ]
   br label %for.cond10
 
-sw.bb55:
-  br i1 %cmp.not, label %now.exit214, label %cond.true.i211
+sw.bb54:
+  br i1 %cmp.not, label %now.exit215, label %cond.true.i212
 
-cond.true.i211:
-  %call.i212 = call fastcc i64 @read_clock(ptr noundef readonly %10)
-  br label %now.exit214
+cond.true.i212:
+  %call.i213 = call fastcc i64 @read_clock(ptr noundef readonly %10)
+  br label %now.exit215
 
-now.exit214:
-  %cond.i213 = phi i64 [ %call.i212, %cond.true.i211 ], [ 0, %sw.bb55 ]
+now.exit215:
+  %cond.i214 = phi i64 [ %call.i213, %cond.true.i212 ], [ 0, %sw.bb54 ]
   %target = getelementptr inbounds nuw i8, ptr %at.0, i64 40
-  %39 = load i64, ptr %target, align 8
-  %40 = getelementptr inbounds nuw i8, ptr %at.0, i64 48
-  %41 = load i64, ptr %40, align 8
-  %arrayidx.i215 = getelementptr inbounds %union.word, ptr %2, i64 %39
-  %42 = load ptr, ptr %arrayidx.i215, align 8
-  %add.ptr.i = getelementptr inbounds i8, ptr %42, i64 %41
+  %41 = load i64, ptr %target, align 8
+  %42 = getelementptr inbounds nuw i8, ptr %at.0, i64 48
+  %43 = load i64, ptr %42, align 8
+  %arrayidx.i216 = getelementptr inbounds %union.word, ptr %2, i64 %41
+  %44 = load ptr, ptr %arrayidx.i216, align 8
+  %add.ptr.i = getelementptr inbounds i8, ptr %44, i64 %43
   %source = getelementptr inbounds nuw i8, ptr %at.0, i64 24
-  %43 = load i64, ptr %source, align 8
-  %44 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
-  %45 = load i64, ptr %44, align 8
-  %arrayidx.i216 = getelementptr inbounds %union.word, ptr %2, i64 %43
-  %46 = load ptr, ptr %arrayidx.i216, align 8
-  %add.ptr.i217 = getelementptr inbounds i8, ptr %46, i64 %45
+  %45 = load i64, ptr %source, align 8
+  %46 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
+  %47 = load i64, ptr %46, align 8
+  %arrayidx.i217 = getelementptr inbounds %union.word, ptr %2, i64 %45
+  %48 = load ptr, ptr %arrayidx.i217, align 8
+  %add.ptr.i218 = getelementptr inbounds i8, ptr %48, i64 %47
   %bytes = getelementptr inbounds nuw i8, ptr %at.0, i64 16
-  %47 = load i64, ptr %bytes, align 8
-  call void @llvm.memcpy.p0.p0.i64(ptr align 1 %add.ptr.i, ptr align 1 %add.ptr.i217, i64 %47, i1 false)
-  br i1 %cmp.not, label %record.exit220, label %if.then.i219
+  %49 = load i64, ptr %bytes, align 8
+  call void @llvm.memcpy.p0.p0.i64(ptr align 1 %add.ptr.i, ptr align 1 %add.ptr.i218, i64 %49, i1 false)
+  br i1 %cmp.not, label %record.exit221, label %if.then.i220
 
-if.then.i219:
-  %site60 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
-  %48 = load i64, ptr %site60, align 8
-  call fastcc void @note(ptr noundef %10, i64 noundef %48, i64 noundef %cond.i213)
-  br label %record.exit220
+if.then.i220:
+  %site59 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
+  %50 = load i64, ptr %site59, align 8
+  call fastcc void @note(ptr noundef %10, i64 noundef %50, i64 noundef %cond.i214)
+  br label %record.exit221
 
-record.exit220:
-  %add.ptr61 = getelementptr inbounds nuw i8, ptr %at.0, i64 56
+record.exit221:
+  %add.ptr60 = getelementptr inbounds nuw i8, ptr %at.0, i64 56
   br label %for.cond10.backedge
 
-sw.bb63:
-  %condition64 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
-  %49 = load i64, ptr %condition64, align 8
-  %50 = getelementptr inbounds nuw i8, ptr %at.0, i64 16
-  %51 = load i64, ptr %50, align 8
-  %arrayidx.i221 = getelementptr inbounds %union.word, ptr %2, i64 %49
-  %52 = load ptr, ptr %arrayidx.i221, align 8
-  %add.ptr.i222 = getelementptr inbounds i8, ptr %52, i64 %51
-  %53 = load i8, ptr %add.ptr.i222, align 1
-  %cmp67 = icmp eq i8 %53, 0
-  br i1 %cmp67, label %cond.true, label %cond.false
+sw.bb62:
+  %condition63 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
+  %51 = load i64, ptr %condition63, align 8
+  %52 = getelementptr inbounds nuw i8, ptr %at.0, i64 16
+  %53 = load i64, ptr %52, align 8
+  %arrayidx.i222 = getelementptr inbounds %union.word, ptr %2, i64 %51
+  %54 = load ptr, ptr %arrayidx.i222, align 8
+  %add.ptr.i223 = getelementptr inbounds i8, ptr %54, i64 %53
+  %55 = load i8, ptr %add.ptr.i223, align 1
+  %cmp66 = icmp eq i8 %55, 0
+  br i1 %cmp66, label %cond.true, label %cond.false
 
 cond.true:
-  %54 = load ptr, ptr %code, align 8
+  %56 = load ptr, ptr %code, align 8
   %place = getelementptr inbounds nuw i8, ptr %at.0, i64 24
-  %55 = load i64, ptr %place, align 8
-  %add.ptr70 = getelementptr inbounds i64, ptr %54, i64 %55
+  %57 = load i64, ptr %place, align 8
+  %add.ptr69 = getelementptr inbounds i64, ptr %56, i64 %57
   br label %for.cond10.backedge
 
 cond.false:
-  %add.ptr71 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
+  %add.ptr70 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
   br label %for.cond10.backedge
 
-sw.bb73:
-  %selector74 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
-  %56 = load i64, ptr %selector74, align 8
-  %57 = getelementptr inbounds nuw i8, ptr %at.0, i64 16
-  %58 = load i64, ptr %57, align 8
-  %arrayidx.i223 = getelementptr inbounds %union.word, ptr %2, i64 %56
-  %59 = load ptr, ptr %arrayidx.i223, align 8
-  %add.ptr.i224 = getelementptr inbounds i8, ptr %59, i64 %58
-  %60 = load i32, ptr %add.ptr.i224, align 4
-  %conv76 = sext i32 %60 to i64
+sw.bb72:
+  %selector73 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
+  %58 = load i64, ptr %selector73, align 8
+  %59 = getelementptr inbounds nuw i8, ptr %at.0, i64 16
+  %60 = load i64, ptr %59, align 8
+  %arrayidx.i224 = getelementptr inbounds %union.word, ptr %2, i64 %58
+  %61 = load ptr, ptr %arrayidx.i224, align 8
+  %add.ptr.i225 = getelementptr inbounds i8, ptr %61, i64 %60
+  %62 = load i32, ptr %add.ptr.i225, align 4
+  %conv75 = sext i32 %62 to i64
   %number = getelementptr inbounds nuw i8, ptr %at.0, i64 24
-  %61 = load i64, ptr %number, align 8
-  %cmp77.not = icmp eq i64 %61, %conv76
-  br i1 %cmp77.not, label %cond.false83, label %cond.true79
+  %63 = load i64, ptr %number, align 8
+  %cmp76.not = icmp eq i64 %63, %conv75
+  br i1 %cmp76.not, label %cond.false82, label %cond.true78
 
-cond.true79:
-  %62 = load ptr, ptr %code, align 8
-  %place81 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
-  %63 = load i64, ptr %place81, align 8
-  %add.ptr82 = getelementptr inbounds i64, ptr %62, i64 %63
-  br label %for.cond10.backedge
-
-cond.false83:
-  %add.ptr84 = getelementptr inbounds nuw i8, ptr %at.0, i64 40
-  br label %for.cond10.backedge
-
-sw.bb88:
+cond.true78:
   %64 = load ptr, ptr %code, align 8
-  %place90 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
-  %65 = load i64, ptr %place90, align 8
-  %add.ptr91 = getelementptr inbounds i64, ptr %64, i64 %65
+  %place80 = getelementptr inbounds nuw i8, ptr %at.0, i64 32
+  %65 = load i64, ptr %place80, align 8
+  %add.ptr81 = getelementptr inbounds i64, ptr %64, i64 %65
   br label %for.cond10.backedge
 
-cleanup94:
-  %retval.3.ph = phi i32 [ %call44228, %record.exit209 ], [ 0, %for.cond10 ]
+cond.false82:
+  %add.ptr83 = getelementptr inbounds nuw i8, ptr %at.0, i64 40
+  br label %for.cond10.backedge
+
+sw.bb87:
+  %66 = load ptr, ptr %code, align 8
+  %place89 = getelementptr inbounds nuw i8, ptr %at.0, i64 8
+  %67 = load i64, ptr %place89, align 8
+  %add.ptr90 = getelementptr inbounds i64, ptr %66, i64 %67
+  br label %for.cond10.backedge
+
+cleanup93:
+  %retval.3.ph = phi i32 [ %call43229, %record.exit210 ], [ 0, %for.cond10 ]
   ret i32 %retval.3.ph
 }
 

@@ -12,12 +12,6 @@
 
 #include "runtime.h"
 
-/* A pointer of any width, or a number. */
-union word {
-    i64 number;
-    void *pointer;
-};
-
 /* --- Bytecode ------------------------------------------------------------------------------- */
 
 /* Of an argument, of a result, of the arena or of the constants: so many bytes from its start. */
@@ -54,13 +48,6 @@ union instruction {
     } jump;
 };
 
-/* What a caller is given. */
-struct frame {
-    union word function;
-    i64 scratch; /* bytes of a chunk, which lie in the last buffer */
-    union word buffers[];
-};
-
 typedef void kernel_caller(struct frame *frame, i64 chunk);
 typedef i32 status_caller(struct frame *frame, i64 chunk);
 
@@ -82,6 +69,7 @@ struct context {
     parallel_loop *parallel_for; /* null: alone */
     void *pool;                  /* what that is given */
     struct clock *clock;         /* null: untimed */
+    void *participant;           /* who runs it, where it joins several */
 };
 
 /* --- Clocks --------------------------------------------------------------------------------- */
@@ -191,6 +179,7 @@ i32 tfc_interpret(const struct program *program, const struct context *context,
         case CALL: {
             status_caller *caller = (status_caller *)callers[next->call.caller];
             frame->function.pointer = functions[next->call.function];
+            frame->participant = context->participant;
             fill(frame, bases, next->call.buffers, next->call.count);
             i64 begin = now(clock);
             i32 status = caller(frame, 0);

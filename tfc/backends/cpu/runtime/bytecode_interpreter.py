@@ -8,7 +8,7 @@ In this process the interpreter (bytecode_interpreter.c) is made once, and a pro
 In an object file the two are one, with an entry point around them; see abi.py.
 
     int32_t NAME(args, results, arena)
-        return interpret(NAME.program, {NAME.constants, null, null, null}, args, results, arena)
+        return interpret(NAME.program, {NAME.constants, null ...}, args, results, arena)
 
 or, where it takes a pool of threads, a clock or the constants from its caller, or has several
 programs, of which its caller says one,
@@ -16,7 +16,7 @@ programs, of which its caller says one,
     int32_t NAME(args, results, run)
         return interpret(NAME.programs[run->program],
                          {run->constants or NAME.constants, run->parallel_for, run->pool,
-                          run->clock}, args, results, run->arena)
+                          run->clock, null}, args, results, run->arena)
 
 The functions are callers, which pass so many buffers on, and then what they call.
 """
@@ -25,13 +25,15 @@ import ctypes
 from collections.abc import Sequence
 from functools import cache
 
-from tfc.backends.cpu.runtime.bytecode import Arity, Bytecode
+from tfc.backends.cpu.runtime.bytecode import Arity, Bytecode, Called
 from tfc.backends.cpu.runtime.generated import runtime_ir
 from tfc.backends.llvm.compilation import LoadedCode, compile_ir
 from tfc.backends.target import Target
 
 INTERPRET = "tfc_interpret"
-_COMMON: list[Arity] = [(count, False) for count in range(13)]  # what most programs need
+BOUND_CALL = "tfc_bound_call"  # the caller of what is bound (bound_calls.py)
+_COMMON: list[Arity] = [(count, Called.KERNEL) for count in range(13)]  # what most programs need
+_CONTEXT = "{ ptr, ptr, ptr, ptr, ptr }"
 
 
 class Context(ctypes.Structure):
@@ -42,6 +44,7 @@ class Context(ctypes.Structure):
         ("parallel_for", ctypes.c_void_p),
         ("pool", ctypes.c_void_p),
         ("clock", ctypes.c_void_p),
+        ("participant", ctypes.c_void_p),
     )
 
 
@@ -117,8 +120,8 @@ define i32 @"{name}"(ptr %args, ptr %results, ptr %arena) {{
 
 def _entry(name: str, pool: str) -> tuple[str, str]:
     """Data and body of an entry point for one thread, without a clock."""
-    data = f"""@"{name}.context" = internal constant {{ ptr, ptr, ptr, ptr }} \
-{{ ptr @"{pool}", ptr null, ptr null, ptr null }}
+    data = f"""@"{name}.context" = internal constant {_CONTEXT} \
+{{ ptr @"{pool}", ptr null, ptr null, ptr null, ptr null }}
 """
     body = f"""\
   %status = call i32 @{INTERPRET}(ptr @"{name}.program", ptr @"{name}.context",
@@ -132,13 +135,16 @@ def _served_entry(
 ) -> tuple[str, str]:
     """Data and body of an entry point whose third argument is the struct that abi.py says."""
     word = f"i{pointer_bits}"
-    context, run = "{ ptr, ptr, ptr, ptr }", f"{{ ptr, ptr, ptr, ptr, ptr, {word} }}"
-    body = f"  %context = alloca {context}\n"
+    run = f"{{ ptr, ptr, ptr, ptr, ptr, {word} }}"
+    body = f"""\
+  %context = alloca {_CONTEXT}
+  store {_CONTEXT} zeroinitializer, ptr %context
+"""
     for n in (1, 2, 3):
         body += f"""\
   %from.{n} = getelementptr {run}, ptr %arena, i32 0, i32 {n}
   %word.{n} = load ptr, ptr %from.{n}
-  %to.{n} = getelementptr {context}, ptr %context, i32 0, i32 {n}
+  %to.{n} = getelementptr {_CONTEXT}, ptr %context, i32 0, i32 {n}
   store ptr %word.{n}, ptr %to.{n}
 """
     data, constants, program = "", f'@"{pool}"', f'@"{programs[0]}.program"'
@@ -177,8 +183,9 @@ def _tables(
     code = ", ".join(f"i64 {word}" for word in bytecode.words)
     functions = ", ".join(f'ptr @"{symbol}"' for symbol in called)
     counts = (arguments, results, bytecode.most, len(bytecode.arities))
+    bound = "".join(f'@"{symbol}" = external global i8\n' for symbol in bytecode.bound)
     return f"""\
-@"{name}.code" = {linkage}constant [{len(bytecode.words)} x i64] [{code}]
+{bound}@"{name}.code" = {linkage}constant [{len(bytecode.words)} x i64] [{code}]
 @"{name}.functions" = {linkage}constant [{len(called)} x ptr] [{functions}]
 @"{name}.program" = {seen}constant {{ i64, i64, i64, i64, ptr, ptr }} \
 {{ {", ".join(f"i64 {count}" for count in counts)}, ptr @"{name}.code", ptr @"{name}.functions" }}
@@ -186,8 +193,10 @@ def _tables(
 
 
 def _caller_name(arity: Arity) -> str:
-    count, has_status = arity
-    return f"tfc_call_with_{count}{'_status' if has_status else ''}"
+    count, kind = arity
+    if kind is Called.BOUND:
+        return BOUND_CALL
+    return f"tfc_call_with_{count}{'_status' if kind is Called.FUNCTION else ''}"
 
 
 def _caller(arity: Arity, linkage: str) -> str:
@@ -196,7 +205,10 @@ def _caller(arity: Arity, linkage: str) -> str:
     A frame is words of 64 bits: the function, the bytes of scratch memory of a chunk, the buffers.
     A kernel is told its chunk, and finds the scratch memory for it in the last buffer.
     """
-    count, has_status = arity
+    count, kind = arity
+    if kind is Called.BOUND:
+        return f"declare i32 @{BOUND_CALL}(ptr, i64)\n"
+    has_status = kind is Called.FUNCTION
     result = "i32" if has_status else "void"
     buffers = "".join(
         f"  %place.{n} = getelementptr i64, ptr %frame, i64 {2 + n}\n"

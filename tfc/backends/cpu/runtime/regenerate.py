@@ -12,6 +12,13 @@ import subprocess
 from pathlib import Path
 
 from tfc.backends.cpu.runtime.abi import WRONG_PROCESSOR
+from tfc.backends.cpu.runtime.bound_calls import (
+    MOST_WORDS,
+    BoundSite,
+    DirectCalls,
+    Source,
+    Step,
+)
 from tfc.backends.cpu.runtime.bytecode import Opcode
 from tfc.backends.cpu.runtime.bytecode_interpreter import Context
 from tfc.backends.cpu.runtime.entry_table import Argument, Entry, Kind, Node, Number, Result
@@ -27,6 +34,7 @@ _LINUX, _WINDOWS = "x86_64-unknown-linux-gnu", "x86_64-pc-windows-gnu"
 _FILES = {
     "python_entry": ("python_entry.c", _LINUX),
     "pool": ("pool.c", _LINUX),
+    "bound_calls": ("bound_calls.c", _LINUX),
     "bytecode_interpreter.64": ("bytecode_interpreter.c", _LINUX),
     "bytecode_interpreter.32": ("bytecode_interpreter.c", "i386-unknown-linux-gnu"),
     "processor_check": ("processor_check.c", _WINDOWS),
@@ -67,11 +75,16 @@ def shared_numbers() -> dict[str, int]:
         Entry,
         Context,
         Clock,
+        Source,
+        Step,
+        DirectCalls,
+        BoundSite,
     )
     return {
         **{kind.name: int(kind) for kind in (*Kind, *Number, *Opcode)},
         **{f"{t.__name__.upper()}_BYTES": ctypes.sizeof(t) for t in tables},
         "MOST_THREADS": MOST_THREADS,
+        "MOST_WORDS": MOST_WORDS,
         "WRONG_PROCESSOR": WRONG_PROCESSOR,
     }
 

@@ -19,3 +19,19 @@ typedef __SIZE_TYPE__ size;
 
 /* So many values on the stack, until the function returns. */
 #define ON_STACK(type, count) ((type *)__builtin_alloca(sizeof(type) * (size)(count)))
+
+/* A pointer of any width, or a number. */
+union word {
+    i64 number;
+    void *pointer;
+};
+
+/* What a caller, which an instruction of bytecode names, is given. */
+struct frame {
+    union word function;
+    union {
+        i64 scratch;       /* of a kernel: bytes of a chunk, which lie in the last buffer */
+        void *participant; /* of a call: who runs the program, where it joins several */
+    };
+    union word buffers[];
+};

@@ -194,26 +194,16 @@ def collective_of(x: Instruction, here: Participant, call: Call) -> Collective |
 
 
 def _bind(x: Instruction, call: Call) -> Bind:
-    """What runs a collective on arrays, each time as the device that the thread then is."""
+    """What runs a collective on arrays, as the device that the thread is when it is bound."""
 
     def bind(given: Sequence[Array], results: Sequence[Array]) -> Callable[[], None]:
-        bound: tuple[Participant | None, Callable[[], None]] = (None, lambda: None)
-
-        def bound_as(here: Participant) -> Callable[[], None]:
-            nonlocal bound
-            collective = collective_of(x, here, call)
-            function = _alone(collective, here, given, results)
-            if function is None:
-                assert collective is not None
-                function = here.bind(collective, given, results)
-            bound = (here, function)
+        here = current()
+        collective = collective_of(x, here, call)
+        function = _alone(collective, here, given, results)
+        if function is not None:
             return function
-
-        def run() -> None:
-            here, (before, function) = current(), bound
-            (function if here is before else bound_as(here))()
-
-        return run
+        assert collective is not None
+        return here.bind(collective, given, results)
 
     return bind
 
@@ -221,28 +211,11 @@ def _bind(x: Instruction, call: Call) -> Bind:
 def bind_start(
     x: Instruction, call: Call, given: Sequence[Array], results: Sequence[Array]
 ) -> Callable[[], Callable[[], None]]:
-    """What begins a collective on arrays, as the device that the thread then is, and gives its end.
+    """What begins a collective on arrays, as the device that the thread is now, and gives its end.
 
     Where nothing would go on meanwhile, all of it is done at the end.
     """
-    bound: tuple[Participant | None, Callable[[], Callable[[], None]]] = (
-        None,
-        lambda: lambda: None,
-    )
-
-    def start() -> Callable[[], None]:
-        nonlocal bound
-        here, (before, begin) = current(), bound
-        if here is not before:
-            bound = (here, begin := _beginning(x, here, call, given, results))
-        return begin()
-
-    return start
-
-
-def _beginning(
-    x: Instruction, here: Participant, call: Call, given: Sequence[Array], results: Sequence[Array]
-) -> Callable[[], Callable[[], None]]:
+    here = current()
     collective = collective_of(x, here, call)
     alone = _alone(collective, here, given, results)
     if collective is None or alone is not None:

@@ -15,7 +15,15 @@ from mpi4py import MPI
 
 from tfc.errors import TfcError, UnsupportedError
 from tfc.runtime.arrays import ArraySpec, show, spec_of
-from tfc.runtime.collectives import Array, Arrays, Collective, GpuEngine, Messages
+from tfc.runtime.collectives import (
+    Array,
+    Arrays,
+    Collective,
+    Direct,
+    GpuEngine,
+    Messages,
+    Run,
+)
 from tfc.runtime.engines.mpi.board import Board, wait_until_read
 from tfc.runtime.engines.mpi.plans import Done, as_bytes, plan
 from tfc.runtime.engines.mpi.progress import Progress
@@ -48,11 +56,18 @@ class MpiEngine:
 
     def bind(self, collective: Collective, given: Arrays, results: Arrays) -> Done:
         """A function that runs a collective on arrays where they lie, as often as it is called."""
-        communicator = self.communicator(collective.group)
-        run = plan(collective, communicator, given, results).bound(communicator)
+        communicator, name = self.communicator(collective.group), collective.name or collective.what
+        asked = plan(collective, communicator, given, results)
+        run = asked.bound(communicator)
         if self._is_checking:
             run = self._checked(communicator, collective, given, run)
-        return self._board.watched(collective.name or collective.what, collective.group, run)
+            return self._board.watched(name, collective.group, run)
+        seen = self._board.watched(name, collective.group, run)
+        steps = asked.direct(communicator, given, results)
+        if steps is None:
+            return seen
+        marks = self._board.marks(name, collective.group)
+        return Run(seen, Direct(steps, *marks, MPI.Exception))
 
     def begin(self, collective: Collective, given: Arrays, results: Arrays) -> Done:
         """Begin a collective by MPI's calls that do not block; the function returned waits.

@@ -19,7 +19,15 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from tfc.runtime.collectives import Array, Arrays, Collective, Reduction
+from tfc.runtime.collectives import (
+    Array,
+    Arrays,
+    Collective,
+    CopyBytes,
+    ForeignCall,
+    Reduction,
+)
+from tfc.runtime.engines.mpi.direct import direct_steps
 
 _SHORT = 1 << 15  # bytes of a group up to which all of it is gathered by every rank
 _TAG = 7
@@ -38,12 +46,16 @@ class Plan:
     after: tuple[Done, ...] = ()
     together: tuple[str, tuple[Any, ...]] = ("", ())
 
+    @property
+    def asked(self) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+        """The calls where they may block."""
+        # All of a group must do the same: MPI does not pair Bcast with another's Ibcast.
+        return (self.together,) if self.together[0] else self.calls
+
     def bound(self, communicator: Any) -> Done:
         """What does all of it, and comes back at the end."""
-        # All of a group must do the same: MPI does not pair Bcast with another's Ibcast.
-        asked = (self.together,) if self.together[0] else self.calls
-        calls = [(getattr(communicator, name), arguments) for name, arguments in asked]
-        is_blocking = not any(name.startswith("I") for name, _ in asked)
+        calls = [(getattr(communicator, name), arguments) for name, arguments in self.asked]
+        is_blocking = not any(name.startswith("I") for name, _ in self.asked)
         if is_blocking and len(calls) == 1 and not self.after:
             ((method, arguments),) = calls
             return partial(method, *arguments)
@@ -58,6 +70,15 @@ class Plan:
                 done()
 
         return run
+
+    def direct(
+        self, communicator: Any, given: Arrays, results: Arrays
+    ) -> tuple[ForeignCall | CopyBytes, ...] | None:
+        """How code does all of it by itself, on such arrays wherever they lie; None if not."""
+        copies = [(done.source, done.target) for done in self.after if isinstance(done, Copy)]
+        if len(copies) < len(self.after):
+            return None
+        return direct_steps(self.asked, copies, communicator, given, results)
 
     def begin(self, communicator: Any) -> Done:
         """Ask for all of it; what is returned waits for the end."""
@@ -131,7 +152,7 @@ def _plan(
             peers = [p for p in range(size) if p != own]
             moves = [("Irecv", (as_bytes(results[p]), p, _TAG)) for p in peers]
             moves += [("Isend", (as_bytes(given[p]), p, _TAG)) for p in peers]
-            return Plan(tuple(moves), (_copy(given[own], results[own]),))
+            return Plan(tuple(moves), (Copy(given[own], results[own]),))
         case "all-to-all":
             part = _part(given[0], at, size)
             call = ([_memory(given[0]), 1, part], [_memory(results[0]), 1, part])
@@ -154,7 +175,7 @@ def _permute(collective: Collective, given: Array, result: Array) -> Plan:
     source = collective.source
     targets = [t for s, t in collective.pairs if s == collective.own]
     if source == collective.own:
-        return Plan((), (_copy(given, result),))
+        return Plan((), (Copy(given, result),))
     calls = [("Isend", (as_bytes(given), t, _TAG)) for t in targets]
     if source is None:
         return Plan(tuple(calls), (lambda: result.fill(0),))
@@ -168,7 +189,7 @@ def _permute(collective: Collective, given: Array, result: Array) -> Plan:
 def _broadcast(own: int, given: Array, result: Array) -> Plan:
     if own:
         return Plan((("Bcast", (as_bytes(result), 0)),))
-    return Plan((("Bcast", (as_bytes(given), 0)),), (_copy(given, result),))
+    return Plan((("Bcast", (as_bytes(given), 0)),), (Copy(given, result),))
 
 
 def _all_reduce(
@@ -225,11 +246,15 @@ def _reduce_scatter(
     return Plan((("Alltoall", (sent, as_bytes(parts, size))),), (reduce_mine,))
 
 
-def _copy(given: Array, result: Array) -> Done:
-    def copy() -> None:
-        result[...] = given
+@dataclass(frozen=True, eq=False)
+class Copy:
+    """Copies an array into another."""
 
-    return copy
+    source: Array
+    target: Array
+
+    def __call__(self) -> None:
+        self.target[...] = self.source
 
 
 def _memory(array: Array) -> Any:
