@@ -153,6 +153,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "backends.gpu.attention": (
         *KERNELS,
         "backends.gpu",
+        "backends.gpu.driver",
         "backends.gpu.products",
         "passes.attention",
     ),

@@ -227,8 +227,9 @@ class WarpgroupKind:
         return ROWS * self.columns // WARPGROUP
 
     def multiply(
-        self, a: Scalar, b: Scalar, forms: tuple[Matrix, Matrix], sums: Sequence[Any], left: int
-    ) -> list[Any]:
+        self, a: Scalar, b: Scalar, forms: tuple[Matrix, Matrix], sums: Sequence[Any], left: int,
+        fresh: bool = False,
+    ) -> list[Any]:  # fmt: skip
         """The sums with the products of two matrices, from their descriptors.
 
         All 128 threads must come here.
@@ -236,31 +237,57 @@ class WarpgroupKind:
         Args:
             left: how many of these steps may be under way when this is over: 0, or more where
                 nothing uses the sums but the next step, and then `finish`.
+            fresh: the sums begin here, whatever they were.
         """
         count = self.count
-        name = {F32: "f32", S32: "s32"}[self.sums]
-        held = "{" + ", ".join(f"${n}" for n in range(count)) + "}"
         flips = f", {int(not forms[0].along)}, {int(not forms[1].along)}" if self.bytes == 2 else ""
-        signs = "" if self.sums == S32 else f", 1, 1{flips}"
-        lines = [
-            "{ .reg .pred adds; .reg .b64 a, b; .reg .b32 one;",
-            "mov.b32 one, 1; setp.ne.b32 adds, one, 0;",
-            "wgmma.fence.sync.aligned;",
-        ]
+        lines = [_BEGIN.format("a, b")]
         for number in range(forms[0].depth // self.depth):
             first, second = (form.step(number, self.depth) for form in forms)
             lines.append(f"add.s64 a, ${count}, {first}; add.s64 b, ${count + 1}, {second};")
-            lines.append(
-                f"wgmma.mma_async.sync.aligned.m{ROWS}n{self.columns}k{self.depth}.{name}."
-                f"{self.lhs}.{self.rhs} {held}, a, b, adds{signs};"
-            )
-        lines.append(f"wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned {left}; }}")
-        return self._with_sums("\n".join(lines), [a.value, b.value], sums)
+            lines.append(self._instruction("a", fresh and number == 0, flips))
+        return self._with_sums("\n".join([*lines, _END.format(left)]), [a.value, b.value], sums)
+
+    def multiply_held(
+        self, a: Sequence[Any], b: Scalar, form: Matrix, sums: Sequence[Any]
+    ) -> list[Any]:
+        """The sums with the products of a matrix of 16-bit numbers that the threads hold.
+
+        All 128 threads must come here.
+
+        Args:
+            a: words of two numbers that are neighbours along the sums, four for each 16 of these:
+                of thread l, row l/4 and places 2 (l%4) and the next, row l/4 + 8, and both once
+                more eight places on.
+            b, form: the descriptor of the other matrix, and how that lies.
+        """
+        count, flips = self.count, f", {int(not form.along)}"
+        lines = [_BEGIN.format("b")]
+        for number in range(form.depth // self.depth):
+            lines.append(f"add.s64 b, ${count}, {form.step(number, self.depth)};")
+            words = (f"${count + 1 + 4 * number + n}" for n in range(4))
+            lines.append(self._instruction("{" + ", ".join(words) + "}", False, flips))
+        return self._with_sums("\n".join([*lines, _END.format(0)]), [b.value, *a], sums)
 
     def finish(self, sums: Sequence[Any]) -> list[Any]:
         """The sums, once all products that the warpgroup began are done."""
         return self._with_sums("wgmma.wait_group.sync.aligned 0;", [], sums)
 
+    def _instruction(self, a: str, fresh: bool, flips: str) -> str:
+        name = {F32: "f32", S32: "s32"}[self.sums]
+        held = "{" + ", ".join(f"${n}" for n in range(self.count)) + "}"
+        signs = "" if self.sums == S32 else f", 1, 1{flips}"
+        return (
+            f"wgmma.mma_async.sync.aligned.m{ROWS}n{self.columns}k{self.depth}.{name}."
+            f"{self.lhs}.{self.rhs} {held}, {a}, b, {'begins' if fresh else 'adds'}{signs};"
+        )
+
     def _with_sums(self, text: str, operands: Sequence[Any], sums: Sequence[Any]) -> list[Any]:
         name = "i32" if self.sums == S32 else "f32"
         return assembly(text, [name] * self.count, [*operands, *sums], True, tied=self.count)
+
+
+_BEGIN = """{{ .reg .pred adds, begins; .reg .b64 {}; .reg .b32 one;
+mov.b32 one, 1; setp.ne.b32 adds, one, 0; setp.eq.b32 begins, one, 0;
+wgmma.fence.sync.aligned;"""
+_END = "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned {}; }}"

@@ -21,10 +21,14 @@ FAR = 105.0
 
 @dataclass(frozen=True)
 class Hidden:
-    """Keys beyond `last`, which depends on the row and does not fall, have the logit `low`."""
+    """Keys beyond `last`, which depends on the row and does not fall, have the logit `low`.
+
+    test: what is true up to there.
+    """
 
     last: Index
     low: float
+    test: Instruction
 
 
 def hidden_keys(attention: Attention) -> Hidden | None:
@@ -39,7 +43,7 @@ def hidden_keys(attention: Attention) -> Hidden | None:
     for test, where in _conjuncts(chosen, at):
         last = _last_visible(test, where, attention.sizes["j"])
         if last is not None:
-            return Hidden(last, float(other["literal"].array))
+            return Hidden(last, float(other["literal"].array), test)
     return None
 
 

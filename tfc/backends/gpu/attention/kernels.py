@@ -7,7 +7,8 @@ from typing import Any
 
 from tfc.backends.gpu.assembly import assembly, index
 from tfc.backends.gpu.assembly import number as narrow
-from tfc.backends.gpu.attention.hidden import FAR, Hidden, hidden_keys
+from tfc.backends.gpu.attention.hidden import Hidden, hidden_keys
+from tfc.backends.gpu.attention.logits import Logits
 from tfc.backends.gpu.attention.online import State, across, base_of
 from tfc.backends.gpu.attention.sources import source_of
 from tfc.backends.gpu.attention.spec import Spec, spec_in
@@ -23,9 +24,9 @@ from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.finishing import when, when_below
 from tfc.backends.gpu.products.kernels import divided, shared_memory
 from tfc.backends.gpu.products.pieces import Computed, Copied, Share
-from tfc.backends.gpu.warps import WARP, from_lane
+from tfc.backends.gpu.warps import WARP
 from tfc.backends.mlir.arithmetic.exponential import exp
-from tfc.backends.mlir.arithmetic.value import Scalar, constant, convert, maximum, select
+from tfc.backends.mlir.arithmetic.value import Scalar, constant, maximum
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.provider import arith, ir, scf
@@ -34,7 +35,7 @@ from tfc.backends.mlir.vectors import add, for_range, index_value, minimum, mult
 from tfc.hlo.index_maps import Index, variable
 from tfc.hlo.index_maps import constant as known
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import F32, PRED, U32, Shape
+from tfc.hlo.shape import F32, U32, Shape
 from tfc.passes.analysis.products import moved_index
 
 _LOWEST = -float("inf")
@@ -149,6 +150,7 @@ class _Emitter:
         self.thread, self.base = narrow(thread_in_block()), shared_memory()
         self.tiles: WarpTiles = warp_tiles(spec.tiling, self.thread)
         self.hidden: Hidden | None = hidden_keys(spec.attention)
+        self.logits = Logits(work, spec, self.batch, self.first_row, spec.rows, spec.keys)
         a, (first, second) = spec.attention, spec.element_types
         sides = (("r", a.query, "p", first), ("j", a.key, "p", first), ("j", a.value, "d", second))
         self.sources: list[Copied | Computed] = [
@@ -167,7 +169,7 @@ class _Emitter:
         first = multiply(self.split, spec.share)
         end = minimum(add(first, spec.share), spec.tiles)
         state = State.start(self.tiles)
-        visible = self._visible(first, end)
+        visible = self.logits.visible(self.hidden, first, end)
         state = self._along(first, visible, state, stages)
         if self.hidden is not None:
             further = self._rest(state, visible, end, stages)
@@ -176,30 +178,10 @@ class _Emitter:
 
     # --- Along the keys ---------------------------------------------------------------------------
 
-    def _visible(self, first: Any, end: Any) -> Any:
-        """The tile before which all are that a row of the block may see."""
-        if self.hidden is None:
-            return end
-        spec = self.spec
-        last = arith.minui(add(self.first_row, spec.rows - 1), index_value(spec.size("r") - 1))
-        scope = Elements({}, {"b": self.batch, "r": last})
-        key = scope.index_value(self.hidden.last + spec.keys)  # 1 + … + keys - 1
-        keys = arith.maxsi(key, index_value(0))
-        seen = arith.divui(keys, index_value(spec.keys))
-        return arith.maxui(arith.minui(seen, index_value(end)), index_value(first))
-
     def _rest(self, state: State, visible: Any, end: Any, stages: Scalar) -> Any:
         """Where to stop: where we are if all rows are far above what is hidden, else at the end."""
         assert self.hidden is not None
-        far = constant(U32, 1)
-        for slot, largest in enumerate(state.largest):
-            row = add(self.first_row, index(self.tiles.row(slot)))
-            size = index_value(self.spec.size("r"))
-            beyond = Scalar(arith.cmpi(arith.CmpIPredicate.uge, row, size), PRED)
-            above = (largest - self.hidden.low) >= FAR
-            far = far & convert(above | beyond, U32)
-        for bit in (1, 2, 4, 8, 16):
-            far = far & from_lane(far, bit)
+        far = self.logits.far(self.tiles, state.largest, self.hidden)
         store_shared(stages + self.thread / WARP * 4, [far.value])
         gpu.barrier()
         for word in load_shared(stages, "i32", self.spec.warps):
@@ -229,38 +211,11 @@ class _Emitter:
     def _turn(self, state: State, tile: Any, keys: Scalar) -> State:
         """One tile of keys, whose keys and then values are at an address."""
         scores = self.tiles.scores(self.base, keys)
-        logits = self._logits(scores, multiply(tile, self.spec.keys))
+        logits = self.logits.of(self.tiles, scores, multiply(tile, self.spec.keys))
         state, weights = state.weighed(self.tiles, logits)
         at, values = self.base + self.spec.weights_at, keys + self.spec.forms["j"].bytes
         sums = self.tiles.mix(weights, at, values, state.sums)
         return State(state.largest, state.totals, sums)
-
-    def _logits(self, scores: Sequence[Any], first_key: Any) -> list[Scalar]:
-        spec, attention = self.spec, self.spec.attention
-        inputs = sources(self.work.kernel, self.work.buffers)
-        rows = [self._inside("r", add(self.first_row, index(self.tiles.row(s))), spec.rows)
-                for s in range(self.tiles.slots)]  # fmt: skip
-        first_key = add(first_key, index(self.tiles.column))
-        found = []
-        for number, score in enumerate(scores):
-            slot, offset = self.tiles.place(number)
-            key = add(first_key, offset)
-            scope = Elements(
-                {**inputs, attention.scores: Scalar(score, F32)},
-                {"b": self.batch, "r": rows[slot], "j": self._inside("j", key, spec.keys)},
-            )
-            logit = convert(scope.element(attention.logits, attention.logits_index), F32)
-            if spec.size("j") % spec.keys:
-                end = index_value(spec.size("j"))
-                there = Scalar(arith.cmpi(arith.CmpIPredicate.ult, key, end), PRED)
-                logit = select(there, logit, _LOWEST)
-            found.append(logit)
-        return found
-
-    def _inside(self, name: str, place: Any, tile: int) -> Any:
-        """A row or key that there is, for what a tile has beyond the last."""
-        size = self.spec.size(name)
-        return arith.minui(place, index_value(size - 1)) if size % tile else place
 
     # --- What comes in and goes out ---------------------------------------------------------------
 

@@ -7,17 +7,35 @@ Sums and totals are those of the program times exp(m - max), which is 1 in the e
 seen only -inf have m = -inf, weights 0 and so in the end 0 / 0, as in the program.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.gpu.attention.warps import WarpTiles
+from tfc.backends.gpu.assembly import assembly
+from tfc.backends.gpu.attention.warps import Lanes
 from tfc.backends.gpu.warps import from_lane
-from tfc.backends.mlir.arithmetic.exponential import exp
+from tfc.backends.mlir.arithmetic.exponential import LOG2_E, exp
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, maximum, select
 from tfc.hlo.shape import F32
 
 _LOWEST = -float("inf")
+Power = Callable[[Scalar, Scalar], Scalar]
+
+
+def precise(x: Scalar, base: Scalar) -> Scalar:
+    """exp(x - base) as everywhere."""
+    return exp(x - base)
+
+
+def quick(x: Scalar, base: Scalar) -> Scalar:
+    """The same by the instruction for powers of two, for weights that are rounded to 16 bits.
+
+    Its error is 2^-22 of the result, and 2^-23 of the difference, which is at most 105 where the
+    result is a number. (The product of the base and log2 e by itself, which would save a
+    subtraction, would be off by 2^-24 of the logits, however large these are.)
+    """
+    exponent = (x - base) * constant(F32, LOG2_E)
+    return Scalar(assembly("ex2.approx.ftz.f32 $0, $1;", ["f32"], [exponent.value])[0], F32)
 
 
 @dataclass(frozen=True)
@@ -34,7 +52,7 @@ class State:
     sums: list[Any]
 
     @staticmethod
-    def start(tiles: WarpTiles) -> "State":
+    def start(tiles: Lanes) -> "State":
         """Before any key."""
         low = [constant(F32, _LOWEST)] * tiles.slots
         return State(low, [constant(F32, 0)] * tiles.slots, tiles.start())
@@ -49,7 +67,9 @@ class State:
         scalars = [Scalar(v, F32) for v in values[: 2 * slots]]
         return State(scalars[:slots], scalars[slots:], list(values[2 * slots :]))
 
-    def weighed(self, tiles: WarpTiles, logits: Sequence[Scalar]) -> "tuple[State, list[Scalar]]":
+    def weighed(
+        self, tiles: Lanes, logits: Sequence[Scalar], power: Power = precise
+    ) -> "tuple[State, list[Scalar]]":
         """The state once the sums are scaled and the totals have grown, and the weights."""
         slot = [tiles.place(n)[0] for n in range(len(logits))]
         largest = list(self.largest)
@@ -57,8 +77,8 @@ class State:
             largest[slot[n]] = maximum(largest[slot[n]], logit)
         largest = [across(tiles, x, maximum) for x in largest]
         bases = [base_of(x) for x in largest]
-        weights = [exp(logit - bases[slot[n]]) for n, logit in enumerate(logits)]
-        scales = [exp(old - base) for old, base in zip(self.largest, bases)]
+        weights = [power(logit, bases[slot[n]]) for n, logit in enumerate(logits)]
+        scales = [power(old, base) for old, base in zip(self.largest, bases)]
         totals = [total * scale for total, scale in zip(self.totals, scales)]
         for n, weight in enumerate(weights):
             totals[slot[n]] = totals[slot[n]] + weight
@@ -68,7 +88,7 @@ class State:
         return State(largest, totals, sums), weights
 
 
-def across(tiles: WarpTiles, x: Scalar, combine: Any) -> Scalar:
+def across(tiles: Lanes, x: Scalar, combine: Any) -> Scalar:
     """What the lanes of a row have, combined."""
     for bit in tiles.across:
         x = combine(x, from_lane(x, bit))

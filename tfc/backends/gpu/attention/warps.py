@@ -17,8 +17,8 @@ from tfc.backends.mlir.arithmetic.value import Scalar, constant
 from tfc.hlo.shape import F32
 
 
-class WarpTiles(Protocol):
-    """A lane's part of the tiles of its warp."""
+class Lanes(Protocol):
+    """Which scores and sums a lane has."""
 
     @property
     def across(self) -> tuple[int, ...]:
@@ -32,10 +32,6 @@ class WarpTiles(Protocol):
 
     def row(self, slot: int) -> Scalar:
         """The row of the block's tile."""
-        ...
-
-    def scores(self, queries: Scalar, keys: Scalar) -> list[Any]:
-        """The sums of queries and keys at two addresses."""
         ...
 
     @property
@@ -53,6 +49,14 @@ class WarpTiles(Protocol):
 
     def slot(self, number: int) -> int:
         """The slot of a sum of weights and values."""
+        ...
+
+
+class WarpTiles(Lanes, Protocol):
+    """A lane's part of the tiles of its warp."""
+
+    def scores(self, queries: Scalar, keys: Scalar) -> list[Any]:
+        """The sums of queries and keys at two addresses."""
         ...
 
     def mix(self, weights: Sequence[Scalar], at: Scalar, values: Scalar, sums: list[Any]) -> list:
