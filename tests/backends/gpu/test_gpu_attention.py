@@ -68,6 +68,17 @@ def test_keys_hidden_by_a_causal_mask_are_not_read(device: Any):
     assert report.loads.bytes == q.nbytes + (k.nbytes + v.nbytes) * 3 // 2
 
 
+def test_keys_in_a_part_of_a_cache_are_copied_from_there(device: Any):
+    q, cache = normal(BF16, 1, 64, 1, 64), normal(BF16, 3, 2, 1, 64, 1, 64)
+
+    def attend(q: Any, cache: Any) -> Any:
+        return nn.dot_product_attention(q, cache[1, 0], cache[1, 1])
+
+    (report,) = check(device, attend, q, cache)
+    assert report.loads.bytes == q.nbytes + cache.nbytes // 3
+    assert report.loads.bytes == report.loads.accesses * 16
+
+
 def test_rows_that_see_nothing_are_what_the_program_says(device: Any):
     q, k, v = operands(F32, 1, 20, 40, (1, 1), 8)
     seen = random.random((20, 40)) < 0.5

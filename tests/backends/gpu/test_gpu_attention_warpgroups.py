@@ -176,6 +176,17 @@ def test_keys_may_be_repeated_for_heads_next_to_each_other_or_far_apart(
     assert report.bulk_loads.bytes == q.nbytes + 4 * (k.nbytes + v.nbytes)
 
 
+def test_keys_in_a_part_of_a_cache_are_brought_from_there(device: InterpretedDriver):
+    q = random.standard_normal((1, 128, 2, 64)).astype(F16)
+    cache = random.standard_normal((3, 2, 1, 128, 2, 64)).astype(F16)
+
+    def attend(q: Any, cache: Any) -> Any:
+        return nn.dot_product_attention(q, cache[1, 0], cache[1, 1])
+
+    report = check(device, attend, q, cache)
+    assert report.bulk_loads.bytes == q.nbytes + cache.nbytes // 3
+
+
 @pytest.mark.slow
 def test_logits_may_be_large(device: InterpretedDriver):
     """The difference to the largest is as exact as in f32, however large both are."""

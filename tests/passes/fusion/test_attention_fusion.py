@@ -95,6 +95,30 @@ def test_a_bias_of_the_size_of_the_scores_is_read_and_its_sum_is_not_stored():
     assert max(sizes) == Q.size
 
 
+def test_a_cache_is_updated_in_place_and_read_where_it_lies():
+    """Of two layers' caches, each kernel has none of the updates inside."""
+    caches = np.zeros((2, 2, 1, 7, 2, 8), np.float32)
+
+    def decode(q: Any, caches: Any, new: Any, place: Any) -> Any:
+        found = []
+        for layer in range(2):
+            for part in range(2):
+                at = (layer, part, 0, place, 0, 0)
+                caches = tfc.dynamic_update_slice(caches, new[None, None] + layer, at)
+            found.append(nn.dot_product_attention(q, caches[layer, 0], caches[layer, 1]))
+        return found, caches
+
+    arguments = Q[:1], caches, K[:1, :1], np.int32(3)
+    module = fused(decode, *arguments)
+    inside = [x["calls"].instructions for x in module.entry.instructions if x.opcode == "fusion"]
+    kernels = [c for c in inside if any(x.opcode == "dot" for x in c)]
+    assert len(kernels) == 2
+    assert not any(x.opcode == "dynamic-update-slice" for c in kernels for x in c)
+    before = evaluate(traced(decode, *arguments), *arguments)
+    for got, wanted in zip(evaluate(module, *arguments), before, strict=True):
+        np.testing.assert_allclose(got, wanted, 1e-6, 1e-6)
+
+
 def test_weights_that_are_read_elsewhere_and_what_the_target_refuses_stay_apart():
     def with_weights(q: Any, k: Any, v: Any) -> Any:
         weights = nn.softmax(tnp.einsum("btkd,bskd->bkts", q, k))

@@ -324,11 +324,20 @@ def factor_of(operand: Instruction, index: Indices) -> Factor:
 
 
 def moved_back(x: Instruction, index: Indices) -> tuple[Instruction, Indices]:
-    """The operand of one of `MOVES`, and where it has the element that is at an index in x."""
+    """The operand of one of `MOVES`, or of a slice, and where it has the element that is at an
+    index in x."""
     index_map = op_named(x.opcode).index_map
     assert index_map is not None
     (piece,) = index_map(x, index)
     return x.operands[piece.operand], tuple(piece.index)
+
+
+def read_from(factor: Factor) -> tuple[Instruction, Indices]:
+    """What a factor's elements are read from, and where: a slice is a part of another array."""
+    x, index = factor.value, factor.index
+    while x.opcode == "slice" or x.opcode in MOVES:
+        x, index = moved_back(x, index)
+    return x, index
 
 
 def is_widening(x: Instruction) -> bool:

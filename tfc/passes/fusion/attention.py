@@ -286,14 +286,20 @@ class _Plan(Kernels):
 
 
 def _goes_inside(x: Instruction, size: int) -> bool:
-    """True for what is not worth memory: cheap, or of the size of the scores."""
+    """True for what is not worth memory: cheap, or of the size of the scores.
+
+    A cache that is updated in place costs the memory of the update, and inside a test for each
+    element that is read, also of all updates before it.
+    """
     if not isinstance(x.shape, Shape) or not (is_loop(x) or is_scalar_constant(x)):
+        return False
+    if x.opcode == "dynamic-update-slice":
         return False
     return x.array_shape.size >= size or x.opcode in _FREE or (is_elementwise(x) and is_cheap(x))
 
 
 def _rearranging(x: Instruction, stops: set[Instruction]) -> Iterator[Instruction]:
-    """What only widens or moves elements before a product."""
-    while x not in stops and (x.opcode in MOVES or is_widening(x)):
+    """What only widens or moves elements before a product, or is a part of an array."""
+    while x not in stops and (x.opcode in MOVES or x.opcode == "slice" or is_widening(x)):
         yield x
         x = x.operands[0]

@@ -21,10 +21,11 @@ from tfc.backends.gpu.assembly import number as narrow
 from tfc.backends.gpu.driver.interface import Boxes
 from tfc.backends.gpu.matrices import PIECE
 from tfc.backends.gpu.warpgroups import ROW_BYTES
-from tfc.backends.mlir.arithmetic.value import Scalar
+from tfc.backends.mlir.arithmetic.value import Scalar, constant
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.index_maps import Index, evaluate_index
+from tfc.hlo.shape import U32
 
 _MOST_DIMENSIONS = 5  # of boxes
 _MOST_LINES = 256  # of a box along one dimension
@@ -48,10 +49,12 @@ class Placed:
     """How boxes of a matrix are copied, and which digits of the variables say where one is.
 
     digits: (variable, digit) of each dimension but the first, which goes along the vectors.
+    is_inside: the matrices begin inside of the array; a last dimension of two is at its second.
     """
 
     boxes: Boxes
     digits: tuple[tuple[str, Digit], ...]
+    is_inside: bool
 
     def corner(self, first: Scalar, values: Mapping[str, Any]) -> list[Scalar]:
         """Where a box begins.
@@ -67,7 +70,7 @@ class Placed:
             if not digit.is_last:
                 x = arith.remui(x, index_value(digit.size))
             places.append(narrow(x))
-        return places
+        return [*places, constant(U32, 1)] if self.is_inside else places
 
 
 def placed(
@@ -79,8 +82,11 @@ def placed(
         position: of an element, by the variables whose sizes are given: that along the vectors,
             that of the lines, and others.
     """
-    terms = _by_variable(position, sizes)
-    if terms is None or not _is_line(terms[along], sizes[along]):
+    found = _by_variable(position, sizes)
+    if found is None:
+        return None
+    terms, begin = found
+    if not _is_line(terms[along], sizes[along]):
         return None
     dims, strides, box, places = [sizes[along]], [], [ROW_BYTES // itemsize], []
     left = count
@@ -103,11 +109,15 @@ def placed(
             dims.append(digit.size)
             strides.append(digit.stride * itemsize)
             box.append(size)
+    if begin:
+        dims.append(2)
+        strides.append(begin * itemsize)
+        box.append(1)
     is_possible = len(dims) <= _MOST_DIMENSIONS and all(s % PIECE == 0 for s in strides)
     if left > 1 or not strides or not is_possible or max(box[1:]) > _MOST_LINES:
         return None
     made = Boxes(itemsize, tuple(dims), tuple(strides), tuple(box), ROW_BYTES)
-    return Placed(made, tuple(places))
+    return Placed(made, tuple(places), begin > 0)
 
 
 def digits_of(values: np.ndarray) -> list[Digit] | None:
@@ -134,18 +144,22 @@ def _repeats(values: np.ndarray, size: int, stride: int) -> bool:
     return bool((rows == rows[:, :1] + np.arange(size) * stride).all())
 
 
-def _by_variable(position: Index, sizes: Mapping[str, int]) -> dict[str, np.ndarray] | None:
-    """What each variable adds to a position; None if some part depends on several or on more."""
+def _by_variable(
+    position: Index, sizes: Mapping[str, int]
+) -> tuple[dict[str, np.ndarray], int] | None:
+    """(what each variable adds to a position, where it begins); None if some part depends on
+    several or on more."""
     found = {name: np.zeros(size, np.int64) for name, size in sizes.items()}
+    begin = 0
     for term in position.terms if position.kind == "add" else (position,):
         names = _variables(term)
         if names is None or len(names) > 1 or not names <= sizes.keys():
             return None
         for name in names:
             found[name] += evaluate_index(term, {name: np.arange(sizes[name])})
-        if not names and term.value:
-            return None
-    return found
+        if not names:
+            begin += evaluate_index(term, {})
+    return found, begin
 
 
 def _variables(index: Index) -> set[str] | None:

@@ -15,7 +15,7 @@ from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.index_maps import Index, variable
 from tfc.hlo.shape import PRED, U32, U64, ElementType
-from tfc.passes.attention.forward import Factor
+from tfc.passes.attention.forward import Factor, read_from
 
 
 def source_of(
@@ -47,11 +47,12 @@ def _copied(
 ) -> Copied | None:
     """Copies, if the elements of a line lie one after the other, and lines begin where they may."""
     parameters = work.kernel.computation.parameters
-    number = next((n for n, p in enumerate(parameters) if p is factor.value), None)
-    if number is None or factor.value.array_shape.element_type != element_type:
+    array, index = read_from(factor)
+    number = next((n for n, p in enumerate(parameters) if p is array), None)
+    if number is None or array.array_shape.element_type != element_type:
         return None
     buffer, size = work.buffers[number], element_type.bits // 8
-    position = buffer.position(factor.index)
+    position = buffer.position(index)
     width = copy_width(position, along, size)
     if not width:
         return None

@@ -13,7 +13,7 @@ from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel
 from tfc.hlo.index_maps import Index
 from tfc.hlo.shape import BF16, F16
-from tfc.passes.attention.forward import Factor
+from tfc.passes.attention.forward import Factor, read_from
 
 ROWS = 2 * GROUP_ROWS
 """Rows of a block."""
@@ -144,10 +144,11 @@ def _operand(
 ) -> tuple[int, Placed] | None:
     """(number of the buffer, boxes) of what a product multiplies; None if no copies bring it."""
     parameters = kernel.computation.parameters
-    number = next((n for n, p in enumerate(parameters) if p is factor.value), None)
+    array, index = read_from(factor)
+    number = next((n for n, p in enumerate(parameters) if p is array), None)
     if number is None or number not in kernel.arguments:
         return None
-    position = Buffer(None, factor.value.array_shape).position(factor.index)
+    position = Buffer(None, array.array_shape).position(index)
     found = _placed(spec, position, lines, along, count)
     return None if found is None else (kernel.arguments.index(number), found)
 
