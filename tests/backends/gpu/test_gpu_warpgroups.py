@@ -3,7 +3,6 @@
 import ctypes
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
@@ -16,8 +15,7 @@ from tfc.aot.gpu.compiling import gpu_programs
 from tfc.backends.gpu.driver import tensor_maps as descriptors
 from tfc.backends.gpu.driver import using
 from tfc.backends.gpu.driver.interface import Boxes
-from tfc.backends.gpu.products import kernels, persistent, tiles
-from tfc.backends.gpu.products.choice import schedule_for
+from tfc.backends.gpu.products import tiles
 from tfc.errors import DriverError
 from tfc.hlo import parse
 from tfc.testing.ptx import Fault, Report
@@ -184,8 +182,7 @@ def test_few_tiles_are_shared_by_several_blocks(
     device: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
 ):
     """16 stages are 6, 6 and 4, whose sums a second step adds up and finishes."""
-    for module in (tiles, kernels, persistent):
-        monkeypatch.setattr(module, "schedule_for", lambda s: replace(schedule_for(s), splits=3))
+    share_among(monkeypatch, 3)
     a, b = whole_numbers((128, 1000), BF16), whole_numbers((128, 1000), BF16)
     got, (first, second) = reports_of(
         device, lambda a, b: tnp.einsum("ik,jk->ij", a, b) + BF16(1), a, b
@@ -195,6 +192,82 @@ def test_few_tiles_are_shared_by_several_blocks(
     assert first.products == {"m64n128k16": 2 * 16 * 4}
     assert first.bulk_loads.bytes == 2 * 128 * 1000 * 2
     assert first.bulk_stores.bytes == second.loads.bytes == 3 * 128 * 128 * 4
+
+
+def share_among(monkeypatch: pytest.MonkeyPatch, blocks: int) -> None:
+    """Let so many blocks run at once, and a second step cost nothing."""
+    monkeypatch.setattr(tiles, "_MULTIPROCESSORS", blocks)
+    monkeypatch.setattr(tiles, "_SECOND_STEP", 0)
+
+
+def test_tiles_of_the_last_turn_are_shared(
+    device: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
+):
+    """Of seven tiles five blocks do one each, and two shares of each of the two others."""
+    share_among(monkeypatch, 5)
+    a, b = whole_numbers((7 * 128 - 40, 520), BF16), whole_numbers((100, 520), BF16)
+    got, (first, second) = reports_of(
+        device, lambda a, b: tnp.einsum("ik,jk->ij", a, b, preferred_element_type="float32"), a, b
+    )
+    np.testing.assert_array_equal(got, a.astype(np.float64) @ b.astype(np.float64).T)
+    assert first.products == {"m64n128k16": 7 * 2 * 9 * 4}
+    whole, shares = 5 * 128 * 100 * 4, 2 * 2 * 128 * 128 * 4
+    assert first.bulk_stores.bytes == whole + shares
+    assert second.stores.bytes == got.nbytes - whole
+    assert first.bank_conflicts == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transposed", [(False, False), (True, False)])
+@pytest.mark.parametrize(("blocks", "dims"), [(4, (1280, 200, 576)), (6, (512, 520, 640))])
+def test_clusters_share_their_last_tiles(
+    blocks: int, dims: tuple[int, int, int], transposed: tuple[bool, bool],
+    device: InterpretedDriver, monkeypatch: pytest.MonkeyPatch,
+):  # fmt: skip
+    share_among(monkeypatch, blocks)
+    m, n, k = dims
+    a = whole_numbers((k, m) if transposed[0] else (m, k), BF16)
+    b = whole_numbers((k, n), BF16)
+    bias = whole_numbers((n,), BF16)
+
+    def function(a: Any, b: Any, bias: Any) -> Any:
+        left = a.T if transposed[0] else a
+        return tnp.maximum(left @ b + bias, BF16(0))
+
+    got, reports = reports_of(device, function, a, b, bias)
+    left = (a.T if transposed[0] else a).astype(np.float64)
+    sums = (left @ b.astype(np.float64)).astype(BF16).astype(np.float32)
+    rounded = (sums + bias.astype(np.float32)).astype(BF16)
+    np.testing.assert_array_equal(got, np.maximum(rounded, BF16(0)))
+    assert len(reports) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("dtype", "sums", "blocks"), [(np.int8, np.int32, 4), (E4M3, np.float32, 8)]
+)
+def test_shares_of_8_bits_and_of_batches(
+    dtype: Any, sums: Any, blocks: int, device: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
+):
+    share_among(monkeypatch, blocks)
+    a, b = whole_numbers((3, 200, 1088), dtype), whole_numbers((3, 132, 1088), dtype)
+    got, reports = reports_of(
+        device, lambda a, b: tnp.einsum("bik,bjk->bij", a.astype(sums), b.astype(sums)), a, b
+    )
+    wanted = a.astype(np.float64) @ b.astype(np.float64).swapaxes(1, 2)
+    np.testing.assert_array_equal(got.astype(np.float64), wanted)
+    assert len(reports) == 2
+
+
+def test_shares_are_made_where_the_model_gains_by_them():
+    """Whole turns, a nearly empty last one, few deep tiles; but no shares of short sums."""
+    assert tiles._division(512, 64, 256)[:2] == (512, 1)
+    assert tiles._division(288, 64, 256)[:2] == (264, 5)
+    assert tiles._division(264, 64, 256)[:2] == (264, 1)
+    whole, splits, _ = tiles._division(4, 256, 128)
+    assert whole == 0
+    assert splits > 16
+    assert tiles._division(140, 4, 128)[:2] == (140, 1)
 
 
 def test_f32_is_multiplied_as_tf32_if_the_algorithm_says_so(device: InterpretedDriver):

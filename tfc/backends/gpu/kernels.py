@@ -17,8 +17,8 @@ from tfc.backends.gpu.movement.vectors import vector_parts
 from tfc.backends.gpu.ordered.scans import running_totals, scan_kernel_parts
 from tfc.backends.gpu.ordered.updates import state_parts, update_parts
 from tfc.backends.gpu.parts import Part, Work
-from tfc.backends.gpu.products.kernels import partial_sums, product_parts
-from tfc.backends.gpu.products.persistent import warpgroup_parts
+from tfc.backends.gpu.products.kernels import product_parts
+from tfc.backends.gpu.products.persistent import product_sums, warpgroup_parts
 from tfc.backends.gpu.rows.reductions import partial_totals, reduce_parts
 from tfc.backends.gpu.rows.row_kernels import row_parts
 from tfc.backends.gpu.sorting.scatters import scatter_memory, scatter_parts
@@ -52,7 +52,7 @@ class Form:
 FORMS: dict[str, Form] = {
     "attention": Form(attention_parts, partial_means, warpgroup_attention_parts),
     "gradient": Form(gradient_parts),
-    "dot": Form(product_parts, partial_sums, warpgroup_parts),
+    "dot": Form(product_parts, product_sums, warpgroup_parts),
     "convolution": Form(convolution_parts, convolution_sums),
     "reduce": Form(reduce_parts, partial_totals),
     "tuple": Form(reduce_parts, partial_totals),

@@ -13,20 +13,28 @@ stored.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from tfc.backends.gpu.assembly import index
 from tfc.backends.gpu.assembly import number as narrow
-from tfc.backends.gpu.grid import block_number, gpu, thread_in_block
+from tfc.backends.gpu.driver.interface import Boxes
+from tfc.backends.gpu.grid import Grid, gpu, thread_in_block
 from tfc.backends.gpu.matrices import PIECE, rounded_pair, store_shared
 from tfc.backends.gpu.parts import Part, Work
-from tfc.backends.gpu.products.choice import schedule_for
-from tfc.backends.gpu.products.kernels import Block, divided, product_index, shared_memory
+from tfc.backends.gpu.products.finishing import when_below
+from tfc.backends.gpu.products.kernels import (
+    divided,
+    finishing,
+    partial_sums,
+    product_index,
+    shared_memory,
+)
 from tfc.backends.gpu.products.pieces import packed
 from tfc.backends.gpu.products.spec import ProductSpec, spec_of
-from tfc.backends.gpu.products.tiles import ROWS, THREADS, Tiles, tiles_for
+from tfc.backends.gpu.products.tile_order import Tile, TileOrder
+from tfc.backends.gpu.products.tiles import ROWS, THREADS, Tiles, shared_sums, tiles_for
+from tfc.backends.gpu.stages import Place, where
 from tfc.backends.gpu.warpgroups import (
     PHASE_BYTES,
     ROW_BYTES,
@@ -54,14 +62,16 @@ from tfc.backends.mlir.arithmetic.value import Scalar, constant, select
 from tfc.backends.mlir.elements import Elements
 from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.provider import arith, ir, scf
-from tfc.backends.mlir.vectors import add, index_value, minimum, multiply, subtract
-from tfc.hlo.shape import BF16, F16, F32, U32
+from tfc.backends.mlir.scratch import scratch_arrays
+from tfc.backends.mlir.vectors import add, index_value, minimum, multiply
+from tfc.hlo.index_maps import constant as known
+from tfc.hlo.index_maps import variable
+from tfc.hlo.shape import BF16, F16, F32, U32, Shape
 from tfc.passes.analysis.products import root_index
 
 _GROUPS = ROWS // GROUP_ROWS
 _ALIGNMENT = 1024
 _FEW, _MANY = 40, 232  # registers of threads that ask for boxes, and of those that multiply
-_SUPER_ROWS = 8  # of tiles, that blocks with neighbouring numbers go down before they go right
 
 
 def warpgroup_parts(kernel: Kernel) -> list[Part] | None:
@@ -72,68 +82,33 @@ def warpgroup_parts(kernel: Kernel) -> list[Part] | None:
         return None
     parts = [persistent_part(kernel, spec, tiles)]
     if tiles.splits > 1:
-        second = Block(kernel, spec, replace(schedule_for(spec), splits=tiles.splits))
-        parts.append(Part(second.add_up, spec.batch * spec.m * spec.n))
+        second = Persistent(kernel, spec, tiles)
+        parts.append(Part(second.add_up, tiles.shared * ROWS * tiles.columns))
     return parts
+
+
+def product_sums(kernel: Kernel) -> Shape | None:
+    """The sums of shares of a product, whichever form it has: the plan is for all GPUs."""
+    spec = spec_of(kernel)
+    if spec is None:
+        return None
+    found = [s for s in (partial_sums(kernel), shared_sums(kernel, spec)) if s is not None]
+    return max(found, key=lambda shape: shape.byte_size, default=None)
 
 
 def persistent_part(kernel: Kernel, spec: ProductSpec, tiles: Tiles) -> Part:
     """The part of a kernel that multiplies such tiles, or shares of their sums."""
     product = Persistent(kernel, spec, tiles)
+    shares = [] if tiles.shares is None else [tiles.shares]
     return Part(
         product.emit,
-        _blocks(tiles),
+        product.order.blocks,
         True,
         threads=THREADS,
         shared=tiles.shared_bytes + _ALIGNMENT,
-        boxes=[*tiles.operands, tiles.result],
+        boxes=[*tiles.operands, tiles.result, *shares],
         cluster=tiles.cluster,
     )
-
-
-def _blocks(tiles: Tiles) -> int:
-    """The blocks of the launch: whole clusters."""
-    return min(tiles.units, tiles.blocks) // tiles.cluster * tiles.cluster
-
-
-@dataclass(frozen=True)
-class _Tile:
-    """A tile of the results, or a share of it, all of type index.
-
-    batch, split: of which pair of matrices, and the number of the share.
-    row, column: where the tile's begin.
-    first, turns: the stage at which the share begins, and how many it has.
-    """
-
-    batch: Any
-    split: Any
-    row: Any
-    column: Any
-    first: Any
-    turns: Any
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where in the ring of stages a thread is."""
-
-    stage: Scalar
-    parity: Scalar
-
-    @property
-    def values(self) -> list[Any]:
-        """What loops carry."""
-        return [self.stage.value, self.parity.value]
-
-    def next(self, stages: int) -> "_Place":
-        """The stage after it; once around, the parity of phases is the other one."""
-        is_last = self.stage.eq(stages - 1)
-        turned = select(is_last, self.parity ^ 1, self.parity)
-        return _Place(select(is_last, 0, self.stage + 1), turned)
-
-
-def _place(values: Sequence[Any]) -> _Place:
-    return _Place(Scalar(values[0], U32), Scalar(values[1], U32))
 
 
 @dataclass(frozen=True)
@@ -144,12 +119,17 @@ class Persistent:
     spec: ProductSpec
     tiles: Tiles
 
+    @property
+    def order(self) -> TileOrder:
+        """In which order blocks go through the tiles."""
+        return TileOrder(self.spec, self.tiles)
+
     def emit(self, work: Work) -> None:
         """Emit the code of a block."""
         tiles, thread = self.tiles, narrow(thread_in_block())
         base = (shared_memory() + (_ALIGNMENT - 1)) / _ALIGNMENT * _ALIGNMENT
         phases = base + tiles.phases_at
-        with _when(thread.eq(0)):
+        with where(thread.eq(0)):
             for stage in range(tiles.stages):
                 begin_phases(phases + stage * PHASE_BYTES, 1)
                 used = tiles.stages + stage
@@ -164,7 +144,7 @@ class Persistent:
         fork = scf.IfOp(group.eq(0).value, has_else=True)
         with ir.InsertionPoint(fork.then_block):
             hold_registers(_FEW, more=False)
-            with _when(thread < WARP), _when(elected().ne(0)):
+            with where(thread < WARP), where(elected().ne(0)):
                 _Loads(self, work, base, phases).emit()
             scf.yield_([])
         with ir.InsertionPoint(fork.else_block):
@@ -174,52 +154,34 @@ class Persistent:
         if tiles.cluster > 1:  # the others may still arrive at barriers of this block
             meet_cluster(at_last=True)
 
-    def each_tile(
-        self, carried: Sequence[Any], body: Callable[[_Tile, Sequence[Any]], Sequence[Any]]
-    ) -> Sequence[Any]:
-        """Emit the loop over the tiles of this block."""
-        tiles = self.tiles
-        first, cluster = block_number(), tiles.cluster
-        if cluster > 1:
-            _, first = divided(first, cluster, _blocks(tiles) // cluster)
-        units, step = (index_value(n // cluster) for n in (tiles.units, _blocks(tiles)))
-        loop = scf.ForOp(first, units, step, list(carried))
-        with ir.InsertionPoint(loop.body):
-            tile = self._tile(loop.induction_variable)
-            scf.yield_(list(body(tile, list(loop.inner_iter_args))))
-        return list(loop.results)
+    # --- Sums of shares ---------------------------------------------------------------------------
 
-    def _tile(self, number: Any) -> _Tile:
-        """Blocks that run at the same time share rows and columns: the tiles go down some rows,
-        then one to the right, so that the level-2 cache has what several of them need. Those of a
-        cluster have one below the other, and the same number."""
-        tiles, (down, across) = self.tiles, self.tiles.grid
-        down, high = down // tiles.cluster, _SUPER_ROWS // tiles.cluster
-        number, split = divided(number, tiles.count // tiles.cluster, tiles.splits)
-        tile, batch = divided(number, down * across, self.spec.batch)
-        if down % high == 0 and across > 1:
-            inside, outer = divided(tile, high * across, down // high)
-            row, column = divided(inside, high, across)
-            row = add(multiply(outer, high), row)
-        else:
-            row, column = divided(tile, down, across)
-        if tiles.cluster > 1:
-            row = add(multiply(row, tiles.cluster), index(rank_in_cluster()))
-        first = multiply(split, tiles.share)
-        turns: Any = tiles.turns
-        if tiles.splits > 1:
-            turns = minimum(tiles.share, subtract(tiles.turns, first))
-        return _Tile(
-            batch, split, multiply(row, ROWS), multiply(column, tiles.columns), first, turns
-        )  # fmt: skip
+    def add_up(self, work: Work) -> None:
+        """Emit the second step: the sums of the shares, in their order, and what comes after."""
+        tiles, spec = self.tiles, self.spec
+        dims = (tiles.shared, tiles.splits, ROWS, tiles.columns)
+        (buffer,) = scratch_arrays(work.scratch, [Shape(spec.sums, dims)])
+        names = zip("tsij", dims)
+        tile, _, row, column = (variable(name, size) for name, size in names)
+        inside = product_index(self.kernel, spec)
 
+        def body(points: Sequence[Any]) -> None:
+            number, i, j = points
+            scope = Elements({}, {"t": number, "i": i, "j": j})
+            total = scope.load(buffer, (tile, known(0), row, column))
+            for split in range(1, tiles.splits):
+                total = total + scope.load(buffer, (tile, known(split), row, column))
+            rank, cluster = divided(number, tiles.cluster, tiles.shared // tiles.cluster)
+            first = add(cluster, tiles.whole // tiles.cluster)
+            batch, first_row, first_column = self.order.corner(first, rank)
+            place = add(first_row, i), add(first_column, j)
+            edges = zip(place, (spec.m, spec.n), (ROWS, tiles.columns))
+            when_below(
+                [(x, end) for x, end, step in edges if end % step],
+                lambda: finishing(work, inside, batch)(*place, total).store(),
+            )
 
-@contextmanager
-def _when(condition: Scalar) -> Iterator[None]:
-    """A context in which code is emitted that runs where a condition holds."""
-    with ir.InsertionPoint(scf.IfOp(condition.value).then_block):
-        yield
-        scf.yield_([])
+        Grid().each([tiles.shared, ROWS, tiles.columns], body)
 
 
 @dataclass(frozen=True)
@@ -248,10 +210,6 @@ class _Role:
         """Where a stage begins."""
         return self.base + stage * self.tiles.stage_bytes
 
-    def start(self) -> list[Any]:
-        """The first place in the ring."""
-        return [constant(U32, 0).value] * 2
-
 
 class _Loads(_Role):
     """The thread that asks for boxes."""
@@ -261,18 +219,18 @@ class _Loads(_Role):
         for boxes in self.work.boxes:
             fetch_descriptor(boxes)
 
-        def each(tile: _Tile, carried: Sequence[Any]) -> Sequence[Any]:
+        def each(tile: Tile, carried: Sequence[Any]) -> Sequence[Any]:
             loop = scf.ForOp(*map(index_value, (0, tile.turns, 1)), list(carried))
             with ir.InsertionPoint(loop.body):
-                place = _place(list(loop.inner_iter_args))
+                place = Place.of(list(loop.inner_iter_args))
                 turn = add(tile.first, loop.induction_variable)
                 self._load(tile, narrow(index_value(turn)), place)
                 scf.yield_(place.next(self.tiles.stages).values)
             return list(loop.results)
 
-        self.product.each_tile(self.start(), each)
+        self.product.order.each(Place.first(), each)
 
-    def _load(self, tile: _Tile, turn: Scalar, place: _Place) -> None:
+    def _load(self, tile: Tile, turn: Scalar, place: Place) -> None:
         """Ask for the boxes of a stage, once those that were there have been multiplied."""
         tiles, loaded = self.tiles, self.loaded(place.stage)
         wait_for_phase(self.used(place.stage), place.parity ^ 1)
@@ -305,25 +263,25 @@ class _Multiplies(_Role):
     def emit(self) -> None:
         """Emit the loop over tiles: their sums, and then what becomes of these."""
 
-        def each(tile: _Tile, carried: Sequence[Any]) -> Sequence[Any]:
+        def each(tile: Tile, carried: Sequence[Any]) -> Sequence[Any]:
             place, sums = self._sums(tile, carried)
             self._store(tile, sums)
             return place
 
-        self.product.each_tile(self.start(), each)
-        with _when(self.thread.eq(0)):
+        self.product.order.each(Place.first(), each)
+        with where(self.thread.eq(0)):
             wait_for_boxes(0, only_read=False)
 
     # --- Sums -------------------------------------------------------------------------------------
 
-    def _sums(self, tile: _Tile, start: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def _sums(self, tile: Tile, start: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """(the place after the tile's stages, the sums of the thread)."""
         kind = self.tiles.kind
         zeros = [constant(kind.sums, 0).value] * kind.count
         loop = scf.ForOp(*map(index_value, (0, tile.turns, 1)), [*start, *zeros])
         with ir.InsertionPoint(loop.body):
             carried = list(loop.inner_iter_args)
-            place = _place(carried[:2])
+            place = Place.of(carried[:2])
             wait_for_phase(self.loaded(place.stage), place.parity)
             sums = self._product(place.stage, carried[2:])
             self._release(place, narrow(loop.induction_variable).ne(0))
@@ -331,15 +289,15 @@ class _Multiplies(_Role):
         end, sums = list(loop.results)[:2], list(loop.results)[2:]
         if not self.tiles.promotes:
             sums = kind.finish(sums)
-        self._release(_place(end), None)
+        self._release(Place.of(end), None)
         return end, sums
 
-    def _release(self, place: _Place, condition: Scalar | None) -> None:
+    def _release(self, place: Place, condition: Scalar | None) -> None:
         """Let the stage before a place be filled again: its products are done."""
         before = select(place.stage.eq(0), self.tiles.stages, place.stage) - 1
         cluster, lane = self.tiles.cluster, self.thread % WARP
         leads = lane < cluster
-        with _when(leads if condition is None else leads & condition):
+        with where(leads if condition is None else leads & condition):
             if cluster > 1:  # a thread for each block of the cluster
                 arrive_in_cluster(self.used(before), lane)
             else:
@@ -360,39 +318,78 @@ class _Multiplies(_Role):
 
     # --- Results ----------------------------------------------------------------------------------
 
-    def _store(self, tile: _Tile, sums: Sequence[Any]) -> None:
-        """Store the results of the thread's sums, in boxes of 64 rows and 128 bytes."""
-        tiles = self.tiles
-        _, boxes = tiles.result
-        width = ROW_BYTES // boxes.itemsize
+    def _store(self, tile: Tile, sums: Sequence[Any]) -> None:
+        """Store what comes of the thread's sums, or these if they are those of a share."""
+        if self.tiles.splits == 1:
+            self._store_results(tile, sums)
+        elif tile.is_share is None:
+            self._store_share(tile, sums)
+        else:
+            fork = scf.IfOp(tile.is_share, has_else=True)
+            for block, store in (
+                (fork.then_block, self._store_share), (fork.else_block, self._store_results)
+            ):  # fmt: skip
+                with ir.InsertionPoint(block):
+                    store(tile, sums)
+                    scf.yield_([])
+
+    def _store_results(self, tile: Tile, sums: Sequence[Any]) -> None:
         row = add(tile.row, index(self.group * GROUP_ROWS))
-        held = self.base + tiles.results_at + self.group * (2 * GROUP_ROWS * ROW_BYTES)
-        for number, first in enumerate(range(0, tiles.columns, width)):
-            at = held + number % 2 * (GROUP_ROWS * ROW_BYTES)
-            own = sums[first // 2 : (first + width) // 2]
-            results = list(self._results(tile, row, first, own))
-            with _when(self.thread.eq(0)):
+
+        def made(first: int, own: Sequence[Any]) -> list[list[Any]]:
+            return list(self._results(tile, row, first, own))
+
+        def corner(first: int) -> list[Any]:
+            return [add(tile.column, first), row, tile.batch]
+
+        self._store_boxes(2, self.tiles.result[1], sums, made, corner)
+
+    def _store_share(self, tile: Tile, sums: Sequence[Any]) -> None:
+        assert self.tiles.shares is not None
+        kind = self.product.spec.sums
+        row = add(multiply(tile.place, ROWS), index(self.group * GROUP_ROWS))
+
+        def made(_: int, own: Sequence[Any]) -> list[list[Any]]:
+            pairs = (own[n : n + 2] for n in range(0, len(own), 2))
+            return [packed([Scalar(s, kind) for s in pair]) for pair in pairs]
+
+        self._store_boxes(3, self.tiles.shares[1], sums, made, lambda first: [first, row])
+
+    def _store_boxes(
+        self,
+        number: int,
+        boxes: Boxes,
+        sums: Sequence[Any],
+        made: Callable[[int, Sequence[Any]], list[list[Any]]],
+        corner: Callable[[int], list[Any]],
+    ) -> None:
+        """Store boxes of 64 rows and 128 bytes.
+
+        Args:
+            number: of the descriptor.
+            made: (first column, sums) -> the words of two neighbours, for each pair of sums.
+            corner: where the box of a first column begins.
+        """
+        width = ROW_BYTES // boxes.itemsize
+        held = self.base + self.tiles.results_at + self.group * (2 * GROUP_ROWS * ROW_BYTES)
+        for turn, first in enumerate(range(0, self.tiles.columns, width)):
+            at = held + turn % 2 * (GROUP_ROWS * ROW_BYTES)
+            results = made(first, sums[first // 2 : (first + width) // 2])
+            with where(self.thread.eq(0)):
                 wait_for_boxes(1, only_read=True)
             meet(self.group + 1, WARPGROUP)
             self._put(at, results)
             show_writes()
             meet(self.group + 1, WARPGROUP)
-            with _when(self.thread.eq(0)):
-                matrix = add(multiply(tile.split, self.product.spec.batch), tile.batch)
-                corner = [add(tile.column, first), row, matrix][: len(boxes.dims)]
-                places = [narrow(index_value(c)) for c in corner]
-                store_box(self.work.boxes[2], places, at)
+            with where(self.thread.eq(0)):
+                places = [narrow(index_value(c)) for c in corner(first)[: len(boxes.dims)]]
+                store_box(self.work.boxes[number], places, at)
 
     def _results(
-        self, tile: _Tile, row: Any, first: int, sums: Sequence[Any]
+        self, tile: Tile, row: Any, first: int, sums: Sequence[Any]
     ) -> Iterator[list[Any]]:
-        """The words of two neighbours' results, for each pair of sums from a column on; of the
-        sums themselves if they are those of a share."""
+        """The words of two neighbours' results, for each pair of sums from a column on."""
         spec, kernel = self.product.spec, self.product.kernel
-        if self.tiles.splits > 1:
-            for number in range(0, len(sums), 2):
-                yield packed([Scalar(s, spec.sums) for s in sums[number : number + 2]])
-            return
         at = root_index(kernel.computation, product_index(kernel, spec))
         kind, last = kernel.results[0].element_type, kernel.root
         rounds = last.opcode == "convert" and kind in (F16, BF16)

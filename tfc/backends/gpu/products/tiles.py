@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from tfc.backends.choices import chosen
 from tfc.backends.gpu.driver.interface import Boxes
 from tfc.backends.gpu.matrices import KINDS
-from tfc.backends.gpu.products.choice import schedule_for
 from tfc.backends.gpu.products.kernels import product_index
 from tfc.backends.gpu.products.spec import ProductSpec, Side
 from tfc.backends.gpu.warpgroups import (
@@ -21,18 +20,20 @@ from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel
 from tfc.hlo.attributes.precision import operand_precision
 from tfc.hlo.index_maps import evaluate_index, variable
-from tfc.hlo.shape import BF16, F8E4M3FN, F8E5M2, F16, F32, S8, S32, U8, U32, ElementType
+from tfc.hlo.shape import BF16, F8E4M3FN, F8E5M2, F16, F32, S8, S32, U8, U32, ElementType, Shape
 from tfc.passes.analysis.products import root_index
 
 ROWS = 128
 """Rows of a tile."""
 THREADS = 3 * WARPGROUP
 _GROUPS = ROWS // GROUP_ROWS
-_MULTIPROCESSORS = 132  # of an H100; with others, some have a tile more or less
+_MULTIPROCESSORS = 132  # of an H100, in pairs; with others, some have a tile more or less
 _SHARED = 227 << 10
 _ALIGNMENT = 1024
 _MOST_STAGES = 6
 _LEAST_TURNS = 4  # stages of a share
+_SECOND_STEP = 6000  # cycles of a further launch
+_MEMORY_BYTES = 1900  # of the whole GPU, in a cycle
 _LEAST = 64  # rows and columns from which on such tiles are worth their while
 _NAMES = {F16: "f16", BF16: "bf16", S8: "s8", U8: "u8", F8E4M3FN: "e4m3", F8E5M2: "e5m2",
           F32: "tf32"}  # fmt: skip
@@ -45,10 +46,13 @@ class Tiles:
     """The tiles of a product: 128 rows of results, and what of the operands is there at once.
 
     kind: what multiplies them; `forms`: how both operands lie in a stage.
-    operands, result: (number of the buffer, boxes of it); of the sums of shares if there are any.
+    operands, result: (number of the buffer, boxes of it).
+    shares: the same of the sums of shares, which lie tile after tile, if there are any.
     grid: tiles down and across; `count`: of all batches.
     turns: stages that the sums of a tile take.
-    splits: shares of these, by different blocks, that a second step adds up.
+    whole: how many tiles are done by one block each, the first ones.
+    splits: shares of the turns of each of the others, by different blocks, that a second step adds
+        up.
     promotes: whether the sums of a stage are added to the others in f32, as the products of 8-bit
         floats are summed with fewer bits.
     cluster: blocks with tiles below each other, each of which brings its share of the right
@@ -59,9 +63,11 @@ class Tiles:
     forms: tuple[Matrix, Matrix]
     operands: tuple[tuple[int, Boxes], tuple[int, Boxes]]
     result: tuple[int, Boxes]
+    shares: tuple[int, Boxes] | None
     grid: tuple[int, int]
     count: int
     turns: int
+    whole: int
     splits: int
     promotes: bool
     cluster: int = 1
@@ -72,9 +78,14 @@ class Tiles:
         return _MULTIPROCESSORS
 
     @property
+    def shared(self) -> int:
+        """Tiles whose sums several blocks share."""
+        return self.count - self.whole
+
+    @property
     def units(self) -> int:
-        """Shares of tiles that blocks do."""
-        return self.count * self.splits
+        """Tiles and shares of tiles that blocks do."""
+        return self.whole + self.shared * self.splits
 
     @property
     def share(self) -> int:
@@ -147,7 +158,10 @@ def tiles_for(kernel: Kernel, spec: ProductSpec) -> Tiles | None:
     result = _result(kernel, spec)
     if not is_known or not is_exact or result is None or min(spec.m, spec.n) < _LEAST:
         return None
-    columns = _columns(spec, promotes)
+    size = spec.lhs.stored.bits // 8
+    depth = ROW_BYTES // size
+    turns = -(-spec.k // depth)
+    columns = _columns(spec, turns, promotes)
     grid = (-(-spec.m // ROWS), -(-spec.n // columns))
     cluster = _cluster(grid, spec.batch)
     left, right = (_operand(kernel, spec, side, lines)
@@ -155,20 +169,19 @@ def tiles_for(kernel: Kernel, spec: ProductSpec) -> Tiles | None:
     if left is None or right is None:
         return None
     names = [_NAMES[side.stored] for side in spec.sides]
-    size = spec.lhs.stored.bits // 8
-    depth = ROW_BYTES // size
-    count, turns = grid[0] * grid[1] * spec.batch, -(-spec.k // depth)
-    splits = _splits(spec, count, turns)
-    shares = _shares(kernel, spec, splits) if splits > 1 else None
+    count = grid[0] * grid[1] * spec.batch
+    whole, splits, _ = _division(count, turns, columns)
     return Tiles(
         WarpgroupKind(names[0], names[1], size, columns, S32 if spec.sums.is_integer else F32),
         (Matrix(_is_along(spec.lhs), depth), Matrix(_is_along(spec.rhs), depth)),
         (left, right),
-        shares or result,
+        result,
+        _shares(kernel, spec, count - whole, splits, columns) if splits > 1 else None,
         grid,
         count,
         turns,
-        splits if shares else 1,
+        whole,
+        splits,
         promotes,
         cluster,
     )
@@ -190,16 +203,15 @@ def _is_default_enough(kernel: Kernel) -> bool:
     return operand_precision(kernel.product.attributes.get("operand_precision")) is None
 
 
-def _columns(spec: ProductSpec, promotes: bool) -> int:
+def _columns(spec: ProductSpec, turns: int, promotes: bool) -> int:
     """256 or 128: what was measured to take less time, or does as blocks go through tiles in turns.
 
-    A wide tile takes less than twice as long as a narrow one, as its rows are brought once; it has
-    no registers for sums of a stage beside the others.
+    A wide tile has no registers for sums of a stage beside the others.
     """
 
     def time(columns: int) -> float:
         count = -(-spec.m // ROWS) * -(-spec.n // columns) * spec.batch
-        return -(-count // _MULTIPROCESSORS) * (columns + 32)
+        return _division(count, turns, columns)[2]
 
     if promotes:
         return 128
@@ -209,19 +221,49 @@ def _columns(spec: ProductSpec, promotes: bool) -> int:
     return ways[chosen(f"warpgroups: {spec}", lambda: texts[0], lambda: texts[1:]) or texts[0]]
 
 
-def _splits(spec: ProductSpec, count: int, turns: int) -> int:
-    """Shares of each tile's sums: as many as keep all multiprocessors at work, of a few stages at
-    least, if the plan has memory for as many."""
-    most = min(_MULTIPROCESSORS // count, turns // _LEAST_TURNS, schedule_for(spec).splits)
-    return -(-turns // -(-turns // max(most, 1)))
+def _division(count: int, turns: int, columns: int) -> tuple[int, int, float]:
+    """(tiles done whole, shares of each of the others, cycles) of so many tiles.
+
+    All blocks go through whole tiles as long as there are enough for all; the sums of the rest are
+    shared if that saves more cycles than the second step takes: to begin, and to write and read the
+    shares' sums. By the stated rates of an H100, none of it measured. A wide tile takes less than
+    twice as long as a narrow one, as its rows are brought once.
+    """
+    rest = count % _MULTIPROCESSORS
+    whole, turn = count - rest, 4 * (columns + 32)
+    before = whole // _MULTIPROCESSORS * turns * turn
+    if rest == 0:
+        return count, 1, before
+
+    def after(splits: int) -> float:
+        if splits == 1:
+            return turns * turn
+        moved = 2 * splits * rest * ROWS * columns * 4
+        return -(-turns // splits) * turn + _SECOND_STEP + moved / _MEMORY_BYTES
+
+    most = max(min(_MULTIPROCESSORS // rest, turns // _LEAST_TURNS), 1)
+    # None of them is empty.
+    ways = {-(-turns // -(-turns // splits)) for splits in range(1, most + 1)}
+    best = min(sorted(ways), key=after)
+    return (count if best == 1 else whole), best, before + after(best)
 
 
-def _shares(kernel: Kernel, spec: ProductSpec, splits: int) -> tuple[int, Boxes] | None:
-    """(number of the buffer, boxes) of the sums of shares."""
+def shared_sums(kernel: Kernel, spec: ProductSpec) -> Shape | None:
+    """The sums of shares that a second step adds up, if the tiles of a product have any."""
+    tiles = tiles_for(kernel, spec)
+    if tiles is None or tiles.shares is None:
+        return None
+    return Shape(spec.sums, (tiles.shared, tiles.splits, ROWS, tiles.columns))
+
+
+def _shares(
+    kernel: Kernel, spec: ProductSpec, count: int, splits: int, columns: int
+) -> tuple[int, Boxes] | None:
+    """(number of the buffer, boxes) of the sums of shares of so many tiles."""
     number = len(kernel.arguments) + len(kernel.results)
     size = spec.sums.bits // 8
-    dims = (spec.n, spec.m, splits * spec.batch)
-    return _boxes(number, size, dims, (spec.n, spec.m * spec.n), (ROW_BYTES // size, GROUP_ROWS))
+    dims = (columns, count * splits * ROWS, 1)
+    return _boxes(number, size, dims, (columns, 0), (ROW_BYTES // size, GROUP_ROWS))
 
 
 def _is_along(side: Side) -> bool:
