@@ -17,7 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
-from cuda_bindings import CAPABILITY, ERRORS, HOPPER, FakeCuda, NodeParameters, encode_tiled
+from cuda_bindings import CAPABILITY, ERRORS, HOPPER, FakeCuda, NodeParameters
+from cuda_descriptors import encode_tiled
 
 # The arguments of each function, in letters: i an int, n a number of 64 bits or an address, h a
 # handle; capitals, where such results go; s a string, t a float's place, p a number's place.

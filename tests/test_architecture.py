@@ -291,7 +291,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     ),
     "aot.batches": (*TRACING, "aot", "importers"),
     "aot.devices": HLO,
-    "aot.gpu.loader": (),
+    "aot.gpu.loader": ("backends.gpu.driver",),  # descriptors.py, which is a part of it as well
     "aot.gpu": (*TRACING, "aot", "aot.gpu.loader"),
     "aot": (
         *TRACING,

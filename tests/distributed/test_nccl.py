@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from distributed.launching import HERE, mpiexec
 
+import tfc
 from tfc.errors import DriverError, TfcError, UnsupportedError
 from tfc.runtime.arrays import ArraySpec
 from tfc.runtime.collectives import Collective, Reduction
@@ -112,8 +113,6 @@ def test_what_nccl_says_is_in_the_error(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_engine_is_one_of_those_there_are():
-    import tfc
-
     with pytest.raises(TfcError, match="the engine must be 'mpi', 'nccl' or 'threads', got 'gloo'"):
         tfc.distributed.initialize("gloo")
 

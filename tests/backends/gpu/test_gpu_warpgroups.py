@@ -1,6 +1,5 @@
 """Products by warpgroups on GPUs of sm_90a: boxes in, sums in registers, boxes out."""
 
-import ctypes
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -12,11 +11,8 @@ import pytest
 import tfc
 import tfc.numpy as tnp
 from tfc.aot.gpu.compiling import gpu_programs
-from tfc.backends.gpu.driver import tensor_maps as descriptors
 from tfc.backends.gpu.driver import using
-from tfc.backends.gpu.driver.interface import Boxes
 from tfc.backends.gpu.products import tiles
-from tfc.errors import DriverError
 from tfc.hlo import parse
 from tfc.testing.ptx import Fault, Report
 from tfc.testing.ptx.assembler import complaints
@@ -430,40 +426,3 @@ def check_guard(
     function = tfc.jit(lambda a, b: tnp.einsum("ik,jk->ij", a, b), backend="gpu")
     with pytest.raises(Fault, match=message):
         function(a, b)
-
-
-# --- Descriptors of the driver --------------------------------------------------------------------
-
-
-def test_the_driver_is_asked_for_descriptors(monkeypatch: pytest.MonkeyPatch):
-    """cuTensorMapEncodeTiled gets what the C interface says, and an aligned place to write to."""
-    asked: list[Any] = []
-    integer, number, pointer = ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p
-    sizes, lengths = ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(number)
-    status = [0]
-
-    @ctypes.CFUNCTYPE(
-        integer, pointer, integer, number, pointer, sizes, sizes, lengths, lengths,
-        integer, integer, integer, integer,
-    )  # fmt: skip
-    def encode(place: int, kind: int, rank: int, address: int, dims: Any, strides: Any, box: Any,
-               steps: Any, *enumerated: int) -> int:  # fmt: skip
-        asked.append((place % 64, kind, rank, address, dims[:rank], strides[: rank - 1],
-                      box[:rank], steps[:rank], enumerated))  # fmt: skip
-        ctypes.memset(place, 7, 128)
-        return status[0]
-
-    monkeypatch.setattr(descriptors, "_function", lambda: encode)
-    boxes = Boxes(2, (100, 50, 3), (208, 10400), (64, 128, 1), 128)
-    assert descriptors.describe(boxes, 4096) == bytes([7]) * 128
-    assert asked == [
-        (0, 1, 3, 4096, [100, 50, 3], [208, 10400], [64, 128, 1], [1, 1, 1], (0, 3, 2, 0))
-    ]
-    status[0] = 1
-    with pytest.raises(DriverError, match=r"cuTensorMapEncodeTiled .* error 1"):
-        descriptors.describe(boxes, 4096)
-
-
-def test_descriptors_among_arguments_are_aligned():
-    assert descriptors.layout_of([1, 2, 3]) == "PPP"
-    assert descriptors.layout_of([1, 2, bytes(128), bytes(128)]) == "PP48x128s128s"

@@ -22,8 +22,11 @@ from tfc.backends.gpu.assembler.cubins import assemble
 from tfc.backends.gpu.assembler.programs import has_program
 from tfc.backends.gpu.executable import GpuExecutable
 
-LOADER_PARTS = tuple(
-    f"tfc.aot.gpu.loader.{part}" for part in ("bundles", "drivers", "descriptors", "programs")
+LOADER_PARTS = (
+    "tfc.aot.gpu.loader.bundles",
+    "tfc.backends.gpu.driver.descriptors",
+    "tfc.aot.gpu.loader.drivers",
+    "tfc.aot.gpu.loader.programs",
 )
 _LOADER = '''\
 """Runs a program that `tfc compile --backend gpu` has compiled.

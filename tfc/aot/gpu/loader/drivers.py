@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tfc.backends.gpu.driver.descriptors import layout_of
+
 Values = Sequence["int | bytes"]
 _USUAL_SHARED = 48 << 10  # bytes that a block may have without asking
-_VALUE_ALIGNMENT = 64  # of descriptors among a kernel's arguments
 
 
 class DriverError(Exception):
@@ -251,16 +252,3 @@ class Pycuda:
                 tuple(blocks), tuple(threads), self._stream, *values, shared_size=shared
             )
         )
-
-
-def layout_of(values: Values) -> str:
-    """How a kernel's arguments lie, in the letters of `struct`: descriptors are aligned."""
-    letters, end = "", 0
-    for value in values:
-        if isinstance(value, int):
-            letters, end = letters + "P", end + 8
-        else:
-            gap = -end % _VALUE_ALIGNMENT
-            letters += (f"{gap}x" if gap else "") + f"{len(value)}s"
-            end += gap + len(value)
-    return letters

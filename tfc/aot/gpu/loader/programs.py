@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tfc.aot.gpu.loader.bundles import Bundle, BundleError, dtype_of
-from tfc.aot.gpu.loader.descriptors import described
 from tfc.aot.gpu.loader.drivers import Driver, DriverError, open_driver
+from tfc.backends.gpu.driver.descriptors import DescriptorError, encoded
 
 _ALIGNMENT = 16  # bytes that kernels read at once, so that arrays begin at multiples of it
 _MOST_NODES = 4096  # of a graph
@@ -239,7 +239,7 @@ class Program:
             most = max(s["shared"] for s in _launches(self._steps) if s["function"] == name)
             self._functions[name] = self._driver.function(self._module, name, most)
         addresses = [_address(bases, place) for place in step["buffers"]]
-        boxes = [described(boxes, addresses[number]) for number, boxes in step["boxes"]]
+        boxes = [_described(boxes, addresses[number]) for number, boxes in step["boxes"]]
         values = [*addresses, *step["numbers"], *boxes]
         self._driver.launch(
             self._functions[name], step["blocks"], step["threads"], values, step["shared"]
@@ -308,3 +308,12 @@ def _preference(code: dict) -> "tuple[bool, int, int, bool]":
     """Smaller is better: machine code before PTX, then what is made for more."""
     major, minor, suffix = _architecture(code)
     return code["kind"] == "ptx", -major, -minor, not suffix
+
+
+def _described(boxes: dict, address: int) -> bytes:
+    """The descriptor of boxes of the array at an address, as a manifest states them."""
+    itemsize, swizzle = boxes["itemsize"], boxes["swizzle"]
+    try:
+        return encoded(itemsize, boxes["dims"], boxes["strides"], boxes["box"], swizzle, address)
+    except DescriptorError as error:
+        raise DriverError(str(error)) from None

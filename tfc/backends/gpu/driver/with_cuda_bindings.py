@@ -17,7 +17,7 @@ from tfc.backends.gpu.driver.architectures import OLDEST, architecture_of
 from tfc.backends.gpu.driver.blocks import Blocks, rounded
 from tfc.backends.gpu.driver.code import Function, Module, Prepared
 from tfc.backends.gpu.driver.events import Event, Word
-from tfc.backends.gpu.driver.failures import failure, no_driver, no_gpu, no_memory, too_old
+from tfc.backends.gpu.driver.failures import failure, no_driver, no_memory, too_old
 from tfc.backends.gpu.driver.graphs import Recorder, decides
 from tfc.backends.gpu.driver.interface import (
     Boxes,
@@ -29,9 +29,9 @@ from tfc.backends.gpu.driver.interface import (
     Resources,
 )
 from tfc.backends.gpu.driver.loops import Loops
+from tfc.backends.gpu.driver.numbers import chosen_gpu
 from tfc.backends.gpu.driver.staging import SMALL, Staging
 from tfc.errors import OutOfMemoryError
-from tfc.runtime.replicas import local_rank
 
 _opened: "WeakSet[BindingsDriver]" = WeakSet()
 
@@ -70,10 +70,7 @@ def open_driver(number: int | None = None) -> "BindingsDriver":
     except RuntimeError as error:  # the binding finds no library of the driver
         raise no_driver(error) from None
     count = binding.ask("cuDeviceGetCount")
-    chosen = local_rank() % max(count, 1) if number is None else number
-    if chosen >= count:
-        raise no_gpu(chosen, count)
-    return BindingsDriver(binding, chosen, count)
+    return BindingsDriver(binding, chosen_gpu(number, count), count)
 
 
 @atexit.register

@@ -10,7 +10,8 @@ import numpy as np
 
 from tfc.backends.gpu.driver import tensor_maps
 from tfc.backends.gpu.driver.architectures import OLDEST, architecture_of
-from tfc.backends.gpu.driver.failures import no_driver, no_gpu, no_memory, too_old
+from tfc.backends.gpu.driver.descriptors import layout_of
+from tfc.backends.gpu.driver.failures import no_driver, no_memory, too_old
 from tfc.backends.gpu.driver.interface import (
     Boxes,
     Decides,
@@ -22,10 +23,10 @@ from tfc.backends.gpu.driver.interface import (
     Undecided,
 )
 from tfc.backends.gpu.driver.loops import never_loops
+from tfc.backends.gpu.driver.numbers import chosen_gpu
 from tfc.backends.gpu.driver.staging import SMALL, Staging
 from tfc.errors import DriverError, OutOfMemoryError
 from tfc.runtime.later import later
-from tfc.runtime.replicas import local_rank
 
 cuda: Any = later("pycuda.driver")
 tools: Any = later("pycuda.tools")
@@ -48,11 +49,7 @@ def open_driver(number: int | None = None) -> "PycudaDriver":
         cuda.init()
     except Exception as error:  # an ImportError where the driver's library is not there
         raise no_driver(error) from None
-    count = cuda.Device.count()
-    chosen = local_rank() % max(count, 1) if number is None else number
-    if chosen >= count:
-        raise no_gpu(chosen, count)
-    return PycudaDriver(chosen)
+    return PycudaDriver(chosen_gpu(number, cuda.Device.count()))
 
 
 def _ask(function: Callable[..., T], *arguments: Any) -> T:
@@ -79,7 +76,7 @@ class _Function:
 
     def ready(self, arguments: Sequence[int | bytes], shared: int) -> Any:
         """The kernel, that takes such arguments and has this much shared memory."""
-        layout = tensor_maps.layout_of(arguments)
+        layout = layout_of(arguments)
         if layout != self._prepared:
             self._kernel.prepare(layout)
             self._prepared = layout
