@@ -41,7 +41,14 @@ TWINS = ("gemm f32: 1", "gemm f32: 2", "gemm f32: 5", "gemm f32, skinny", "gemm 
          "cold compilation: chain", "cold compilation: ResNet",
          "cold compilation: BERT")  # fmt: skip
 
-SLOW = ("networks", "cold compilation")
+SLOW = ("networks", "cold compilation", "compilation in a new process")
+
+
+def is_quick(case: Case) -> bool:
+    """Whether a case is the first of its group, and no long one."""
+    group = case.key.partition(":")[0]
+    first = next(c for c in CASES if c.key.partition(":")[0] == group)
+    return case is first and not case.key.startswith(SLOW)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -60,7 +67,7 @@ def test_the_keys_of_cases_are_unique():
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(case, id=case.key, marks=pytest.mark.slow if case.key.startswith(SLOW) else ())
+        pytest.param(case, id=case.key, marks=() if is_quick(case) else pytest.mark.slow)
         for case in CASES
         if not case.key.startswith(TWINS)
     ],

@@ -47,6 +47,7 @@ def test_the_incomplete_beta_function_at_its_ends():
     np.testing.assert_allclose(betainc(a, b, x), want, rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_tails_of_the_incomplete_gamma_functions_keep_their_digits():
     a = np.array([1e-3, 0.5, 3, 40, 500, 2e4, 1e6])
     far = a * 1.6 + 9
@@ -123,6 +124,7 @@ def test_bernoulli_numbers_and_signs():
     np.testing.assert_allclose(special.poch(z, n), scipy.special.poch(z, n), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_gamma_numbers_keep_their_rank_when_the_parameter_changes():
     a = np.exp(np.linspace(-3, 7, 40))
 
