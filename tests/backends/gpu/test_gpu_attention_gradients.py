@@ -82,6 +82,58 @@ def test_gradients_of_attention_are_two_kernels_that_read_operands_tile_by_tile(
     assert keys.instructions["mma"] == 64 * (8 + 8 + 4)
 
 
+def test_tiles_that_a_causal_mask_hides_are_neither_read_nor_multiplied(device: Any):
+    arguments = operands(BF16, 1, 128, 128, (1, 1), 16)
+
+    def causal(q: Any, k: Any, v: Any) -> Any:
+        return nn.dot_product_attention(q, k, v, is_causal=True)
+
+    rows, keys = check(device, gradients(causal), *arguments)
+    # Of two blocks of 64 rows or keys, one goes along all tiles, one along half of them.
+    each = arguments[0].nbytes
+    assert rows.loads.bytes == 2 * each + 6 * each * 3 // 2
+    assert rows.instructions["mma"] == 16 * 64 * (4 + 4 + 8 + 8 + 8) * 3 // 4
+    assert keys.instructions["mma"] == 16 * 64 * (8 + 8 + 4) * 3 // 4
+
+
+@pytest.mark.slow
+def test_a_window_leaves_a_band_of_tiles(device: Any):
+    arguments = operands(F32, 1, 128, 128, (1, 1), 8)
+
+    def products(window: int | None) -> list[int]:
+        def attend(q: Any, k: Any, v: Any) -> Any:
+            return nn.dot_product_attention(q, k, v, local_window_size=window)
+
+        return [r.instructions["fma"] for r in check(device, gradients(attend), *arguments)]
+
+    # Of four tiles of 32 keys, those in the middle see three, those at the ends two.
+    for band, whole in zip(products(16), products(None)):
+        assert band == pytest.approx(whole * 10 / 16, rel=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("low", [-np.inf, -120.0, -5.0])
+@pytest.mark.parametrize("ahead", [0, -3, 30])
+def test_tiles_are_left_out_only_where_hidden_weights_are_zero(device: Any, low: float, ahead: int):
+    arguments = [normal(F32, 70, 8) for _ in range(4)]
+
+    def attend(q: Any, k: Any, v: Any) -> Any:
+        seen = tnp.arange(70)[None, :] <= tnp.arange(70)[:, None] + ahead
+        return tnp.matmul(nn.softmax(tnp.where(seen, tnp.matmul(q, k.T), low)), v)
+
+    if low == -np.inf and ahead < 0:
+        got = on_device(device, gradients(attend), *arguments)
+        for a, b in zip(got, tfc.jit(gradients(attend))(*arguments)):
+            np.testing.assert_array_equal(np.isnan(a), np.isnan(b))
+    else:
+        check(device, gradients(attend), *arguments)
+    reads = [r.loads.bytes for _, r in device.reports]
+    on_device(device, gradients(lambda q, k, v: nn.softmax(q @ k.T) @ v), *arguments)
+    whole = [r.loads.bytes for _, r in device.reports]
+    # Rows that see nothing have a weight for each key; a logit that is not far below has one, too.
+    assert (reads[1] < whole[1]) is (low < -110 and ahead >= 0)
+
+
 @pytest.mark.slow
 def test_training_reads_the_result_of_attention_and_computes_its_weights_again(device: Any):
     def squared(q: Any, k: Any, v: Any) -> Any:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tfc.backends.gpu.attention.gradient_spec import gradient_in
 from tfc.backends.gpu.attention.gradients import gradient_parts
 from tfc.backends.gpu.attention.kernels import attention_parts, partial_means
+from tfc.backends.gpu.attention.warpgroup_gradients import warpgroup_gradient_parts
 from tfc.backends.gpu.attention.warpgroups import warpgroup_attention_parts
 from tfc.backends.gpu.cholesky import cholesky_memory, cholesky_parts
 from tfc.backends.gpu.convolutions.kernels import convolution_parts, convolution_sums
@@ -51,7 +52,7 @@ class Form:
 
 FORMS: dict[str, Form] = {
     "attention": Form(attention_parts, partial_means, warpgroup_attention_parts),
-    "gradient": Form(gradient_parts),
+    "gradient": Form(gradient_parts, by_warpgroups=warpgroup_gradient_parts),
     "dot": Form(product_parts, product_sums, warpgroup_parts),
     "convolution": Form(convolution_parts, convolution_sums),
     "reduce": Form(reduce_parts, partial_totals),

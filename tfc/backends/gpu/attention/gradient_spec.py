@@ -15,12 +15,13 @@ from tfc.backends.gpu.attention.spec import (
     WeightsForm,
     whole_pieces,
 )
+from tfc.backends.gpu.attention.visible import bounds_in
 from tfc.backends.gpu.matrices import PIECE, Kind, TileForm, kind_of
 from tfc.backends.gpu.products.schedule import Schedule
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import BF16, F16, F32, ElementType
 from tfc.passes.attention.forward import Factor, Indices
-from tfc.passes.attention.scores import Mixing, Scores, Scoring, scores_in
+from tfc.passes.attention.scores import Mixing, Scores, Scoring, scores_in, scores_of
 from tfc.passes.rewriting.replacing import reducer
 
 _LONGEST = 128  # of the vectors that are multiplied: sums of two results stay in registers
@@ -69,6 +70,10 @@ def gradient_in(computation: Computation) -> "GradientSpec | None":
     scores = scores_in(computation)
     if scores is None or not takes_scores(scores):
         return None
+    # Rows in the order of which masks say the most: of several heads in one matrix, a query's
+    # beside each other.
+    orders = [scores, *(scores_of(computation, s.dot) for s in scores.scorings)]
+    scores = max((s for s in orders if s is not None), key=lambda s: len(bounds_in(s)))
     lines = {x.lines for x in (*scores.mixings, *scores.statistics)}
     return GradientSpec(scores, *lines) if len(lines) == 1 else None
 

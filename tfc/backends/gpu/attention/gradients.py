@@ -14,8 +14,10 @@ from tfc.backends.gpu.assembly import assembly, index
 from tfc.backends.gpu.assembly import number as narrow
 from tfc.backends.gpu.attention.gradient_spec import GradientSpec, Loaded, gradient_in
 from tfc.backends.gpu.attention.online import across
+from tfc.backends.gpu.attention.ranges import Cuts, Range, Ranges
 from tfc.backends.gpu.attention.sources import source_of
-from tfc.backends.gpu.attention.warps import WarpTiles, warp_tiles
+from tfc.backends.gpu.attention.visible import Visible
+from tfc.backends.gpu.attention.warps import warp_tiles
 from tfc.backends.gpu.grid import block_number, gpu, thread_in_block
 from tfc.backends.gpu.matrices import commit_copies, load_shared, store_shared, wait_for_copies
 from tfc.backends.gpu.parts import Part, Work
@@ -50,7 +52,7 @@ def gradient_parts(kernel: Kernel) -> list[Part] | None:
     def emit(work: Work) -> None:
         # With the instructions the assembler keeps more at the same time than there are registers.
         with with_instructions(are_used=False):
-            _Block(work, spec).run()
+            GradientBlock(work, spec).run()
 
     return [Part(emit, count, True, threads=spec.threads, shared=spec.shared_bytes, resident=1)]
 
@@ -69,15 +71,17 @@ class _Result:
         return start
 
 
-class _Block:
+class GradientBlock:
     """The code of a block."""
 
     def __init__(self, work: Work, spec: GradientSpec):
         self.work, self.spec, self.scores = work, spec, spec.scores
         tile, self.batch = divided(block_number(), spec.line_tiles, spec.size("b"))
+        if spec.lines == "r":  # the last rows see the most keys: they go first
+            tile = arith.subi(index_value(spec.line_tiles - 1), index_value(tile))
         self.first_line = index_value(multiply(tile, spec.rows))
         self.thread, self.base = narrow(thread_in_block()), shared_memory()
-        self.tiles: dict[Instruction, WarpTiles] = {
+        self.tiles: dict[Instruction, Any] = {
             **{
                 s.dot: warp_tiles(spec.scoring_tiling(s), self.thread) for s in self.scores.scorings
             },
@@ -86,6 +90,12 @@ class _Block:
         self.places = self.tiles[self.scores.scorings[0].dot]  # all scores lie alike
         self.column_sources = self._sources(spec.column_factors, spec.columns)
         self.known: dict[Instruction, list[Scalar]] = {}
+        self.visible = Visible(self.scores, spec.lines)
+        self.ranges = Ranges(
+            work, spec, self.batch, self.first_line, self.places, self.thread,
+            self.base + spec.stages_at,
+        )  # fmt: skip
+        self.decided: dict[tuple[Any, ...], Range] = {}
 
     def _sources(self, tiles: Sequence[Loaded], name: str) -> list[Copied | Computed]:
         lines = (name, self.spec.size(name))
@@ -99,6 +109,10 @@ class _Block:
             form = spec.form(spec.line_factors[number], spec.rows, True)
             share, at = Share(form, self.thread, spec.threads), self.base + spec.line_place(number)
             source.put(share, at, source.fetch(share, at, self.first_line, index_value(0)))
+        self.compute()
+
+    def compute(self) -> None:
+        """Emit what comes once the lines are on their way: statistics, sums, and their results."""
         for statistics in self._passes():
             self._gather(statistics)
         sums = self._mix()
@@ -132,6 +146,9 @@ class _Block:
         starts = [float(s.reduce.operands[1]["literal"].array) for s in statistics]
         begin = [constant(F32, x).value for x in starts for _ in range(slots)]
         arrays = [s.reduce.operands[0] for s in statistics]
+        maxima = [reducer(s.reduce["to_apply"]) == "maximum" for s in statistics]
+        cuts = self.visible.cuts(arrays, maxima, list(self.known))
+        tiles = self._tiles(cuts)
 
         def turn(tile: Any, stage: Scalar, values: list[Any]) -> list[Any]:
             totals = [Scalar(v, F32) for v in values]
@@ -142,10 +159,23 @@ class _Block:
                     totals[at] = combine[n](totals[at], element)
             return [t.value for t in totals]
 
-        result = self._along(self._used(arrays), begin, turn)
+        result = self._along(tiles, self._used(arrays), begin, turn)
         for n, statistic in enumerate(statistics):
             own = [Scalar(v, F32) for v in result[n * slots : (n + 1) * slots]]
-            self.known[statistic.reduce] = [across(self.places, x, combine[n]) for x in own]
+            own = [across(self.places, x, combine[n]) for x in own]
+            if maxima[n]:
+                own = [self._with_hidden(x, cuts, tiles, n) for x in own]
+            self.known[statistic.reduce] = own
+
+    def _with_hidden(self, largest: Scalar, cuts: Cuts, tiles: Range, number: int) -> Scalar:
+        """A maximum with the elements of what was left out."""
+        whole = self.ranges.all()
+        missing = (tiles.begin.ne(whole.begin), tiles.end.ne(whole.end))
+        for cut, is_missing in zip(cuts, missing):
+            if cut is not None:
+                element = constant(F32, cut.elements[number])
+                largest = select(is_missing, maximum(largest, element), largest)
+        return largest
 
     # --- Results ----------------------------------------------------------------------------------
 
@@ -167,7 +197,9 @@ class _Block:
 
         used = self._used(weights)
         used |= {self.spec.number_of(m.values, self.spec.column_factors) for m in mixings}
-        result = self._along(used, [x for start in starts for x in start], turn)
+        cuts = self.visible.cuts(weights, [False] * len(weights), list(self.known))
+        tiles = self._tiles(cuts)
+        result = self._along(tiles, used, [x for start in starts for x in start], turn)
         found = {}
         for mixing, start in zip(mixings, starts):
             found[mixing.dot], result = result[: len(start)], result[len(start) :]
@@ -201,29 +233,35 @@ class _Block:
         return {self.spec.number_of(s.factors[self.spec.columns], self.spec.column_factors)
                 for s in self.scores.scorings if s.dot in needed}  # fmt: skip
 
-    def _along(self, used: set[int], begin: list[Any], turn: Turn) -> list[Any]:
-        """What a loop carries after all tiles of columns: one is worked on, the next on its way."""
+    def _tiles(self, cuts: Cuts) -> Range:
+        """The tiles of columns that are left by cuts."""
+        key = tuple(None if cut is None else (cut.column, cut.far) for cut in cuts)
+        if key not in self.decided:
+            self.decided[key] = self.ranges.within(cuts, self.known)
+        return self.decided[key]
+
+    def _along(self, tiles: Range, used: set[int], begin: list[Any], turn: Turn) -> list[Any]:
+        """What a loop carries after tiles of columns: one is worked on, the next on its way."""
         stages = self.base + self.spec.stages_at
-        end = index_value(self.spec.tiles)
-        self._bring(used, stages, index_value(0), end)
+        self._bring(used, stages, tiles.begin, tiles.end)
         start = [constant(U32, 0).value, *begin]
-        loop = scf.ForOp(index_value(0), end, index_value(1), start)
+        loop = scf.ForOp(tiles.begin.value, tiles.end.value, constant(U32, 1).value, start)
         with ir.InsertionPoint(loop.body):
             offset, *values = loop.inner_iter_args
-            reading = Scalar(offset, U32)
+            tile, reading = Scalar(loop.induction_variable, U32), Scalar(offset, U32)
             writing = constant(U32, self.spec.stage_bytes) - reading
             wait_for_copies()
             gpu.barrier()
-            self._bring(used, stages + writing, add(loop.induction_variable, 1), end)
-            made = turn(loop.induction_variable, stages + reading, list(values))
+            self._bring(used, stages + writing, tile + 1, tiles.end)
+            made = turn(index(tile), stages + reading, list(values))
             scf.yield_([writing.value, *made])
         wait_for_copies()
         gpu.barrier()
         return list(loop.results)[1:]
 
-    def _bring(self, used: set[int], to: Scalar, tile: Any, end: Any) -> None:
+    def _bring(self, used: set[int], to: Scalar, tile: Scalar, end: Scalar) -> None:
         """Begin to bring a tile of each matrix that is used, if it is before the end."""
-        spec, line = self.spec, multiply(tile, self.spec.keys)
+        spec, line = self.spec, multiply(index(tile), self.spec.keys)
 
         def bring() -> None:
             (thread,) = assembly("mov.u32 $0, %tid.x;", ["i32"], [])
@@ -233,7 +271,7 @@ class _Block:
                 at, source = to + spec.column_place(number), self.column_sources[number]
                 source.put(share, at, source.fetch(share, at, line, index_value(0)))
 
-        when(arith.cmpi(arith.CmpIPredicate.ult, index_value(tile), end), bring)
+        when((tile < end).value, bring)
         commit_copies()
 
     def _elements(
@@ -283,6 +321,10 @@ class _Block:
         size = self.spec.size(name)
         return arith.minui(place, index_value(size - 1)) if size % tile else place
 
+    def meet(self) -> None:
+        """Wait for all threads that are at work."""
+        gpu.barrier()
+
     # --- What goes out ----------------------------------------------------------------------------
 
     @cached_property
@@ -325,10 +367,10 @@ class _Block:
         """Put sums in order in shared memory, and store what comes of them."""
         spec, result = self.spec, self._results[mixing.dot]
         length = spec.line_of(mixing)
-        gpu.barrier()
+        self.meet()
         for row, column, values in self.tiles[mixing.dot].results(sums):
             store_shared(self.base + (row * length + column) * 4, values)
-        gpu.barrier()
+        self.meet()
         width = -(-mixing.width // WARP) * WARP  # a warp's elements are of one row
 
         def body(start: Any, _: Any) -> None:

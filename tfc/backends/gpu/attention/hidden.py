@@ -33,39 +33,48 @@ class Hidden:
 
 def hidden_keys(attention: Attention) -> Hidden | None:
     """What is hidden from all rows up to one; None if nothing is known to be."""
-    x, at = _before(attention.logits, attention.logits_index)
+    x, at = before(attention.logits, attention.logits_index)
     if x.opcode != "select":
         return None
     chosen, _, other = x.operands
-    other, _ = _before(other, at)
+    other, _ = before(other, at)
     if other.opcode != "constant" or other.array_shape.rank or chosen.array_shape.rank == 0:
         return None
-    for test, where in _conjuncts(chosen, at):
-        last = _last_visible(test, where, attention.sizes["j"])
-        if last is not None:
-            return Hidden(last, float(other["literal"].array), test)
+    for test, where in conjuncts(chosen, at):
+        bound = bound_of(test, where, attention.sizes["j"])
+        if bound is not None and bound.is_last:
+            return Hidden(bound.key, float(other["literal"].array), test)
     return None
 
 
-def _before(x: Instruction, at: Indices) -> tuple[Instruction, Indices]:
+@dataclass(frozen=True)
+class Bound:
+    """The last key for which a test may hold, or the first one, for each row; it does not fall."""
+
+    key: Index
+    is_last: bool
+
+
+def before(x: Instruction, at: Indices) -> tuple[Instruction, Indices]:
     """What only moves on the way to a value, and where it has the element there."""
     while x.opcode in MOVES:
         x, at = moved_back(x, at)
     return x, at
 
 
-def _conjuncts(x: Instruction, at: Indices) -> Iterator[tuple[Instruction, Indices]]:
+def conjuncts(x: Instruction, at: Indices) -> Iterator[tuple[Instruction, Indices]]:
+    """The tests that must all hold, and where each has the element there."""
     stack = [(x, at)]
     while stack:
-        x, at = _before(*stack.pop())
+        x, at = before(*stack.pop())
         if x.opcode == "and":
             stack += [(o, at) for o in x.operands]
         else:
             yield x, at
 
 
-def _last_visible(test: Instruction, at: Indices, keys: int) -> Index | None:
-    """The last key for which a comparison holds, if it holds for all before."""
+def bound_of(test: Instruction, at: Indices, keys: int) -> Bound | None:
+    """The bound of the keys for which a comparison holds, if it is one."""
     if test.opcode != "compare" or test["direction"] not in ("LE", "LT", "GE", "GT"):
         return None
     left, right = (_number(o, at) for o in test.operands)
@@ -73,17 +82,24 @@ def _last_visible(test: Instruction, at: Indices, keys: int) -> Index | None:
         return None
     if test["direction"] in ("GE", "GT"):
         left, right = right, left
-    # left <= right, where left is the key and something known
-    last = variable("j", keys) + right - left
-    last = last if test["direction"] in ("LE", "GE") else last - 1
-    return last if _rises(last) else None
+    # left <= right, where one of them is the key and something known
+    key, inside = variable("j", keys), 1 if test["direction"] in ("LT", "GT") else 0
+    found = (Bound(key + right - left - inside, True), Bound(key + left - right + inside, False))
+    return next((bound for bound in found if _rises(bound.key)), None)
 
 
 def _number(x: Instruction, at: Indices) -> Index | None:
     """An integer that is made of places, as an expression."""
-    x, at = _before(x, at)
+    x, at = before(x, at)
     if not x.array_shape.element_type.is_integer:
         return None
+    found = _expression(x, at)
+    low, high = x.array_shape.element_type.limits
+    # What does not fit its type is another number in the program.
+    return found if found is not None and low <= found.low and found.high <= high else None
+
+
+def _expression(x: Instruction, at: Indices) -> Index | None:
     match x.opcode:
         case "iota":
             return at[x["iota_dimension"]]
@@ -113,9 +129,10 @@ def _rises(index: Index) -> bool:
         case "floordiv":
             return index.left is not None and _rises(index.left)
         case _:
-            return not _has_row(index)
+            return not has_row(index)
 
 
-def _has_row(index: Index) -> bool:
+def has_row(index: Index) -> bool:
+    """Whether an expression depends on the row."""
     parts = [*index.terms, *([index.left] if index.left is not None else [])]
-    return index.name == "r" or any(_has_row(p) for p in parts)
+    return index.name == "r" or any(has_row(p) for p in parts)

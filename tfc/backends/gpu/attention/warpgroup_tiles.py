@@ -1,6 +1,8 @@
 """When an attention goes by warpgroups, and how its tiles lie in shared memory."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tfc.backends.gpu.attention.boxes import Placed, placed
 from tfc.backends.gpu.attention.kernels import Block
@@ -9,10 +11,11 @@ from tfc.backends.gpu.matrices import PIECE
 from tfc.backends.gpu.warpgroups import PHASE_BYTES, ROW_BYTES, WARPGROUP, WarpgroupKind
 from tfc.backends.gpu.warpgroups import ROWS as GROUP_ROWS
 from tfc.backends.gpu.warps import WARP
+from tfc.backends.mlir.arithmetic.value import Scalar, constant
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel
 from tfc.hlo.index_maps import Index
-from tfc.hlo.shape import BF16, F16
+from tfc.hlo.shape import BF16, F16, F32
 from tfc.passes.attention.forward import Factor, read_from
 
 ROWS = 2 * GROUP_ROWS
@@ -166,3 +169,43 @@ def _result(kernel: Kernel, spec: Spec) -> tuple[int, Placed] | None:
 def _placed(spec: Spec, position: Index, lines: str, along: str, count: int) -> Placed | None:
     sizes = {name: spec.size(name) for name in (along, lines, "b")}
     return placed(position, sizes, along, lines, count, SIZE)
+
+
+class Fragments:
+    """Which scores and sums a thread of a warpgroup has: fragments of 8 columns, as `mma.sync`."""
+
+    across = (1, 2)
+    slots = 2
+
+    def __init__(self, thread: Scalar, first_row: Scalar, sums: int):
+        self._row, self._lane = first_row + thread / WARP * 16, thread % WARP
+        self._sums = sums
+
+    def row(self, slot: int) -> Scalar:
+        """Rows l/4 and l/4 + 8 of a warp."""
+        return self._row + self._lane / 4 + 8 * slot
+
+    @property
+    def column(self) -> Scalar:
+        """Four lanes have pairs of eight columns."""
+        return self._lane % 4 * 2
+
+    def place(self, number: int) -> tuple[int, int]:
+        """Of four in a fragment, two are in each row."""
+        return number % 4 // 2, number // 4 * 8 + number % 2
+
+    def start(self) -> list[Any]:
+        """Zeros."""
+        return [constant(F32, 0).value] * self._sums
+
+    def slot(self, number: int) -> int:
+        """As with scores."""
+        return number % 4 // 2
+
+    def results(self, sums: Sequence[Any]) -> list[tuple[Scalar, Scalar, list[Any]]]:
+        """Pairs: (row, column, both sums)."""
+        found = []
+        for number in range(0, len(sums), 2):
+            slot, column = self.place(number)
+            found.append((self.row(slot), self.column + column, list(sums[number : number + 2])))
+        return found

@@ -33,6 +33,7 @@ from tfc.backends.gpu.attention.warpgroup_tiles import (
     SIZE,
     THREADS,
     WARPS,
+    Fragments,
     Tiles,
     tiles_of,
 )
@@ -86,40 +87,9 @@ def warpgroup_attention_parts(kernel: Kernel) -> list[Part] | None:
             threads=THREADS,
             shared=tiles.shared_bytes + ALIGNMENT,
             boxes=[(number, found.boxes) for number, found in tiles.boxes],
+            resident=1,
         )
     ]
-
-
-class _Lanes:
-    """Which scores and sums a thread of a warpgroup has: fragments of 8 columns, as `mma.sync`."""
-
-    across = (1, 2)
-    slots = 2
-
-    def __init__(self, thread: Scalar, first_row: Scalar, sums: int):
-        self._row, self._lane = first_row + thread / WARP * 16, thread % WARP
-        self._sums = sums
-
-    def row(self, slot: int) -> Scalar:
-        """Rows l/4 and l/4 + 8 of a warp."""
-        return self._row + self._lane / 4 + 8 * slot
-
-    @property
-    def column(self) -> Scalar:
-        """Four lanes have pairs of eight columns."""
-        return self._lane % 4 * 2
-
-    def place(self, number: int) -> tuple[int, int]:
-        """Of four in a fragment, two are in each row."""
-        return number % 4 // 2, number // 4 * 8 + number % 2
-
-    def start(self) -> list[Any]:
-        """Zeros."""
-        return [constant(F32, 0).value] * self._sums
-
-    def slot(self, number: int) -> int:
-        """As with scores."""
-        return number % 4 // 2
 
 
 @dataclass(frozen=True)
@@ -326,7 +296,7 @@ class _Multiplies:
     def __init__(self, emitter: _Emitter, thread: Scalar, group: Scalar):
         self.emitter, self.tiles, self.thread, self.group = emitter, emitter.tiles, thread, group
         self.scoring, self.mixing = emitter.tiles.kinds
-        self.lanes = _Lanes(thread, group * GROUP_ROWS, self.mixing.count)
+        self.lanes = Fragments(thread, group * GROUP_ROWS, self.mixing.count)
         self.own = emitter.base + group * (GROUP_ROWS * ROW_BYTES)
 
     def run(self) -> None:

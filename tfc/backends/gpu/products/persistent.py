@@ -108,6 +108,7 @@ def persistent_part(kernel: Kernel, spec: ProductSpec, tiles: Tiles) -> Part:
         shared=tiles.shared_bytes + _ALIGNMENT,
         boxes=[*tiles.operands, tiles.result, *shares],
         cluster=tiles.cluster,
+        resident=1,  # else the assembler does not know how many registers there are to share out
     )
 
 

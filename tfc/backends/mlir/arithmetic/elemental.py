@@ -6,7 +6,10 @@ give what the definitions (tfc.hlo.ops.elementwise) say. f16 and bf16 functions 
 round once; so do the 8-bit floats.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
 
 from tfc.backends.mlir.arithmetic import math_functions as functions
 from tfc.backends.mlir.arithmetic.complex_functions import COMPLEX_FUNCTIONS
@@ -34,6 +37,22 @@ from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import ELEMENT_TYPES, F32, F64, PRED, ElementType
 
 Emission = Callable[..., Scalar]  # (instruction, *operand elements) -> result element
+_NO_RULES: Mapping[str, Emission] = MappingProxyType({})
+_replaced: ContextVar[Mapping[str, Emission]] = ContextVar("replaced", default=_NO_RULES)
+
+
+@contextmanager
+def emitting(rules: Mapping[str, Emission]) -> Iterator[None]:
+    """In the code emitted inside, some operations are made by other rules.
+
+    Args:
+        rules: by opcode; what one does not know it must leave to `EMISSION`.
+    """
+    token = _replaced.set(rules)
+    try:
+        yield
+    finally:
+        _replaced.reset(token)
 
 
 def emit_element(instruction: Instruction, *operands: Scalar) -> Scalar:
@@ -42,7 +61,7 @@ def emit_element(instruction: Instruction, *operands: Scalar) -> Scalar:
     Raises:
         UnsupportedError: the op has no emission for these element types.
     """
-    rule = EMISSION.get(instruction.opcode)
+    rule = _replaced.get().get(instruction.opcode) or EMISSION.get(instruction.opcode)
     if operands[0].element_type.is_complex and instruction.opcode in COMPLEX_FUNCTIONS:
         return COMPLEX_FUNCTIONS[instruction.opcode](*operands)
     if rule is None:

@@ -1,0 +1,163 @@
+"""The gradient of attention on GPUs of sm_90a: columns pass by as boxes."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tfc
+import tfc.numpy as tnp
+from tfc import nn
+from tfc.backends.gpu.attention import warpgroup_gradients
+from tfc.backends.gpu.driver import using
+from tfc.testing.ptx import Fault, Report
+from tfc.testing.ptx.assembler import complaints
+from tfc.testing.ptx.driver import InterpretedDriver
+
+random = np.random.default_rng(29)
+BF16 = ml_dtypes.bfloat16
+
+
+@pytest.fixture(scope="module")
+def machine() -> InterpretedDriver:
+    """A GPU that has warpgroups."""
+    return InterpretedDriver("sm_90a")
+
+
+@pytest.fixture(autouse=True)
+def device(
+    machine: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[InterpretedDriver]:
+    """The same with no reports yet, on which also few lines go by warpgroups."""
+    monkeypatch.setattr(warpgroup_gradients, "_LEAST", 1)
+    machine.reports.clear()
+    with using(machine):
+        yield machine
+
+
+def operands(
+    batch: int, rows: int, keys: int, heads: tuple[int, int], size: int
+) -> list[np.ndarray]:
+    """A query, a key, a value, and what the result's gradient is."""
+    of_rows, of_keys = (batch, rows, heads[0], size), (batch, keys, heads[1], size)
+    return [random.standard_normal(d).astype(BF16) for d in (of_rows, of_keys, of_keys, of_rows)]
+
+
+def gradients(attend: Callable[..., Any]) -> Callable[..., Any]:
+    """The gradients of q, k and v where that of the result is `d`."""
+    return tfc.grad(lambda q, k, v, d: tnp.sum(attend(q, k, v) * d), argnums=(0, 1, 2))
+
+
+def causal(q: Any, k: Any, v: Any) -> Any:
+    return nn.dot_product_attention(q, k, v, is_causal=True)
+
+
+def check(
+    device: InterpretedDriver, attend: Callable[..., Any], *arguments: np.ndarray
+) -> list[Report]:
+    """Two kernels of warpgroups give the CPU's gradients for operands in f32; their reports."""
+    function = gradients(attend)
+    device.reports.clear()
+    got = tfc.device_get(tfc.jit(function, backend="gpu")(*arguments))
+    reports = [report for _, report in device.reports]
+    for a, b in zip(got, tfc.jit(function)(*(a.astype(np.float32) for a in arguments))):
+        a, b = np.asarray(a).astype(np.float32), np.asarray(b)
+        np.testing.assert_allclose(a, b, 0, 3e-2 * np.abs(b).max())
+    assert len(reports) == 2
+    for report in reports:
+        assert report.products
+        assert report.instructions["mma"] == report.bank_conflicts == 0
+    return reports
+
+
+def test_columns_pass_by_once_for_each_of_four_passes(device: InterpretedDriver):
+    arguments = operands(1, 128, 128, (1, 1), 64)
+    rows, keys = check(device, nn.dot_product_attention, *arguments)
+    each = arguments[0].nbytes
+    # k for the maximum and for the total, k and v for the last sum and for dq.
+    assert rows.bulk_loads.bytes == 2 * each + 6 * each
+    assert keys.bulk_loads.bytes == 4 * each
+    assert rows.loads.bytes == 0
+    # Two warpgroups, two stages of 64 columns, four steps: six products for scores; of dq, and of
+    # dk, two parts; one of dv.
+    assert rows.products == {"m64n64k16": 2 * 2 * 4 * (6 + 2)}
+    assert keys.products == {"m64n64k16": 2 * 2 * 4 * (2 + 3)}
+    assert rows.bulk_loads.transactions == rows.bulk_loads.ideal
+
+
+def test_columns_that_a_causal_mask_hides_are_neither_brought_nor_multiplied(
+    device: InterpretedDriver,
+):
+    arguments = operands(1, 256, 256, (1, 1), 64)
+    rows, keys = check(device, causal, *arguments)
+    each = arguments[0].nbytes
+    # Of the four quarters of the scores one is hidden.
+    assert rows.products == {"m64n64k16": 3 * 2 * 2 * 4 * (6 + 2)}
+    assert keys.products == {"m64n64k16": 3 * 2 * 2 * 4 * (2 + 3)}
+    assert rows.bulk_loads.bytes == 2 * each + 6 * each * 3 // 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [16, 64, 80, 128])
+@pytest.mark.parametrize("attend", [nn.dot_product_attention, causal])
+def test_odd_lengths_and_heads_that_share_keys(
+    size: int, attend: Callable[..., Any], device: InterpretedDriver
+):
+    # Without a mask rows are counted head by head, so that those of a block must be of one.
+    check(device, attend, *operands(2, 150 if attend is causal else 128, 100, (4, 2), size))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["mask", "window", "lengths"])
+def test_scores_are_whatever_the_program_makes_of_them(form: str, device: InterpretedDriver):
+    named: dict[str, Any] = {
+        "mask": {"mask": random.random((2, 1, 1, 137)) < 0.7},
+        "window": {"is_causal": True, "local_window_size": 5},
+        "lengths": {"key_value_seq_lengths": np.array([137, 60], np.int32)},
+    }[form]
+    check(
+        device, lambda *x: nn.dot_product_attention(*x, **named), *operands(2, 140, 137, (2, 2), 64)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [64, 96, 128])
+@pytest.mark.parametrize("attend", [nn.dot_product_attention, causal])
+def test_no_register_is_spilled_and_warpgroups_share_them_out(
+    size: int, attend: Callable[..., Any]
+):
+    q = np.zeros((4, 1024, 16, size), BF16)
+    ptx = tfc.jit(gradients(attend), backend="gpu").lower(q, q, q, q).compile().as_text("ptx")
+    assert ptx.count("setmaxnreg.inc") == 2
+    assert complaints(ptx, "sm_90a", ["-warn-spills", "-Werror"]) == ""
+
+
+# What is left out of the kernels, and what the interpreter then says.
+GUARDS: list[tuple[str, str]] = [
+    (r"fence\.mbarrier_init[^;]*;", "no fence"),
+    (r"wgmma\.fence\.sync\.aligned;", "since the last wgmma.fence"),
+    (r"wgmma\.wait_group\S* 0;", "before wgmma.wait_group"),
+    (r"@!over bra[^;]*;", "never written"),
+    (r"bar\.sync\s+%r\d+, 256;", "without a barrier between"),
+    (r"mbarrier\.arrive\.shared::cta[^;]*;", "arrivals"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("pattern", "message"), GUARDS)
+def test_nothing_that_keeps_threads_together_could_be_left_out(
+    pattern: str, message: str, device: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
+):
+    load = device.load
+
+    def load_changed(code: bytes) -> Any:
+        changed, count = re.subn(pattern, "", code.decode())
+        assert count
+        return load(changed.encode())
+
+    monkeypatch.setattr(device, "load", load_changed)
+    with pytest.raises(Fault, match=message):
+        tfc.jit(gradients(causal), backend="gpu")(*operands(2, 256, 700, (1, 1), 64))
