@@ -227,6 +227,8 @@ def default_pipeline(
     several = MultiOutput(reducing_stores=kinds.reducing_stores)
     takes, in_transit = kinds.takes_layouts, kinds.reduces_in_transit
     epilogues = EpilogueFusion(narrow_floats=kinds.narrow_products)
+    longer = kinds.takes_longer_row or (lambda plan: False)
+    rows = RowFusion(max_instructions, kinds.longest_row, longer)
     layouts = () if takes is None else (Layouts(takes), Repeat((simplify, fold, Cse(), Dce())))
     return Pipeline(
         "default",
@@ -252,7 +254,7 @@ def default_pipeline(
             *((ArgExtremes(), SplitReductions()) if kinds.row_steps else ()),
             *((epilogues,) if kinds.epilogues else ()),
             *((WindowEdges(kinds.takes_edges),) if kinds.takes_edges else ()),
-            *((RowFusion(max_instructions, kinds.longest_row),) if kinds.rows else ()),
+            *((rows,) if kinds.rows else ()),
             Fusion(max_instructions),
             *((several,) if kinds.several_results else ()),
             *((Horizontal(),) if kinds.launch_overhead else ()),

@@ -1,6 +1,7 @@
 """Kernels that go along rows: how many there are, what they read, and what they compute."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from row_programs import FLOATS, row_program
 import tfc
 import tfc.numpy as tnp
 from tfc import nn
+from tfc.backends.gpu import compiler
+from tfc.backends.gpu.rows import row_kernels
 from tfc.testing.fuzz import outcome_of_program
 from tfc.testing.generators.values import arguments_for
 from tfc.testing.ptx.assembler import complaints
@@ -99,7 +102,7 @@ def test_the_gradients_of_a_layer_norm_are_a_kernel_of_rows_and_one_of_columns(d
     assert len(device.reports) == 2
 
 
-def test_rows_that_no_block_can_hold_are_reductions_of_their_own(device: Any):
+def test_few_rows_that_no_block_can_hold_are_reductions_of_their_own(device: Any):
     x = random.standard_normal((2, 9000)).astype(np.float32)
     device.reports.clear()
     found = tfc.device_get(tfc.jit(lambda x: nn.softmax(x, -1), backend="gpu")(x))
@@ -108,11 +111,50 @@ def test_rows_that_no_block_can_hold_are_reductions_of_their_own(device: Any):
     assert len(device.reports) > 1
 
 
+@pytest.mark.parametrize("name", ["softmax", "layer norm", "gradient of cross entropy"])
+def test_many_of_them_are_one_kernel_that_reads_its_input_for_each_step(
+    name: str, device: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(row_kernels, "_LEAST_ROWS", 2)
+    rows, length = 2, 9001
+    draw = {"softmax": normals((rows, length)), "gradient of cross entropy": labelled(rows, length)}
+    arguments = draw.get(name, normals((rows, length), (length,), (length,)))()
+    function = ONE_KERNEL[name][0]
+    device.reports.clear()
+    found = tfc.device_get(tfc.jit(function, backend="gpu")(*arguments))
+    np.testing.assert_allclose(found, tfc.jit(function)(*arguments), rtol=2e-5, atol=2e-6)
+    ((_, report),) = device.reports
+    steps = 3 if name == "softmax" else 5 if name == "layer norm" else 4
+    assert report.loads.bytes <= steps * arguments[0].nbytes
+    assert report.bank_conflicts == 0
+
+
+@pytest.fixture
+def short_registers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of more than 16 elements are long ones, however few."""
+    monkeypatch.setattr(row_kernels, "LONGEST", 16)
+    monkeypatch.setattr(row_kernels, "_LEAST_ROWS", 1)
+    kinds = replace(compiler.KERNEL_KINDS, longest_row=16)
+    monkeypatch.setattr(compiler, "KERNEL_KINDS", kinds)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("short_registers")
+@pytest.mark.parametrize("part", range(3))
+def test_random_programs_of_long_rows(part: int):
+    """Of several results and steps, and in place."""
+    check_programs(range(part * 15, part * 15 + 15))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_random_programs_of_rows(part: int):
+    check_programs(range(part * 15, part * 15 + 15))
+
+
+def check_programs(numbers: range) -> None:
     wrong = []
-    for number in range(part * 15, part * 15 + 15):
+    for number in numbers:
         module = row_program(number, FLOATS[number % 4])
         kind = ("normal", "whole", "special")[number % 3]
         arguments = arguments_for(module, np.random.default_rng(number), kind)

@@ -16,6 +16,7 @@ from tfc.testing import modules
 FORMED = {
     "rows": {"rows"},
     "longest_row": set(),  # an option of rows
+    "takes_longer_row": set(),  # another
     "row_steps": {"arg-extremes", "split-reductions"},
     "epilogues": {"epilogues"},
     "narrow_products": set(),  # an option of dots, fold and epilogues

@@ -10,7 +10,7 @@ from tfc.backends.gpu.executable import GpuCode, GpuExecutable, default_target
 from tfc.backends.gpu.kernels import scratch_bytes
 from tfc.backends.gpu.memory import ALIGNMENT
 from tfc.backends.gpu.program import emit_gpu_program
-from tfc.backends.gpu.rows.row_kernels import LONGEST
+from tfc.backends.gpu.rows.row_kernels import LONGEST, takes_longer
 from tfc.backends.gpu.transforms import takes_transform
 from tfc.backends.interfaces import Compiler
 from tfc.backends.llvm.compilation import lower_gpu_to_llvm
@@ -32,6 +32,7 @@ def _takes_attention(found: Attention | Scores) -> bool:
 KERNEL_KINDS = KernelKinds(
     rows=True,
     longest_row=LONGEST,
+    takes_longer_row=takes_longer,
     several_results=True,
     launch_overhead=True,
     element_loops=True,

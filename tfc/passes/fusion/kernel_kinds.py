@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfc.hlo.ir import Instruction
+from tfc.passes.analysis.row_plan import RowPlan
 from tfc.passes.attention.forward import Attention
 from tfc.passes.attention.scores import Scores
 
@@ -20,6 +21,7 @@ class KernelKinds:
 
     rows: reductions along rows together with what is computed from them (softmax), a row at a time.
     longest_row: the most elements of such a row; 0 for any.
+    takes_longer_row: whether a longer row with such a plan is taken all the same.
     row_steps: reductions are made as several steps of a row where that is faster (the place of a
         maximum, sums of few long rows).
     epilogues: a dot or convolution together with the elementwise operations on its result.
@@ -49,6 +51,7 @@ class KernelKinds:
 
     rows: bool = False
     longest_row: int = 0
+    takes_longer_row: Callable[[RowPlan], bool] | None = None
     row_steps: bool = False
     epilogues: bool = False
     narrow_products: bool = False

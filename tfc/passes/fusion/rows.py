@@ -16,10 +16,12 @@ A lone reduction with its producers stays to `fusion`, and nothing happens to re
 dimensions.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tfc.hlo.ir import Computation
+from tfc.passes.analysis.row_plan import RowPlan, row_plan
 from tfc.passes.analysis.row_region import row_region
 from tfc.passes.fusion.engine import FusionPass, Kernel, Kernels
 from tfc.passes.fusion.row_growth import Growth, Region
@@ -31,34 +33,37 @@ class RowFusion(FusionPass):
 
     max_instructions: the most instructions of one kernel.
     longest: the most elements of a row; 0 for any.
+    takes_longer: whether longer rows with such a plan are taken all the same.
     """
 
     name: ClassVar[str] = "rows"
     max_instructions: int = 128
     longest: int = 0
+    takes_longer: Callable[[RowPlan], bool] = field(default_factory=lambda: lambda plan: False)
 
     def plan(self, computation: Computation) -> Kernels:
         """The kernels, and what was refused."""
         growth = Growth(computation, self.max_instructions)
         for region in growth.regions():
-            reason = _form(growth, region, self.longest)
+            reason = self._form(growth, region)
             if reason is not None:
                 for reduce in [m for m in region.members if m.opcode == "reduce"]:
                     growth.refuse(reduce.operands[0], reason, reduce)
                 growth.dissolve(region)
         return growth
 
-
-def _form(growth: Growth, region: Region, longest: int) -> str | None:
-    """Make a kernel of a region; why not if it is not worth it."""
-    if longest and region.space.length > longest:
-        return f"its rows have more than {longest} elements"
-    if not region.is_worth_it():
-        return "nothing else is computed from its rows"
-    outputs = tuple(m for m in region.members if growth.is_output(m, region))
-    title = f"{outputs[-1].opcode.replace('-', '_')}_rows"
-    kernel = Kernel("kInput", tuple(region.members), outputs, title)
-    if row_region(kernel.body.root) is None:
-        return "other places of its rows are needed"
-    growth.kernels.append(kernel)
-    return None
+    def _form(self, growth: Growth, region: Region) -> str | None:
+        """Make a kernel of a region; why not if it is not worth it."""
+        if not region.is_worth_it():
+            return "nothing else is computed from its rows"
+        outputs = tuple(m for m in region.members if growth.is_output(m, region))
+        title = f"{outputs[-1].opcode.replace('-', '_')}_rows"
+        kernel = Kernel("kInput", tuple(region.members), outputs, title)
+        if row_region(kernel.body.root) is None:
+            return "other places of its rows are needed"
+        if self.longest and region.space.length > self.longest:
+            plan = row_plan(kernel.body.root)
+            if plan is None or not self.takes_longer(plan):
+                return f"its rows have more than {self.longest} elements"
+        growth.kernels.append(kernel)
+        return None

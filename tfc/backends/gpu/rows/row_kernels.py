@@ -4,7 +4,8 @@
                                           s = sum of all (the team)    y₀ y₁ … = e / s, stored
 
 row_plan.py says in which order. A thread keeps its elements from one step to the next, so what the
-row is made of is read from memory once, and only results are written.
+row is made of is read from memory once, and only results are written. Of a row that is too long for
+that each step reads it again, from the caches if they hold it, and computes again what it needs.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ from tfc.backends.gpu.shared import barrier
 from tfc.backends.mlir.arithmetic.value import Scalar
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, sources
-from tfc.backends.mlir.loops import found_when, when
+from tfc.backends.mlir.loops import for_loop, found_when, when
 from tfc.backends.mlir.provider import arith
 from tfc.backends.mlir.row_values import LoopSums, is_of_row, known_order, result_buffers
 from tfc.backends.mlir.vectors import index_value
@@ -25,10 +26,23 @@ from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import ElementType
 from tfc.passes.analysis.row_plan import RowLoop, RowPlan, row_plan
 
-LONGEST = 8192  # elements of a row: eight for each of as many threads as a block may have
+LONGEST = 8192
+"""Elements of a row in registers: eight for each of as many threads as a block may have."""
 _EACH = 8  # elements of a thread
 _LEAST_THREADS = 256
 _MOST_THREADS = 1024
+_LEAST_ROWS = 64  # of longer rows: as many blocks as are worth their while
+_AT_ONCE = 4  # elements of a longer row that a thread has on the way from memory
+
+
+def takes_longer(plan: RowPlan) -> bool:
+    """Whether longer rows are a kernel: many rows, whose full results no other step comes after.
+
+    What is computed again may be read from where a result lies now.
+    """
+    full = {o for o in plan.region.outputs if plan.region.roles[o] == "full"}
+    late = set(plan.loops[-1].stored)
+    return plan.region.space.rows >= _LEAST_ROWS and full <= late
 
 
 def row_parts(kernel: Kernel) -> list[Part] | None:
@@ -85,10 +99,14 @@ class _Rows:
         for i in self.order:
             if self.region.roles[i] == "scalar":
                 self.known[i] = row.element(i, self.place.index("scalar", i.array_shape.dims))
-        points = [self._point(row, k) for k in range(-(-self.space.length // self.team.slices))]
+        is_long = self.space.length > LONGEST
+        turns = 0 if is_long else -(-self.space.length // self.team.slices)
+        points = [self._point(row, k) for k in range(turns)]
         for loop in self.plan.loops:
             self._between(row, loop.level - 1)
-            if loop.reduces:
+            if is_long:
+                self._go_along(row, loop)
+            elif loop.reduces:
                 self._accumulate(row, points, loop)
             for scope, there in points:
                 self._store(loop.stored, scope, there)
@@ -117,17 +135,57 @@ class _Rows:
         work = LoopSums.of(loop)
         totals: Totals = []
         for scope, there in points:
-            new = [
-                wide
-                for _, reduced, how in work.sums
-                for wide in how.widen([self._element(scope, o) for o in reduced])
-            ]
+            new = self._widened(scope, work)
             if not totals:
                 totals = new
             elif there is None:
                 totals = work.combine(totals, new)
             else:
                 totals = found_when(there, lambda t=totals, new=new: work.combine(t, new), totals)
+        self._learn(row, work, totals)
+
+    def _go_along(self, row: Elements, loop: RowLoop) -> None:
+        """A step of a long row: what the team accumulates of it, and what it stores."""
+        work = LoopSums.of(loop)
+
+        def elements(column: Any) -> Totals:
+            scope = row.with_variables(column=column)
+            new = self._widened(scope, work)
+            self._store(loop.stored, scope, None)
+            return new
+
+        end = index_value(self.space.length)
+        if loop.reduces:
+            totals = self.team.accumulate(
+                self.slice, self.space.length, end, elements, work.combine
+            )
+            self._learn(row, work, totals)
+            return
+        turn = _AT_ONCE * self.team.slices
+        whole = self.space.length // turn * turn
+
+        def several(first: Any, _: Totals) -> Totals:
+            for k in range(_AT_ONCE):
+                elements(arith.addi(first, index_value(k * self.team.slices)))
+            return []
+
+        def one(column: Any, _: Totals) -> Totals:
+            elements(column)
+            return []
+
+        for_loop(self.slice, index_value(whole), turn, several, [])
+        for_loop(arith.addi(self.slice, index_value(whole)), end, self.team.slices, one, [])
+
+    def _widened(self, scope: Elements, work: LoopSums) -> Totals:
+        """What an element adds to what is accumulated."""
+        return [
+            wide
+            for _, reduced, how in work.sums
+            for wide in how.widen([self._element(scope, o) for o in reduced])
+        ]
+
+    def _learn(self, row: Elements, work: LoopSums, totals: Totals) -> None:
+        """Combine what the threads of the team have, so that each knows the row's totals."""
         totals = self.team.combined(
             totals, work.combine, again=self.exchanged, alike=not work.symmetric
         )
