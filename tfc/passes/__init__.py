@@ -227,8 +227,6 @@ def default_pipeline(
     several = MultiOutput(reducing_stores=kinds.reducing_stores)
     takes, in_transit = kinds.takes_layouts, kinds.reduces_in_transit
     epilogues = EpilogueFusion(narrow_floats=kinds.narrow_products)
-    longer = kinds.takes_longer_row or (lambda plan: False)
-    rows = RowFusion(max_instructions, kinds.longest_row, longer)
     layouts = () if takes is None else (Layouts(takes), Repeat((simplify, fold, Cse(), Dce())))
     return Pipeline(
         "default",
@@ -254,7 +252,7 @@ def default_pipeline(
             *((ArgExtremes(), SplitReductions()) if kinds.row_steps else ()),
             *((epilogues,) if kinds.epilogues else ()),
             *((WindowEdges(kinds.takes_edges),) if kinds.takes_edges else ()),
-            *((rows,) if kinds.rows else ()),
+            *_row_fusion(max_instructions, kinds),
             Fusion(max_instructions),
             *((several,) if kinds.several_results else ()),
             *((Horizontal(),) if kinds.launch_overhead else ()),
@@ -268,6 +266,13 @@ def default_pipeline(
         ),
         ORDERINGS,
     )
+
+
+def _row_fusion(max_instructions: int, kinds: KernelKinds) -> tuple[Pass, ...]:
+    if not kinds.rows:
+        return ()
+    longer = kinds.takes_longer_row or (lambda plan: False)
+    return (RowFusion(max_instructions, kinds.longest_row, longer),)
 
 
 def parse_passes(text: str) -> tuple[Pass, ...]:
