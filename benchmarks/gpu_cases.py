@@ -164,12 +164,13 @@ def _attention(causal: bool) -> Function:
 
 
 def _attention_gradient(causal: bool) -> Function:
-    def gradient(lib: Any, q: Any, k: Any, v: Any) -> Any:
-        def loss(q: Any, k: Any, v: Any) -> Any:
-            made = lib.nn.dot_product_attention(q, k, v, is_causal=causal)
-            return lib.numpy.sum(made.astype("float32"))
+    """Those of q, k and v where `d` is that of the result, as what follows gives it."""
 
-        return lib.grad(loss, argnums=(0, 1, 2))(q, k, v)
+    def gradient(lib: Any, q: Any, k: Any, v: Any, d: Any) -> Any:
+        def attend(q: Any, k: Any, v: Any) -> Any:
+            return lib.nn.dot_product_attention(q, k, v, is_causal=causal)
+
+        return lib.vjp(attend, q, k, v)[1](d)
 
     return gradient
 
@@ -186,9 +187,9 @@ def _torch_attention(causal: bool) -> Function:
 def _torch_attention_gradient(causal: bool) -> Function:
     forward = _torch_attention(causal)
 
-    def gradient(torch: Any, *tensors: Any) -> Any:
-        own = [t.detach().requires_grad_() for t in tensors]
-        return torch.autograd.grad(forward(torch, *own).float().sum(), own)
+    def gradient(torch: Any, q: Any, k: Any, v: Any, d: Any) -> Any:
+        own = [t.detach().requires_grad_() for t in (q, k, v)]
+        return torch.autograd.grad(forward(torch, *own), own, d)
 
     return gradient
 
@@ -205,7 +206,7 @@ def _attentions(length: int, batch: int, causal: bool) -> list[GpuCase]:
             triton="causal_attention" if causal else "full_attention",
         ),
         GpuCase(
-            "attention", f"gradient {kind}", (spec,) * 3, (small,) * 3,
+            "attention", f"gradient {kind}", (spec,) * 4, (small,) * 4,
             _attention_gradient(causal), _torch_attention_gradient(causal), 3.5 * work,
             traffic(*[spec] * 8), 5e-2,
         ),
