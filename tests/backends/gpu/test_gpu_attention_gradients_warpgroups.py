@@ -18,7 +18,7 @@ from tfc.testing.ptx.assembler import complaints
 from tfc.testing.ptx.driver import InterpretedDriver
 
 random = np.random.default_rng(29)
-BF16 = ml_dtypes.bfloat16
+F16, BF16 = np.float16, ml_dtypes.bfloat16
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +39,11 @@ def device(
 
 
 def operands(
-    batch: int, rows: int, keys: int, heads: tuple[int, int], size: int
+    batch: int, rows: int, keys: int, heads: tuple[int, int], size: int, dtype: Any = BF16
 ) -> list[np.ndarray]:
     """A query, a key, a value, and what the result's gradient is."""
     of_rows, of_keys = (batch, rows, heads[0], size), (batch, keys, heads[1], size)
-    return [random.standard_normal(d).astype(BF16) for d in (of_rows, of_keys, of_keys, of_rows)]
+    return [random.standard_normal(d).astype(dtype) for d in (of_rows, of_keys, of_keys, of_rows)]
 
 
 def gradients(attend: Callable[..., Any]) -> Callable[..., Any]:
@@ -65,7 +65,8 @@ def check(
     reports = [report for _, report in device.reports]
     for a, b in zip(got, tfc.jit(function)(*(a.astype(np.float32) for a in arguments))):
         a, b = np.asarray(a).astype(np.float32), np.asarray(b)
-        np.testing.assert_allclose(a, b, 0, 3e-2 * np.abs(b).max())
+        error = 3e-3 if arguments[0].dtype == F16 else 3e-2
+        np.testing.assert_allclose(a, b, 0, error * np.abs(b).max())
     assert len(reports) == 2
     for report in reports:
         assert report.products
@@ -107,7 +108,18 @@ def test_odd_lengths_and_heads_that_share_keys(
     size: int, attend: Callable[..., Any], device: InterpretedDriver
 ):
     # Without a mask rows are counted head by head, so that those of a block must be of one.
-    check(device, attend, *operands(2, 150 if attend is causal else 128, 100, (4, 2), size))
+    dtype = F16 if size in (16, 128) else BF16
+    check(device, attend, *operands(2, 150 if attend is causal else 128, 100, (4, 2), size, dtype))
+
+
+@pytest.mark.slow
+def test_weights_of_f16_that_grow_along_the_columns_are_multiplied_in_two_parts(
+    device: InterpretedDriver,
+):
+    q, k, v, d = operands(1, 128, 256, (1, 1), 64, F16)
+    growing = np.exp2(np.arange(256) / 12 - 12).astype(F16)[None, :, None, None]
+    reports = check(device, nn.dot_product_attention, q, k, v * growing, d)
+    assert reports[0].products == {"m64n64k16": 2 * 4 * 4 * (6 + 2)}
 
 
 @pytest.mark.slow
@@ -126,10 +138,11 @@ def test_scores_are_whatever_the_program_makes_of_them(form: str, device: Interp
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [64, 96, 128])
 @pytest.mark.parametrize("attend", [nn.dot_product_attention, causal])
+@pytest.mark.parametrize("dtype", [F16, BF16])
 def test_no_register_is_spilled_and_warpgroups_share_them_out(
-    size: int, attend: Callable[..., Any]
+    size: int, attend: Callable[..., Any], dtype: Any
 ):
-    q = np.zeros((4, 1024, 16, size), BF16)
+    q = np.zeros((4, 1024, 16, size), dtype)
     ptx = tfc.jit(gradients(attend), backend="gpu").lower(q, q, q, q).compile().as_text("ptx")
     assert ptx.count("setmaxnreg.inc") == 2
     assert complaints(ptx, "sm_90a", ["-warn-spills", "-Werror"]) == ""

@@ -116,7 +116,7 @@ class GradientSpec:
     def by_matrices(self) -> bool:
         """Whether all products are of f16 or of bf16; else they are made number by number.
 
-        Weights that the program does not narrow are multiplied in two parts of bf16.
+        Weights that the program does not narrow are multiplied in two parts of the values' type.
         """
         for scoring in self.scores.scorings:
             types = [f.value.array_shape.element_type for f in scoring.factors.values()]
@@ -124,7 +124,7 @@ class GradientSpec:
                 return False
         pairs = [(m.weights.value.array_shape.element_type, m.values.value.array_shape.element_type)
                  for m in self.scores.mixings]  # fmt: skip
-        return all(pair in ((F16, F16), (BF16, BF16), (F32, BF16)) for pair in pairs)
+        return all(v in (F16, BF16) and w in (F32, v) for w, v in pairs)
 
     def in_parts(self, mixing: Mixing) -> bool:
         """Whether weights are multiplied in two parts."""

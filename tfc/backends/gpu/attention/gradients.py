@@ -16,6 +16,7 @@ from tfc.backends.gpu.attention.gradient_spec import GradientSpec, Loaded, gradi
 from tfc.backends.gpu.attention.online import across
 from tfc.backends.gpu.attention.ranges import Cuts, Range, Ranges
 from tfc.backends.gpu.attention.sources import source_of
+from tfc.backends.gpu.attention.two_parts import TwoParts
 from tfc.backends.gpu.attention.visible import Visible
 from tfc.backends.gpu.attention.warps import warp_tiles
 from tfc.backends.gpu.grid import block_number, gpu, thread_in_block
@@ -32,11 +33,13 @@ from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.vectors import add, for_range, index_value, multiply
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import BF16, F32, PRED, U32
+from tfc.hlo.shape import F32, PRED, U32
 from tfc.passes.analysis.products import moved_index
 from tfc.passes.attention.forward import Indices
 from tfc.passes.attention.scores import Mixing, Statistic
 from tfc.passes.rewriting.replacing import reducer
+
+_FEW_SUMS = 128  # numbers in a line of all results
 
 # (the number of a tile of columns, the address of its stage, what the loop carries) -> the same.
 Turn = Callable[[Any, Scalar, list[Any]], list[Any]]
@@ -50,8 +53,9 @@ def gradient_parts(kernel: Kernel) -> list[Part] | None:
     count = spec.size("b") * spec.line_tiles
 
     def emit(work: Work) -> None:
-        # With the instructions the assembler keeps more at the same time than there are registers.
-        with with_instructions(are_used=False):
+        # With the instructions the assembler keeps more at the same time: beside many sums that is
+        # more than there are registers.
+        with with_instructions(sum(spec.width(m) for m in spec.scores.mixings) <= _FEW_SUMS):
             GradientBlock(work, spec).run()
 
     return [Part(emit, count, True, threads=spec.threads, shared=spec.shared_bytes, resident=1)]
@@ -182,7 +186,7 @@ class GradientBlock:
     def _mix(self) -> dict[Instruction, list[Any]]:
         """Go along the columns for the sums of the results."""
         mixings = self.scores.mixings
-        starts = [self.tiles[m.dot].start() for m in mixings]
+        starts = [[*self._parts_of(m).start(), *self.tiles[m.dot].start()] for m in mixings]
         weights = [self._weights(m) for m in mixings]
         if not mixings:
             return {}
@@ -191,8 +195,8 @@ class GradientBlock:
             elements = list(self._elements(tile, stage, weights, [0.0] * len(weights)))
             made: list[Any] = []
             for n, mixing in enumerate(mixings):
-                sums, values = values[: len(starts[n])], values[len(starts[n]) :]
-                made += self._mixed(mixing, [e[n] for e in elements], stage, sums)
+                carried, values = values[: len(starts[n])], values[len(starts[n]) :]
+                made += self._mixed(mixing, [e[n] for e in elements], stage, carried)
             return made
 
         used = self._used(weights)
@@ -202,8 +206,15 @@ class GradientBlock:
         result = self._along(tiles, used, [x for start in starts for x in start], turn)
         found = {}
         for mixing, start in zip(mixings, starts):
-            found[mixing.dot], result = result[: len(start)], result[len(start) :]
+            carried, result = result[: len(start)], result[len(start) :]
+            parts = self._parts_of(mixing)
+            found[mixing.dot] = parts.finished(carried[: parts.powers], carried[parts.powers :])
         return found
+
+    def _parts_of(self, mixing: Mixing) -> TwoParts:
+        """How weights are multiplied that are more than 16 bits; others are not asked about it."""
+        tiles, values = self.tiles[mixing.dot], mixing.values.value.array_shape.element_type
+        return TwoParts(values if self.spec.in_parts(mixing) else F32, self.places, tiles.slot)
 
     def _weights(self, mixing: Mixing) -> Instruction:
         """The weights, before they are rounded where the product does that."""
@@ -213,17 +224,19 @@ class GradientBlock:
         return before if rounds else x
 
     def _mixed(
-        self, mixing: Mixing, weights: list[Scalar], stage: Scalar, sums: list[Any]
+        self, mixing: Mixing, weights: list[Scalar], stage: Scalar, carried: list[Any]
     ) -> list[Any]:
-        """The sums with a tile's."""
+        """The sums, behind what is carried beside them, with a tile's."""
         spec, tiles = self.spec, self.tiles[mixing.dot]
         number = spec.number_of(mixing.values, spec.column_factors)
-        at, values = self.base + spec.weights_at, stage + spec.column_place(number)
-        if spec.in_parts(mixing):
-            large = [convert(convert(w, BF16), F32) for w in weights]
-            sums = tiles.mix([w - x for w, x in zip(weights, large)], at, values, sums)
-            weights = large
-        return tiles.mix(weights, at, values, sums)
+        values = stage + spec.column_place(number)
+        if not spec.in_parts(mixing):
+            return tiles.mix(weights, self.base + spec.weights_at, values, carried)
+        parts = self._parts_of(mixing)
+        words, powers, sums = parts.split(weights, carried[: parts.powers], carried[parts.powers :])
+        for each in words:
+            sums = tiles.mix_words(each, values, sums)
+        return [*powers, *sums]
 
     # --- Along the columns ------------------------------------------------------------------------
 

@@ -56,13 +56,13 @@ from tfc.backends.gpu.warpgroups import (
 from tfc.backends.gpu.warpgroups import ROWS as GROUP_ROWS
 from tfc.backends.gpu.warps import WARP
 from tfc.backends.mlir.arithmetic.elemental import emitting
-from tfc.backends.mlir.arithmetic.value import Scalar, constant, convert
+from tfc.backends.mlir.arithmetic.value import Scalar, constant
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.vectors import index_value, multiply
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import BF16, F16, F32, U32
+from tfc.hlo.shape import BF16, F16, U32
 from tfc.passes.attention.forward import read_from
 from tfc.passes.attention.scores import Mixing
 
@@ -312,10 +312,7 @@ class _Block(GradientBlock):
         spec = self.spec
         self.thread = thread
         self.places = Fragments(thread, constant(U32, 0), 0)
-        self.tiles = {
-            m.dot: Fragments(thread, constant(U32, 0), self._kind(m).count)
-            for m in self.scores.mixings
-        }
+        self.tiles = {m.dot: _Mixed(thread, self._kind(m), spec.keys) for m in self.scores.mixings}
         self.known = {}
         self.visible = Visible(self.scores, spec.lines)
         self.ranges = Ranges(
@@ -382,24 +379,22 @@ class _Block(GradientBlock):
         name = _NAMES[self.spec.column_factors[number].element_type]
         return WarpgroupKind(name, name, SIZE, self.spec.width(mixing))
 
-    def _mixed(
-        self, mixing: Mixing, weights: list[Scalar], stage: Scalar, sums: list[Any]
-    ) -> list[Any]:
-        """The sums with a stage's."""
-        spec, kind, form = self.spec, self._kind(mixing), Matrix(False, self.spec.keys)
-        number = spec.number_of(mixing.values, spec.column_factors)
-        values = form.descriptor(stage + spec.column_place(number))
 
-        def mixed(weights: Sequence[Scalar], sums: list[Any]) -> list[Any]:
-            pairs = zip(weights[::2], weights[1::2])
-            words = [rounded_pair(kind.lhs, *pair) for pair in pairs]
-            return kind.multiply_held(words, values, form, sums)
+class _Mixed(Fragments):
+    """A thread's sums of weights, which stay in registers, times values of a stage's columns."""
 
-        if spec.in_parts(mixing):
-            large = [convert(convert(w, BF16), F32) for w in weights]
-            sums = mixed([w - x for w, x in zip(weights, large)], sums)
-            weights = large
-        return mixed(weights, sums)
+    def __init__(self, thread: Scalar, kind: WarpgroupKind, columns: int):
+        super().__init__(thread, constant(U32, 0), kind.count)
+        self._kind, self._form = kind, Matrix(False, columns)
+
+    def mix(self, weights: Sequence[Scalar], _: Scalar, values: Scalar, sums: list[Any]) -> list:
+        """Add weights times the values at an address."""
+        pairs = zip(weights[::2], weights[1::2])
+        return self.mix_words([rounded_pair(self._kind.lhs, *p) for p in pairs], values, sums)
+
+    def mix_words(self, words: Sequence[Any], values: Scalar, sums: Sequence[Any]) -> list[Any]:
+        """The same of weights that are rounded, two in a word."""
+        return self._kind.multiply_held(words, self._form.descriptor(values), self._form, sums)
 
 
 def _undefined() -> Any:

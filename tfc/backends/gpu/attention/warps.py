@@ -122,11 +122,12 @@ class ByMatrices:
 
     def mix(self, weights: Sequence[Scalar], at: Scalar, values: Scalar, sums: list[Any]) -> list:
         """Two fragments of scores beside each other are one of weights."""
-        kind = self._kind
-        words = [
-            rounded_pair(kind.lhs, weights[n], weights[n + 1]) for n in range(0, len(weights), 2)
-        ]
-        tile = Tile(self._spec.forms["d"], values, self._lane)
+        pairs = zip(weights[::2], weights[1::2])
+        return self.mix_words([rounded_pair(self._kind.lhs, *p) for p in pairs], values, sums)
+
+    def mix_words(self, words: Sequence[Any], values: Scalar, sums: Sequence[Any]) -> list[Any]:
+        """Add weights, two in a word, times the values at an address."""
+        kind, tile = self._kind, Tile(self._spec.forms["d"], values, self._lane)
         found = list(sums)
         for step in range(self._spec.keys // kind.depth):
             a = words[4 * step : 4 * step + 4]
