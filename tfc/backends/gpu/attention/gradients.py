@@ -13,7 +13,7 @@ from typing import Any
 from tfc.backends.gpu.assembly import assembly, index
 from tfc.backends.gpu.assembly import number as narrow
 from tfc.backends.gpu.attention.gradient_spec import GradientSpec, Loaded, gradient_in
-from tfc.backends.gpu.attention.online import across
+from tfc.backends.gpu.attention.online import QUICK, across
 from tfc.backends.gpu.attention.ranges import Cuts, Range, Ranges
 from tfc.backends.gpu.attention.sources import source_of
 from tfc.backends.gpu.attention.two_parts import TwoParts
@@ -26,6 +26,7 @@ from tfc.backends.gpu.products.finishing import when, when_below
 from tfc.backends.gpu.products.kernels import divided, shared_memory
 from tfc.backends.gpu.products.pieces import Computed, Copied, Share
 from tfc.backends.gpu.warps import WARP
+from tfc.backends.mlir.arithmetic.elemental import emitting
 from tfc.backends.mlir.arithmetic.narrow_floats import with_instructions
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, convert, maximum, select
 from tfc.backends.mlir.elements import Elements
@@ -55,7 +56,8 @@ def gradient_parts(kernel: Kernel) -> list[Part] | None:
     def emit(work: Work) -> None:
         # With the instructions the assembler keeps more at the same time: beside many sums that is
         # more than there are registers.
-        with with_instructions(sum(spec.width(m) for m in spec.scores.mixings) <= _FEW_SUMS):
+        few = sum(spec.width(m) for m in spec.scores.mixings) <= _FEW_SUMS
+        with with_instructions(few), emitting(QUICK if spec.by_matrices else {}):
             GradientBlock(work, spec).run()
 
     return [Part(emit, count, True, threads=spec.threads, shared=spec.shared_bytes, resident=1)]

@@ -9,7 +9,7 @@ from tfc.backends.gpu.assembly import assembly, index
 from tfc.backends.gpu.assembly import number as narrow
 from tfc.backends.gpu.attention.hidden import Hidden, hidden_keys
 from tfc.backends.gpu.attention.logits import Logits
-from tfc.backends.gpu.attention.online import State, across, base_of
+from tfc.backends.gpu.attention.online import State, across, base_of, precise, quick
 from tfc.backends.gpu.attention.sources import source_of
 from tfc.backends.gpu.attention.spec import Spec, spec_in
 from tfc.backends.gpu.attention.warps import WarpTiles, warp_tiles
@@ -212,7 +212,8 @@ class _Emitter:
         """One tile of keys, whose keys and then values are at an address."""
         scores = self.tiles.scores(self.base, keys)
         logits = self.logits.of(self.tiles, scores, multiply(tile, self.spec.keys))
-        state, weights = state.weighed(self.tiles, logits)
+        power = precise if self.spec.kinds is None else quick  # of what is rounded to 16 bits
+        state, weights = state.weighed(self.tiles, logits, power)
         at, values = self.base + self.spec.weights_at, keys + self.spec.forms["j"].bytes
         sums = self.tiles.mix(weights, at, values, state.sums)
         return State(state.largest, state.totals, sums)
