@@ -72,13 +72,13 @@ def test_gradients_of_attention_are_two_kernels_that_read_operands_tile_by_tile(
     arguments = operands(BF16, 1, 32, 32, (1, 1), 16)
     rows, keys = check(device, gradients(nn.dot_product_attention), *arguments)
     each, statistic = arguments[0].nbytes, 32 * 4
-    # Of the keys' tiles: k for the maximum and for the total, k and v for the last sum and for dq.
-    assert rows.loads.bytes == 2 * each + 6 * each
+    # Of the keys' tiles: k and v for the statistics and for dq.
+    assert rows.loads.bytes == 2 * each + 4 * each
     assert rows.stores.bytes == each + 3 * statistic
     assert keys.stores.bytes == 2 * each
     # Two warps, products of 16 x 8 x 16: eight for scores, as many for a gradient whose weights
-    # are two parts, half for the other; the rows' statistics take 4, 4 and 8 more.
-    assert rows.instructions["mma"] == 64 * (4 + 4 + 8 + 8 + 8)
+    # are two parts, half for the other; the rows' statistics take 8 more.
+    assert rows.instructions["mma"] == 64 * (8 + 8 + 8)
     assert keys.instructions["mma"] == 64 * (8 + 8 + 4)
 
 
@@ -91,8 +91,8 @@ def test_tiles_that_a_causal_mask_hides_are_neither_read_nor_multiplied(device: 
     rows, keys = check(device, gradients(causal), *arguments)
     # Of two blocks of 64 rows or keys, one goes along all tiles, one along half of them.
     each = arguments[0].nbytes
-    assert rows.loads.bytes == 2 * each + 6 * each * 3 // 2
-    assert rows.instructions["mma"] == 16 * 64 * (4 + 4 + 8 + 8 + 8) * 3 // 4
+    assert rows.loads.bytes == 2 * each + 4 * each * 3 // 2
+    assert rows.instructions["mma"] == 16 * 64 * (8 + 8 + 8) * 3 // 4
     assert keys.instructions["mma"] == 16 * 64 * (8 + 8 + 4) * 3 // 4
 
 

@@ -61,8 +61,17 @@ def _of_f32(opcode: str, rule: Callable[..., Scalar]) -> Emission:
 
 def _quotient(x: Scalar, y: Scalar) -> Scalar:
     """x / y by the reciprocal, which is made once for all that is divided by the same."""
+    if _is_one(y):
+        return x
     name = ir.StringAttr.get("llvm.nvvm.rcp.approx.ftz.f")
     return x * Scalar(llvm.call_intrinsic(y.value.type, name, [y.value], [], []), F32)
+
+
+def _is_one(x: Scalar) -> bool:
+    """Whether a number is 1 already where the code is made."""
+    owner = x.value.owner
+    known = getattr(owner, "name", "") == "arith.constant"
+    return known and float(ir.FloatAttr(owner.attributes["value"])) == 1
 
 
 QUICK = {

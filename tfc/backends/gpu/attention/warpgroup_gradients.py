@@ -18,8 +18,9 @@ from typing import Any
 from tfc.backends.gpu.assembly import index
 from tfc.backends.gpu.assembly import number as narrow
 from tfc.backends.gpu.attention.boxes import Placed, placed
+from tfc.backends.gpu.attention.columns import Turn
 from tfc.backends.gpu.attention.gradient_spec import GradientSpec, Loaded, gradient_in
-from tfc.backends.gpu.attention.gradients import GradientBlock, Turn
+from tfc.backends.gpu.attention.gradients import GradientBlock
 from tfc.backends.gpu.attention.online import QUICK
 from tfc.backends.gpu.attention.ranges import Range, Ranges
 from tfc.backends.gpu.attention.visible import Visible
@@ -327,7 +328,7 @@ class _Block(GradientBlock):
         """Wait for all threads that multiply."""
         meet(constant(U32, 1), GROUPS * WARPGROUP)
 
-    def _along(self, tiles: Range, used: set[int], begin: list[Any], turn: Turn) -> list[Any]:
+    def along(self, tiles: Range, used: set[int], begin: list[Any], turn: Turn) -> list[Any]:
         """What a loop carries after tiles of columns, which another thread asks for."""
         number = len(self.uses)
         self.uses.append(sorted(used))
@@ -349,7 +350,9 @@ class _Block(GradientBlock):
         self.place = results[:2]
         return results[2:]
 
-    def _scores(self, stage: Scalar, wanted: Sequence[Instruction]) -> dict[Instruction, list[Any]]:
+    def made_scores(
+        self, stage: Scalar, wanted: Sequence[Instruction]
+    ) -> dict[Instruction, list[Any]]:
         """The products that arrays need, for each score of a thread's."""
         spec, found = self.spec, {}
         needed = self.scores.needed(wanted, list(self.known))
