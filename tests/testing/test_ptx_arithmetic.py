@@ -247,9 +247,6 @@ def test_infinite_numbers_stay_what_they_are(name: str, dtype: Any):
 
 
 NEAR: list[tuple[str, Any, Callable[..., Any]]] = [
-    ("ex2.approx.f32 $0, $1", f32, np.exp2), ("lg2.approx.f32 $0, $1", f32, np.log2),
-    ("sin.approx.f32 $0, $1", f32, np.sin), ("cos.approx.f32 $0, $1", f32, np.cos),
-    ("tanh.approx.f32 $0, $1", f32, np.tanh), ("rsqrt.approx.f32 $0, $1", f32, lambda x: x**-0.5),
     ("rcp.rn.f32 $0, $1", f32, lambda x: 1 / x), ("sqrt.rn.f32 $0, $1", f32, np.sqrt),
     ("sqrt.rn.f64 $0, $1", f64, np.sqrt), ("ex2.approx.f16 $0, $1", f16, np.exp2),
 ]  # fmt: skip
@@ -263,6 +260,40 @@ def test_functions_are_within_a_unit_of_the_last_place(row: tuple[str, Any, Call
         wanted = function(x.astype(f64))
     got = apply(instruction, dtype, x).astype(f64)
     assert (np.abs(got - wanted) <= 0.51 * np.spacing(np.abs(wanted).astype(dtype))).all()
+
+
+# (instruction, what it approximates, by how much it may be off relative to that)
+APPROXIMATIONS: list[tuple[str, Callable[..., Any], float]] = [
+    ("ex2.approx.f32 $0, $1", np.exp2, 2**-22.5), ("rcp.approx.f32 $0, $1", np.reciprocal, 2**-23),
+    ("tanh.approx.f32 $0, $1", np.tanh, 2**-11), ("sqrt.approx.f32 $0, $1", np.sqrt, 2**-23),
+    ("rsqrt.approx.f32 $0, $1", lambda x: x**-0.5, 2**-22.9),
+    ("div.full.f32 $0, $1, $1", np.ones_like, 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", APPROXIMATIONS, ids=lambda row: row[0].split()[0])
+def test_approximations_are_as_far_off_as_they_may_be(row: tuple[str, Callable[..., Any], float]):
+    instruction, function, error = row
+    x = np.abs(random.normal(size=COUNT)).astype(f32) + f32(0.01)
+    wanted = function(x.astype(f64))
+    off = (apply(instruction, f32, x).astype(f64) - wanted) / wanted
+    assert (np.abs(off) <= error + 2**-25).all()
+    assert error == 0 or ((off > error * 0.5).any() and (off < -error * 0.5).any())
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "lg2"])
+def test_some_approximations_are_off_around_zero(name: str):
+    x = np.abs(random.normal(size=COUNT)).astype(f32) + f32(0.01)
+    wanted = {"sin": np.sin, "cos": np.cos, "lg2": np.log2}[name](x.astype(f64))
+    off = apply(f"{name}.approx.f32 $0, $1", f32, x).astype(f64) - wanted
+    assert 2**-23 < np.abs(off).max() <= 2**-20 * max(np.abs(wanted).max(), 1)
+
+
+def test_powers_of_two_are_hit_by_approximations():
+    x = np.exp2(np.arange(-32, 32)).astype(f32)
+    np.testing.assert_array_equal(apply("rcp.approx.f32 $0, $1", f32, x), 1 / x)
+    whole = np.arange(-32, 32).astype(f32)
+    np.testing.assert_array_equal(apply("ex2.approx.f32 $0, $1", f32, whole), np.exp2(whole))
 
 
 def test_minimum_and_maximum_know_zeros_and_what_is_no_number():

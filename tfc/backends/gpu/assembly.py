@@ -16,6 +16,7 @@ def assembly(
     operands: Sequence[Any],
     memory: bool = False,
     tied: int = 0,
+    pure: bool = False,
 ) -> list[Any]:
     """Emit PTX, which stays where it is in the order of what has effects.
 
@@ -25,6 +26,8 @@ def assembly(
         operands: values of such types.
         memory: whether it reads or writes memory.
         tied: how many operands, the last ones, are in the registers of the first results.
+        pure: whether it has no effect, so that it need not be, or be once for all with these
+            operands.
 
     Returns:
         The results' values.
@@ -35,8 +38,9 @@ def assembly(
     attributes = {
         "asm_string": ir.StringAttr.get(text),
         "constraints": ir.StringAttr.get(",".join([*letters, *(["~{memory}"] * memory)])),
-        "has_side_effects": ir.UnitAttr.get(),
     }
+    if not pure:
+        attributes["has_side_effects"] = ir.UnitAttr.get()
     types = [ir.Type.parse(r) for r in results]
     if len(types) > 1:
         types = [ir.Type.parse(f"!llvm.struct<({', '.join(results)})>")]

@@ -12,6 +12,7 @@ from math import gcd
 from typing import Any
 
 from tfc.backends.gpu.grid import gpu
+from tfc.backends.gpu.instructions import INSTRUCTIONS
 from tfc.backends.gpu.kernels import parts_of, scratch_array
 from tfc.backends.gpu.memory import ALIGNMENT
 from tfc.backends.gpu.parts import Part, Work
@@ -30,6 +31,7 @@ from tfc.backends.gpu.steps import (
 )
 from tfc.backends.host_calls import host_function, is_call
 from tfc.backends.llvm.compilation import DESCRIPTOR_ALIGNMENT
+from tfc.backends.mlir.arithmetic.elemental import emitting
 from tfc.backends.mlir.arithmetic.narrow_floats import with_instructions
 from tfc.backends.mlir.kernels import Kernel, buffer_types, is_silent, kernel_of, memref_type
 from tfc.backends.mlir.provider import ir, new_context
@@ -67,7 +69,12 @@ def emit_gpu_program(module: Module, assignment: BufferAssignment, architecture:
     Raises:
         UnsupportedError: some instruction has no GPU code.
     """
-    with new_context("gpu", "nvvm"), ir.Location.unknown(), with_instructions():
+    with (
+        new_context("gpu", "nvvm"),
+        ir.Location.unknown(),
+        with_instructions(),
+        emitting(INSTRUCTIONS),
+    ):
         mlir = ir.Module.create()
         mlir.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
         with ir.InsertionPoint(mlir.body):

@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.gpu.assembly import assembly
 from tfc.backends.gpu.attention.warps import Lanes
+from tfc.backends.gpu.instructions import INSTRUCTIONS, quick_exp, reciprocal
 from tfc.backends.gpu.warps import from_lane
 from tfc.backends.mlir.arithmetic.elemental import EMISSION, Emission
-from tfc.backends.mlir.arithmetic.exponential import LOG2_E, exp
+from tfc.backends.mlir.arithmetic.exponential import exp
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, maximum, select
-from tfc.backends.mlir.provider import ir, llvm
+from tfc.backends.mlir.provider import ir
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import F32
 
@@ -31,40 +31,27 @@ def precise(x: Scalar, base: Scalar) -> Scalar:
 
 
 def quick(x: Scalar, base: Scalar) -> Scalar:
-    """The same by the instruction.
+    """The same by the instruction, for weights that are rounded to 16 bits.
 
-    (The product of the base and log2 e by itself, which would save a subtraction, would be off by
-    2^-24 of the logits, however large these are.)
+    Differences are at least -105 where the result is no 0. (The product of the base and log2 e by
+    itself, which would save a subtraction, would be off by 2^-24 of the logits, however large.)
     """
     return quick_exp(x - base)
 
 
-def quick_exp(x: Scalar) -> Scalar:
-    """exp(x) by the instruction for powers of two, for weights that are rounded to 16 bits.
-
-    Its error is 2^-22 of the result, and 2^-23 of the argument, which is at least -105 where the
-    result is no 0.
-    """
-    exponent = x * constant(F32, LOG2_E)
-    return Scalar(assembly("ex2.approx.ftz.f32 $0, $1;", ["f32"], [exponent.value])[0], F32)
-
-
 def _of_f32(opcode: str, rule: Callable[..., Scalar]) -> Emission:
     """A rule for f32; other types are emitted as everywhere."""
+    other = INSTRUCTIONS.get(opcode, EMISSION[opcode])
 
     def emission(x: Instruction, *operands: Scalar) -> Scalar:
-        is_f32 = operands[0].element_type is F32
-        return rule(*operands) if is_f32 else EMISSION[opcode](x, *operands)
+        return rule(*operands) if operands[0].element_type is F32 else other(x, *operands)
 
     return emission
 
 
 def _quotient(x: Scalar, y: Scalar) -> Scalar:
     """x / y by the reciprocal, which is made once for all that is divided by the same."""
-    if _is_one(y):
-        return x
-    name = ir.StringAttr.get("llvm.nvvm.rcp.approx.ftz.f")
-    return x * Scalar(llvm.call_intrinsic(y.value.type, name, [y.value], [], []), F32)
+    return x if _is_one(y) else x * reciprocal(y)
 
 
 def _is_one(x: Scalar) -> bool:
@@ -75,6 +62,7 @@ def _is_one(x: Scalar) -> bool:
 
 
 QUICK = {
+    **INSTRUCTIONS,
     "exponential": _of_f32("exponential", quick_exp),
     "divide": _of_f32("divide", _quotient),
 }

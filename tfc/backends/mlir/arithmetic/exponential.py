@@ -19,11 +19,13 @@ from tfc.backends.mlir.arithmetic.floating import (
     at_most,
     clamp,
     format_of,
+    nearly_inverse,
     polynomial,
     power_of_two,
+    ratio,
     with_sign,
 )
-from tfc.backends.mlir.arithmetic.value import Scalar, bitcast, constant, fma, multiply_add, select
+from tfc.backends.mlir.arithmetic.value import Scalar, bitcast, fma, multiply_add, select
 from tfc.hlo.shape import F32, F64
 
 LOG2_E = 1.4426950408889634
@@ -91,7 +93,7 @@ def _reduce(x: Scalar, bias: int) -> tuple[Scalar, Scalar, Scalar]:
     return bitcast(shifted, form.unsigned), r, multiply_add(n, -low_ln2, partial - r)
 
 
-def _scale(x: Scalar, fields: Scalar) -> Scalar:
+def scaled(x: Scalar, fields: Scalar) -> Scalar:
     """x·2^n rounded once, where 1/2 ≤ x < 2 and 2^n may be beyond the normal range (by a half).
 
     The low bits of `fields` are n and twice the bias.
@@ -107,7 +109,7 @@ def exp(x: Scalar) -> Scalar:
     form, constants = format_of(x), _CONSTANTS[format_of(x).element_type]
     fields, r, _ = _reduce(clamp(x, constants.low, constants.high), 2 * form.bias)
     # Factoring r out would round once less, but adding 1 last keeps the error of r·(…) small.
-    return _scale(multiply_add(multiply_add(polynomial(r, constants.q), r, 1.0), r, 1.0), fields)
+    return scaled(multiply_add(multiply_add(polynomial(r, constants.q), r, 1.0), r, 1.0), fields)
 
 
 def exp_pair(high: Scalar, low: Scalar) -> Scalar:
@@ -120,7 +122,7 @@ def exp_pair(high: Scalar, low: Scalar) -> Scalar:
     # exp(r + low) = 1 + r + r²·q + low·exp(r)
     low = low + error
     low = multiply_add(low, multiply_add(square, q, r), low)
-    return _scale((multiply_add(square, q, low) + r) + 1.0, fields)
+    return scaled((multiply_add(square, q, low) + r) + 1.0, fields)
 
 
 def exp_normal(x: Scalar) -> Scalar:
@@ -163,7 +165,7 @@ def tanh(x: Scalar) -> Scalar:
     scale = power_of_two(bitcast(shifted, form.unsigned), x.element_type)
     half = multiply_add(r * r, polynomial(r, constants.half_expm1), r)
     p = multiply_add(scale, half, multiply_add(scale, 0.5, -0.5))
-    quotient = p / (p + 1.0)
+    quotient = ratio(p, p + 1.0)
     # Of a small quotient the roundings of the sum and the division take part in a small term only.
     return with_sign(select(p < 0.5, multiply_add(-p, quotient, p), quotient), x)
 
@@ -173,7 +175,7 @@ def logistic(x: Scalar) -> Scalar:
     power = exp(-absolute(x))
     denominator = power + 1.0
     lost = power - (denominator - 1.0)
-    inverse = constant(x.element_type, 1.0) / denominator
+    inverse = nearly_inverse(denominator)
     numerator = select(x < 0.0, power, 1.0)
     quotient = numerator * inverse
     # One correction step makes up for the rounding of the sum and of the quotient.

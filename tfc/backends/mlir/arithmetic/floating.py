@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tfc.backends.mlir.arithmetic.narrow_floats import has_instructions
 from tfc.backends.mlir.arithmetic.value import (
     Scalar,
     bitcast,
@@ -20,6 +21,7 @@ from tfc.backends.mlir.arithmetic.value import (
     multiply_add,
     select,
 )
+from tfc.backends.mlir.provider import ir, llvm
 from tfc.errors import UnsupportedError
 from tfc.hlo.shape import F32, F64, S32, S64, U32, U64, ElementType
 
@@ -102,6 +104,23 @@ def with_sign(magnitude: Scalar, sign: Scalar) -> Scalar:
     """`magnitude`, whose sign bit is clear unless it is NaN, with the sign bit of `sign`."""
     bit = 1 << (sign.element_type.bits - 1)
     return bitcast(bits_of(magnitude) | (bits_of(sign) & bit), sign.element_type)
+
+
+def nearly_inverse(x: Scalar) -> Scalar:
+    """1/x of a number that is neither subnormal nor larger than 2^126, off by 2^-23 at most."""
+    if x.element_type is F32 and has_instructions():
+        name = ir.StringAttr.get("llvm.nvvm.rcp.approx.ftz.f")
+        return Scalar(llvm.call_intrinsic(x.value.type, name, [x.value], [], []), F32)
+    return constant(x.element_type, 1.0) / x
+
+
+def ratio(x: Scalar, y: Scalar) -> Scalar:
+    """x/y to within a unit in the last place; y and the quotient are as in `nearly_inverse`."""
+    if not (x.element_type is F32 and has_instructions()):
+        return x / y
+    inverse = nearly_inverse(y)
+    quotient = x * inverse
+    return fma(fma(-quotient, y, x), inverse, quotient)
 
 
 def sqrt(x: Scalar) -> Scalar:

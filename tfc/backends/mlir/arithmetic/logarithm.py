@@ -17,6 +17,7 @@ from tfc.backends.mlir.arithmetic.floating import (
     fast_two_sum,
     format_of,
     polynomial,
+    ratio,
     split_exponent,
     two_sum,
 )
@@ -40,7 +41,7 @@ _SERIES: dict[object, Sequence[float]] = {
 def _log_reduced(e: Scalar, f: Scalar, low: Scalar | None = None) -> Scalar:
     """log(2^e·(1 + f)) + low, where low is at most a rounding error of the result."""
     high_ln2, low_ln2 = SHORT_LN2[e.element_type]
-    s = f / (f + 2.0)
+    s = ratio(f, f + 2.0)
     square = s * s
     half_square = f * f * 0.5
     tail = square * polynomial(square, _SERIES[e.element_type]) + half_square

@@ -64,7 +64,8 @@ _has_instructions: ContextVar[bool] = ContextVar("has_instructions", default=Fal
 
 @contextmanager
 def with_instructions(are_used: bool = True) -> Iterator[None]:
-    """The code emitted inside is for a target with instructions to convert f16 and bf16.
+    """The code emitted inside is for a target with instructions to convert f16 and bf16, and for
+    reciprocals of f32 that are not quite exact.
 
     Args:
         are_used: whether it is to use them.
@@ -76,10 +77,15 @@ def with_instructions(are_used: bool = True) -> Iterator[None]:
         _has_instructions.reset(token)
 
 
+def has_instructions() -> bool:
+    """Whether there are these instructions, and they are to be used."""
+    return _has_instructions.get()
+
+
 def extend(x: Scalar) -> Scalar:
     """A narrow float as f32; exact."""
     width = x.element_type.bits
-    if x.element_type is F16 and _has_instructions.get():
+    if x.element_type is F16 and has_instructions():
         half = emit("arith.bitcast", ir.F16Type.get(), [x.value])
         return Scalar(emit("arith.extf", mlir_type(F32), [half]), F32)
     pattern = resize(bitcast(x, U16 if width == 16 else U8), U32)
@@ -102,7 +108,7 @@ def extend(x: Scalar) -> Scalar:
 
 def round_from_f32(x: Scalar, element_type: ElementType) -> Scalar:
     """An f32 as a narrow float; NaN stays a NaN."""
-    if element_type in (F16, BF16) and _has_instructions.get():
+    if element_type in (F16, BF16) and has_instructions():
         # The same as `arith.truncf`, which passes expand to integer arithmetic where it is to bf16.
         own = ir.F16Type.get() if element_type is F16 else ir.BF16Type.get()
         rounded = emit("llvm.fptrunc", own, [x.value])

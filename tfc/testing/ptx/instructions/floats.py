@@ -38,6 +38,20 @@ APPROXIMATE = {
     "tanh": np.tanh,
 }
 
+# How far off results in f32 may be by NVIDIA's description of PTX: relative to the result, of ex2
+# to the power of two below it, of lg2, sin and cos around zero absolute.
+ERRORS = {
+    "rcp": 2.0**-23,
+    "div": 2.0**-22,
+    "sqrt": 2.0**-23,
+    "rsqrt": 2.0**-22.9,
+    "ex2": 2.0**-22.5,
+    "lg2": 2.0**-22,
+    "sin": 2.0**-20.5,
+    "cos": 2.0**-20.5,
+    "tanh": 2.0**-11,
+}
+
 
 def is_float(name: str) -> bool:
     """Whether a type is of floating-point numbers, one or two in a register."""
@@ -52,6 +66,24 @@ def wide(x: Any) -> Any:
 def flushed(x: Any) -> Any:
     """Subnormal float32 numbers replaced by zeros of their sign."""
     return np.where(np.abs(x) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), x), x)
+
+
+def as_far_off(opcode: str, exact: Any, *operands: Any) -> Any:
+    """Float64 results of f32 operands, wrong by as much as an instruction may be, one way or the
+    other as the operands' bits have it. Powers of two are hit."""
+    bits = np.bitwise_xor.reduce([np.asarray(x, np.float32).view(np.uint32) for x in operands])
+    sign = np.where((bits * np.uint32(0x9E3779B1)) >> np.uint32(31), 1.0, -1.0)
+    magnitude = np.abs(exact)
+    if opcode == "ex2":
+        magnitude = np.ldexp(1.0, np.frexp(exact)[1] - 1)
+    elif opcode == "lg2":
+        magnitude = np.maximum(magnitude, 1.0)
+    elif opcode in ("sin", "cos"):
+        magnitude = np.ones_like(magnitude)
+    # The rounding that follows is a part of the error.
+    wrong = exact + sign * (ERRORS[opcode] - 2.0**-24) * magnitude
+    is_hit = (np.frexp(exact)[0] == 0.5) | ~np.isfinite(exact) | (exact == 0)
+    return np.where(is_hit, exact, wrong)
 
 
 # --- Exact results of float64 operands, rounded to odd -------------------------------------------
@@ -152,7 +184,14 @@ def arithmetic(decoder: Decoder, instruction: Instruction) -> Run:
     function = _function(opcode, single, modes[0] if modes else "rn")
     if function is None:
         raise decoder.unknown(instruction, "no such rounding of this type")
+    if {"approx", "full"} & flags:
+        function = _approximation(opcode, APPROXIMATE.get(opcode, np.divide))
     return _apply(decoder, instruction, name, _finished(function, single, flags))
+
+
+def _approximation(opcode: str, exact: Callable[..., Any]) -> Callable[..., Any]:
+    """An operation on f32 that is as far off as it may be."""
+    return lambda *values: narrow(as_far_off(opcode, exact(*map(wide, values)), *values), "f32")
 
 
 def approximate(decoder: Decoder, instruction: Instruction) -> Run:
@@ -170,6 +209,8 @@ def approximate(decoder: Decoder, instruction: Instruction) -> Run:
                 return exact(x)
             x = (np.asarray(x).view(np.uint64) & upper).view(_WIDE)
             return (np.asarray(exact(x)).view(np.uint64) & upper).view(_WIDE)
+    elif single == "f32":
+        function = _approximation(instruction.opcode, exact)
     else:
 
         def function(x: Any) -> Any:
