@@ -15,6 +15,7 @@ from tfc.backends.mlir.arithmetic.floating import absolute, with_sign
 from tfc.backends.mlir.arithmetic.value import (
     Scalar,
     bitcast,
+    constant,
     convert,
     emit,
     fma,
@@ -98,10 +99,18 @@ def _quotient(x: Scalar, y: Scalar) -> Scalar:
     return select(absolute(remainder) > 0.0, fma(remainder, inverse, quotient), quotient)
 
 
+def _quotient_of_bf16(x: Scalar, y: Scalar) -> Scalar:
+    """x/y to within 2^-21, which is nearer than quotients of 8 bits come to where their rounding
+    changes. Divisors whose reciprocals are not normal are scaled with what they divide."""
+    magnitude = absolute(y)
+    usual = select(magnitude > 2.0**126, constant(F32, 0.25), 1.0)
+    scale = select(magnitude < 2.0**-126, 2.0**24, usual)
+    return x * scale * reciprocal(y * scale)
+
+
 def _divide(element_type: ElementType, x: Scalar, y: Scalar) -> Scalar:
-    # bf16 has the range of f32 but 8 bits, so that an error of 2^-22 does not matter.
-    made = _instruction("div.full", x, y) if element_type is BF16 else _quotient(x, y)
-    return convert(made, element_type)
+    quotient = _quotient_of_bf16 if element_type is BF16 else _quotient
+    return convert(quotient(x, y), element_type)
 
 
 def _is_narrow(element_type: ElementType) -> bool:

@@ -1,6 +1,6 @@
 """Rows in registers: reductions along rows with what is computed from them, a team for each row.
 
-    each thread: x₀ x₁ … of its slice     m = max of all (the team)    e₀ e₁ … = exp(x - m)
+    each thread: x₀ x₁ … of its pieces    m = max of all (the team)    e₀ e₁ … = exp(x - m)
                                           s = sum of all (the team)    y₀ y₁ … = e / s, stored
 
 row_plan.py says in which order. A thread keeps its elements from one step to the next, so what the
@@ -12,7 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfc.backends.gpu.grid import block_number
+from tfc.backends.gpu.movement.groups import Group
 from tfc.backends.gpu.parts import Part, Work
+from tfc.backends.gpu.rows.pieces import pieces_of
 from tfc.backends.gpu.rows.teams import Team, Totals
 from tfc.backends.gpu.shared import barrier
 from tfc.backends.mlir.arithmetic.value import Scalar
@@ -50,17 +52,26 @@ def row_parts(kernel: Kernel) -> list[Part] | None:
     plan = row_plan(kernel.root)
     if plan is None:
         return None
-    team, space = _team(plan.region.space.length), plan.region.space
+    space = plan.region.space
+    team = _team(space.length, _each(kernel, space.length))
     shared = max(team.shared_bytes(_types(loop)) for loop in plan.loops)
     blocks = -(-space.rows // team.results)
     emit: Callable[[Work], None] = lambda work: _Rows(plan, work, team).emit()  # noqa: E731
     return [Part(emit, blocks, True, threads=team.threads, shared=shared)]
 
 
-def _team(length: int) -> Team:
-    """The threads of a row: as few as have no more than eight elements each, a warp if possible."""
+def _each(kernel: Kernel, length: int) -> int:
+    """How many elements a thread has at most: twice as many narrow ones, for each of which what
+    threads tell each other is then half."""
+    whole = [s for s in (*kernel.operand_shapes, *kernel.results) if s.size >= length]
+    return _EACH * (2 if all(s.element_type.bits <= 16 for s in whole) else 1)
+
+
+def _team(length: int, each: int) -> Team:
+    """The threads of a row: as few as have no more than so many elements each, a warp if
+    possible."""
     most = 1 << (length.bit_length() - 1)
-    wanted = 1 << max(-(-length // _EACH) - 1, 0).bit_length()
+    wanted = 1 << max(-(-length // each) - 1, 0).bit_length()
     slices = min(most, max(wanted, 32), _MOST_THREADS)
     return Team(max(slices, _LEAST_THREADS), slices)
 
@@ -78,7 +89,8 @@ class _Rows:
     """The code of the rows of a block, each thread's elements side by side."""
 
     def __init__(self, plan: RowPlan, work: Work, team: Team):
-        self.plan, self.region, self.team = plan, plan.region, team
+        self.plan, self.region, self.team, self.work = plan, plan.region, team, work
+        self.pieces = pieces_of(work.kernel, plan, team.slices)
         self.space, self.place = plan.region.space, plan.region.space.place
         self.in_place = bool(work.kernel.in_place)
         self.known: dict[Instruction, Buffer | Scalar] = sources(work.kernel, work.buffers)
@@ -100,7 +112,8 @@ class _Rows:
             if self.region.roles[i] == "scalar":
                 self.known[i] = row.element(i, self.place.index("scalar", i.array_shape.dims))
         is_long = self.space.length > LONGEST
-        turns = 0 if is_long else -(-self.space.length // self.team.slices)
+        each = self.team.slices * self.pieces.count
+        turns = 0 if is_long else -(-self.space.length // each)
         points = [self._point(row, k) for k in range(turns)]
         for loop in self.plan.loops:
             self._between(row, loop.level - 1)
@@ -108,34 +121,47 @@ class _Rows:
                 self._go_along(row, loop)
             elif loop.reduces:
                 self._accumulate(row, points, loop)
-            for scope, there in points:
-                self._store(loop.stored, scope, there)
+            for group, there in points:
+                self._store(loop.stored, group, there)
         self._between(row, max(self.plan.levels.values()))
         self._store_of_rows(row)
 
-    def _point(self, row: Elements, turn: int) -> tuple[Elements, Any]:
-        """A thread's element of a turn, and an i1, whether it is there; None if it always is.
+    def _point(self, row: Elements, turn: int) -> tuple[Group, Any]:
+        """A thread's piece of a turn, and an i1, whether it is there; None if it always is.
 
         Where there is none, it is the last of the row, which nothing is done with.
         """
-        column = arith.addi(self.slice, index_value(turn * self.team.slices))
-        last, there = index_value(self.space.length - 1), None
-        if (turn + 1) * self.team.slices > self.space.length:
-            there = arith.cmpi(arith.CmpIPredicate.ule, column, last)
-            column = arith.minui(column, last)
-        return row.with_variables(column=column), there
+        count, turns = self.pieces.count, turn * self.team.slices
+        piece = arith.addi(self.slice, index_value(turns))
+        last, there = index_value(self.space.length // count - 1), None
+        if (turns + self.team.slices) * count > self.space.length:
+            there = arith.cmpi(arith.CmpIPredicate.ule, piece, last)
+            piece = arith.minui(piece, last)
+        first = arith.muli(piece, index_value(count)) if count > 1 else piece
+        group = self._group(row, first, count)
+        for value, index in self.pieces.reads:
+            group.read(value, index)
+        return group, there
+
+    def _group(self, row: Elements, first: Any, count: int) -> Group:
+        """Neighbours of a row, from a place on."""
+        places = [arith.addi(first, index_value(k)) for k in range(count)] if count > 1 else [first]
+        scopes = [row.with_variables(column=p) for p in places]
+        return Group(scopes, self.pieces.column, self.work.kernel, self.work.buffers)
 
     def _element(self, scope: Elements, value: Instruction) -> Scalar:
         return scope.element(value, self.place.index("full", value.array_shape.dims))
 
     def _accumulate(
-        self, row: Elements, points: Sequence[tuple[Elements, Any]], loop: RowLoop
+        self, row: Elements, points: Sequence[tuple[Group, Any]], loop: RowLoop
     ) -> None:
         """What the team accumulates of its elements; every thread knows it then."""
         work = LoopSums.of(loop)
         totals: Totals = []
-        for scope, there in points:
-            new = self._widened(scope, work)
+        for group, there in points:
+            new, *others = [self._widened(scope, work) for scope in group.scopes]
+            for other in others:
+                new = work.combine(new, other)
             if not totals:
                 totals = new
             elif there is None:
@@ -149,9 +175,9 @@ class _Rows:
         work = LoopSums.of(loop)
 
         def elements(column: Any) -> Totals:
-            scope = row.with_variables(column=column)
-            new = self._widened(scope, work)
-            self._store(loop.stored, scope, None)
+            group = self._group(row, column, 1)
+            new = self._widened(group.scopes[0], work)
+            self._store(loop.stored, group, None)
             return new
 
         end = index_value(self.space.length)
@@ -199,17 +225,17 @@ class _Rows:
             if not known and is_of_row(self.region, i):
                 self.known[i] = row.element(i, self.place.index("row", i.array_shape.dims))
 
-    def _store(self, values: Sequence[Instruction], scope: Elements, there: Any) -> None:
-        """Store a thread's element of results; what is kept for later loops is in registers."""
+    def _store(self, values: Sequence[Instruction], group: Group, there: Any) -> None:
+        """Store a thread's elements of results; what is kept for later loops is in registers."""
         results = [v for v in values if v in self.results]
-        scalars = [self._element(scope, v) for v in results]
+        scalars = [[self._element(scope, v) for scope in group.scopes] for v in results]
 
         def store() -> None:
-            inner = scope.with_variables()
-            for value, scalar in zip(results, scalars):
+            inner = group.with_variables()
+            for value, elements in zip(results, scalars):
                 at = self.place.index("full", value.array_shape.dims)
                 for buffer in self.results[value]:
-                    inner.store(scalar, buffer, at)
+                    inner.store(elements, buffer, at)
 
         if results:
             self._where(self._both(self.inside, there), store)
