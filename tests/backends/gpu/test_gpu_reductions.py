@@ -71,6 +71,20 @@ def test_sums_read_each_sector_of_memory_once(
     assert complaints(executable.as_text("ptx"), "sm_90a") == "", name
 
 
+@pytest.mark.parametrize(("name", "size"), [("f32", 16), ("f16", 16), ("bf16", 16), ("s8", 8)])
+def test_rows_are_read_in_pieces_of_so_many_bytes(device: Any, name: str, size: int):
+    x = random.integers(-9, 9, (16, 2048)).astype(ELEMENT_TYPES[name].dtype)
+    module = reduced(x.shape, (1,), name, "add")
+    device.reports.clear()
+    (found,) = tfc.device_get(tfc.compile(module, backend="gpu")(x))
+    # Whole numbers: the sum of f32 is exact, and rounded once; that of s8 wraps.
+    np.testing.assert_array_equal(found, x.astype(np.int32).sum(1).astype(x.dtype))
+    ((_, report),) = device.reports
+    assert report.loads.bytes == x.nbytes
+    assert report.loads.accesses * size == x.nbytes
+    assert report.loads.transactions == report.loads.ideal
+
+
 @pytest.mark.parametrize("size", [40000, 131072 + 77])
 def test_one_sum_of_many_numbers_takes_two_launches(device: Any, size: int):
     x = random.standard_normal(size).astype(np.float32)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from row_programs import FLOATS, row_program
@@ -86,6 +87,27 @@ def test_rows_are_one_kernel_that_reads_its_input_once(device: Any, name: str):
     assert report.bank_conflicts == 0
     text = jitted.lower(*arguments).compile().as_text("ptx")
     assert complaints(text, "sm_80") == ""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "length", "size"),
+    [
+        (np.float32, 1024, 16), (np.float16, 1024, 16), (ml_dtypes.bfloat16, 2048, 16),
+        (np.float16, 768, 8), (np.float32, 514, 8), (np.float32, 333, 4),
+    ],
+)  # fmt: skip
+def test_rows_are_read_and_stored_in_pieces_that_all_threads_have(
+    device: Any, dtype: Any, length: int, size: int
+):
+    x = random.standard_normal((6, length)).astype(dtype)
+    device.reports.clear()
+    found = np.asarray(tfc.jit(nn.softmax, backend="gpu")(x)).astype(np.float32)
+    expected = np.asarray(tfc.jit(nn.softmax)(x)).astype(np.float32)
+    np.testing.assert_allclose(found, expected, rtol=2e-5 if dtype == np.float32 else 1e-2)
+    ((_, report),) = device.reports
+    assert report.stores.bytes == x.nbytes
+    assert report.stores.bytes / report.stores.accesses == size
+    assert report.loads.bytes / report.loads.accesses == size
 
 
 def test_the_gradients_of_a_layer_norm_are_a_kernel_of_rows_and_one_of_columns(device: Any):

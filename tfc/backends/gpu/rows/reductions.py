@@ -13,8 +13,11 @@ from math import prod
 from typing import Any
 
 from tfc.backends.gpu.grid import THREADS, Grid, block_number, point_of
+from tfc.backends.gpu.movement.groups import Group
+from tfc.backends.gpu.movement.neighbours import Read, has_pairs, is_together, undecided
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.rows.teams import Team, Totals
+from tfc.backends.mlir.accumulations import combined
 from tfc.backends.mlir.arithmetic.value import constant
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, sources
@@ -26,7 +29,9 @@ from tfc.backends.mlir.several_results import Nest, nests_of
 from tfc.backends.mlir.spaces import Space, bind
 from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.shape import ElementType, Shape
+from tfc.passes.analysis.loop_spaces import visits
 
+_ACCESS = 16  # bytes of the largest access
 _LEAST = 1024  # elements for which a team pays
 _WARP_ROW = 1024  # elements of a row that one warp makes, where there are rows enough
 _FULL = 1 << 18  # threads that keep a GPU busy
@@ -199,6 +204,25 @@ class _Pass:
         barriers = [len(plan.outer), len(plan.outer) + len(plan.reduced)]
         self.space = work.space([*plan.outer, *plan.reduced, *plan.inner], barriers)
         self.inputs = sources(work.kernel, work.buffers)
+        self.each, self.reads = self._together()
+
+    def _together(self) -> tuple[int, list[Read]]:
+        """How many neighbours along a row a thread reads at once, and what."""
+        plan, work, last = self.plan, self.work, self.space.variables[-1]
+        if plan.inner or work.stored or last.kind != "variable":
+            return 1, []
+        parameters = work.kernel.computation.parameters
+        seen = list(visits(parameters, work.values, self.space.index))
+        reads = [(v, i) for v, i, _ in seen if v in parameters]
+        if undecided(seen) is not None or has_pairs(work.kernel) or not reads:
+            return 1, []
+        most = _ACCESS // max(v.array_shape.element_type.bytes for v, _ in reads)
+        for count in (16, 8, 4, 2):
+            is_even = self.space.sizes[-1] % count == 0 and count <= most
+            enough = count * plan.team.slices <= plan.piece_size
+            if is_even and enough and all(is_together(read, last, count) for read in reads):
+                return count, reads
+        return 1, []
 
     def _bound(self, dims: Sequence[int], number: Any) -> dict[str, Any]:
         """The variables of the loops over some dimensions at the point with a number."""
@@ -219,14 +243,20 @@ class _Pass:
         scope = Elements(self.inputs, {**self._bound(plan.outer, outer),
                                        **self._bound(plan.inner, inner)})  # fmt: skip
         first, end = self._piece(piece)
+        each = index_value(self.each)
 
         def elements(place: Any) -> Totals:
-            at = self._bound(plan.reduced, arith.addi(first, place))
-            return work.elements(scope.with_variables(**at), self.space)
+            return self._elements(scope, arith.addi(first, arith.muli(place, each)))
 
         totals = found_when(
             inside,
-            lambda: team.accumulate(slice_number, plan.piece_size, end, elements, work.combine),
+            lambda: team.accumulate(
+                slice_number,
+                plan.piece_size // self.each,
+                arith.divui(end, each),
+                elements,
+                work.combine,
+            ),
             [constant(t, 0) for t in plan.types],
         )
         totals = team.combined(totals, work.combine)
@@ -242,6 +272,19 @@ class _Pass:
                 store_at(total, array, at)
 
         when(arith.andi(inside, begins), store)
+
+    def _elements(self, scope: Elements, place: Any) -> Totals:
+        """What neighbours along a row add, from a place on."""
+        at, work = self._bound(self.plan.reduced, place), self.work
+        if self.each == 1:
+            return work.elements(scope.with_variables(**at), self.space)
+        last = self.space.variables[-1]
+        numbers = [arith.addi(at[last.name], index_value(k)) for k in range(self.each)]
+        scopes = [scope.with_variables(**{**at, last.name: number}) for number in numbers]
+        group = Group(scopes, last, work.kernel, work.buffers)
+        for value, index in self.reads:
+            group.read(value, index)
+        return combined([work.elements(s, self.space) for s in scopes], work.combine)
 
     def finish(self) -> None:
         """Combine the totals of pieces: a team for each result."""
