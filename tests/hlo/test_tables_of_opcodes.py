@@ -29,6 +29,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "aot/batches/rules.py": {"RULES": ROWS},
     "backends/cpu/kernels.py": {"SEQUENTIAL": ROWS},
     "backends/gpu/attention/visible.py": {"_FLOATS": ROWS},
+    "backends/gpu/instructions.py": {"INSTRUCTIONS": ROWS},
     "backends/gpu/kernels.py": {"FORMS": ROWS},
     "backends/gpu/ordered/scatters.py": {"_ATOMICS": ROWS},
     "backends/mlir/bodies.py": {"BODIES": ROWS},

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from tfc.backends.gpu.warps import WARP
 from tfc.backends.mlir import provider
 from tfc.backends.mlir.kernels import Stores
 from tfc.backends.mlir.provider import arith, ir, scf
@@ -54,3 +55,26 @@ def point_of(number: Any, sizes: Sequence[int]) -> list[Any]:
         points.append(arith.remui(number, index_value(size)))
         number = arith.divui(number, index_value(size))
     return [*([number] if sizes else []), *reversed(points)]
+
+
+def threads_for(elements: int) -> int:
+    """The threads of a block that works on a tile of so many elements."""
+    return min(THREADS, max(WARP, elements))
+
+
+def divided(number: Any, count: Any) -> tuple[Any, Any]:
+    """Quotient and remainder of values of type `index`."""
+    return arith.divui(number, count), arith.remui(number, count)
+
+
+def below(x: Any, limit: Any) -> Any:
+    """An i1: x < limit."""
+    return arith.cmpi(arith.CmpIPredicate.ult, index_value(x), index_value(limit))
+
+
+def within(*tests: Any) -> Any:
+    """An i1: all of these hold."""
+    found = tests[0]
+    for test in tests[1:]:
+        found = arith.andi(found, test)
+    return found

@@ -8,7 +8,6 @@ from tfc.backends.gpu.attention.gradients import gradient_parts
 from tfc.backends.gpu.attention.kernels import attention_parts, partial_means
 from tfc.backends.gpu.attention.warpgroup_gradients import warpgroup_gradient_parts
 from tfc.backends.gpu.attention.warpgroups import warpgroup_attention_parts
-from tfc.backends.gpu.cholesky import cholesky_memory, cholesky_parts
 from tfc.backends.gpu.convolutions.kernels import convolution_parts, convolution_sums
 from tfc.backends.gpu.driver.architectures import has_warpgroups
 from tfc.backends.gpu.element_loops import loop_parts
@@ -26,7 +25,8 @@ from tfc.backends.gpu.sorting.scatters import scatter_memory, scatter_parts
 from tfc.backends.gpu.sorting.selections import selection_memory, selection_parts
 from tfc.backends.gpu.sorting.sorts import sort_memory, sort_parts
 from tfc.backends.gpu.transforms import transform_memory, transform_parts
-from tfc.backends.gpu.triangular import solve_memory, solve_parts
+from tfc.backends.gpu.triangular.factors import cholesky_memory, cholesky_parts
+from tfc.backends.gpu.triangular.systems import solve_memory, solve_parts
 from tfc.backends.gpu.windows import reduce_window_parts, select_and_scatter_parts
 from tfc.backends.mlir.bodies import emit_body
 from tfc.backends.mlir.kernels import Kernel, kernel_of

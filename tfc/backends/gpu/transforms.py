@@ -14,8 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from tfc.backends.gpu.grid import Grid, block_number, point_of, thread_in_block
-from tfc.backends.gpu.matrix_tiles import below, divided, threads_for
+from tfc.backends.gpu.grid import (
+    Grid,
+    below,
+    block_number,
+    divided,
+    point_of,
+    thread_in_block,
+    threads_for,
+)
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.shared import barrier, shared_arrays, shared_bytes
 from tfc.backends.mlir.arithmetic.trigonometry import cos, sin

@@ -14,19 +14,19 @@ others are read from their end, or as their transpose.
 from math import prod
 from typing import Any
 
-from tfc.backends.gpu.grid import THREADS, block_number, point_of, thread_in_block
-from tfc.backends.gpu.matrix_tiles import (
-    Tile,
+from tfc.backends.gpu.grid import (
+    THREADS,
     below,
+    block_number,
     divided,
-    each_product,
-    edge_of,
+    point_of,
+    thread_in_block,
     threads_for,
-    tile_shape,
     within,
 )
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.shared import barrier, shared_arrays, shared_bytes
+from tfc.backends.gpu.triangular.tiles import Tile, each_product, edge_of, tile_shape
 from tfc.backends.mlir.arithmetic.value import Scalar, convert
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.kernels import Kernel, add_freely, multiply_freely, sources

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tfc.backends.gpu.grid import THREADS, thread_in_block
-from tfc.backends.gpu.warps import WARP
+from tfc.backends.gpu.grid import below, thread_in_block
 from tfc.backends.mlir.arithmetic.value import Scalar, constant
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import add_freely, multiply_freely
@@ -25,11 +24,6 @@ EDGE = 32  # rows and columns of a tile, unless the matrix has fewer
 def edge_of(size: int) -> int:
     """The rows or columns of a tile: a power of two."""
     return min(EDGE, 1 << max(size - 1, 0).bit_length())
-
-
-def threads_for(elements: int) -> int:
-    """The threads of a block that works on a tile of so many elements."""
-    return min(THREADS, max(WARP, elements))
 
 
 def tile_shape(element_type: ElementType, rows: int, columns: int) -> Shape:
@@ -139,21 +133,3 @@ def each_product(
         when(below(thread_in_block(), rows * columns), sums)
     else:
         sums()
-
-
-def divided(number: Any, count: Any) -> tuple[Any, Any]:
-    """Quotient and remainder of values of type `index`."""
-    return arith.divui(number, count), arith.remui(number, count)
-
-
-def below(x: Any, limit: Any) -> Any:
-    """An i1: x < limit."""
-    return arith.cmpi(arith.CmpIPredicate.ult, index_value(x), index_value(limit))
-
-
-def within(*tests: Any) -> Any:
-    """An i1: all of these hold."""
-    found = tests[0]
-    for test in tests[1:]:
-        found = arith.andi(found, test)
-    return found
