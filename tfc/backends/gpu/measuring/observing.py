@@ -204,8 +204,9 @@ def _counts(reports: Sequence[Any]) -> dict[str, int]:
     total: Counter[str] = Counter()
     for report in reports:
         total["instructions"] += report.total
-        total["sectors"] += report.loads.transactions + report.stores.transactions
-        total["ideal sectors"] += report.loads.ideal + report.stores.ideal
+        for traffic in (report.loads, report.stores, report.bulk_loads, report.bulk_stores):
+            total["sectors"] += traffic.transactions
+            total["ideal sectors"] += traffic.ideal
         total["bank conflicts"] += report.bank_conflicts
         total["divergent branches"] += report.divergent_branches
     return dict(total)
