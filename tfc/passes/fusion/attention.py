@@ -24,7 +24,7 @@ bias, and what the target has no code for. Does nothing where it has none at all
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Instruction
@@ -60,8 +60,10 @@ class AttentionFusion(FusionPass):
                 scores = scores_of(computation, x)
                 if scores is not None and _is_gradient(scores):
                     known.update(s.dot for s in scores.scorings)
-                    if self.takes(scores):
-                        known.update(plan.form_gradient(scores, self._forward(scores)))
+                    forward = self._forward(scores)
+                    groups = self._groups(scores, {a.mixed for a in forward})
+                    if groups is not None:
+                        known.update(plan.form_gradient(scores, forward, groups))
                     else:
                         plan.refuse(x, _NO_CODE, scores.mixings[-1].dot)
         for attention in map(attention_at, computation.instructions):
@@ -77,6 +79,20 @@ class AttentionFusion(FusionPass):
         """The attentions whose gradient it is."""
         found = [attention_at(m.dot) for m in scores.mixings]
         return [a for a in found if a is not None and self.takes(a)]
+
+    def _groups(self, scores: Scores, done: Collection[Instruction]) -> list[list[Mixing]] | None:
+        """Which products the target makes in one kernel; None if it has no code for some.
+
+        Args:
+            done: products of others.
+        """
+        mixings = [m for m in scores.mixings if m.dot not in done]
+        rows, keys = ([m for m in mixings if m.lines == name] for name in "rj")
+        apart = [[m] for m in keys]
+        for groups in ([rows, keys], [rows, *apart]):
+            if all(self.takes(replace(scores, mixings=tuple(group))) for group in groups):
+                return groups
+        return None
 
 
 def _is_gradient(scores: Scores) -> bool:
@@ -125,14 +141,19 @@ class _Plan(Kernels):
 
     # --- Gradients --------------------------------------------------------------------------------
 
-    def form_gradient(self, scores: Scores, forward: Sequence[Attention]) -> list[Instruction]:
+    def form_gradient(
+        self, scores: Scores, forward: Sequence[Attention], groups: Sequence[Sequence[Mixing]]
+    ) -> list[Instruction]:
         """Make the kernels of a gradient, and of its attentions.
+
+        Args:
+            groups: what are kernels: the products of rows, and some of keys each.
 
         Returns:
             The second products of these, if they are part of kernels now.
         """
         done = [a.mixed for a in forward]
-        mixings = [m for m in scores.mixings if m.dot not in done]
+        mixings = [m for group in groups for m in group]
         last = mixings[-1].dot
         inside = {*scores.dependent, *scores.products}
         for x in scores.dependent:
@@ -148,7 +169,7 @@ class _Plan(Kernels):
             self._finished(a.mixed) for a in forward
         }
         planned, known = [], []
-        for title, statistics, group in self._groups(scores, mixings):
+        for title, statistics, group in self._kernels(scores, groups):
             paths = {m: self._path(m) for m in group}
             outputs = [*statistics, *(path[-1] for path in paths.values())]
             own = {*scores.dependent, *(x for path in paths.values() for x in path)} - {*known}
@@ -168,8 +189,8 @@ class _Plan(Kernels):
                 self._form(members, outputs, title)
         return done
 
-    def _groups(
-        self, scores: Scores, mixings: Sequence[Mixing]
+    def _kernels(
+        self, scores: Scores, groups: Sequence[Sequence[Mixing]]
     ) -> list[tuple[str, list[Instruction], list[Mixing]]]:
         """What becomes a kernel: its title, the statistics and the products that it makes.
 
@@ -181,15 +202,14 @@ class _Plan(Kernels):
         for x in self.computation.instructions:
             if x in scores.dependent and any(o in late for o in x.operands):
                 late.add(x)
-        rows = [m for m in mixings if m.lines == "r"]
-        keys = [m for m in mixings if m.lines == "j"]
+        rows, *keys = groups
         early = [m for m in rows if m.weights.value not in late] if late else []
         first = [s.reduce for s in scores.statistics if early and s.reduce not in late]
         rest = [s.reduce for s in scores.statistics if s.reduce not in first]
         return [
             ("attention", first, early),
             ("attention_rows", rest, [m for m in rows if m not in early]),
-            ("attention_keys", [], keys),
+            *(("attention_keys", [], list(group)) for group in keys),
         ]
 
     def _reached(self, found: Sequence[Instruction]) -> set[Instruction]:

@@ -24,26 +24,30 @@ from tfc.passes.attention.forward import Factor, Indices
 from tfc.passes.attention.scores import Mixing, Scores, Scoring, scores_in, scores_of
 from tfc.passes.rewriting.replacing import reducer
 
-_LONGEST = 128  # of the vectors that are multiplied: sums of two results stay in registers
-_MOST_SUMS = 256  # numbers in a line of all results
-_COLUMNS = 32  # of a tile
+_MOST_SUMS = 256  # numbers in a line of all results: they stay in registers
+_MOST_SHARED = 99 << 10  # bytes that a block may have on every architecture from sm_80 on
+_COLUMNS = (32, 16)  # of a tile
 _STARTS = {"maximum": -float("inf"), "add": 0.0}
 
 
 def takes_scores(scores: Scores) -> bool:
-    """Whether there are kernels for what is computed of scores."""
+    """Whether there is a kernel for what is computed of scores, of the rows' products or the keys'.
+
+    Without products it is statistics of rows.
+    """
     widths = [(m.lines, m.width) for m in scores.mixings]
     factors = [f for s in scores.scorings for f in s.factors.values()]
     factors += [f for m in scores.mixings for f in (m.weights, m.values)]
     dots = [*(s.dot for s in scores.scorings), *scores.products]
     return (
         all(scores.sizes.values())
-        and all(0 < n <= _LONGEST for n in (*(w for _, w in widths), *_depths(scores)))
+        and all(0 < n <= _MOST_SUMS for n in (*(w for _, w in widths), *_depths(scores)))
         and all(sum(w for n, w in widths if n == name) <= _MOST_SUMS for name in "rj")
         and len(scores.scorings) <= 2
         and all(f.value.array_shape.element_type in FLOATS for f in factors)
         and all(x.array_shape.element_type == F32 for x in dots)
         and all(_is_sum_or_maximum(s.reduce) for s in scores.statistics)
+        and all(_fitting(scores, name) for name in {m.lines for m in scores.mixings} or "r")
     )
 
 
@@ -75,7 +79,19 @@ def gradient_in(computation: Computation) -> "GradientSpec | None":
     orders = [scores, *(scores_of(computation, s.dot) for s in scores.scorings)]
     scores = max((s for s in orders if s is not None), key=lambda s: len(bounds_in(s)))
     lines = {x.lines for x in (*scores.mixings, *scores.statistics)}
-    return GradientSpec(scores, *lines) if len(lines) == 1 else None
+    return _fitting(scores, *lines) if len(lines) == 1 else None
+
+
+def _fitting(scores: Scores, lines: str) -> "GradientSpec | None":
+    """The spec of the largest blocks that the memory they share is enough for."""
+    size = scores.sizes[lines]
+    for warps in (4, 2, 1):
+        for columns in _COLUMNS:
+            spec = GradientSpec(scores, lines, warps, columns)
+            wanted = warps == 1 or (spec.rows < 2 * size and (warps == 2 or spec.by_matrices))
+            if wanted and spec.shared_bytes <= _MOST_SHARED:
+                return spec
+    return None
 
 
 @dataclass(frozen=True)
@@ -96,10 +112,13 @@ class GradientSpec:
     """What a block multiplies, and where it lies in shared memory.
 
     lines: what a block has some of, "r" or "j".
+    own_warps, own_columns: warps of a block, and columns of a tile.
     """
 
     scores: Scores
     lines: str
+    own_warps: int
+    own_columns: int
 
     @property
     def columns(self) -> str:
@@ -142,9 +161,7 @@ class GradientSpec:
     @property
     def warps(self) -> int:
         """Warps of a block."""
-        most = 4 if self.by_matrices else 2
-        rows = self.size(self.lines)
-        return next((w for w in (1, 2, 4) if w * ROWS_OF_WARP >= rows and w <= most), most)
+        return self.own_warps
 
     @property
     def rows(self) -> int:
@@ -159,7 +176,7 @@ class GradientSpec:
     @property
     def keys(self) -> int:
         """Columns of a tile."""
-        return _COLUMNS
+        return self.own_columns
 
     @property
     def tiles(self) -> int:

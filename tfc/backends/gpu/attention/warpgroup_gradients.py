@@ -185,7 +185,7 @@ def _spec(kernel: Kernel) -> _Spec | None:
     known = tuple(b for b in boxes if b is not None)
     if len(known) < len(boxes):
         return None
-    made = _Spec(spec.scores, spec.lines, known)
+    made = _Spec(spec.scores, spec.lines, WARPS, spec.keys, known)
     return made if made.stages > 1 else None
 
 
