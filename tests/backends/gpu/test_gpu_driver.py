@@ -17,6 +17,7 @@ from tfc.backends.gpu.driver.staging import BLOCK
 from tfc.backends.gpu.driver.with_cuda_bindings import BindingsDriver, open_driver
 from tfc.errors import DriverError, OutOfMemoryError, UnsupportedError
 from tfc.options import Options
+from tfc.testing.ptx.driver import InterpretedDriver
 
 random = np.random.default_rng(4)
 
@@ -139,6 +140,16 @@ def test_what_the_driver_refuses_is_one_sentence(
     assert "\n" not in str(caught.value)
     cuda.failing.clear()
     np.testing.assert_array_equal(np.asarray(f(np.zeros(3, np.float32))), np.ones(3))
+
+
+def test_the_interpreter_shares_no_more_than_every_gpu_has():
+    ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry f() { ret; }"
+    for architecture, most in (("sm_80", 99 << 10), ("sm_90a", 227 << 10)):
+        driver = InterpretedDriver(architecture)
+        function = driver.function(driver.load(ptx.encode()), "f")
+        driver.launch(function, (1, 1, 1), (32, 1, 1), [], most)
+        with pytest.raises(DriverError, match="a block of 'f' shares"):
+            driver.launch(function, (1, 1, 1), (32, 1, 1), [], most + 1)
 
 
 def test_machines_without_a_gpu_or_with_an_old_one_are_told_so():

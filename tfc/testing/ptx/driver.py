@@ -27,6 +27,9 @@ from tfc.testing.ptx.machine import Machine
 from tfc.testing.ptx.state.tensor_maps import TensorMap, encode
 
 _MEMORY = 256 << 20  # bytes that programs may have
+# Bytes that blocks may share; code for sm_80 runs on later GPUs, too, some of which have less.
+_SHARED = {"sm_80": 99 << 10}
+_MOST_SHARED = 227 << 10
 
 
 class InterpretedDriver:
@@ -95,6 +98,12 @@ class InterpretedDriver:
     ) -> "_Prepared":
         """A launch that is made again and again."""
         passed = [np.uint64(a) if isinstance(a, int) else a for a in arguments]
+        wanted, most = function.shared_bytes + shared, _SHARED.get(self.architecture, _MOST_SHARED)
+        if wanted > most:
+            raise DriverError(
+                f"a block of '{function.name}' shares {wanted} bytes, for which not all GPUs of "
+                f"{self.architecture} and later have the memory, which is {most}"
+            )
 
         def run() -> None:
             report = self._machine.launch(
