@@ -38,8 +38,8 @@ APPROXIMATE = {
     "tanh": np.tanh,
 }
 
-# How far off results in f32 may be by NVIDIA's description of PTX: relative to the result, of ex2
-# to the power of two below it, of lg2, sin and cos around zero absolute.
+# How far off results in f32 are taken to be; no GPU has confirmed it yet. Relative to the result,
+# of ex2 to the power of two below it, of lg2, sin and cos around zero absolute.
 ERRORS = {
     "rcp": 2.0**-23,
     "div": 2.0**-22,
