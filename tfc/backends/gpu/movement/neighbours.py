@@ -21,7 +21,7 @@ from tfc.backends.mlir.spaces import (
     merge_loops,
     step_of,
 )
-from tfc.hlo.index_maps import Condition, Decided, Index
+from tfc.hlo.index_maps import Condition, Decided, Index, Piece
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
 from tfc.passes.analysis.loop_spaces import visits
@@ -34,6 +34,7 @@ _MOST_CASES = 16  # combinations of pieces
 
 Place = Callable[[Indices], Index]
 Read = tuple[Instruction, Indices]
+Visit = tuple[Instruction, Indices, list[Piece]]
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def _cases(kernel: Kernel, found: Neighbours, decided: Decided) -> Iterator[int]
         yield from _cases(kernel, found, {**decided, condition: holds})
 
 
-def undecided(seen: Sequence[tuple]) -> Condition | None:
+def undecided(seen: Sequence[Visit]) -> Condition | None:
     """The first condition, among what `visits` gives, of which it is not known whether it holds."""
     return next((c for _, _, ps in seen for p in ps for c in p.conditions), None)
 
@@ -215,18 +216,38 @@ def together(
     """
     parameters = kernel.computation.parameters
     seen = [v for value, index in values for v in visits(parameters, value, index)]
-    reads = [(v, i) for v, i, _ in seen if v in parameters]
-    size = last.high + 1
-    if last.kind != "variable" or undecided(seen) or has_pairs(kernel):
-        return 1
     if prod(written[0][0].dims) < _LEAST:
         return 1
+    counts, _ = counts_together(kernel, seen, written, last)
+    return counts[0] if counts else 1
+
+
+def counts_together(
+    kernel: Kernel,
+    seen: Sequence[Visit],
+    written: Sequence[tuple[Shape, Indices]],
+    last: Index,
+) -> tuple[list[int], list[Read]]:
+    """How many neighbours along a loop lie together wherever they are read and written, the most
+    first, and what is read; no numbers if some do not, or come from pieces of arrays.
+
+    Args:
+        seen: what they are computed from, as `visits` gives it.
+        written: the results, and the indices there.
+    """
+    parameters = kernel.computation.parameters
+    reads = list(dict.fromkeys((v, i) for v, i, _ in seen if v in parameters))
     bytes_of = [s.element_type.bytes for s, _ in written]
     bytes_of += [v.array_shape.element_type.bytes for v, _ in reads]
+    if last.kind != "variable" or undecided(seen) or has_pairs(kernel) or not bytes_of:
+        return [], reads
     places = [Buffer(None, shape).position(index) for shape, index in written]
-    for count in (16, 8, 4, 2):
-        is_even = size % count == 0 and all(lies_evenly(p, last, count) for p in places)
-        is_read = all(is_together(r, last, count) for r in reads)
-        if count * max(bytes_of) <= _ACCESS and is_even and is_read:
-            return count
-    return 1
+    counts = [
+        count
+        for count in (16, 8, 4, 2)
+        if count * max(bytes_of) <= _ACCESS
+        and (last.high + 1) % count == 0
+        and all(lies_evenly(p, last, count) for p in places)
+        and all(is_together(r, last, count) for r in reads)
+    ]
+    return counts, reads

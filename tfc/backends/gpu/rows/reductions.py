@@ -14,7 +14,7 @@ from typing import Any
 
 from tfc.backends.gpu.grid import THREADS, Grid, block_number, point_of
 from tfc.backends.gpu.movement.groups import Group
-from tfc.backends.gpu.movement.neighbours import Read, has_pairs, is_together, undecided
+from tfc.backends.gpu.movement.neighbours import Read, counts_together
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.rows.teams import Team, Totals
 from tfc.backends.mlir.accumulations import combined
@@ -31,7 +31,6 @@ from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.shape import ElementType, Shape
 from tfc.passes.analysis.loop_spaces import visits
 
-_ACCESS = 16  # bytes of the largest access
 _LEAST = 1024  # elements for which a team pays
 _WARP_ROW = 1024  # elements of a row that one warp makes, where there are rows enough
 _FULL = 1 << 18  # threads that keep a GPU busy
@@ -208,21 +207,13 @@ class _Pass:
 
     def _together(self) -> tuple[int, list[Read]]:
         """How many neighbours along a row a thread reads at once, and what."""
-        plan, work, last = self.plan, self.work, self.space.variables[-1]
-        if plan.inner or work.stored or last.kind != "variable":
+        plan, work = self.plan, self.work
+        if plan.inner or work.stored:
             return 1, []
-        parameters = work.kernel.computation.parameters
-        seen = list(visits(parameters, work.values, self.space.index))
-        reads = [(v, i) for v, i, _ in seen if v in parameters]
-        if undecided(seen) is not None or has_pairs(work.kernel) or not reads:
-            return 1, []
-        most = _ACCESS // max(v.array_shape.element_type.bytes for v, _ in reads)
-        for count in (16, 8, 4, 2):
-            is_even = self.space.sizes[-1] % count == 0 and count <= most
-            enough = count * plan.team.slices <= plan.piece_size
-            if is_even and enough and all(is_together(read, last, count) for read in reads):
-                return count, reads
-        return 1, []
+        seen = list(visits(work.kernel.computation.parameters, work.values, self.space.index))
+        counts, reads = counts_together(work.kernel, seen, [], self.space.variables[-1])
+        found = [count for count in counts if count * plan.team.slices <= plan.piece_size]
+        return (found[0], reads) if found else (1, [])
 
     def _bound(self, dims: Sequence[int], number: Any) -> dict[str, Any]:
         """The variables of the loops over some dimensions at the point with a number."""
