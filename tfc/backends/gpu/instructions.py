@@ -11,7 +11,7 @@ from collections.abc import Callable
 from tfc.backends.gpu.assembly import assembly
 from tfc.backends.mlir.arithmetic.elemental import EMISSION, Emission
 from tfc.backends.mlir.arithmetic.exponential import LOG2_E, scaled
-from tfc.backends.mlir.arithmetic.floating import absolute, with_sign
+from tfc.backends.mlir.arithmetic.floating import absolute, reciprocal, with_sign
 from tfc.backends.mlir.arithmetic.value import (
     Scalar,
     bitcast,
@@ -28,18 +28,9 @@ from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import BF16, F32, U16, U32, ElementType
 
 _LOW, _HIGH = -104.0, 89.0  # beyond these e^x is 0 and infinite
-_MAGIC = (
-    1.5 * 2.0**23 + 2 * 127
-)  # a sum with it has an integer, and twice the bias, as its last bits
+_MAGIC = 1.5 * 2.0**23 + 2 * 127  # sums with it end in the bits of an integer and twice the bias
 _REST_OF_LOG2_E = 1.925963033500011e-08  # beside what f32 has of it
 _SMALL = 2.0**-4  # where a tangent is its series: the next term is 2^-28 of it
-
-
-def _instruction(name: str, *operands: Scalar) -> Scalar:
-    """What an instruction of f32 makes; LLVM's intrinsics for these change from one to the next."""
-    places = ", ".join(f"${n + 1}" for n in range(len(operands)))
-    text = f"{name}.f32 $0, {places};"
-    return Scalar(assembly(text, ["f32"], [x.value for x in operands], pure=True)[0], F32)
 
 
 def power_of_two(x: Scalar, subnormal: bool = False) -> Scalar:
@@ -48,12 +39,9 @@ def power_of_two(x: Scalar, subnormal: bool = False) -> Scalar:
     Args:
         subnormal: whether subnormal results are made, by three instructions more; else they are 0.
     """
-    return _instruction("ex2.approx" if subnormal else "ex2.approx.ftz", x)
-
-
-def reciprocal(x: Scalar) -> Scalar:
-    """1/x of an f32, off by 2^-23; of subnormal numbers infinite, and 0 for a subnormal result."""
-    return _instruction("rcp.approx.ftz", x)
+    # LLVM's names for it change from one version to the next.
+    text = f"ex2.approx{'' if subnormal else '.ftz'}.f32 $0, $1;"
+    return Scalar(assembly(text, ["f32"], [x.value], pure=True)[0], F32)
 
 
 def quick_exp(x: Scalar, subnormal: bool = False) -> Scalar:
@@ -113,10 +101,6 @@ def _divide(element_type: ElementType, x: Scalar, y: Scalar) -> Scalar:
     return convert(quotient(x, y), element_type)
 
 
-def _is_narrow(element_type: ElementType) -> bool:
-    return element_type.is_float and element_type.bits <= 16
-
-
 def _narrow(opcode: str, rule: Callable[..., Scalar]) -> Emission:
     """A rule for narrow floats; other types are emitted as everywhere.
 
@@ -126,7 +110,7 @@ def _narrow(opcode: str, rule: Callable[..., Scalar]) -> Emission:
 
     def emission(instruction: Instruction, *operands: Scalar) -> Scalar:
         element_type = operands[0].element_type
-        if not _is_narrow(element_type):
+        if not element_type.is_float or element_type.bits > 16:
             return EMISSION[opcode](instruction, *operands)
         return rule(element_type, *(convert(x, F32) for x in operands))
 

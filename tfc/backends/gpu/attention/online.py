@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfc.backends.gpu.attention.warps import Lanes
-from tfc.backends.gpu.instructions import INSTRUCTIONS, quick_exp, reciprocal
+from tfc.backends.gpu.instructions import INSTRUCTIONS, quick_exp
 from tfc.backends.gpu.warps import from_lane
 from tfc.backends.mlir.arithmetic.elemental import EMISSION, Emission
 from tfc.backends.mlir.arithmetic.exponential import exp
+from tfc.backends.mlir.arithmetic.floating import reciprocal
 from tfc.backends.mlir.arithmetic.value import Scalar, constant, maximum, select
 from tfc.backends.mlir.provider import ir
 from tfc.hlo.ir import Instruction

@@ -106,11 +106,17 @@ def with_sign(magnitude: Scalar, sign: Scalar) -> Scalar:
     return bitcast(bits_of(magnitude) | (bits_of(sign) & bit), sign.element_type)
 
 
+def reciprocal(x: Scalar) -> Scalar:
+    """1/x of an f32 by the instruction of GPUs, off by 2^-23; of subnormal numbers infinite, and 0
+    for a subnormal result. It is made once for all that is divided by the same."""
+    name = ir.StringAttr.get("llvm.nvvm.rcp.approx.ftz.f")
+    return Scalar(llvm.call_intrinsic(x.value.type, name, [x.value], [], []), F32)
+
+
 def nearly_inverse(x: Scalar) -> Scalar:
     """1/x of a number that is neither subnormal nor larger than 2^126, off by 2^-23 at most."""
     if x.element_type is F32 and has_instructions():
-        name = ir.StringAttr.get("llvm.nvvm.rcp.approx.ftz.f")
-        return Scalar(llvm.call_intrinsic(x.value.type, name, [x.value], [], []), F32)
+        return reciprocal(x)
     return constant(x.element_type, 1.0) / x
 
 
