@@ -339,13 +339,13 @@ def run(options: argparse.Namespace, cases: Sequence[GpuCase]) -> int:
         row = measure(case, options.peers.split(","), bundles, options.small)
         results["rows"].append(row)
         print(row_text(row, results["copy"]), flush=True)
-        _write(Path(options.results), json.dumps(results, indent=1))
+        write_whole(Path(options.results), json.dumps(results, indent=1))
     if options.docs:
-        _write(Path(options.docs), page(results))
+        write_whole(Path(options.docs), page(results))
     return 1 if any(row["fault"] for row in results["rows"]) else 0
 
 
-def _write(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     """Write a file, which appears whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.part")

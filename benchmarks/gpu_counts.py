@@ -7,14 +7,13 @@ Counts do not depend on the machine. Registers and machine code are those of NVI
 """
 
 import argparse
-import importlib
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 if __name__ == "__main__":
@@ -23,6 +22,7 @@ if __name__ == "__main__":
 
 import tfc
 import tfc.numpy as tnp
+from benchmarks.gpu import write_whole
 from tfc import nn
 from tfc.backends.gpu.driver import using
 from tfc.backends.interfaces import KernelTimes, LaunchFigures
@@ -82,7 +82,7 @@ def _of_attention(q: Any, k: Any, v: Any, d: Any) -> Any:
 
 _GRADIENTS = tfc.grad(_of_attention, argnums=(0, 1, 2))
 _STEP = tfc.grad(_loss, argnums=(1, 2))
-_F32, _F16, _BF16 = np.float32, np.float16, "bfloat16"
+_F32, _F16, _BF16 = np.float32, np.float16, ml_dtypes.bfloat16
 _SQUARE, _LONG, _HEADS = (512, 512), (64, 4096), (1, 1152, 8, 64)
 
 PROGRAMS = (
@@ -119,13 +119,13 @@ def counted(program: Program) -> list[str]:
     compiled = tfc.jit(program.function, backend="gpu").lower(*arguments).compile()
     executable: Any = compiled.executable
     times: KernelTimes = executable.timed()(*arguments)
-    launched = [(k.count, k.figures) for k in times.kernels if k.figures is not None]
-    figures = [f for _, f in launched]
+    launched = [kernel for kernel in times.kernels if kernel.figures is not None]
+    figures = [kernel.figures for kernel in launched if kernel.figures is not None]
     least = sum(s.byte_size for s in (*executable.parameter_shapes, *executable.result_shapes))
     most = max(figures, key=lambda f: f.counts["instructions"])
     return [
         program.name,
-        str(sum(count for count, _ in launched)),
+        str(sum(kernel.count for kernel in launched)),
         f"{_total(figures, 'sectors') * _SECTOR / least:.2f}",
         f"{_total(figures, 'instructions') / least:.1f}",
         str(_total(figures, "bank conflicts")),
@@ -142,8 +142,7 @@ def _total(figures: Sequence[LaunchFigures], name: str) -> int:
 def _drawn(random: np.random.Generator, dtype: Any, dims: tuple[int, ...]) -> np.ndarray:
     if dtype is np.int32:
         return random.integers(0, 1000, dims).astype(dtype)
-    name = importlib.import_module("ml_dtypes").bfloat16 if dtype == _BF16 else dtype
-    return random.standard_normal(dims).astype(name)
+    return random.standard_normal(dims).astype(dtype)
 
 
 def page(rows: Sequence[Sequence[str]]) -> str:
@@ -168,9 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not rows:
         parser.error(f"no program is called '{options.only}'")
     if options.write is not None:
-        unfinished = options.write.with_suffix(".unfinished")
-        unfinished.write_text(page(rows), "utf-8")
-        os.replace(unfinished, options.write)
+        write_whole(options.write, page(rows))
 
 
 if __name__ == "__main__":
