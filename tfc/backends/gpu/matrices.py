@@ -151,6 +151,11 @@ def rounded_pair(name: str, first: Scalar, second: Scalar) -> Any:
     return assembly(text, ["i32"], [second.value, first.value])[0]
 
 
+def rounded_pairs(name: str, numbers: Sequence[Scalar]) -> list[Any]:
+    """Many f32, each two that follow each other in a word."""
+    return [rounded_pair(name, *pair) for pair in zip(numbers[::2], numbers[1::2])]
+
+
 def load_shared(address: Scalar, type_name: str, count: int = 1, offset: int = 0) -> list[Any]:
     """Numbers that lie one after the other in shared memory; all of them are aligned as one."""
     bits = type_name.replace("i", "b")

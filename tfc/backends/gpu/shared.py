@@ -11,6 +11,8 @@ from tfc.backends.mlir.provider import ir, memref
 from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.shape import Shape
 
+BLOCK_BYTES = 99 << 10
+"""What a block may have on every architecture from sm_80 on."""
 _ALIGNMENT = 16
 _SPACE = "#gpu.address_space<workgroup>"
 

@@ -36,6 +36,7 @@ from tfc.passes.attention.forward import (
     sides_of,
     trail_to,
 )
+from tfc.passes.rewriting.replacing import reducer
 
 _WAYS = (({"r"}, {"j"}), ({"j"}, {"r"}))
 
@@ -60,6 +61,11 @@ class Statistic:
     reduce: Instruction
     lines: str
     index: Indices
+
+    @property
+    def combined_by(self) -> str | None:
+        """The opcode of what its function is; None for others."""
+        return reducer(self.reduce["to_apply"])
 
 
 @dataclass(frozen=True)

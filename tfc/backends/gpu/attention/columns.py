@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tfc.backends.gpu.assembly import assembly, index
-from tfc.backends.gpu.assembly import number as narrow
 from tfc.backends.gpu.attention.gradient_spec import GradientSpec, Loaded
 from tfc.backends.gpu.attention.ranges import Cuts, Known, Range, Ranges
 from tfc.backends.gpu.attention.sources import source_of
 from tfc.backends.gpu.attention.visible import Visible
-from tfc.backends.gpu.attention.warps import warp_tiles
-from tfc.backends.gpu.grid import block_number, gpu, thread_in_block
+from tfc.backends.gpu.attention.warps import Lanes
+from tfc.backends.gpu.grid import block_number, gpu
 from tfc.backends.gpu.matrices import commit_copies, wait_for_copies
 from tfc.backends.gpu.parts import Work
 from tfc.backends.gpu.products.finishing import when
@@ -44,22 +43,25 @@ class ColumnsBlock:
         if spec.lines == "r":  # the last rows see the most keys: they go first
             tile = arith.subi(index_value(spec.line_tiles - 1), index_value(tile))
         self.first_line = index_value(multiply(tile, spec.rows))
-        self.thread, self.base = narrow(thread_in_block()), shared_memory()
-        self.tiles: dict[Instruction, Any] = {
-            **{
-                s.dot: warp_tiles(spec.scoring_tiling(s), self.thread) for s in self.scores.scorings
-            },
-            **{m.dot: warp_tiles(spec.mixing_tiling(m), self.thread) for m in self.scores.mixings},
-        }
-        self.places = self.tiles[self.scores.scorings[0].dot]  # all scores lie alike
-        self.column_sources = self.sources_of(spec.column_factors, spec.columns)
+        self.base = shared_memory()
+        self.tiles: dict[Instruction, Any] = {}
+        self.column_sources: list[Copied | Computed] = []
         self.known: dict[Instruction, list[Scalar]] = {}
         self.visible = Visible(self.scores, spec.lines)
-        self.ranges = Ranges(
-            work, spec, self.batch, self.first_line, self.places, self.thread,
-            self.base + spec.stages_at,
-        )  # fmt: skip
         self.decided: dict[tuple[Any, ...], Range] = {}
+
+    def enter(self, thread: Scalar, places: Lanes, board_at: int) -> None:
+        """Begin the code of the threads that are at work.
+
+        Args:
+            places: which scores a lane has.
+            board_at: where in shared memory they tell each other what they decide.
+        """
+        self.thread, self.places = thread, places
+        self.ranges = Ranges(
+            self.work, self.spec, self.batch, self.first_line, places, thread,
+            self.base + board_at, self.meet,
+        )  # fmt: skip
 
     def sources_of(self, tiles: Sequence[Loaded], name: str) -> list[Copied | Computed]:
         """What brings tiles of lines or of columns."""

@@ -18,14 +18,13 @@ from tfc.backends.gpu.attention.spec import (
 from tfc.backends.gpu.attention.visible import bounds_in
 from tfc.backends.gpu.matrices import PIECE, Kind, TileForm, kind_of
 from tfc.backends.gpu.products.schedule import Schedule
+from tfc.backends.gpu.shared import BLOCK_BYTES
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import BF16, F16, F32, ElementType
 from tfc.passes.attention.forward import Factor, Indices
-from tfc.passes.attention.scores import Mixing, Scores, Scoring, scores_in, scores_of
-from tfc.passes.rewriting.replacing import reducer
+from tfc.passes.attention.scores import Mixing, Scores, Scoring, Statistic, scores_in, scores_of
 
 _MOST_SUMS = 256  # numbers in a line of all results: they stay in registers
-_MOST_SHARED = 99 << 10  # bytes that a block may have on every architecture from sm_80 on
 _COLUMNS = (32, 16)  # of a tile
 _STARTS = {"maximum": -float("inf"), "add": 0.0}
 
@@ -46,7 +45,7 @@ def takes_scores(scores: Scores) -> bool:
         and len(scores.scorings) <= 2
         and all(f.value.array_shape.element_type in FLOATS for f in factors)
         and all(x.array_shape.element_type == F32 for x in dots)
-        and all(_is_sum_or_maximum(s.reduce) for s in scores.statistics)
+        and all(_is_sum_or_maximum(s) for s in scores.statistics)
         and all(_fitting(scores, name) for name in {m.lines for m in scores.mixings} or "r")
     )
 
@@ -55,8 +54,9 @@ def _depths(scores: Scores) -> list[int]:
     return [s.depth for s in scores.scorings]
 
 
-def _is_sum_or_maximum(reduce: Instruction) -> bool:
-    start, opcode = reduce.operands[1], reducer(reduce["to_apply"])
+def _is_sum_or_maximum(statistic: Statistic) -> bool:
+    reduce, opcode = statistic.reduce, statistic.combined_by
+    start = reduce.operands[1]
     return (
         reduce.array_shape.element_type == F32
         and start.opcode == "constant"
@@ -89,7 +89,7 @@ def _fitting(scores: Scores, lines: str) -> "GradientSpec | None":
         for columns in _COLUMNS:
             spec = GradientSpec(scores, lines, warps, columns)
             wanted = warps == 1 or (spec.rows < 2 * size and (warps == 2 or spec.by_matrices))
-            if wanted and spec.shared_bytes <= _MOST_SHARED:
+            if wanted and spec.shared_bytes <= BLOCK_BYTES:
                 return spec
     return None
 

@@ -17,6 +17,8 @@ from tfc.backends.gpu.attention.gradient_spec import gradient_in
 from tfc.backends.gpu.attention.online import QUICK
 from tfc.backends.gpu.attention.statistics import gather
 from tfc.backends.gpu.attention.two_parts import TwoParts
+from tfc.backends.gpu.attention.warps import warp_tiles
+from tfc.backends.gpu.grid import thread_in_block
 from tfc.backends.gpu.matrices import load_shared, store_shared
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.finishing import when_below
@@ -73,7 +75,15 @@ class GradientBlock(ColumnsBlock):
 
     def run(self) -> None:
         """Emit it all."""
-        spec = self.spec
+        spec, thread = self.spec, narrow(thread_in_block())
+        tilings = {
+            **{s.dot: spec.scoring_tiling(s) for s in self.scores.scorings},
+            **{m.dot: spec.mixing_tiling(m) for m in self.scores.mixings},
+        }
+        self.tiles = {dot: warp_tiles(tiling, thread) for dot, tiling in tilings.items()}
+        # All scores lie alike.
+        self.enter(thread, self.tiles[self.scores.scorings[0].dot], spec.stages_at)
+        self.column_sources = self.sources_of(spec.column_factors, spec.columns)
         for number, source in enumerate(self.sources_of(spec.line_factors, spec.lines)):
             form = spec.form(spec.line_factors[number], spec.rows, True)
             share, at = Share(form, self.thread, spec.threads), self.base + spec.line_place(number)

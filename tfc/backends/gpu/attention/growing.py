@@ -16,7 +16,6 @@ from tfc.backends.gpu.attention.hidden import before
 from tfc.hlo.ir import Instruction
 from tfc.passes.attention.forward import MOVES, Indices, moved_back
 from tfc.passes.attention.scores import Scores, Statistic
-from tfc.passes.rewriting.replacing import reducer
 
 _WEIGHT = "weight"
 
@@ -43,11 +42,9 @@ class Growing:
 def growing_in(scores: Scores) -> Growing | None:
     """The first maximum with such sums; None if there is none."""
     for largest in scores.statistics:
-        if reducer(largest.reduce["to_apply"]) != "maximum":
-            continue
-        if {s.reduce for s in scores.statistics}.isdisjoint(
-            scores.needed([largest.reduce.operands[0]])
-        ):
+        needed = scores.needed([largest.reduce.operands[0]])
+        is_first = all(s.reduce not in needed for s in scores.statistics)
+        if largest.combined_by == "maximum" and is_first:
             found = _Degrees(scores, largest)
             if found.sums:
                 return Growing(largest, tuple(found.sums))
@@ -68,7 +65,7 @@ class _Degrees:
         self._unknown = {largest.reduce: largest}
         self.sums: list[Sum] = []
         for statistic in scores.statistics:
-            if reducer(statistic.reduce["to_apply"]) == "add":
+            if statistic.combined_by == "add":
                 array = statistic.reduce.operands[0]
                 degrees = self._of(array, scores.at[array])
                 if degrees is not None and degrees.pop(_WEIGHT, 0) == 1:

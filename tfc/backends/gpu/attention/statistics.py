@@ -11,7 +11,6 @@ from tfc.backends.mlir.arithmetic.value import Scalar, constant, maximum, select
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import F32, U32
 from tfc.passes.attention.scores import Statistic
-from tfc.passes.rewriting.replacing import reducer
 
 _LOWEST = -float("inf")
 
@@ -49,7 +48,7 @@ def _gather(block: ColumnsBlock, statistics: Sequence[Statistic]) -> None:
     starts = [float(s.reduce.operands[1]["literal"].array) for s in statistics]
     begin = [constant(F32, x).value for x in starts for _ in range(slots)]
     arrays = [s.reduce.operands[0] for s in statistics]
-    maxima = [_is_maximum(s) for s in statistics]
+    maxima = [s.combined_by == "maximum" for s in statistics]
     cuts = block.visible.cuts(arrays, maxima, list(block.known))
     tiles = block.tiles_left(cuts)
 
@@ -95,12 +94,8 @@ def _with_hidden(
     return largest
 
 
-def _is_maximum(statistic: Statistic) -> bool:
-    return reducer(statistic.reduce["to_apply"]) == "maximum"
-
-
 def _combiner(statistic: Statistic) -> Callable[[Scalar, Scalar], Scalar]:
-    return maximum if _is_maximum(statistic) else _add
+    return maximum if statistic.combined_by == "maximum" else _add
 
 
 def _add(x: Scalar, y: Scalar) -> Scalar:
@@ -117,24 +112,25 @@ class _Growth:
         self.reduces = [s.statistic.reduce for s in growing.sums]
         self.arrays = [reduce.operands[0] for reduce in self.reduces]
         self.combine = [_add] * len(self.arrays)
+        self.zeros = [0.0] * len(self.arrays)
+        self.ones = {reduce: [constant(F32, 1)] * block.places.slots for reduce in self.reduces}
 
     def gather(self) -> None:
         """Go along the columns, and make the statistics known."""
         block, slots = self.block, self.block.places.slots
-        known = {reduce: [constant(F32, 1)] * slots for reduce in self.reduces}
         cuts, of_sums = self._cuts()
         tiles = block.tiles_left(cuts)
         used = block.used_by([self.logits, *self.arrays])
         begin = [constant(F32, _LOWEST).value] * slots
         begin += [constant(F32, 0).value] * (slots * len(self.arrays))
-        result = block.along(tiles, used, begin, lambda *turn: self._turn(known, *turn))
+        result = block.along(tiles, used, begin, self._turn)
         largest = [Scalar(v, F32) for v in result[:slots]]
         # Of a row of nothing but -inf the program makes NaN.
         sums = [select(largest[n % slots].eq(_LOWEST), float("nan"), Scalar(v, F32)).value
                 for n, v in enumerate(result[slots:])]  # fmt: skip
         block.known[self.largest] = [_with_hidden(block, x, cuts, tiles, 0) for x in largest]
         if cuts != (None, None):
-            sums = self._again(tiles, block.tiles_left(of_sums), sums, known)
+            sums = self._again(tiles, block.tiles_left(of_sums), sums)
         for n, reduce in enumerate(self.reduces):
             own = [Scalar(v, F32) for v in sums[n * slots : (n + 1) * slots]]
             block.known[reduce] = [
@@ -154,9 +150,7 @@ class _Growth:
         none: Cuts = (None, None)
         return (of_largest, of_sums) if columns[0] == columns[1] else (none, none)
 
-    def _turn(
-        self, known: dict[Instruction, list[Scalar]], tile: Any, stage: Scalar, values: list[Any]
-    ) -> list[Any]:
+    def _turn(self, tile: Any, stage: Scalar, values: list[Any]) -> list[Any]:
         """The maximum and the sums with a tile's."""
         block, places = self.block, self.block.places
         made = block.made_scores(stage, [self.logits, *self.arrays])
@@ -173,26 +167,23 @@ class _Growth:
         sums = [(Scalar(v, F32) * scales[n % places.slots]).value
                 for n, v in enumerate(values[places.slots :])]  # fmt: skip
         made = {**made, self.logits: [x.value for x in logits]}
-        zeros = [0.0] * len(self.arrays)
-        known = {**known, self.largest: bases}
-        elements = block.elements(tile, self.arrays, zeros, made, known)
+        known = {**self.ones, self.largest: bases}
+        elements = block.elements(tile, self.arrays, self.zeros, made, known)
         return [*(x.value for x in largest), *_combined(block, elements, sums, self.combine)]
 
-    def _again(
-        self, seen: Range, wanted: Range, sums: list[Any], known: dict[Instruction, list[Scalar]]
-    ) -> list[Any]:
+    def _again(self, seen: Range, wanted: Range, sums: list[Any]) -> list[Any]:
         """The sums of all columns with the maximum that there is now, if some were left out that
         have a weight."""
         block = self.block
         differs = wanted.begin.ne(seen.begin) | wanted.end.ne(seen.end)
-        zero, zeros = constant(F32, 0), [0.0] * len(self.arrays)
+        zero = constant(F32, 0)
         end = select(differs, constant(U32, block.spec.tiles), constant(U32, 0))
         begin = [select(differs, zero, Scalar(v, F32)).value for v in sums]
-        known = {**known, self.largest: block.known[self.largest]}
+        known = {**self.ones, self.largest: block.known[self.largest]}
 
         def turn(tile: Any, stage: Scalar, values: list[Any]) -> list[Any]:
             made = block.made_scores(stage, self.arrays)
-            elements = block.elements(tile, self.arrays, zeros, made, known)
+            elements = block.elements(tile, self.arrays, self.zeros, made, known)
             return _combined(block, elements, values, self.combine)
 
         return block.along(Range(constant(U32, 0), end), block.used_by(self.arrays), begin, turn)

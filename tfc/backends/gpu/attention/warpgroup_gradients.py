@@ -22,8 +22,7 @@ from tfc.backends.gpu.attention.columns import Turn
 from tfc.backends.gpu.attention.gradient_spec import GradientSpec, Loaded, gradient_in
 from tfc.backends.gpu.attention.gradients import GradientBlock
 from tfc.backends.gpu.attention.online import QUICK
-from tfc.backends.gpu.attention.ranges import Range, Ranges
-from tfc.backends.gpu.attention.visible import Visible
+from tfc.backends.gpu.attention.ranges import Range
 from tfc.backends.gpu.attention.warpgroup_tiles import (
     ALIGNMENT,
     GROUPS,
@@ -32,10 +31,10 @@ from tfc.backends.gpu.attention.warpgroup_tiles import (
     WARPS,
     Fragments,
 )
-from tfc.backends.gpu.grid import block_number, gpu, thread_in_block
-from tfc.backends.gpu.matrices import load_shared, rounded_pair, store_shared
+from tfc.backends.gpu.grid import gpu, thread_in_block
+from tfc.backends.gpu.matrices import load_shared, rounded_pairs, store_shared
 from tfc.backends.gpu.parts import Part, Work
-from tfc.backends.gpu.products.kernels import divided, shared_memory
+from tfc.backends.gpu.products.kernels import shared_memory
 from tfc.backends.gpu.stages import Place, where
 from tfc.backends.gpu.warpgroups import (
     PHASE_BYTES,
@@ -60,7 +59,7 @@ from tfc.backends.mlir.arithmetic.elemental import emitting
 from tfc.backends.mlir.arithmetic.value import Scalar, constant
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel
-from tfc.backends.mlir.provider import arith, ir, scf
+from tfc.backends.mlir.provider import ir, scf
 from tfc.backends.mlir.vectors import index_value, multiply
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import BF16, F16, U32
@@ -210,11 +209,7 @@ class _Block(GradientBlock):
     spec: _Spec
 
     def __init__(self, work: Work, spec: _Spec):
-        self.work, self.spec, self.scores = work, spec, spec.scores
-        tile, self.batch = divided(block_number(), spec.line_tiles, spec.size("b"))
-        if spec.lines == "r":  # the last rows see the most keys: they go first
-            tile = arith.subi(index_value(spec.line_tiles - 1), index_value(tile))
-        self.first_line = index_value(multiply(tile, spec.rows))
+        super().__init__(work, spec)
         self.base = (shared_memory() + (ALIGNMENT - 1)) / ALIGNMENT * ALIGNMENT
         self.all_threads = narrow(thread_in_block())
         self.uses: list[list[int]] = []
@@ -311,16 +306,8 @@ class _Block(GradientBlock):
 
     def _multiply(self, thread: Scalar) -> None:
         spec = self.spec
-        self.thread = thread
-        self.places = Fragments(thread, constant(U32, 0), 0)
         self.tiles = {m.dot: _Mixed(thread, self._kind(m), spec.keys) for m in self.scores.mixings}
-        self.known = {}
-        self.visible = Visible(self.scores, spec.lines)
-        self.ranges = Ranges(
-            self.work, spec, self.batch, self.first_line, self.places, thread,
-            self.base + spec.board_at, self.meet,
-        )  # fmt: skip
-        self.decided = {}
+        self.enter(thread, Fragments(thread, constant(U32, 0), 0), spec.board_at)
         wait_for_phase(self._phase(spec.passes), constant(U32, 0))
         self.compute()
 
@@ -392,8 +379,7 @@ class _Mixed(Fragments):
 
     def mix(self, weights: Sequence[Scalar], _: Scalar, values: Scalar, sums: list[Any]) -> list:
         """Add weights times the values at an address."""
-        pairs = zip(weights[::2], weights[1::2])
-        return self.mix_words([rounded_pair(self._kind.lhs, *p) for p in pairs], values, sums)
+        return self.mix_words(rounded_pairs(self._kind.lhs, weights), values, sums)
 
     def mix_words(self, words: Sequence[Any], values: Scalar, sums: Sequence[Any]) -> list[Any]:
         """The same of weights that are rounded, two in a word."""

@@ -38,7 +38,7 @@ from tfc.backends.gpu.attention.warpgroup_tiles import (
     tiles_of,
 )
 from tfc.backends.gpu.grid import block_number, gpu, thread_in_block
-from tfc.backends.gpu.matrices import PIECE, load_shared, rounded_pair, store_shared
+from tfc.backends.gpu.matrices import PIECE, load_shared, rounded_pairs, store_shared
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.kernels import divided, shared_memory
 from tfc.backends.gpu.products.pieces import packed
@@ -327,10 +327,7 @@ class _Multiplies:
         self._release(0, place)
         logits = unit.logits.of(self.lanes, scores, multiply(tile, KEYS), clear)
         state, weights = state.weighed(self.lanes, logits, quick)
-        words = [
-            rounded_pair(self.mixing.lhs, weights[n], weights[n + 1])
-            for n in range(0, len(weights), 2)
-        ]
+        words = rounded_pairs(self.mixing.lhs, weights)
         wait_for_phase(emitter.loaded(1, place.stage), place.parity)
         form = Matrix(False, KEYS)
         values = form.descriptor(emitter.at(1, place.stage))

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from tfc.backends.gpu.assembly import assembly
 from tfc.backends.gpu.attention.spec import Tiling
-from tfc.backends.gpu.matrices import Kind, Tile, multiply, rounded_pair, store_shared
+from tfc.backends.gpu.matrices import Kind, Tile, multiply, rounded_pairs, store_shared
 from tfc.backends.gpu.products.mma_tiles import MmaTiles
 from tfc.backends.gpu.products.register_tiles import RegisterTiles
 from tfc.backends.gpu.warps import WARP
@@ -122,8 +122,7 @@ class ByMatrices:
 
     def mix(self, weights: Sequence[Scalar], at: Scalar, values: Scalar, sums: list[Any]) -> list:
         """Two fragments of scores beside each other are one of weights."""
-        pairs = zip(weights[::2], weights[1::2])
-        return self.mix_words([rounded_pair(self._kind.lhs, *p) for p in pairs], values, sums)
+        return self.mix_words(rounded_pairs(self._kind.lhs, weights), values, sums)
 
     def mix_words(self, words: Sequence[Any], values: Scalar, sums: Sequence[Any]) -> list[Any]:
         """Add weights, two in a word, times the values at an address."""

@@ -15,6 +15,7 @@ from tfc.backends.choices import chosen
 from tfc.backends.gpu.products.operands import copy_width
 from tfc.backends.gpu.products.schedule import Schedule
 from tfc.backends.gpu.products.spec import ProductSpec
+from tfc.backends.gpu.shared import BLOCK_BYTES
 from tfc.hlo.shape import F64, ElementType
 
 
@@ -55,7 +56,6 @@ _DOUBLE = (
 )
 _SINGLE = ((128, 128, 32, 64), (128, 64, 32, 32), (64, 64, 32, 32), (32, 64, 16, 32))
 _SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
-_BLOCK_SHARED = 99 << 10  # bytes that a block may have on every architecture from sm_80 on
 _START, _SECOND_STEP = 1500, 6000  # cycles: until the first products, and for a further launch
 _MOST_BY_BYTES = 32 * 64  # sums of a warp where bytes pass through registers one by one
 _NOT_HIDDEN = 0.3
@@ -107,7 +107,7 @@ def is_possible(schedule: Schedule, sums: ElementType) -> bool:
     share = schedule.pieces * min(schedule.rows, schedule.columns)
     staged = (schedule.rows + 8) * (schedule.columns + 8) * sums.bits // 8
     wanted = max(staged, schedule.stages * schedule.stage_bytes())
-    return share % schedule.threads == 0 and wanted <= _BLOCK_SHARED
+    return share % schedule.threads == 0 and wanted <= BLOCK_BYTES
 
 
 def cycles(spec: ProductSpec, schedule: Schedule, rates: Rates) -> float:
