@@ -254,6 +254,22 @@ def test_text_that_is_no_ptx_is_refused_with_its_place():
         Machine(1 << 16).load(HEADER + "\n?")
     with pytest.raises(ParseError, match="closing brace"):
         Machine(1 << 16).load(HEADER + ".visible .entry k() { ret;")
+    with pytest.raises(ParseError, match="a second label 'twice'"):
+        Machine(1 << 16).load(HEADER + kernel("twice: twice:", 1))
+
+
+def test_labels_of_scopes_are_their_own():
+    body = "    mov.u32 %r1, 0;\n"
+    for step in (1, 10):
+        body += f"""    {{
+    bra over;
+    add.u32 %r1, %r1, 100;
+over:
+    add.u32 %r1, %r1, {step};
+    }}
+"""
+    (_, out), _ = run(HEADER + kernel(body + _STORE, 2), [X, new(256, np.uint32)], 256)
+    assert (out == 11).all()
 
 
 def test_launches_that_do_not_fit_are_refused():

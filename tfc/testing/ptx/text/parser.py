@@ -46,6 +46,8 @@ class _Parser:
         self.text = text
         self.cursor = Cursor(text, tokens_of(text))
         self.source = Source("", "", {}, {})
+        self.scopes = 0  # labels of inner scopes so far
+        self.labels: set[str] = set()  # of the function that is read
 
     def module(self) -> Source:
         cursor = self.cursor
@@ -211,6 +213,7 @@ class _Parser:
             self.source.functions.setdefault(function.name, function)
             return
         cursor.expect("{")
+        self.labels = set()
         self._body(function, {})
         self.source.functions[function.name] = function
 
@@ -232,7 +235,7 @@ class _Parser:
             token = cursor.peek()
             if token.text == "{":
                 cursor.next()
-                self._body(function, dict(renamed))
+                self._body(function, self._scope(renamed))
             elif token.text == ".reg":
                 self._registers(function, renamed)
             elif token.text in _SPACES:
@@ -245,7 +248,7 @@ class _Parser:
                 cursor.next()
                 cursor.expect(";")
             elif token.kind == "word" and cursor.peek(1).text == ":":
-                self._label(function)
+                self._label(function, renamed)
             elif token.kind == "end":
                 raise cursor.error("a function without its closing brace")
             else:
@@ -258,9 +261,28 @@ class _Parser:
         renamed[name] = variable.name
         function.variables[variable.name] = variable
 
-    def _label(self, function: Function) -> None:
+    def _scope(self, renamed: dict[str, str]) -> dict[str, str]:
+        """The names of a scope that begins here: its labels, which branches before them may name,
+        are its own."""
+        inner, depth, ahead = dict(renamed), 0, 0
+        while depth >= 0:
+            token, following = self.cursor.peek(ahead), self.cursor.peek(ahead + 1)
+            if token.kind == "end":
+                break
+            if depth == 0 and token.kind == "word" and following.text == ":":
+                self.scopes += 1
+                inner[token.text] = f"{token.text}'{self.scopes}"
+            depth += (token.text == "{") - (token.text == "}")
+            ahead += 1
+        return inner
+
+    def _label(self, function: Function, renamed: dict[str, str]) -> None:
         cursor = self.cursor
-        name = cursor.next().text
+        written = cursor.next().text
+        name = renamed.get(written, written)
+        if name in self.labels:
+            raise cursor.error(f"a second label '{written}'")
+        self.labels.add(name)
         cursor.expect(":")
         if cursor.peek().text == ".branchtargets":
             cursor.next()
@@ -268,7 +290,7 @@ class _Parser:
             while cursor.accept(","):
                 labels.append(cursor.next().text)
             cursor.expect(";")
-            function.tables[name] = tuple(labels)
+            function.tables[name] = tuple(renamed.get(label, label) for label in labels)
         elif cursor.peek().text == ".callprototype":
             while cursor.next().text != ";":
                 pass
