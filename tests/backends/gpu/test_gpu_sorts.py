@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tfc
-from tfc.backends.gpu.sorting import digits, networks
+from tfc.backends.gpu.sorting import digits, keyed_tiles, networks
 from tfc.hlo import evaluate, parse
 from tfc.hlo.shape import ELEMENT_TYPES
 from tfc.testing.ptx.assembler import complaints
@@ -74,29 +74,85 @@ def check(module: tfc.hlo.Module, arrays: Sequence[np.ndarray]) -> Any:
     return executable
 
 
-ROWS = [
-    (["s32"], (3, 50), 1, 0, "value"), (["f32", "s8"], (1, 300), 1, 0, "difference"),
-    (["f64", "u8"], (8, 7), 0, 0, "value"), (["c64", "u16"], (2, 130), 1, 1, "value"),
-    (["pred", "bf16"], (90, 2), 0, 1, "value"), (["s64", "s64"], (1, 200), 1, 1, "difference"),
+# Rows whose elements are one word with their number, two words, two parts, or the key alone; as
+# wide as a thread, a few lanes, a warp and a block, and of odd lengths.
+KEYED = [
+    (["bf16"], (70, 3), 1, 0), (["f16", "pred"], (20, 50), 1, 0), (["u8", "f32"], (2, 700), 1, 0),
+    (["f32"], (5, 17), 1, 0), (["f32", "s8", "f64"], (3, 128), 1, 0),
+    (["c64", "s32"], (700, 2), 0, 1), (["f64"], (9, 33), 1, 0),
+    (["s64", "u16"], (2, 1100), 1, 0), (["s16"], (3, 4), 0, 0),
+    (["s32"], (3, 50), 1, 0), (["u64"], (1, 2049), 1, 0), (["s8"], (40, 31), 1, 0),
+    (["pred", "bf16"], (90, 2), 0, 1), (["u32"], (6, 2), 1, 0),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("elements", "dims", "axis", "key", "by"), ROWS)
-def test_rows_that_fit_a_block_are_sorted_stably_in_one_launch(
-    device: Any, elements: Sequence[str], dims: Sequence[int], axis: int, key: int, by: str
+@pytest.mark.parametrize(("elements", "dims", "axis", "key"), KEYED)
+def test_rows_by_keys_that_fit_a_block_are_sorted_stably_in_one_launch(
+    device: Any, elements: Sequence[str], dims: Sequence[int], axis: int, key: int
 ):
     device.reports.clear()
-    executable = check(sort(elements, dims, axis, key, by), drawn(elements, dims))
+    executable = check(sort(elements, dims, axis, key), drawn(elements, dims))
     ((_, report),) = device.reports
-    assert report.bank_conflicts == 0
+    assert report.atomics == 0
     assert complaints(executable.as_text("ptx"), "sm_80", ["-warn-spills", "-Werror"]) == ""
 
 
-def test_a_row_of_neighbours_is_read_and_written_once(device: Any):
+@pytest.mark.slow
+@pytest.mark.parametrize("length", [2, 16, 64, 200, 512, 513, 1024, 3000, 4096])
+@pytest.mark.parametrize("elements", [["f16"], ["f32"], ["f64"], ["s32"], ["s64"], ["s32", "u8"]])
+def test_rows_by_keys_of_every_width_are_sorted_stably(elements: Sequence[str], length: int):
+    check(sort(elements, (3, length), 1), drawn(elements, (3, length)))
+
+
+def test_descending_keys_of_one_integer_are_sorted():
+    x = random.integers(-100, 100, (3, 70)).astype(np.int32)
+    module = sort(["s32"], (3, 70), 1)
+    down = parse(str(module).replace("direction=LT", "direction=GT"))
+    np.testing.assert_array_equal(np.asarray(check(down, [x])(x)[0]), -np.sort(-x, 1))
+
+
+def test_keys_know_nan_zeros_and_the_order_of_equals():
+    x = random.choice(np.array([np.nan, -np.inf, -0.0, 0.0, 1.5, -2], np.float32), (2, 300))
+    got = np.asarray(tfc.jit(lambda x: tfc.numpy.argsort(x, stable=True), backend="gpu")(x))
+    np.testing.assert_array_equal(got, np.argsort(x, kind="stable"))
+
+
+def test_integers_alone_are_sorted_without_conflicts_nor_numbers(device: Any):
     device.reports.clear()
-    check(sort(["f32"], (4, 512), 1), drawn(["f32"], (4, 512)))
+    check(sort(["s32"], (2, 1024), 1), drawn(["s32"], (2, 1024)))
     ((_, report),) = device.reports
-    assert report.loads.transactions == report.stores.transactions == 4 * 512 // 8
+    assert report.bank_conflicts == 0
+    assert report.total < 2 * 1024 * 160  # 113 instructions of 55 comparisons, and the rest
+
+
+@pytest.mark.parametrize(("elements", "dims"), [(["f32"], (4, 512)), (["f32"], (64, 8)),
+                                                (["s32", "f16"], (1, 2048))])  # fmt: skip
+def test_a_row_of_neighbours_is_read_and_written_once(
+    device: Any, elements: Sequence[str], dims: Sequence[int]
+):
+    device.reports.clear()
+    check(sort(elements, dims, 1), drawn(elements, dims))
+    ((_, report),) = device.reports
+    size = sum(ELEMENT_TYPES[e].bytes for e in elements) * dims[0] * dims[1]
+    assert report.loads.transactions == report.stores.transactions == size // 32
+
+
+ROWS = [
+    (["s32"], (3, 50), 1, 0), (["f32", "s8"], (1, 300), 1, 0), (["f64", "u8"], (8, 7), 0, 0),
+    (["c64", "u16"], (2, 130), 1, 1), (["pred", "bf16"], (90, 2), 0, 1),
+    (["s64", "s64"], (1, 200), 1, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("elements", "dims", "axis", "key"), ROWS)
+def test_rows_by_any_comparator_that_fit_a_block_are_sorted_stably_in_one_launch(
+    device: Any, elements: Sequence[str], dims: Sequence[int], axis: int, key: int
+):
+    device.reports.clear()
+    executable = check(sort(elements, dims, axis, key, "difference"), drawn(elements, dims))
+    ((_, report),) = device.reports
+    assert report.bank_conflicts == 0
+    assert complaints(executable.as_text("ptx"), "sm_80", ["-warn-spills", "-Werror"]) == ""
 
 
 @pytest.mark.parametrize("length", [65, 129, 300, 512])
@@ -168,6 +224,7 @@ def test_long_rows_are_sorted_by_digits_of_their_keys(
     key: int,
 ):
     monkeypatch.setattr(networks, "_MOST", 64)
+    monkeypatch.setattr(keyed_tiles, "_MOST", 64)
     monkeypatch.setattr(digits, "_ITEMS", ((1 << 30, 1),))
     device.reports.clear()
     executable = check(sort(elements, dims, axis, key), drawn(elements, dims))
@@ -179,6 +236,7 @@ def test_long_rows_are_sorted_by_digits_of_their_keys(
 
 def test_digits_know_nan_zeros_and_the_order_of_equals(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(networks, "_MOST", 64)
+    monkeypatch.setattr(keyed_tiles, "_MOST", 64)
     monkeypatch.setattr(digits, "_ITEMS", ((1 << 30, 1),))
     x = random.choice(np.array([np.nan, -np.inf, -0.0, 0.0, 1.5, -2], np.float32), 200)
     got = np.asarray(tfc.jit(lambda x: tfc.numpy.argsort(x, stable=True), backend="gpu")(x))
@@ -188,8 +246,9 @@ def test_digits_know_nan_zeros_and_the_order_of_equals(monkeypatch: pytest.Monke
 @pytest.mark.slow
 @pytest.mark.parametrize(("element", "items"), [("s32", 16), ("f64", 16)])
 def test_a_tile_by_digits_reads_and_writes_neighbours_together(
-    device: Any, element: str, items: int
+    device: Any, monkeypatch: pytest.MonkeyPatch, element: str, items: int
 ):
+    monkeypatch.setattr(keyed_tiles, "_MOST", 64)
     length = 256 * items
     device.reports.clear()
     executable = check(sort([element], (1, length), 1), drawn([element], (1, length)))

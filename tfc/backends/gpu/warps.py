@@ -17,7 +17,7 @@ from tfc.hlo.shape import U32, U64
 WARP = 32
 
 
-def from_lane(x: Scalar, distance: int) -> Scalar:
+def from_lane(x: Scalar, distance: int | Scalar) -> Scalar:
     """The scalar that the thread has whose lane differs in the bits of `distance` (`shfl.bfly`).
 
     All threads of the warp must come here.
@@ -65,7 +65,7 @@ def warp_barrier() -> None:
     ir.Operation.create("nvvm.bar.warp.sync", [], [everyone])
 
 
-def _shuffled(x: Scalar, kind: str, lane: int) -> Scalar:
+def _shuffled(x: Scalar, kind: str, lane: int | Scalar) -> Scalar:
     """A scalar of another thread; `kind` says what `lane` means."""
     element_type = x.element_type
     if element_type.is_complex:
@@ -77,7 +77,7 @@ def _shuffled(x: Scalar, kind: str, lane: int) -> Scalar:
     return Scalar(_words(x.value, kind, lane), element_type)
 
 
-def _words(bits: Any, kind: str, lane: int) -> Any:
+def _words(bits: Any, kind: str, lane: int | Scalar) -> Any:
     """Integers of any width go as one or two words of 32 bits."""
     width, word = bits.type.width, ir.IntegerType.get_signless(32)
     if width < 32:
@@ -91,10 +91,11 @@ def _words(bits: Any, kind: str, lane: int) -> Any:
     return assembly("mov.b64 $0, {$1, $2};", ["i64"], [low, high])[0]
 
 
-def _exchange(value: Any, kind: str, lane: int) -> Any:
+def _exchange(value: Any, kind: str, lane: int | Scalar) -> Any:
     word = ir.IntegerType.get_signless(32)
     clamp = 0 if kind == "up" else WARP - 1
-    everyone, offset, limit = (arith.constant(word, n) for n in (-1, lane, clamp))
+    everyone, limit = (arith.constant(word, n) for n in (-1, clamp))
+    offset = lane.value if isinstance(lane, Scalar) else arith.constant(word, lane)
     operands = [everyone, value, offset, limit]
     return emit("nvvm.shfl.sync", word, operands,
                 kind=ir.Attribute.parse(f"#nvvm<shfl_kind {kind}>"))  # fmt: skip

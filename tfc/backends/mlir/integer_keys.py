@@ -31,6 +31,25 @@ def integer_key(
     return joined
 
 
+def is_whole_element(keys: Sequence[SortKey], comparator: Computation) -> bool:
+    """Whether elements are one integer that is the key, so that equal ones cannot be told apart."""
+    if len(keys) != 1 or len(comparator.parameters) != 2:
+        return False
+    (key,) = keys
+    element_type = key.value.array_shape.element_type
+    return key.value is comparator.parameters[0] and element_type.is_integer
+
+
+def element_of_key(key: SortKey, found: Scalar) -> Scalar:
+    """The element whose `integer_key` is given, if `is_whole_element`."""
+    element_type = key.value.array_shape.element_type
+    bits = resize(~found if key.descending else found, ELEMENT_TYPES[f"u{key.bits}"])
+    if element_type.kind != "signed":
+        return resize(bits, element_type)
+    signed = bitcast(bits ^ (1 << (key.bits - 1)), ELEMENT_TYPES[f"s{key.bits}"])
+    return resize(signed, element_type)
+
+
 def _key_type(keys: Sequence[SortKey]) -> ElementType:
     return U32 if sum(k.bits for k in keys) <= 32 else U64
 
