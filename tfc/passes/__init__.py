@@ -24,6 +24,7 @@ from tfc.passes.fusion.loop_kernels import LoopKernels
 from tfc.passes.fusion.multi_output import MultiOutput
 from tfc.passes.fusion.number_tables import NumberTables
 from tfc.passes.fusion.rows import RowFusion
+from tfc.passes.fusion.widenings import Widenings
 from tfc.passes.fusion.window_edges import WindowEdges
 from tfc.passes.layout.arg_extremes import ArgExtremes
 from tfc.passes.layout.dot_merger import DotMerger
@@ -95,6 +96,7 @@ _MADE = (
     SplitReductions,
     ElementLoops,
     AttentionFusion,
+    Widenings,
     EpilogueFusion,
     WindowEdges,
     RowFusion,
@@ -146,6 +148,11 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("cse", "attention", "a value computed twice has other users than those of each"),
     ("attention", "epilogues", "a product takes what is between both products"),
     ("attention", "rows", "rows take the softmax"),
+    ("cse", "widenings", "equal conversions become one"),
+    ("attention", "widenings", "its parts are known by what they share"),
+    ("widenings", "epilogues", "a conversion that others read ends an epilogue"),
+    ("widenings", "rows", "a conversion that others read is stored"),
+    ("widenings", "fusion", "a conversion that others read is stored"),
     ("attention", "split-reductions", "long rows are halves of themselves afterwards"),
     ("cse", "epilogues", "a value computed twice has other users than those of each"),
     ("epilogues", "fusion", "loops take the elementwise operations that a product could have"),
@@ -224,9 +231,7 @@ def default_pipeline(
     simple = (simplify, Sinking(), DeadResults(), fold, Cse(), Dce())
     hoisting = (Licm(), Unroll(), InputProjections())
     control = (Conditionals(), LoopSimplify(), ValueRangePropagation(), *hoisting)
-    several = MultiOutput(reducing_stores=kinds.reducing_stores)
     takes, in_transit = kinds.takes_layouts, kinds.reduces_in_transit
-    epilogues = EpilogueFusion(narrow_floats=kinds.narrow_products)
     layouts = () if takes is None else (Layouts(takes), Repeat((simplify, fold, Cse(), Dce())))
     return Pipeline(
         "default",
@@ -247,16 +252,7 @@ def default_pipeline(
             *((Selections(),) if kinds.selections else ()),
             DotMerger(),
             *layouts,
-            *((ElementLoops(),) if kinds.element_loops else ()),
-            *((AttentionFusion(kinds.takes_attention),) if kinds.takes_attention else ()),
-            *((ArgExtremes(), SplitReductions()) if kinds.row_steps else ()),
-            *((epilogues,) if kinds.epilogues else ()),
-            *((WindowEdges(kinds.takes_edges),) if kinds.takes_edges else ()),
-            *_row_fusion(max_instructions, kinds),
-            Fusion(max_instructions),
-            *((several,) if kinds.several_results else ()),
-            *((Horizontal(),) if kinds.launch_overhead else ()),
-            *((NumberTables(),) if kinds.equal_once else ()),
+            *_forming_kernels(max_instructions, kinds),
             Flatten(),
             Copies(),
             Schedule(),
@@ -268,11 +264,32 @@ def default_pipeline(
     )
 
 
+def _forming_kernels(max_instructions: int, kinds: KernelKinds) -> tuple[Pass, ...]:
+    """The passes that put together what becomes one kernel."""
+    several = MultiOutput(reducing_stores=kinds.reducing_stores)
+    epilogues = EpilogueFusion(
+        narrow_floats=kinds.narrow_products, instructions_a_byte=kinds.instructions_a_byte
+    )
+    return (
+        *((ElementLoops(),) if kinds.element_loops else ()),
+        *((AttentionFusion(kinds.takes_attention),) if kinds.takes_attention else ()),
+        *((Widenings(),) if kinds.narrow_products else ()),
+        *((ArgExtremes(), SplitReductions()) if kinds.row_steps else ()),
+        *((epilogues,) if kinds.epilogues else ()),
+        *((WindowEdges(kinds.takes_edges),) if kinds.takes_edges else ()),
+        *_row_fusion(max_instructions, kinds),
+        Fusion(max_instructions),
+        *((several,) if kinds.several_results else ()),
+        *((Horizontal(),) if kinds.launch_overhead else ()),
+        *((NumberTables(),) if kinds.equal_once else ()),
+    )
+
+
 def _row_fusion(max_instructions: int, kinds: KernelKinds) -> tuple[Pass, ...]:
     if not kinds.rows:
         return ()
     longer = kinds.takes_longer_row or (lambda plan: False)
-    return (RowFusion(max_instructions, kinds.longest_row, longer),)
+    return (RowFusion(max_instructions, kinds.longest_row, longer, kinds.narrow_products),)
 
 
 def parse_passes(text: str) -> tuple[Pass, ...]:

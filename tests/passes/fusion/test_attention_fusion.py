@@ -165,3 +165,18 @@ def test_a_gradient_that_reads_all_scores_stays_apart():
     bias = np.zeros((2, 2, 5, 7), "f4")
     assert not custom_kernels(fused(gradients(biased, 0, 3), Q, K, V, bias))
     assert len(custom_kernels(fused(gradients(biased, 0), Q, K, V, bias))) == 2
+
+
+def projected(x: Any, w: Any, bias: Any) -> Any:
+    q, k, v = (tnp.reshape((x @ w + b).astype(np.float16), (2, 7, 2, 8)) for b in bias)
+    out = nn.dot_product_attention(q, k, v)
+    return out.astype(np.float32) @ tnp.ones((8, 3), np.float32)
+
+
+def test_what_a_product_can_make_stays_with_it_and_results_stay_narrow():
+    x, w = (random.standard_normal(d).astype("f4") for d in ((2, 7, 16), (16, 16)))
+    module = fused(projected, x, w, np.ones((3, 16), np.float32))
+    (kernel,) = (i for i in module.entry.instructions if i.opcode == "fusion"
+                 and attention_in(i["calls"]) is not None)  # fmt: skip
+    assert {o.array_shape.element_type.name for o in kernel.operands} == {"f16"}
+    assert kernel.array_shape.element_type.name == "f16"

@@ -123,3 +123,44 @@ def test_floats_that_several_products_widen_are_read_narrow_by_each() -> None:
     fusions = [i for i in after.entry.instructions if i.opcode == "fusion"]
     assert [[o.opcode for o in f.operands] for f in fusions] == [["parameter"] * 2] * 2
     assert all(i.opcode != "convert" for i in after.entry.instructions)
+
+
+GELU = f"""{DENSE}\nb = bf16[8,7] convert(d); v = bf16[7,3] parameter(2); g = f32[8,3] parameter(3)
+o = f32[8,7] convert(b); t = f32[8,7] tanh(o); y = f32[8,7] multiply(o, t); n = bf16[8,7] convert(y)
+i = f32[7,3] convert(v)
+e = f32[8,7] dot(g, i), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}
+u = f32[8,7] convert(b); m = f32[8,7] multiply(t, u); r = f32[8,7] multiply(e, m)
+ROOT z = (bf16[8,7], f32[8,7]) tuple(n, r)"""
+
+
+def test_what_others_compute_of_values_that_are_read_is_computed_again_where_that_takes_less() -> (
+    None
+):
+    module = entry(GELU)
+
+    def read(fusion: EpilogueFusion) -> list[str]:
+        after = fusion(module)
+        verify(after)
+        for a, b in zip(*(evaluate(m, *arguments_for(m, np.random.default_rng(1), "normal"))
+                          for m in (module, after))):  # fmt: skip
+            np.testing.assert_array_equal(a.astype(np.float32), b.astype(np.float32))
+        (last,) = (i for i in after.entry.instructions if i.name.startswith("r"))
+        return [o.opcode for o in last.operands]
+
+    assert "tanh" in read(EpilogueFusion(narrow_floats=True))
+    assert "tanh" not in read(EpilogueFusion(narrow_floats=True, instructions_a_byte=8))
+    assert "tanh" in read(EpilogueFusion(narrow_floats=True, instructions_a_byte=2))
+
+
+def test_a_wider_form_of_a_result_is_left_to_its_readers() -> None:
+    module = entry(
+        f"{DENSE}\nb = bf16[8,7] convert(d); o = f32[8,7] convert(b)\n"
+        "y = f32[7,3] parameter(2)\nROOT e = f32[8,3] dot(o, y), lhs_contracting_dims={1}, "
+        "rhs_contracting_dims={0}"
+    )
+    kinds = [
+        [i.array_shape.element_type for i in fusion(module).entry.instructions
+         if i.opcode == "fusion"]
+        for fusion in (EpilogueFusion(), EpilogueFusion(narrow_floats=True))
+    ]  # fmt: skip
+    assert kinds == [[F32], [BF16, F32]]

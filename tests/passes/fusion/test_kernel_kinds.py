@@ -19,7 +19,8 @@ FORMED = {
     "takes_longer_row": set(),  # another
     "row_steps": {"arg-extremes", "split-reductions"},
     "epilogues": {"epilogues"},
-    "narrow_products": set(),  # an option of dots, fold and epilogues
+    "narrow_products": {"widenings"},  # and an option of dots, fold, epilogues and rows
+    "instructions_a_byte": set(),  # an option of epilogues
     "byte_products": {"integer-products"},
     "several_results": {"multi-output"},
     "reducing_stores": set(),  # an option of multi-output

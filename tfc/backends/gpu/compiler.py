@@ -38,6 +38,7 @@ KERNEL_KINDS = KernelKinds(
     element_loops=True,
     epilogues=True,
     narrow_products=True,
+    instructions_a_byte=8,  # of an H100 and an A100 by their stated rates
     selections=True,
     begins_collectives=True,
     reduces_in_transit=is_native,

@@ -32,6 +32,15 @@ def is_movement(instruction: Instruction) -> bool:
     return isinstance(instruction.shape, Shape) and op_named(instruction.opcode).is_movement
 
 
+def is_widening(instruction: Instruction) -> bool:
+    """True for a float in a wider type, which holds all values of the narrower one."""
+    if instruction.opcode != "convert":
+        return False
+    wide = instruction.array_shape.element_type
+    narrow = instruction.operands[0].array_shape.element_type
+    return wide.is_float and narrow.is_float and narrow.bits < wide.bits
+
+
 def is_scalar_constant(instruction: Instruction) -> bool:
     """True for constants that are written into the code rather than loaded."""
     return instruction.opcode == "constant" and instruction.array_shape.rank == 0

@@ -7,7 +7,8 @@
 
 What is computed of a score before the softmax, a scale, a bias, a mask, goes inside as far as it is
 cheap or of the size of the scores; other arrays are read. So do the ways on which queries, keys and
-values come and results go, as long as they only rearrange elements.
+values come and results go, as long as they only rearrange elements. What follows a product element
+by element, as a bias does, stays outside: the product's kernel computes it on the way.
 
 Its gradient becomes kernels, too, which compute scores and weights again from queries and keys
 instead of reading them: one for the results of the rows, which also gives the statistics of each
@@ -31,11 +32,13 @@ from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import Shape
 from tfc.passes.analysis.aliases import is_alias
 from tfc.passes.analysis.fusible import is_cheap, is_elementwise, is_loop, is_scalar_constant
+from tfc.passes.analysis.products import PRODUCTS
 from tfc.passes.attention.forward import MOVES, Attention, attention_at, is_widening
 from tfc.passes.attention.scores import Mixing, Scores, scores_of
 from tfc.passes.fusion.engine import FusionPass, Kernel, Kernels, too_much
 
 _FREE = (*MOVES, "constant", "iota")
+_MOVED = ("reshape", "transpose")  # what epilogues of products go through
 _MOST = 256  # instructions of a kernel
 _NO_CODE = "the target has no code for such attention"
 _ELSEWHERE = "it is used elsewhere, too"
@@ -255,12 +258,14 @@ class _Plan(Kernels):
     # --- What is inside ---------------------------------------------------------------------------
 
     def _finished(self, mixed: Instruction) -> Instruction:
-        """The last of what only rearranges or converts the result, where it costs code."""
+        """The last of what only rearranges or narrows the result, where it costs code."""
         root = last = mixed
         while last is not self.computation.root:
             users = self.computation.users[last]
             if len(users) != 1 or users[0].opcode not in ("reshape", "transpose", "convert"):
                 break
+            if users[0].opcode == "convert" and is_widening(users[0]):
+                break  # who reads it does that
             last = users[0]
             root = root if is_alias(last) else last
         return root
@@ -295,7 +300,9 @@ class _Plan(Kernels):
         stack = list(outputs)
         while stack:
             x = stack.pop()
-            inside = x in dependent or (x not in read and _goes_inside(x, size))
+            inside = x in dependent or (
+                x not in read and _goes_inside(x, size) and not self._follows_product(x)
+            )
             if inside and x not in members:
                 members.add(x)
                 stack += x.operands
@@ -303,6 +310,22 @@ class _Plan(Kernels):
             for operand in product.operands:
                 members.update(_rearranging(operand, dependent | read))
         return sorted(members, key=self.position.__getitem__)
+
+    def _follows_product(self, x: Instruction) -> bool:
+        """Whether a product's kernel can make a value of its result, element by element."""
+        if not is_elementwise(x):
+            return False
+        size = x.array_shape.size
+        stack, done = [*x.operands], set[Instruction]()
+        while stack:
+            operand = stack.pop()
+            if operand.opcode in PRODUCTS:
+                return operand.array_shape.size == size
+            on_the_way = is_elementwise(operand) or operand.opcode in _MOVED
+            if on_the_way and operand.array_shape.size == size and operand not in done:
+                done.add(operand)
+                stack += operand.operands
+        return False
 
 
 def _goes_inside(x: Instruction, size: int) -> bool:

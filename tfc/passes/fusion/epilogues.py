@@ -28,12 +28,16 @@ from math import prod
 from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Instruction
+from tfc.hlo.op import op_named
+from tfc.hlo.traits import Cost
 from tfc.passes.analysis.aliases import before_bitcasts, is_alias, is_bitcast
 from tfc.passes.analysis.fusible import (
+    REDUCTIONS,
     is_cheap,
     is_elementwise,
     is_loop,
     is_scalar_constant,
+    is_widening,
 )
 from tfc.passes.analysis.products import (
     PRODUCTS,
@@ -47,6 +51,8 @@ from tfc.passes.fusion.engine import FusionPass, Kernel, Kernels, too_much
 
 # Movements whose elements are found at no cost in a loop over a result.
 _VIEWS = frozenset({"broadcast", "reshape", "slice", "iota"})
+# Machine instructions of an element, of f32 and narrower.
+_INSTRUCTIONS = {Cost.CHEAP: 1, Cost.MODERATE: 10, Cost.EXPENSIVE: 24, Cost.LONG: 120}
 _COLUMNS_AT_ONCE = 512  # of a matrix product, for which a computed left operand is computed once
 
 
@@ -56,15 +62,20 @@ class EpilogueFusion(FusionPass):
 
     max_instructions: the most elementwise ops in one of them.
     narrow_floats: whether kernels multiply floats as narrow as they are in memory, too.
+    instructions_a_byte: how many instructions take as long as moving a byte; where that is given,
+        values are computed again rather than read if it takes less.
     """
 
     name: ClassVar[str] = "epilogues"
     max_instructions: int = 64
     narrow_floats: bool = False
+    instructions_a_byte: int = 0
 
     def plan(self, computation: Computation) -> Kernels:
         """The kernels, and what was refused."""
-        return _Plan(computation, self.max_instructions, self.narrow_floats)
+        return _Plan(
+            computation, self.max_instructions, self.narrow_floats, self.instructions_a_byte
+        )
 
 
 @dataclass(eq=False)
@@ -94,9 +105,16 @@ class _Plan(Kernels):
     taken: what is part of one of them.
     """
 
-    def __init__(self, computation: Computation, limit: int, narrow_floats: bool):
+    def __init__(
+        self,
+        computation: Computation,
+        limit: int,
+        narrow_floats: bool,
+        instructions_a_byte: int,
+    ):
         super().__init__(computation)
         self.limit, self.narrow_floats = limit, narrow_floats
+        self.instructions_a_byte = instructions_a_byte
         self.after_reductions = _after_reductions(computation)
         self.taken: set[Instruction] = set()
         # From the end: where the results of two products meet, the second one to be ready is
@@ -147,9 +165,16 @@ class _Plan(Kernels):
                 self.refuse(candidate, reason, best[-1])
                 break
             added = candidate
-        while is_alias(best[-1]):
+        while is_alias(best[-1]) or (self.narrow_floats and self._is_read_wider(best)):
             best.pop()  # without code where it is
         return best
+
+    def _is_read_wider(self, region: list[Instruction]) -> bool:
+        """True if the last of a region is a wider form of what it holds, which readers can make."""
+        last = region[-1]
+        return len(region) > 2 and is_widening(last) and last is not self.computation.root and all(
+            is_loop(u) or u.opcode in (*PRODUCTS, *REDUCTIONS) for u in self._users(last)
+        )  # fmt: skip
 
     def _reason_against(self, region: _Region, candidate: Instruction) -> str | None:
         """Why an op does not go into the region; None if it may."""
@@ -220,7 +245,39 @@ class _Plan(Kernels):
         for source in self._sources(members, operands):
             if self._goes_inside(source, members):
                 members[source] = None
+        if self.instructions_a_byte:
+            self._take_again(members)
         return dict.fromkeys(sorted(members, key=self.position.__getitem__))
+
+    def _take_again(self, members: dict[Instruction, None]) -> None:
+        """Compute inside, too, what others compute from values that are read here anyway, where
+        that takes less than reading the results."""
+        product = next(iter(members))
+        others = [x for x in members if x is not product]
+        read = {o: None for x in others for o in x.operands if o not in members}
+        for wanted in sorted(read, key=self.position.__getitem__):
+            made = self._made_of(wanted, members, read)
+            instructions = sum(_INSTRUCTIONS[op_named(x.opcode).cost] for x in made)
+            saved = wanted.array_shape.element_type.bytes * self.instructions_a_byte
+            if made and instructions <= saved and len(members) + len(made) <= self.limit:
+                members.update(dict.fromkeys(made))
+
+    def _made_of(
+        self, wanted: Instruction, members: Container[Instruction], read: Container[Instruction]
+    ) -> list[Instruction]:
+        """What computes a value from what is inside and read; empty if that is not enough."""
+        made: dict[Instruction, None] = {}
+        stack = [wanted]
+        while stack:
+            x = stack.pop()
+            stored = x in self.taken or not (is_elementwise(x) or _is_free(x))
+            if x in members or x in made or (stored and x in read and x is not wanted):
+                continue
+            if stored or (x.array_shape.rank and x.array_shape.dims != wanted.array_shape.dims):
+                return []
+            made[x] = None
+            stack += x.operands
+        return list(made)
 
     def _sources(
         self, members: Container[Instruction], operands: Iterable[Instruction]

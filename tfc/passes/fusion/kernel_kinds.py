@@ -25,7 +25,10 @@ class KernelKinds:
     row_steps: reductions are made as several steps of a row where that is faster (the place of a
         maximum, sums of few long rows).
     epilogues: a dot or convolution together with the elementwise operations on its result.
-    narrow_products: products of narrow numbers that are widened first, wherever they lie.
+    narrow_products: products of narrow numbers that are widened first, wherever they lie; and who
+        reads such numbers widens them, so that none is in memory wider than it is.
+    instructions_a_byte: how many instructions of an element take as long as moving a byte, where
+        that is to decide what products' kernels compute again rather than read; 0 for nothing.
     byte_products: products and convolutions of 8-bit integers, several at once.
     several_results: one loop that stores more than one array, and one pass of several reductions.
     reducing_stores: reductions whose pass stores what it goes through, too.
@@ -55,6 +58,7 @@ class KernelKinds:
     row_steps: bool = False
     epilogues: bool = False
     narrow_products: bool = False
+    instructions_a_byte: int = 0
     byte_products: bool = False
     several_results: bool = False
     reducing_stores: bool = False

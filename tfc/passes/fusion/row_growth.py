@@ -14,14 +14,17 @@ from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import Shape, TupleShape
 from tfc.passes.analysis.aliases import is_bitcast
 from tfc.passes.analysis.fusible import (
+    REDUCTIONS,
     Sources,
     code_size,
     is_elementwise,
     is_loop,
     is_movement,
     is_scalar_constant,
+    is_widening,
     sources,
 )
+from tfc.passes.analysis.products import PRODUCTS
 from tfc.passes.analysis.row_region import Elsewhere, Role, RowSpace, Want, row_space, wants
 from tfc.passes.fusion.engine import Kernels, too_much
 
@@ -73,9 +76,9 @@ class Growth(Kernels):
     levels: of those that are outside.
     """
 
-    def __init__(self, computation: Computation, max_instructions: int):
+    def __init__(self, computation: Computation, max_instructions: int, narrow_floats: bool):
         super().__init__(computation)
-        self.max_instructions = max_instructions
+        self.max_instructions, self.narrow_floats = max_instructions, narrow_floats
         self.levels: dict[Instruction, int] = {}
         self.region_of: dict[Instruction, Region] = {}
         self.sources: Sources | None = None
@@ -304,12 +307,23 @@ class Growth(Kernels):
             if begins and member.opcode == "reshape" and is_bitcast(member):
                 self._leave(region, member)
         for member in reversed(order):
-            if member.opcode in ("reshape", "broadcast") and member not in region.copies:
+            left = member.opcode in ("reshape", "broadcast") or self._is_made_again(member, region)
+            if left and member not in region.copies:
                 users = self.computation.users[member]
                 if member in region.members and not any(u in region.members for u in users):
                     self._leave(region, member)
                     self.levels[member] = region.level + 1
         region.members = {m: region.members[m] for m in order if m in region.members}
+
+    def _is_made_again(self, member: Instruction, region: Region) -> bool:
+        """True for a wider form of what the region stores, which each reader can make."""
+        if not (self.narrow_floats and is_widening(member)) or member is self.computation.root:
+            return False
+        users = self.computation.users[member]
+        (narrow,) = member.operands
+        return self.is_output(narrow, region) and all(
+            is_loop(u) or u.opcode in (*PRODUCTS, *REDUCTIONS) for u in users
+        )
 
     def _leave(self, region: Region, member: Instruction) -> None:
         del region.members[member]

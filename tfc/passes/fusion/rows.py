@@ -34,16 +34,18 @@ class RowFusion(FusionPass):
     max_instructions: the most instructions of one kernel.
     longest: the most elements of a row; 0 for any.
     takes_longer: whether longer rows with such a plan are taken all the same.
+    narrow_floats: whether those who read a wider form of what is stored make it for themselves.
     """
 
     name: ClassVar[str] = "rows"
     max_instructions: int = 128
     longest: int = 0
     takes_longer: Callable[[RowPlan], bool] = field(default_factory=lambda: lambda plan: False)
+    narrow_floats: bool = False
 
     def plan(self, computation: Computation) -> Kernels:
         """The kernels, and what was refused."""
-        growth = Growth(computation, self.max_instructions)
+        growth = Growth(computation, self.max_instructions, self.narrow_floats)
         for region in growth.regions():
             reason = self._form(growth, region)
             if reason is not None:

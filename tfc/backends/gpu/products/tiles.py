@@ -19,7 +19,7 @@ from tfc.backends.gpu.warpgroups import ROWS as GROUP_ROWS
 from tfc.backends.mlir.elements import Buffer
 from tfc.backends.mlir.kernels import Kernel
 from tfc.hlo.attributes.precision import operand_precision
-from tfc.hlo.index_maps import evaluate_index, variable
+from tfc.hlo.index_maps import constant, evaluate_index, variable
 from tfc.hlo.shape import BF16, F8E4M3FN, F8E5M2, F16, F32, S8, S32, U8, U32, ElementType, Shape
 from tfc.passes.analysis.products import root_index
 
@@ -316,7 +316,8 @@ def _result(kernel: Kernel, spec: ProductSpec) -> tuple[int, Boxes] | None:
     linear = sum(
         (variable(n, s) * strides[n] for n, s in sizes.items()), start=variable("b", 1) * 0
     )
-    if linear != position or strides["j"] != 1:
+    # Their difference, as sums of the same terms may have these in another order.
+    if position - linear != constant(0) or strides["j"] != 1:
         return None
     dims = (spec.n, spec.m, spec.batch)
     number = len(kernel.arguments)
