@@ -278,7 +278,7 @@ def _forming_kernels(max_instructions: int, kinds: KernelKinds) -> tuple[Pass, .
         *((epilogues,) if kinds.epilogues else ()),
         *((WindowEdges(kinds.takes_edges),) if kinds.takes_edges else ()),
         *_row_fusion(max_instructions, kinds),
-        Fusion(max_instructions),
+        Fusion(max_instructions, kinds.instructions_a_byte),
         *((several,) if kinds.several_results else ()),
         *((Horizontal(),) if kinds.launch_overhead else ()),
         *((NumberTables(),) if kinds.equal_once else ()),
@@ -289,7 +289,8 @@ def _row_fusion(max_instructions: int, kinds: KernelKinds) -> tuple[Pass, ...]:
     if not kinds.rows:
         return ()
     longer = kinds.takes_longer_row or (lambda plan: False)
-    return (RowFusion(max_instructions, kinds.longest_row, longer, kinds.narrow_products),)
+    narrow, rate = kinds.narrow_products, kinds.instructions_a_byte
+    return (RowFusion(max_instructions, kinds.longest_row, longer, narrow, rate),)
 
 
 def parse_passes(text: str) -> tuple[Pass, ...]:

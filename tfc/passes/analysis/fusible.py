@@ -16,6 +16,9 @@ from tfc.passes.rewriting.decisions import Refused
 # in units of some seven machine instructions. Measured on one core, with f32 elements in vectors
 # and arrays beyond the caches.
 _PRICES = {Cost.CHEAP: 1, Cost.MODERATE: 2, Cost.EXPENSIVE: 16, Cost.LONG: 16}
+# Machine instructions of a GPU; functions of floats of 16 bits are computed to their precision.
+_INSTRUCTIONS = {Cost.CHEAP: 1, Cost.MODERATE: 10, Cost.EXPENSIVE: 24, Cost.LONG: 120}
+_NARROW_INSTRUCTIONS = {Cost.CHEAP: 1, Cost.MODERATE: 5, Cost.EXPENSIVE: 12, Cost.LONG: 60}
 _SIZES = {Cost.CHEAP: 1, Cost.MODERATE: 1, Cost.EXPENSIVE: 6, Cost.LONG: 16}
 _COMPLEX_SIZES = {Cost.CHEAP: 1, Cost.MODERATE: 24, Cost.EXPENSIVE: 80, Cost.LONG: 80}
 # What goes through elements of its operands in loops of its own.
@@ -97,6 +100,15 @@ def price(instruction: Instruction) -> int:
     return _PRICES[op_named(instruction.opcode).cost] if is_elementwise(instruction) else 0
 
 
+def instructions_of(instruction: Instruction) -> int:
+    """About how many machine instructions computing an element takes on a GPU."""
+    if not is_elementwise(instruction):
+        return 0
+    element_type = instruction.array_shape.element_type
+    is_narrow = element_type.is_float and element_type.bits <= 16
+    return (_NARROW_INSTRUCTIONS if is_narrow else _INSTRUCTIONS)[op_named(instruction.opcode).cost]
+
+
 def code_size(instruction: Instruction) -> int:
     """How much code an element takes, in units of some seven machine instructions.
 
@@ -122,9 +134,9 @@ class Sources:
     """
 
     read: dict[Instruction, int]
-    price: dict[Instruction, int]
+    price: dict[Instruction, float]
 
-    def again(self, instruction: Instruction) -> int:
+    def again(self, instruction: Instruction) -> float:
         """The cost of computing an instruction in one more kernel, in bytes moved."""
         return self.read[instruction] + self.price[instruction] * instruction.array_shape.size
 
@@ -145,10 +157,15 @@ def _size(instruction: Instruction) -> int:
 _MOST = 1 << 40  # costs beyond which nothing is computed again; sums stay small numbers
 
 
-def sources(computation: Computation) -> Sources:
-    """The Sources of a computation, in one pass."""
+def sources(computation: Computation, instructions_a_byte: int = 0) -> Sources:
+    """The Sources of a computation, in one pass.
+
+    Args:
+        instructions_a_byte: how many instructions take as long as moving a byte, where these are
+            counted; else prices are those of a CPU.
+    """
     read: dict[Instruction, int] = {}
-    prices: dict[Instruction, int] = {}
+    prices: dict[Instruction, float] = {}
     for instruction in computation.instructions:
         if not is_producer(instruction):
             is_array = isinstance(instruction.shape, Shape)
@@ -158,5 +175,14 @@ def sources(computation: Computation) -> Sources:
         total = min(sum(read[o] for o in operands), _MOST)
         read[instruction] = total if is_elementwise(instruction) else min(total, _size(instruction))
         below = (prices[o] for o in operands)
-        prices[instruction] = min(price(instruction) + sum(below), _MOST)
+        own: float = price(instruction)
+        if instructions_a_byte:
+            own = instructions_of(instruction) / instructions_a_byte
+        prices[instruction] = min(own + sum(below), _MOST)
+        if instruction.opcode == "broadcast":
+            # What it repeats may be stored, as it is less.
+            (operand,) = instruction.operands
+            whole = read[instruction] + prices[instruction] * instruction.array_shape.size
+            if 2 * _size(operand) < min(whole, _size(instruction)):
+                read[instruction], prices[instruction] = _size(operand), 0
     return Sources(read, prices)

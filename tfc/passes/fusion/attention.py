@@ -8,7 +8,8 @@
 What is computed of a score before the softmax, a scale, a bias, a mask, goes inside as far as it is
 cheap or of the size of the scores; other arrays are read. So do the ways on which queries, keys and
 values come and results go, as long as they only rearrange elements. What follows a product element
-by element, as a bias does, stays outside: the product's kernel computes it on the way.
+by element, as a bias does, stays outside: the product's kernel computes it on the way. So do
+queries, keys and values of 16 bits that are computed in some way.
 
 Its gradient becomes kernels, too, which compute scores and weights again from queries and keys
 instead of reading them: one for the results of the rows, which also gives the statistics of each
@@ -29,7 +30,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Instruction
-from tfc.hlo.shape import Shape
+from tfc.hlo.shape import BF16, F16, Shape
 from tfc.passes.analysis.aliases import is_alias
 from tfc.passes.analysis.fusible import is_cheap, is_elementwise, is_loop, is_scalar_constant
 from tfc.passes.analysis.products import PRODUCTS
@@ -301,7 +302,9 @@ class _Plan(Kernels):
         while stack:
             x = stack.pop()
             inside = x in dependent or (
-                x not in read and _goes_inside(x, size) and not self._follows_product(x)
+                x not in read
+                and _goes_inside(x, size)
+                and not (_is_narrow(x, size) or self._follows_product(x))
             )
             if inside and x not in members:
                 members.add(x)
@@ -339,6 +342,13 @@ def _goes_inside(x: Instruction, size: int) -> bool:
     if x.opcode == "dynamic-update-slice":
         return False
     return x.array_shape.size >= size or x.opcode in _FREE or (is_elementwise(x) and is_cheap(x))
+
+
+def _is_narrow(x: Instruction, size: int) -> bool:
+    """True for computed floats of 16 bits, fewer than scores: in memory boxes can bring them."""
+    shape = x.array_shape
+    is_half = shape.element_type in (F16, BF16)
+    return is_half and is_elementwise(x) and shape.rank > 0 and shape.size < size
 
 
 def _rearranging(x: Instruction, stops: set[Instruction]) -> Iterator[Instruction]:

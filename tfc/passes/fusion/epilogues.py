@@ -28,11 +28,10 @@ from math import prod
 from typing import ClassVar
 
 from tfc.hlo.ir import Computation, Instruction
-from tfc.hlo.op import op_named
-from tfc.hlo.traits import Cost
 from tfc.passes.analysis.aliases import before_bitcasts, is_alias, is_bitcast
 from tfc.passes.analysis.fusible import (
     REDUCTIONS,
+    instructions_of,
     is_cheap,
     is_elementwise,
     is_loop,
@@ -51,8 +50,6 @@ from tfc.passes.fusion.engine import FusionPass, Kernel, Kernels, too_much
 
 # Movements whose elements are found at no cost in a loop over a result.
 _VIEWS = frozenset({"broadcast", "reshape", "slice", "iota"})
-# Machine instructions of an element, of f32 and narrower.
-_INSTRUCTIONS = {Cost.CHEAP: 1, Cost.MODERATE: 10, Cost.EXPENSIVE: 24, Cost.LONG: 120}
 _COLUMNS_AT_ONCE = 512  # of a matrix product, for which a computed left operand is computed once
 
 
@@ -257,7 +254,7 @@ class _Plan(Kernels):
         read = {o: None for x in others for o in x.operands if o not in members}
         for wanted in sorted(read, key=self.position.__getitem__):
             made = self._made_of(wanted, members, read)
-            instructions = sum(_INSTRUCTIONS[op_named(x.opcode).cost] for x in made)
+            instructions = sum(map(instructions_of, made))
             saved = wanted.array_shape.element_type.bytes * self.instructions_a_byte
             if made and instructions <= saved and len(members) + len(made) <= self.limit:
                 members.update(dict.fromkeys(made))

@@ -59,14 +59,17 @@ class Fusion(FusionPass):
 
     max_instructions: the most (instruction, index) pairs that one loop body computes, those that
         are much code counted as several.
+    instructions_a_byte: how many instructions take as long as moving a byte, where that is to
+        decide what several kernels compute each; 0 for the prices of a CPU.
     """
 
     name: ClassVar[str] = "fusion"
     max_instructions: int = 128
+    instructions_a_byte: int = 0
 
     def plan(self, computation: Computation) -> Kernels:
         """The kernels, and what was refused."""
-        return _Plan(computation, self.max_instructions)
+        return _Plan(computation, self.max_instructions, self.instructions_a_byte)
 
 
 @dataclass(eq=False)
@@ -129,10 +132,10 @@ class _Plan(Kernels):
         computation, as the root of a fusion if their group has members.
     """
 
-    def __init__(self, computation: Computation, max_instructions: int):
+    def __init__(self, computation: Computation, max_instructions: int, instructions_a_byte: int):
         super().__init__(computation)
         self.max_instructions = max_instructions
-        self.sources: Sources = sources(computation)
+        self.sources: Sources = sources(computation, instructions_a_byte)
         self.groups: dict[Instruction, _Group] = {}
         self.groups_of: dict[Instruction, list[_Group]] = {}
         self.stored: set[Instruction] = set()

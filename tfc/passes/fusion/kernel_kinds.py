@@ -27,8 +27,8 @@ class KernelKinds:
     epilogues: a dot or convolution together with the elementwise operations on its result.
     narrow_products: products of narrow numbers that are widened first, wherever they lie; and who
         reads such numbers widens them, so that none is in memory wider than it is.
-    instructions_a_byte: how many instructions of an element take as long as moving a byte, where
-        that is to decide what products' kernels compute again rather than read; 0 for nothing.
+    instructions_a_byte: how many instructions take as long as moving a byte, where that is to
+        decide what kernels compute again rather than read; 0 for the prices of a CPU.
     byte_products: products and convolutions of 8-bit integers, several at once.
     several_results: one loop that stores more than one array, and one pass of several reductions.
     reducing_stores: reductions whose pass stores what it goes through, too.

@@ -76,7 +76,13 @@ class Growth(Kernels):
     levels: of those that are outside.
     """
 
-    def __init__(self, computation: Computation, max_instructions: int, narrow_floats: bool):
+    def __init__(
+        self,
+        computation: Computation,
+        max_instructions: int,
+        narrow_floats: bool,
+        instructions_a_byte: int,
+    ):
         super().__init__(computation)
         self.max_instructions, self.narrow_floats = max_instructions, narrow_floats
         self.levels: dict[Instruction, int] = {}
@@ -85,7 +91,7 @@ class Growth(Kernels):
         for instruction in computation.instructions:
             self._visit(instruction)
         if self.regions():
-            self.sources = sources(computation)
+            self.sources = sources(computation, instructions_a_byte)
             self._finish(self.regions())
 
     def regions(self) -> list[Region]:
@@ -148,24 +154,28 @@ class Growth(Kernels):
     def _joins(self, instruction: Instruction, space: RowSpace, used: Iterable[Region]) -> bool:
         """Join the regions of a space that the instruction uses, which become one; False if not."""
         regions = [r for r in used if r.space == space]
-        inside: dict[Instruction, Role | None] = {}
-        for region in regions:
-            inside |= region.members
-        fit = self._fit(instruction, space, inside)
-        first = next(o for o in instruction.operands if o in inside)
-        if isinstance(fit, str):
-            if is_loop(instruction) or instruction.opcode == "reduce":
-                self.refuse(first, fit, instruction)
-            return False
-        outside = [self._least(o) for o in instruction.operands if o not in inside]
-        level = max([*outside, *(r.level for r in regions)])
-        reason = None
-        if any(r.level < level and r.exit <= level for r in regions):
-            reason = "it needs a value that needs the region's results"
-        elif self._is_full(inside, instruction) and instruction.opcode != "get-tuple-element":
-            reason = too_much(self.max_instructions)
-        if reason:
+        first = next(o for r in regions for o in instruction.operands if o in r.members)
+        reason = "it needs a value that needs the region's results"
+        while regions:
+            inside: dict[Instruction, Role | None] = {}
+            for region in regions:
+                inside |= region.members
+            fit = self._fit(instruction, space, inside)
+            if isinstance(fit, str):
+                if is_loop(instruction) or instruction.opcode == "reduce":
+                    self.refuse(first, fit, instruction)
+                return False
+            outside = [self._least(o) for o in instruction.operands if o not in inside]
+            level = max([*outside, *(r.level for r in regions)])
+            joined = [r for r in regions if r.level == level or r.exit > level]
+            if joined == regions:
+                break
+            regions = joined  # what others have made it reads from memory
+        else:
             self.refuse(first, reason, instruction)
+            return False
+        if self._is_full(inside, instruction) and instruction.opcode != "get-tuple-element":
+            self.refuse(first, too_much(self.max_instructions), instruction)
             return False
         region = self._merge(regions)
         region.level = level
@@ -308,11 +318,15 @@ class Growth(Kernels):
                 self._leave(region, member)
         for member in reversed(order):
             left = member.opcode in ("reshape", "broadcast") or self._is_made_again(member, region)
-            if left and member not in region.copies:
-                users = self.computation.users[member]
-                if member in region.members and not any(u in region.members for u in users):
-                    self._leave(region, member)
-                    self.levels[member] = region.level + 1
+            if not left or member in region.copies or member not in region.members:
+                continue
+            if not any(u in region.members for u in self.computation.users[member]):
+                self._leave(region, member)
+                self.levels[member] = region.level + 1
+            elif self.is_output(member, region) and _is_larger(member):
+                region.copies.add(member)
+                del self.region_of[member]
+                self.levels[member] = region.level + 1
         region.members = {m: region.members[m] for m in order if m in region.members}
 
     def _is_made_again(self, member: Instruction, region: Region) -> bool:
@@ -337,3 +351,10 @@ class Growth(Kernels):
             if member not in region.copies:
                 self.levels[member] = region.level
                 del self.region_of[member]
+
+
+def _is_larger(member: Instruction) -> bool:
+    """True for a repetition, which is better made again of what it repeats than read."""
+    return member.opcode == "broadcast" and (
+        member.array_shape.byte_size > member.operands[0].array_shape.byte_size
+    )

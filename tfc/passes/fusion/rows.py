@@ -35,6 +35,8 @@ class RowFusion(FusionPass):
     longest: the most elements of a row; 0 for any.
     takes_longer: whether longer rows with such a plan are taken all the same.
     narrow_floats: whether those who read a wider form of what is stored make it for themselves.
+    instructions_a_byte: how many instructions take as long as moving a byte, where that is to
+        decide what is computed inside and outside; 0 for the prices of a CPU.
     """
 
     name: ClassVar[str] = "rows"
@@ -42,10 +44,13 @@ class RowFusion(FusionPass):
     longest: int = 0
     takes_longer: Callable[[RowPlan], bool] = field(default_factory=lambda: lambda plan: False)
     narrow_floats: bool = False
+    instructions_a_byte: int = 0
 
     def plan(self, computation: Computation) -> Kernels:
         """The kernels, and what was refused."""
-        growth = Growth(computation, self.max_instructions, self.narrow_floats)
+        growth = Growth(
+            computation, self.max_instructions, self.narrow_floats, self.instructions_a_byte
+        )
         for region in growth.regions():
             reason = self._form(growth, region)
             if reason is not None:
