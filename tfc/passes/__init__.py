@@ -268,7 +268,9 @@ def _forming_kernels(max_instructions: int, kinds: KernelKinds) -> tuple[Pass, .
     """The passes that put together what becomes one kernel."""
     several = MultiOutput(reducing_stores=kinds.reducing_stores)
     epilogues = EpilogueFusion(
-        narrow_floats=kinds.narrow_products, instructions_a_byte=kinds.instructions_a_byte
+        narrow_floats=kinds.narrow_products,
+        instructions_a_byte=kinds.instructions_a_byte,
+        several_results=kinds.epilogue_results,
     )
     return (
         *((ElementLoops(),) if kinds.element_loops else ()),

@@ -84,9 +84,13 @@ def test_a_sum_of_one_number_does_not_take_what_it_is_applied_to() -> None:
 TYPES = (F32, S32, F64, BF16)
 
 
+EVERYTHING = EpilogueFusion(narrow_floats=True, instructions_a_byte=8, several_results=True)
+
+
+@pytest.mark.parametrize("fusion", [EpilogueFusion(), EVERYTHING])
 @given(module=modules(14, element_types=TYPES))
-def test_values_stay(module: Module) -> None:
-    after = EpilogueFusion()(module)
+def test_values_stay(fusion: EpilogueFusion, module: Module) -> None:
+    after = fusion(module)
     verify(after)
     arguments = arguments_for(module, np.random.default_rng(2), "special")
     expected, got = (evaluate(m, *arguments) for m in (module, after))
@@ -150,6 +154,20 @@ def test_what_others_compute_of_values_that_are_read_is_computed_again_where_tha
     assert "tanh" in read(EpilogueFusion(narrow_floats=True))
     assert "tanh" not in read(EpilogueFusion(narrow_floats=True, instructions_a_byte=8))
     assert "tanh" in read(EpilogueFusion(narrow_floats=True, instructions_a_byte=2))
+
+
+def test_an_activation_that_products_read_is_a_result_beside_what_it_is_made_of() -> None:
+    module = entry(
+        f"{DENSE}\nt = f32[8,7] tanh(d); y = f32[7,3] parameter(2); z = f32[8,7] negate(d)\n"
+        "e = f32[8,3] dot(t, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+        "g = f32[8,8] dot(t, t), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+        "ROOT r = (f32[8,3], f32[8,8], f32[8,7]) tuple(e, g, z)"
+    )
+    after = EpilogueFusion(several_results=True)(module)
+    verify(after)
+    (kernel,) = (i for i in after.entry.instructions if i.opcode == "fusion")
+    # The dot itself, which nobody else reads, is in no memory.
+    assert [o.opcode for o in kernel["calls"].root.operands] == ["tanh", "negate"]
 
 
 def test_a_wider_form_of_a_result_is_left_to_its_readers() -> None:

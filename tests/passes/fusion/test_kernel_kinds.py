@@ -19,6 +19,7 @@ FORMED = {
     "takes_longer_row": set(),  # another
     "row_steps": {"arg-extremes", "split-reductions"},
     "epilogues": {"epilogues"},
+    "epilogue_results": set(),  # an option of epilogues
     "narrow_products": {"widenings"},  # and an option of dots, fold, epilogues and rows
     "instructions_a_byte": set(),  # an option of epilogues
     "byte_products": {"integer-products"},

@@ -37,6 +37,7 @@ KERNEL_KINDS = KernelKinds(
     launch_overhead=True,
     element_loops=True,
     epilogues=True,
+    epilogue_results=True,
     narrow_products=True,
     instructions_a_byte=8,  # of an H100 and an A100 by their stated rates
     selections=True,

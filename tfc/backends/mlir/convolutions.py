@@ -68,7 +68,7 @@ def emit_convolution(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops) ->
     def body(points: Sequence[Any]) -> None:
         outer = Elements(sources(kernel, buffers), space.bind(points))
         (total,) = nest(outer, taps, window.size, [constant(wide, 0)], add_tap)
-        finish_element(kernel, buffers[-1], outer, convert(total, stored), finished)
+        finish_element(kernel, buffers, outer, convert(total, stored), finished)
 
     loops.each(space.sizes, body)
 

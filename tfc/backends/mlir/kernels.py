@@ -78,6 +78,11 @@ class Kernel:
         """The instruction whose value the kernel stores."""
         return self.computation.root
 
+    @property
+    def values(self) -> tuple[Instruction, ...]:
+        """The instructions whose values the kernel stores: the root, or the parts of its tuple."""
+        return self.root.operands if self.root.opcode == "tuple" else (self.root,)
+
     @cached_property
     def product(self) -> Instruction | None:
         """The dot or convolution that is part of the kernel, or all of it."""
@@ -296,7 +301,7 @@ def emit_dot(kernel: Kernel, buffers: Sequence[Buffer], loops: Loops) -> None:
             return [add_product(total[0], x, y)]
 
         (total,) = nest(outer, reduced, sizes, [constant(wide, 0)], step)
-        finish_element(kernel, buffers[-1], outer, convert(total, stored), at)
+        finish_element(kernel, buffers, outer, convert(total, stored), at)
 
     loops.each(space.sizes, body)
 
@@ -310,12 +315,17 @@ def product_space(kernel: Kernel, loops: Loops) -> tuple[Instruction, Space]:
 
 
 def finish_element(
-    kernel: Kernel, result: Buffer, scope: Elements, total: Scalar, index: Indices
+    kernel: Kernel, buffers: Sequence[Buffer], scope: Elements, total: Scalar, index: Indices
 ) -> None:
-    """Store the root's element at an index, which is made from an element of the product."""
+    """Store the results' elements at an index, which are made from an element of the product.
+
+    All are made before any is stored, as a result may lie where an operand does.
+    """
     assert kernel.product is not None
     scope = scope.with_value(kernel.product, total)
-    scope.store(scope.element(kernel.root, index), result, index)
+    elements = [scope.element(value, index) for value in kernel.values]
+    for element, result in zip(elements, buffers[-len(elements) :]):
+        scope.store(element, result, index)
 
 
 def add_product(total: Scalar, x: Scalar, y: Scalar) -> Scalar:

@@ -52,7 +52,7 @@ class Nest:
 
 def nests_of(kernel: Kernel, buffers: Sequence[Buffer]) -> list[Nest]:
     """The nests of a kernel whose root is a reduction, or a tuple of loops and reductions."""
-    values = kernel.root.operands if kernel.root.opcode == "tuple" else (kernel.root,)
+    values = kernel.values
     counts = [sum(1 for _ in leaves(v.shape)) for v in values]
     ends = list(accumulate(counts, initial=len(buffers) - sum(counts)))
     results = {v: buffers[end : end + n] for v, end, n in zip(values, ends, counts)}

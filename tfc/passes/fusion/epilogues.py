@@ -17,11 +17,14 @@ is wanted nowhere else. Conversions that widen the integers of products go insid
 read narrow ones, those of convolutions only bytes whose features come in fours. Where kernels
 multiply narrow floats as they are in memory, so do all conversions that widen what is multiplied.
 
+Where a kernel may have several results, what is made of a dot's result and is in memory in any case
+(an activation beside what its gradient reads) is stored by the dot's kernel, too.
+
 Refused, with the reason: a value with users outside of the kernel, an op that is not elementwise,
 and code that would grow beyond `max_instructions`.
 """
 
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from math import prod
@@ -50,6 +53,8 @@ from tfc.passes.fusion.engine import FusionPass, Kernel, Kernels, too_much
 
 # Movements whose elements are found at no cost in a loop over a result.
 _VIEWS = frozenset({"broadcast", "reshape", "slice", "iota"})
+_WINDOW = 64  # instructions after a product's result among which further results are looked for
+_MOST_FURTHER = 2
 _COLUMNS_AT_ONCE = 512  # of a matrix product, for which a computed left operand is computed once
 
 
@@ -61,18 +66,21 @@ class EpilogueFusion(FusionPass):
     narrow_floats: whether kernels multiply floats as narrow as they are in memory, too.
     instructions_a_byte: how many instructions take as long as moving a byte; where that is given,
         values are computed again rather than read if it takes less.
+    several_results: whether a dot's kernel stores what is made of its result, too.
     """
 
     name: ClassVar[str] = "epilogues"
     max_instructions: int = 64
     narrow_floats: bool = False
     instructions_a_byte: int = 0
+    several_results: bool = False
 
     def plan(self, computation: Computation) -> Kernels:
         """The kernels, and what was refused."""
         return _Plan(
-            computation, self.max_instructions, self.narrow_floats, self.instructions_a_byte
-        )
+            computation, self.max_instructions, self.narrow_floats, self.instructions_a_byte,
+            self.several_results,
+        )  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -108,10 +116,11 @@ class _Plan(Kernels):
         limit: int,
         narrow_floats: bool,
         instructions_a_byte: int,
+        several_results: bool,
     ):
         super().__init__(computation)
         self.limit, self.narrow_floats = limit, narrow_floats
-        self.instructions_a_byte = instructions_a_byte
+        self.instructions_a_byte, self.several_results = instructions_a_byte, several_results
         self.after_reductions = _after_reductions(computation)
         self.taken: set[Instruction] = set()
         # From the end: where the results of two products meet, the second one to be ready is
@@ -130,11 +139,56 @@ class _Plan(Kernels):
         for number, operand in enumerate(product.operands):
             if not _is_stored(operand) and self._is_prologue(product, number, members):
                 members[operand] = None
+        further = self._further_results(region) if self.several_results else []
+        members.update(dict.fromkeys(x for result in further for x in result))
         if len(members) == 1:
             return
         members = self._with_sources(members)
         self.taken.update(m for m in members if not (_is_free(m) or self._is_read_narrow(m)))
-        self.kernels.append(Kernel("kOutput", tuple(members), (root,)))
+        again = self._again(members) if self.instructions_a_byte else []
+        members = dict.fromkeys(sorted([*members, *again], key=self.position.__getitem__))
+        outputs = [result[-1] for result in further]
+        if not outputs or self.is_read_outside(root, members):
+            outputs = [root, *outputs]
+        self.kernels.append(Kernel("kOutput", tuple(members), outputs))
+
+    def _further_results(self, region: Sequence[Instruction]) -> list[list[Instruction]]:
+        """What is made of a product's result element by element, and is in memory, too, whatever
+        other passes do: each as the instructions that lead to it, itself the last."""
+        product, root = region[0], region[-1]
+        if product.opcode != "dot":
+            return []
+        dims, start = root.array_shape.dims, self.position[root] + 1
+        inside: dict[Instruction, None] = {}
+        dependent = {root}
+        found: list[list[Instruction]] = []
+        for x in self.computation.instructions[start : start + _WINDOW]:
+            made_of = [o for o in x.operands if o in dependent]
+            if not made_of:
+                continue
+            dependent.add(x)
+            if not is_elementwise(x) or x in self.taken or self._is_read_narrow(x):
+                continue
+            if x.array_shape.dims != dims:
+                continue
+            if any(o is not root and o not in inside for o in made_of):
+                continue
+            inside[x] = None
+            if self._needs_memory(x) and len(found) < _MOST_FURTHER:
+                steps, stack = {x}, [x]
+                while stack:
+                    new = [o for o in stack.pop().operands if o in inside and o not in steps]
+                    steps.update(new)
+                    stack += new
+                found.append(sorted(steps, key=self.position.__getitem__))
+        return found if len(region) + len(inside) <= self.limit else []
+
+    def _needs_memory(self, x: Instruction) -> bool:
+        """True for a value that is read by what no loop's kernel computes."""
+        users = self._users(x)
+        return x is self.computation.root or any(
+            self._is_read_narrow(u) or not (is_loop(u) or u.opcode in REDUCTIONS) for u in users
+        )
 
     def _users(self, instruction: Instruction) -> list[Instruction]:
         return list(dict.fromkeys(self.computation.users[instruction]))
@@ -242,22 +296,22 @@ class _Plan(Kernels):
         for source in self._sources(members, operands):
             if self._goes_inside(source, members):
                 members[source] = None
-        if self.instructions_a_byte:
-            self._take_again(members)
         return dict.fromkeys(sorted(members, key=self.position.__getitem__))
 
-    def _take_again(self, members: dict[Instruction, None]) -> None:
-        """Compute inside, too, what others compute from values that are read here anyway, where
-        that takes less than reading the results."""
-        product = next(iter(members))
-        others = [x for x in members if x is not product]
+    def _again(self, members: dict[Instruction, None]) -> list[Instruction]:
+        """What others compute from values that are read here anyway, and is to be computed inside,
+        too, since that takes less than reading the results."""
+        others = [x for x in members if x.opcode not in PRODUCTS]
         read = {o: None for x in others for o in x.operands if o not in members}
+        again: dict[Instruction, None] = {}
         for wanted in sorted(read, key=self.position.__getitem__):
-            made = self._made_of(wanted, members, read)
+            made = self._made_of(wanted, {*members, *again}, read)
             instructions = sum(map(instructions_of, made))
             saved = wanted.array_shape.element_type.bytes * self.instructions_a_byte
-            if made and instructions <= saved and len(members) + len(made) <= self.limit:
-                members.update(dict.fromkeys(made))
+            size = len(members) + len(again) + len(made)
+            if made and instructions <= saved and size <= self.limit:
+                again.update(dict.fromkeys(made))
+        return list(again)
 
     def _made_of(
         self, wanted: Instruction, members: Container[Instruction], read: Container[Instruction]

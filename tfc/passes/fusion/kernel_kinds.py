@@ -25,6 +25,7 @@ class KernelKinds:
     row_steps: reductions are made as several steps of a row where that is faster (the place of a
         maximum, sums of few long rows).
     epilogues: a dot or convolution together with the elementwise operations on its result.
+    epilogue_results: several results of a dot with such operations.
     narrow_products: products of narrow numbers that are widened first, wherever they lie; and who
         reads such numbers widens them, so that none is in memory wider than it is.
     instructions_a_byte: how many instructions take as long as moving a byte, where that is to
@@ -57,6 +58,7 @@ class KernelKinds:
     takes_longer_row: Callable[[RowPlan], bool] | None = None
     row_steps: bool = False
     epilogues: bool = False
+    epilogue_results: bool = False
     narrow_products: bool = False
     instructions_a_byte: int = 0
     byte_products: bool = False

@@ -317,27 +317,31 @@ class Growth(Kernels):
             if begins and member.opcode == "reshape" and is_bitcast(member):
                 self._leave(region, member)
         for member in reversed(order):
-            left = member.opcode in ("reshape", "broadcast") or self._is_made_again(member, region)
+            again = self._is_made_again(member, region)
+            left = member.opcode in ("reshape", "broadcast") or again
             if not left or member in region.copies or member not in region.members:
                 continue
             if not any(u in region.members for u in self.computation.users[member]):
                 self._leave(region, member)
                 self.levels[member] = region.level + 1
-            elif self.is_output(member, region) and _is_larger(member):
+            elif again and self.is_output(member, region):
                 region.copies.add(member)
                 del self.region_of[member]
                 self.levels[member] = region.level + 1
         region.members = {m: region.members[m] for m in order if m in region.members}
 
     def _is_made_again(self, member: Instruction, region: Region) -> bool:
-        """True for a wider form of what the region stores, which each reader can make."""
-        if not (self.narrow_floats and is_widening(member)) or member is self.computation.root:
+        """True for what its readers can make of less than it is: a repetition, a wider form."""
+        assert self.sources is not None
+        if member is self.computation.root or not is_loop(member):
             return False
         users = self.computation.users[member]
-        (narrow,) = member.operands
-        return self.is_output(narrow, region) and all(
-            is_loop(u) or u.opcode in (*PRODUCTS, *REDUCTIONS) for u in users
-        )
+        if not all(is_loop(u) or u.opcode in (*PRODUCTS, *REDUCTIONS) for u in users):
+            return False
+        if member.opcode == "broadcast" or (self.narrow_floats and is_elementwise(member)):
+            stored = is_widening(member) and self.is_output(member.operands[0], region)
+            return stored or self.sources.shrinks(member)
+        return False
 
     def _leave(self, region: Region, member: Instruction) -> None:
         del region.members[member]
@@ -351,10 +355,3 @@ class Growth(Kernels):
             if member not in region.copies:
                 self.levels[member] = region.level
                 del self.region_of[member]
-
-
-def _is_larger(member: Instruction) -> bool:
-    """True for a repetition, which is better made again of what it repeats than read."""
-    return member.opcode == "broadcast" and (
-        member.array_shape.byte_size > member.operands[0].array_shape.byte_size
-    )

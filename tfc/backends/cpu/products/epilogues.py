@@ -86,4 +86,4 @@ class Epilogue:
             memory, position = place(values)
             element_type = self.kernel.product.array_shape.element_type
             total = from_memory(load(memory, position), element_type)
-        finish_element(self.kernel, self.buffers[-1], scope, total, at)
+        finish_element(self.kernel, self.buffers, scope, total, at)

@@ -98,7 +98,7 @@ class Shares:
             scope = Elements(sources(work.kernel, work.buffers), dict(zip(names, points)))
             start = [constant(self.sums.element_type, 0)]
             (total,) = nest(scope, taps, self.sizes[: self.outer], start, step)
-            finish_element(work.kernel, work.buffers[-1], scope, total, at)
+            finish_element(work.kernel, work.buffers, scope, total, at)
 
         Grid().each(self.product.array_shape.dims, body)
 

@@ -23,20 +23,21 @@ from tfc.backends.mlir.vectors import add, for_range, index_value
 
 @dataclass(frozen=True)
 class Result:
-    """A result that was made, and where it is to be stored: an element of an array."""
+    """A result that was made, and where it is to be stored: an element of each array."""
 
-    value: Scalar
+    values: Sequence[Scalar]
     scope: Elements
-    buffer: Buffer
+    buffers: Sequence[Buffer]
     place: Indices
 
     def store(self, *neighbours: "Result") -> None:
-        """Store it, with those behind it in memory, by one access."""
-        if not neighbours:
-            self.scope.store(self.value, self.buffer, self.place)
-            return
-        values = [self.value, *(other.value for other in neighbours)]
-        self.scope.store_together(values, self.buffer, self.place)
+        """Store it, with those behind it in memory, by one access to each array."""
+        for number, (value, buffer) in enumerate(zip(self.values, self.buffers)):
+            if neighbours:
+                values = [value, *(other.values[number] for other in neighbours)]
+                self.scope.store_together(values, buffer, self.place)
+            else:
+                self.scope.store(value, buffer, self.place)
 
 
 # (row, column) of a sum in the whole matrix, of type index, and the sum: the result.

@@ -131,16 +131,19 @@ class Block:
     def _neighbours(self, staging: Staging) -> int:
         """How many results a thread makes at once: those that one access of memory stores."""
         spec, schedule, partial = self.spec, self.schedule, shared_sums(self.spec, self.schedule)
-        shape, place = self.kernel.results[0], root_index(self.kernel.computation, self.index)
+        shapes, place = self.kernel.results, root_index(self.kernel.computation, self.index)
         if partial is not None:
-            shape = partial
-            place = tuple(variable(name, size) for name, size in zip("sbij", shape.dims))
-        position = Buffer(None, shape).position(place)
+            shapes = (partial,)
+            place = tuple(variable(name, size) for name, size in zip("sbij", partial.dims))
+        positions = [Buffer(None, shape).position(place) for shape in shapes]
+        widest = max(shape.element_type.bytes for shape in shapes)
         name, length = ("i", spec.m) if staging.by_columns else ("j", spec.n)
         line = variable(name, length)
-        count = min(PIECE // shape.element_type.bytes, staging.most_neighbours)
+        count = min(PIECE // widest, staging.most_neighbours)
         count = gcd(count, schedule.rows * schedule.columns // schedule.threads)
-        while count > 1 and (length % count or not lies_evenly(position, line, count)):
+        while count > 1 and (
+            length % count or not all(lies_evenly(p, line, count) for p in positions)
+        ):
             count //= 2
         return count
 
@@ -245,7 +248,7 @@ class Block:
 
         def keep(row: Any, column: Any, total: Scalar) -> Result:
             scope = Elements({}, {"s": split, "b": batch, "i": row, "j": column})
-            return Result(total, scope, buffer, where)
+            return Result([total], scope, [buffer], where)
 
         return keep
 
@@ -279,15 +282,15 @@ def _behind(x: Instruction) -> set[Instruction]:
 
 
 def finishing(work: Work, index: Indices, batch: Any) -> Finish:
-    """What stores elements of the kernel's root, given the index of the product's."""
+    """What stores elements of the kernel's results, given the index of the product's."""
     at, product = root_index(work.kernel.computation, index), work.kernel.product
     assert product is not None
 
     def finish(row: Any, column: Any, total: Scalar) -> Result:
         scope = Elements(sources(work.kernel, work.buffers), {"b": batch, "i": row, "j": column})
         scope = scope.with_value(product, total)
-        value = scope.element(work.root, at)
-        return Result(value, scope, work.buffers[-1], at)
+        values = [scope.element(value, at) for value in work.kernel.values]
+        return Result(values, scope, work.buffers[-len(values) :], at)
 
     return finish
 

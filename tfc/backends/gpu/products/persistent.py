@@ -66,6 +66,7 @@ from tfc.backends.mlir.scratch import scratch_arrays
 from tfc.backends.mlir.vectors import add, index_value, minimum, multiply
 from tfc.hlo.index_maps import constant as known
 from tfc.hlo.index_maps import variable
+from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import BF16, F16, F32, U32, Shape
 from tfc.passes.analysis.products import root_index
 
@@ -106,7 +107,7 @@ def persistent_part(kernel: Kernel, spec: ProductSpec, tiles: Tiles) -> Part:
         True,
         threads=THREADS,
         shared=tiles.shared_bytes + _ALIGNMENT,
-        boxes=[*tiles.operands, tiles.result, *shares],
+        boxes=[*tiles.operands, *tiles.results, *shares],
         cluster=tiles.cluster,
         resident=1,  # else the assembler does not know how many registers there are to share out
     )
@@ -337,13 +338,17 @@ class _Multiplies(_Role):
     def _store_results(self, tile: Tile, sums: Sequence[Any]) -> None:
         row = add(tile.row, index(self.group * GROUP_ROWS))
 
-        def made(first: int, own: Sequence[Any]) -> list[list[Any]]:
-            return list(self._results(tile, row, first, own))
-
         def corner(first: int) -> list[Any]:
             return [add(tile.column, first), row, tile.batch]
 
-        self._store_boxes(2, self.tiles.result[1], sums, made, corner)
+        for number, ((_, boxes), value) in enumerate(
+            zip(self.tiles.results, self.product.kernel.values)
+        ):
+
+            def made(first: int, own: Sequence[Any], x: Instruction = value) -> list[list[Any]]:
+                return list(self._results(x, tile, row, first, own))
+
+            self._store_boxes(2 + number, boxes, sums, made, corner)
 
     def _store_share(self, tile: Tile, sums: Sequence[Any]) -> None:
         assert self.tiles.shares is not None
@@ -354,7 +359,8 @@ class _Multiplies(_Role):
             pairs = (own[n : n + 2] for n in range(0, len(own), 2))
             return [packed([Scalar(s, kind) for s in pair]) for pair in pairs]
 
-        self._store_boxes(3, self.tiles.shares[1], sums, made, lambda first: [first, row])
+        number = 2 + len(self.tiles.results)
+        self._store_boxes(number, self.tiles.shares[1], sums, made, lambda first: [first, row])
 
     def _store_boxes(
         self,
@@ -387,12 +393,12 @@ class _Multiplies(_Role):
                 store_box(self.work.boxes[number], places, at)
 
     def _results(
-        self, tile: Tile, row: Any, first: int, sums: Sequence[Any]
+        self, last: Instruction, tile: Tile, row: Any, first: int, sums: Sequence[Any]
     ) -> Iterator[list[Any]]:
-        """The words of two neighbours' results, for each pair of sums from a column on."""
+        """The words of two neighbours of a result, for each pair of sums from a column on."""
         spec, kernel = self.product.spec, self.product.kernel
         at = root_index(kernel.computation, product_index(kernel, spec))
-        kind, last = kernel.results[0].element_type, kernel.root
+        kind = last.array_shape.element_type
         rounds = last.opcode == "convert" and kind in (F16, BF16)
         if rounds := rounds and last.operands[0].array_shape.element_type is F32:
             last = last.operands[0]  # two are rounded by one instruction

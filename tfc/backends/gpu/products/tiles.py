@@ -46,7 +46,7 @@ class Tiles:
     """The tiles of a product: 128 rows of results, and what of the operands is there at once.
 
     kind: what multiplies them; `forms`: how both operands lie in a stage.
-    operands, result: (number of the buffer, boxes of it).
+    operands, results: (number of the buffer, boxes of it).
     shares: the same of the sums of shares, which lie tile after tile, if there are any.
     grid: tiles down and across; `count`: of all batches.
     turns: stages that the sums of a tile take.
@@ -62,7 +62,7 @@ class Tiles:
     kind: WarpgroupKind
     forms: tuple[Matrix, Matrix]
     operands: tuple[tuple[int, Boxes], tuple[int, Boxes]]
-    result: tuple[int, Boxes]
+    results: tuple[tuple[int, Boxes], ...]
     shares: tuple[int, Boxes] | None
     grid: tuple[int, int]
     count: int
@@ -155,8 +155,8 @@ def tiles_for(kernel: Kernel, spec: ProductSpec) -> Tiles | None:
     promotes = stored <= _SUMMED_SHORT
     is_exact = not promotes or _is_default_enough(kernel)
     is_exact &= F32 not in stored or spec.kind is KINDS["tf32", "tf32"]
-    result = _result(kernel, spec)
-    if not is_known or not is_exact or result is None or min(spec.m, spec.n) < _LEAST:
+    results = _results(kernel, spec)
+    if not (is_known and is_exact and results) or min(spec.m, spec.n) < _LEAST:
         return None
     size = spec.lhs.stored.bits // 8
     depth = ROW_BYTES // size
@@ -175,7 +175,7 @@ def tiles_for(kernel: Kernel, spec: ProductSpec) -> Tiles | None:
         WarpgroupKind(names[0], names[1], size, columns, S32 if spec.sums.is_integer else F32),
         (Matrix(_is_along(spec.lhs), depth), Matrix(_is_along(spec.rhs), depth)),
         (left, right),
-        result,
+        results,
         _shares(kernel, spec, count - whole, splits, columns) if splits > 1 else None,
         grid,
         count,
@@ -299,9 +299,15 @@ def _boxes(
     return number, Boxes(size, tuple(dims[:rank]), in_bytes, (*box, 1)[:rank], ROW_BYTES)
 
 
-def _result(kernel: Kernel, spec: ProductSpec) -> tuple[int, Boxes] | None:
-    """(number of the buffer, boxes) of the result; None if it does not lie in rows."""
-    shape = kernel.results[0]
+def _results(kernel: Kernel, spec: ProductSpec) -> tuple[tuple[int, Boxes], ...]:
+    """(number of the buffer, boxes) of each result; none if one does not lie in rows."""
+    found = [_result(kernel, spec, number) for number in range(len(kernel.results))]
+    known = tuple(each for each in found if each is not None)
+    return known if len(known) == len(found) else ()
+
+
+def _result(kernel: Kernel, spec: ProductSpec, number: int) -> tuple[int, Boxes] | None:
+    shape = kernel.results[number]
     size = shape.element_type.bits // 8
     if size not in (2, 4) or shape.element_type.kind == "complex":
         return None
@@ -320,6 +326,6 @@ def _result(kernel: Kernel, spec: ProductSpec) -> tuple[int, Boxes] | None:
     if position - linear != constant(0) or strides["j"] != 1:
         return None
     dims = (spec.n, spec.m, spec.batch)
-    number = len(kernel.arguments)
-    return _boxes(number, size, dims, (strides["i"], strides["b"]),
+    buffer = len(kernel.arguments) + number
+    return _boxes(buffer, size, dims, (strides["i"], strides["b"]),
                   (ROW_BYTES // size, GROUP_ROWS))  # fmt: skip
