@@ -189,3 +189,19 @@ def test_a_kernel_that_reads_one_element_of_a_reduction_comes_after_it() -> None
     )
     assert count == 2
     assert "it reads other elements than those that are just made" in refusals
+
+
+def test_kernels_that_compute_the_same_of_a_small_array_are_merged() -> None:
+    angles = (
+        "p = f32[4] parameter(0); i = f32[64,4] iota(), iota_dimension=0;"
+        "b = f32[64,4] broadcast(p), dimensions={1}; d = f32[64,4] divide(i, b);"
+        "c = f32[64,4] cosine(d); s = f32[64,4] sine(d);"
+        "ROOT t = (f32[64,4], f32[64,4]) tuple(c, s)"
+    )
+    assert merged(angles)[0] == 1
+    assert merged(angles.replace("sine(d)", "sine(i)").replace("cosine(d)", "cosine(b)"))[0] == 2
+
+
+def test_what_kernels_compute_is_compared_in_linear_time() -> None:
+    doublings = ";".join(f"v{k + 1} = f32[64,4] multiply(v{k}, v{k})" for k in range(90))
+    merged(f"v0 = f32[64,4] parameter(0); {doublings}; ROOT n = f32[64,4] negate(v90)")

@@ -150,6 +150,20 @@ def test_a_value_of_two_regions_joins_them() -> None:
     assert kernels == ["rows: reduce reduce multiply"]
 
 
+def test_a_region_reads_what_another_one_before_a_product_stores() -> None:
+    """As the gradient of a norm does, of whose result there was a product."""
+    kernels, _ = fused(
+        f"{GIVEN} {SUM} y = f32[4,8] divide(x, t); w = f32[8,8] parameter(1);"
+        "d = f32[4,8] dot(y, w), lhs_contracting_dims={1}, rhs_contracting_dims={0};"
+        "q = f32[4] reduce(d, zero), dimensions={1}, to_apply=add; m = f32[4] multiply(q, s);"
+        "b = f32[4,8] broadcast(m), dimensions={0}; ROOT z = f32[4,8] subtract(d, b)"
+    )
+    rows = [kernel for kernel in kernels if kernel.startswith("rows")]
+    assert rows == [
+        "rows: reduce broadcast divide tuple", "rows: reduce multiply broadcast subtract",
+    ]  # fmt: skip
+
+
 def test_elements_of_other_places_stay_outside() -> None:
     for op, shape in (
         ("reverse(y), dimensions={1}", "4,8"),

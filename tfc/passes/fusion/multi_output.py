@@ -4,10 +4,10 @@
     m = f32[8] reduce(x, low)       -->     s = f32[8] get-tuple-element(f), index=0
                                             m = f32[8] get-tuple-element(f), index=1
 
-Two kinds of kernels are merged: siblings, which read an array at the same places, and a producer
-with a consumer that reads just the element that the producer stores. Both must run over one space
-(loop_spaces.py); a reduction takes in what its pass can store on the way, where a thread makes more
-than one result. What only the merged kernels use is no longer stored.
+Two kinds of kernels are merged: siblings, which read an array at the same places or compute the
+same of it, and a producer with a consumer that reads just the element that the producer stores.
+Both must run over one space (loop_spaces.py); a reduction takes in what its pass can store on the
+way, where a thread makes more than one result. What only the merged kernels use is not stored.
 
 It stays apart, with a refusal that says why, if a path leads from one to the other through others,
 if too little is saved of what the smaller one moves, or if the merged kernel would have more arrays
@@ -15,14 +15,14 @@ or code than the limits. Loops with conditions (pieces of a concatenate that its
 and what other passes formed stay as they are.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tfc.hlo.index_maps import variable
 from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import Shape
-from tfc.passes.analysis.fusible import code_size
+from tfc.passes.analysis.fusible import code_size, price
 from tfc.passes.analysis.loop_spaces import Indices, LoopSpace, space_of, visits
 from tfc.passes.fusion.engine import FusionPass, Kernels
 from tfc.passes.fusion.merging import Body, Merging, body_of, byte_size
@@ -58,6 +58,7 @@ class _Cluster:
     reads: for operands of the kernels, the indices at which they are read, in terms of i0, i1 …
     made: at which index the kernels' values are there while the loops run; a reduction's never.
     moved: the bytes that the kernels read and write.
+    computed: what is computed at each point, and what that takes, in bytes moved.
     """
 
     bodies: list[Body]
@@ -66,6 +67,7 @@ class _Cluster:
     made: dict[Instruction, Indices | None]
     code: int
     moved: int
+    computed: dict[Hashable, int]
 
     @property
     def arrays(self) -> int:
@@ -80,6 +82,7 @@ class _Cluster:
         for operand, indices in other.reads.items():
             self.reads[operand] = self.reads.get(operand, frozenset()) | indices
         self.made.update(other.made)
+        self.computed.update(other.computed)
         self.code += other.code
         self.moved += other.moved - sum(byte_size(i) for i in both)
 
@@ -91,8 +94,9 @@ class _Plan(Merging):
         super().__init__(computation, limits.max_instructions, limits.max_arrays)
         self.limits = limits
         self.clusters: dict[Instruction, _Cluster] = {}
+        numbers: dict[Hashable, int] = {}
         for instruction in computation.instructions:
-            cluster = _cluster_of(instruction)
+            cluster = _cluster_of(instruction, numbers)
             if cluster is not None:
                 self.clusters[instruction] = cluster
         values = [i for i in computation.instructions if isinstance(i.shape, Shape)]
@@ -144,14 +148,19 @@ class _Plan(Merging):
         if reason is not None:
             return reason
         saved = sum(byte_size(i) for i in _shared(one, other))
+        saved += sum(one.computed[x] for x in one.computed.keys() & other.computed.keys())
         smaller = min(one.moved, other.moved)
         if saved * 100 < smaller * self.limits.least_saved or not saved:
             return f"it would save {saved} of {smaller} bytes"
         return None
 
 
-def _cluster_of(instruction: Instruction) -> _Cluster | None:
-    """A kernel by itself; None for what is not merged."""
+def _cluster_of(instruction: Instruction, numbers: dict[Hashable, int]) -> _Cluster | None:
+    """A kernel by itself; None for what is not merged.
+
+    Args:
+        numbers: of what kernels compute.
+    """
     body = body_of(instruction)
     if body is None or body.computation.root.opcode == "tuple":
         return None
@@ -162,17 +171,32 @@ def _cluster_of(instruction: Instruction) -> _Cluster | None:
         o: set() if not isinstance(o.shape, Shape) or o.shape.rank else {()} for o in body.operands
     }
     outer = dict(zip(body.computation.parameters, body.operands))
-    code = 0
+    code, keys = 0, _keys(body, outer, numbers)
+    computed: dict[Hashable, int] = {}
     for inner, at, pieces in visits(body.computation.parameters, _elements(root), index):
         code += code_size(inner)
         if any(p.conditions for p in pieces):
             return None
         if inner in outer:
             reads[outer[inner]].add(at)
+        elif at == index:
+            computed[keys[inner]] = price(inner) * inner.array_shape.size
     frozen = {operand: frozenset(indices) for operand, indices in reads.items()}
     made = {instruction: index if space.reduced is None else None}
     moved = byte_size(instruction) + sum(byte_size(o) for o in frozen)
-    return _Cluster([body], space, frozen, made, code, moved)
+    return _Cluster([body], space, frozen, made, code, moved, computed)
+
+
+def _keys(
+    body: Body, outer: Mapping[Instruction, Instruction], numbers: dict[Hashable, int]
+) -> dict[Instruction, Hashable]:
+    """What tells whether instructions of two kernels compute the same: an operand, or a number."""
+    keys: dict[Instruction, Hashable] = {}
+    for inner in body.computation.instructions:
+        operands = tuple(keys[o] for o in inner.operands)
+        own = (inner.opcode, inner.attributes, inner.shape, operands)
+        keys[inner] = outer.get(inner) or numbers.setdefault(own, len(numbers))
+    return keys
 
 
 def _elements(root: Instruction) -> Instruction:
