@@ -80,9 +80,28 @@ def _of_attention(q: Any, k: Any, v: Any, d: Any) -> Any:
     return tnp.sum(_causal(q, k, v) * d)
 
 
+def _block(x: Any, *weights: Any) -> Any:
+    """A transformer's block with RMS norms and SwiGLU."""
+    q, k, v, out, gate, up, down, first, second = weights
+    h = nn.rms_norm(x, first)
+    heads = (tnp.reshape(h @ w, (*x.shape[:2], -1, 64)) for w in (q, k, v))
+    x = x + tnp.reshape(_causal(*heads), x.shape) @ out
+    h = nn.rms_norm(x, second)
+    return x + (nn.silu(h @ gate) * (h @ up)) @ down
+
+
+def _of_block(x: Any, d: Any, *weights: Any) -> Any:
+    return tnp.sum((_block(x, *weights) * d).astype(np.float32))
+
+
 _GRADIENTS = tfc.grad(_of_attention, argnums=(0, 1, 2))
+_OF_BLOCK = tfc.grad(_of_block, argnums=(0, *range(2, 11)))
 _STEP = tfc.grad(_loss, argnums=(1, 2))
 _F32, _F16, _BF16 = np.float32, np.float16, ml_dtypes.bfloat16
+_WIDE = (256, 256)
+_WEIGHTS = (*((_BF16, _WIDE),) * 4, *((_BF16, (256, 1024)),) * 2, (_BF16, (1024, 256)),
+            *((_BF16, (256,)),) * 2)  # fmt: skip
+_TOKENS = (_BF16, (1, 512, 256))
 _SQUARE, _LONG, _HEADS = (512, 512), (64, 4096), (1, 1152, 8, 64)
 
 PROGRAMS = (
@@ -109,6 +128,8 @@ PROGRAMS = (
     Program("its gradients, f16", _GRADIENTS, ((_F16, _HEADS),) * 4),
     Program("training step, two layers, f32", _STEP,
             ((_F32, (64, 128)), (_F32, (128, 256)), (_F32, (256, 32)), (_F32, (64, 32)))),
+    Program("transformer block, bf16", _block, (_TOKENS, *_WEIGHTS)),
+    Program("its gradients, bf16 (block)", _OF_BLOCK, (_TOKENS, _TOKENS, *_WEIGHTS)),
 )  # fmt: skip
 
 

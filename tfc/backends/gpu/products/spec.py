@@ -11,6 +11,7 @@ from tfc.backends.gpu.matrices import KINDS, Kind, kind_of
 from tfc.backends.mlir.kernels import Kernel
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import BF16, F16, F32, F64, S8, S32, S64, U8, U32, U64, ElementType
+from tfc.passes.analysis.fusible import is_loop
 from tfc.passes.analysis.products import DotGroups, dot_groups, group_stride
 
 _WORDS = (F32, S32, U32, S64, U64)  # multiplied one by one
@@ -84,7 +85,7 @@ class ProductSpec:
 def spec_of(kernel: Kernel) -> ProductSpec | None:
     """What a kernel's dot is; None if it has none, or one that only the plain form is for."""
     dot = kernel.product
-    if dot is None or dot.opcode != "dot" or len(kernel.results) != 1:
+    if dot is None or dot.opcode != "dot" or not _is_finished_alone(kernel, dot):
         return None
     groups = dot_groups(dot)
     sizes = _sizes(groups)
@@ -99,6 +100,14 @@ def spec_of(kernel: Kernel) -> ProductSpec | None:
     left = _side(kernel, factors[0], m, (lhs_batch, lhs_lines, lhs_sums))
     right = _side(kernel, factors[1], n, (rhs_batch, rhs_lines, rhs_sums))
     return ProductSpec(batch, m, n, k, left, right, *chosen, dot.array_shape.element_type)
+
+
+def _is_finished_alone(kernel: Kernel, dot: Instruction) -> bool:
+    """Whether results are made of the dot's elements, each by itself; attention has several too."""
+    return len(kernel.results) == 1 or all(
+        x is dot or is_loop(x) or x.opcode in ("parameter", "constant", "tuple")
+        for x in kernel.computation.instructions
+    )
 
 
 def _sizes(groups: DotGroups) -> tuple[int, int, int, int]:
