@@ -129,7 +129,7 @@ PROGRAMS = (
     Program("training step, two layers, f32", _STEP,
             ((_F32, (64, 128)), (_F32, (128, 256)), (_F32, (256, 32)), (_F32, (64, 32)))),
     Program("transformer block, bf16", _block, (_TOKENS, *_WEIGHTS)),
-    Program("its gradients, bf16 (block)", _OF_BLOCK, (_TOKENS, _TOKENS, *_WEIGHTS)),
+    Program("gradients of the block, bf16", _OF_BLOCK, (_TOKENS, _TOKENS, *_WEIGHTS)),
 )  # fmt: skip
 
 
