@@ -175,6 +175,14 @@ def _block(x: Any, k: Any, h: Any) -> Any:
     return tnp.maximum(convolve(tnp.maximum(convolve(x, k), 0), h) + x, 0)
 
 
+def _transformer(x: Any, q: Any, k: Any, v: Any, out: Any, up: Any, down: Any) -> Any:
+    h = nn.rms_norm(x, tnp.ones(x.shape[-1:], x.dtype))
+    heads = (tnp.reshape(h @ w, (*x.shape[:2], 2, -1)) for w in (q, k, v))
+    mixed = nn.dot_product_attention(*heads, is_causal=True)
+    x = x + tnp.reshape(mixed, x.shape) @ out
+    return x + nn.gelu(x @ up) @ down
+
+
 def _lstm(xs: Any, h: Any, c: Any, w: Any, u: Any) -> Any:
     def step(state: Any, x: Any) -> Any:
         h, c = state
@@ -198,6 +206,12 @@ def block_cases() -> list[Case]:
             case_of(f"network/{dtype}/block/gradients", "networks",
                     tfc.grad(_squares(_block), argnums=(0, 1, 2)), given, tolerance),
         ]  # fmt: skip
+        weights = [normal(dtype, 128, 128, seed=n, scale=0.1) for n in range(4)]
+        weights += [normal(dtype, 128, 256, seed=5, scale=0.1),
+                    normal(dtype, 256, 128, seed=6, scale=0.1)]  # fmt: skip
+        gradient = tfc.grad(_squares(_transformer), argnums=tuple(range(7)))
+        cases.append(case_of(f"network/{dtype}/transformer/gradients", "networks", gradient,
+                             [normal(dtype, 1, 150, 128), *weights], tolerance))  # fmt: skip
     states = [normal("f32", 2, 16, seed=1), normal("f32", 2, 16, seed=2)]
     weights = [normal("f32", 8, 64, seed=3, scale=0.3), normal("f32", 16, 64, seed=4, scale=0.3)]
     for steps in (1, 20):
