@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tfc.hlo import Module, evaluate, parse, verify
 from tfc.hlo.shape import BF16, F32, F64, S32
@@ -168,6 +169,61 @@ def test_an_activation_that_products_read_is_a_result_beside_what_it_is_made_of(
     (kernel,) = (i for i in after.entry.instructions if i.opcode == "fusion")
     # The dot itself, which nobody else reads, is in no memory.
     assert [o.opcode for o in kernel["calls"].root.operands] == ["tanh", "negate"]
+
+
+CROSSED = """x = f32[8,5] parameter(0); w = f32[5,7] parameter(1); v = f32[5,7] parameter(2)
+y = f32[7,3] parameter(3)
+h = f32[8,7] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+g = f32[8,7] dot(x, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+p = f32[8,7] multiply(h, g); q = f32[8,7] add(g, h); s = f32[8,7] subtract(h, g)
+a = f32[8,3] dot(p, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+b = f32[8,3] dot(q, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+c = f32[8,8] dot(p, s), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+d = f32[8,8] dot(q, s), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+ROOT r = (f32[8,3], f32[8,3], f32[8,8], f32[8,8]) tuple(a, b, c, d)"""
+
+
+def test_no_two_kernels_need_results_of_each_other() -> None:
+    module = entry(CROSSED)
+    for fusion in (EVERYTHING, EpilogueFusion(several_results=True)):
+        after = fusion(module)
+        verify(after)
+        for a, b in zip(*(evaluate(m, *arguments_for(m, np.random.default_rng(1), "normal"))
+                          for m in (module, after))):  # fmt: skip
+            np.testing.assert_array_equal(a, b)
+
+
+@st.composite
+def crossing(draw: st.DrawFn) -> Module:
+    """Two or three products, elementwise operations on any two of them, and products of these."""
+    lines = ["v0 = f32[4,4] parameter(0)", "v1 = f32[4,4] parameter(1)"]
+
+    def add(kind: str, low: int, high: int) -> None:
+        a, b = (draw(st.integers(low, high - 1)) for _ in range(2))
+        rest = ", lhs_contracting_dims={1}, rhs_contracting_dims={0}" if kind == "dot" else ""
+        lines.append(f"v{len(lines)} = f32[4,4] {kind}(v{a}, v{b}){rest}")
+
+    for _ in range(draw(st.integers(2, 3))):
+        add("dot", 0, 2)
+    first = len(lines)
+    for _ in range(draw(st.integers(2, 6))):
+        add(draw(st.sampled_from(["add", "multiply", "maximum"])), 2, first)
+    last = len(lines)
+    for _ in range(draw(st.integers(2, 5))):
+        add("dot", first, last)
+    results = range(last, len(lines))
+    shapes, names = ", ".join(["f32[4,4]"] * len(results)), ", ".join(f"v{n}" for n in results)
+    return entry("\n".join([*lines, f"ROOT r = ({shapes}) tuple({names})"]))
+
+
+@settings(max_examples=300)
+@given(module=crossing())
+def test_no_crossing_of_products_makes_kernels_need_each_other(module: Module) -> None:
+    after = EVERYTHING(module)
+    verify(after)
+    arguments = arguments_for(module, np.random.default_rng(1), "whole")
+    for a, b in zip(*(evaluate(m, *arguments) for m in (module, after))):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_a_wider_form_of_a_result_is_left_to_its_readers() -> None:

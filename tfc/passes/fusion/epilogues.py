@@ -108,6 +108,7 @@ class _Plan(Kernels):
     """The fusions of one computation.
 
     taken: what is part of one of them.
+    together: for what is inside of one with several results, these.
     """
 
     def __init__(
@@ -123,6 +124,7 @@ class _Plan(Kernels):
         self.instructions_a_byte, self.several_results = instructions_a_byte, several_results
         self.after_reductions = _after_reductions(computation)
         self.taken: set[Instruction] = set()
+        self.together: dict[Instruction, Sequence[Instruction]] = {}
         # From the end: where the results of two products meet, the second one to be ready is
         # followed by what they have in common.
         regions = []
@@ -151,6 +153,8 @@ class _Plan(Kernels):
         if not outputs or self.is_read_outside(root, members):
             outputs = [root, *outputs]
         self.kernels.append(Kernel("kOutput", tuple(members), outputs))
+        if len(outputs) > 1:
+            self.together.update(dict.fromkeys(members, outputs))
 
     def _further_results(self, region: Sequence[Instruction]) -> list[list[Instruction]]:
         """What is made of a product's result element by element, and is in memory, too, whatever
@@ -160,18 +164,14 @@ class _Plan(Kernels):
             return []
         dims, start = root.array_shape.dims, self.position[root] + 1
         inside: dict[Instruction, None] = {}
-        dependent = {root}
+        dependent = self._dependent(root, start + _WINDOW)
         found: list[list[Instruction]] = []
         for x in self.computation.instructions[start : start + _WINDOW]:
-            made_of = [o for o in x.operands if o in dependent]
-            if not made_of:
+            if x not in dependent or not is_elementwise(x) or x in self.taken:
                 continue
-            dependent.add(x)
-            if not is_elementwise(x) or x in self.taken or self._is_read_narrow(x):
+            if x.array_shape.dims != dims or self._is_read_narrow(x):
                 continue
-            if x.array_shape.dims != dims:
-                continue
-            if any(o is not root and o not in inside for o in made_of):
+            if any(o in dependent and o is not root and o not in inside for o in x.operands):
                 continue
             inside[x] = None
             if self._needs_memory(x) and len(found) < _MOST_FURTHER:
@@ -182,6 +182,18 @@ class _Plan(Kernels):
                     stack += new
                 found.append(sorted(steps, key=self.position.__getitem__))
         return found if len(region) + len(inside) <= self.limit else []
+
+    def _dependent(self, root: Instruction, end: int) -> set[Instruction]:
+        """What is before a position and cannot be made before a result is there: what is made of
+        it, and all results of kernels that read such."""
+        dependent, stack = {root}, [root]
+        while stack:
+            for user in self._users(stack.pop()):
+                for x in (user, *self.together.get(user, ())):
+                    if x not in dependent and self.position[x] < end:
+                        dependent.add(x)
+                        stack.append(x)
+        return dependent
 
     def _needs_memory(self, x: Instruction) -> bool:
         """True for a value that is read by what no loop's kernel computes."""
