@@ -9,6 +9,7 @@ With one reader each, a conversion goes into the kernel of its reader, whatever 
 memory is x. Does nothing to conversions with one reader.
 """
 
+from collections import ChainMap
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -36,11 +37,7 @@ def _parted(computation: Computation) -> Computation:
     new: dict[Instruction, Instruction] = {}
     taken: set[Instruction] = set()
     for old in computation.instructions:
-        own = dict(new)
-        for operand in dict.fromkeys(old.operands):
-            if operand in taken:
-                own[operand] = new[operand].with_()
-            elif operand in shared:
-                taken.add(operand)
-        new[old] = old.renewed(own)
+        again = {o: new[o].with_() for o in old.operands if o in taken}
+        taken.update(o for o in old.operands if o in shared)
+        new[old] = old.renewed(ChainMap(again, new))
     return remake(computation, new)
