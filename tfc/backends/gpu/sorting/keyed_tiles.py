@@ -25,7 +25,13 @@ from tfc.backends.gpu.assembly import index, number
 from tfc.backends.gpu.grid import THREADS, block_number, thread_in_block
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.shared import barrier, shared_arrays, shared_bytes
-from tfc.backends.gpu.sorting.sort_rows import Scalars, SortRows, rows_and_length, sorted_types
+from tfc.backends.gpu.sorting.sort_rows import (
+    Scalars,
+    SortRows,
+    padded_length,
+    rows_and_length,
+    sorted_types,
+)
 from tfc.backends.gpu.warps import WARP, from_lane
 from tfc.backends.mlir.arithmetic.value import (
     Scalar,
@@ -110,7 +116,7 @@ def keyed_tiles_of(kernel: Kernel) -> KeyedTiles | None:
     rows, length = rows_and_length(kernel)
     comparator, types = kernel.root["to_apply"], sorted_types(kernel.root)
     keys = sort_keys(comparator)
-    padded = 1 << max(length - 1, 0).bit_length()
+    padded = padded_length(length)
     if not keys or not rows * length:
         return None
     is_whole = is_whole_element(keys, comparator)
@@ -144,7 +150,6 @@ class _Tile:
         arrays = shared_arrays(tiles.shared)
         self.exchanged, self.held = arrays[: len(tiles.parts)], arrays[len(tiles.parts) :]
         self.thread = number(thread_in_block())
-        self.lane = self.thread & (WARP - 1)
         self.network = _Network(tiles, self.exchanged, self.thread)
 
     def emit(self) -> None:
@@ -197,18 +202,16 @@ class _Tile:
             store_at(value, array, index(own))
         key = integer_key(tiles.keys, self.rows.comparator, element)
         wide = tiles.parts[0]
-        most = constant(wide, (1 << wide.bits) - 1)
-        if tiles.is_whole:
-            return [key if is_there is None else select(is_there, key, most)]
+        key = resize(key, wide)
         if is_there is not None:
+            key = select(is_there, key, constant(wide, (1 << wide.bits) - 1))
             own = select(is_there, own, own | _ABSENT)
+        if tiles.is_whole:
+            return [key]
         if len(tiles.parts) > 1:
-            return [key if is_there is None else select(is_there, key, most), own]
+            return [key, own]
         shift = 32 if wide is U64 else tiles.size.bit_length() - 1
-        joined = resize(key, wide) << shift | resize(own, wide)
-        if is_there is not None:
-            joined = select(is_there, joined, most << shift | resize(own, wide))
-        return [joined]
+        return [key << shift | resize(own, wide)]
 
     def _position(self, own: Scalar) -> tuple[Scalar, Scalar, Scalar | None]:
         """The row and the place of an element, which are those of another one if there is none such
@@ -216,9 +219,8 @@ class _Tile:
         tiles = self.tiles
         bits = tiles.padded.bit_length() - 1
         together = tiles.size >> bits
-        row, place = own >> bits if bits < 32 else constant(U32, 0), own & (tiles.padded - 1)
-        block = number(block_number())
-        row = block * together + row
+        place = own & (tiles.padded - 1)
+        row = number(block_number()) * together + (own >> bits)
         is_there = None
         if tiles.length < tiles.padded:
             is_there = place < tiles.length

@@ -16,6 +16,7 @@ from tfc.backends.gpu.sorting.shared_tiles import SharedTile
 from tfc.backends.gpu.sorting.sort_rows import (
     Scalars,
     SortRows,
+    padded_length,
     rows_and_length,
     sorted_types,
 )
@@ -83,7 +84,7 @@ def tiles_of(kernel: Kernel) -> Tiles:
     rows, length = rows_and_length(kernel)
     types = sorted_types(kernel.root)
     bytes_of_one = sum(t.bytes for t in types) + 8
-    padded = 1 << max(length - 1, 0).bit_length()
+    padded = padded_length(length)
     size = _MOST
     while size > _LEAST and size * bytes_of_one > _MOST_BYTES:
         size //= 2

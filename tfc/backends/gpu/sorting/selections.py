@@ -24,7 +24,7 @@ from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.shared import barrier, shared_arrays, shared_bytes
 from tfc.backends.gpu.sorting.digits import Digits, digit_memory, digit_parts
 from tfc.backends.gpu.sorting.shared_tiles import SharedTile
-from tfc.backends.gpu.sorting.sort_rows import Scalars
+from tfc.backends.gpu.sorting.sort_rows import Scalars, padded_length
 from tfc.backends.gpu.warps import WARP, lanes_where, ones
 from tfc.backends.mlir.arithmetic.value import Scalar, bitcast, constant, emit, resize, select
 from tfc.backends.mlir.elements import Elements
@@ -105,7 +105,7 @@ def selection_of(kernel: Kernel) -> Selection | None:
     capacity = next((size for most, size in _CAPACITIES if k <= most), None)
     if capacity is None:
         return None
-    capacity = min(capacity, max(1 << max(length - 1, 0).bit_length(), 2))
+    capacity = min(capacity, max(padded_length(length), 2))
     wanted = -(-_FULL // rows) if rows else 1
     pieces = min(wanted, isqrt(length // k), length // (_ROOMS * capacity))
     key_type = U64 if _key_bits(kernel) > 32 else U32

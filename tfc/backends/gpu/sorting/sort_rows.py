@@ -30,6 +30,11 @@ def rows_and_length(kernel: Kernel) -> tuple[int, int]:
     return shape.size // max(length, 1), length
 
 
+def padded_length(length: int) -> int:
+    """The power of two that a row of a network is taken for."""
+    return 1 << max(length - 1, 0).bit_length()
+
+
 class SortRows:
     """Emits elements of rows, given a row's number and a place in it, of type `index`."""
 
