@@ -162,10 +162,9 @@ class GradientBlock(ColumnsBlock):
     @cached_property
     def _results(self) -> dict[Instruction, _Result]:
         """The results by what they are made of: a statistic, or a product."""
-        root = self.work.root
         ends = {*(s.reduce for s in self.scores.statistics), *self.scores.products}
         found = {}
-        for number, x in enumerate(root.operands if root.opcode == "tuple" else (root,)):
+        for number, x in enumerate(self.work.kernel.values):
             path = [x]
             while path[-1] not in ends:
                 path.append(path[-1].operands[0])

@@ -38,7 +38,7 @@ def vector_parts(kernel: Kernel) -> list[Part] | None:
     """The function of a kernel whose threads make several neighbours; None if they cannot."""
     if kernel.product is not None:
         return None
-    values = kernel.root.operands if kernel.root.opcode == "tuple" else (kernel.root,)
+    values = kernel.values
     ops = [op_named(v.opcode) for v in values]
     alike = {(s.dims, s.layout.minor_to_major) for s in kernel.results}
     if not all(op.elementwise or op.is_movement for op in ops) or len(alike) > 1:
