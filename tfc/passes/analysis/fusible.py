@@ -36,7 +36,7 @@ def is_movement(instruction: Instruction) -> bool:
 
 
 def is_widening(instruction: Instruction) -> bool:
-    """True for a float in a wider type, which holds all values of the narrower one."""
+    """True for a float that becomes one of more bits."""
     if instruction.opcode != "convert":
         return False
     wide = instruction.array_shape.element_type
@@ -175,9 +175,8 @@ def sources(computation: Computation, instructions_a_byte: int = 0) -> Sources:
         total = min(sum(read[o] for o in operands), _MOST)
         read[instruction] = total if is_elementwise(instruction) else min(total, _size(instruction))
         below = (prices[o] for o in operands)
-        own: float = price(instruction)
-        if instructions_a_byte:
-            own = instructions_of(instruction) / instructions_a_byte
+        rate = instructions_a_byte
+        own = instructions_of(instruction) / rate if rate else price(instruction)
         prices[instruction] = min(own + sum(below), _MOST)
         if instruction.opcode == "broadcast":
             # What it repeats may be stored, as it is less.

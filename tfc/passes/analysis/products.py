@@ -9,6 +9,7 @@ from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.ops.contraction import dot_dimensions, free_dimensions
 from tfc.hlo.ops.convolution import convolution_window, group_counts
 from tfc.hlo.shape import F32, F64, S8, S32, U8, U32, ElementType, Shape
+from tfc.passes.analysis.fusible import REDUCTIONS, is_loop
 
 PRODUCTS = frozenset({"dot", "convolution"})
 
@@ -16,6 +17,11 @@ PRODUCTS = frozenset({"dot", "convolution"})
 def product_in(computation: Computation) -> Instruction | None:
     """The dot or convolution of a kernel's computation, if it has one."""
     return next((i for i in computation.instructions if i.opcode in PRODUCTS), None)
+
+
+def makes_operands(user: Instruction) -> bool:
+    """True if the kernel of an instruction can compute what it reads, element by element."""
+    return is_loop(user) or user.opcode in (*PRODUCTS, *REDUCTIONS)
 
 
 def epilogue_path(computation: Computation) -> list[Instruction]:

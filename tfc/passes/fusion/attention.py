@@ -265,7 +265,7 @@ class _Plan(Kernels):
             users = self.computation.users[last]
             if len(users) != 1 or users[0].opcode not in ("reshape", "transpose", "convert"):
                 break
-            if users[0].opcode == "convert" and is_widening(users[0]):
+            if is_widening(users[0]):
                 break  # who reads it does that
             last = users[0]
             root = root if is_alias(last) else last
@@ -302,9 +302,7 @@ class _Plan(Kernels):
         while stack:
             x = stack.pop()
             inside = x in dependent or (
-                x not in read
-                and _goes_inside(x, size)
-                and not (_is_narrow(x, size) or self._follows_product(x))
+                x not in read and _goes_inside(x, size) and not self._follows_product(x)
             )
             if inside and x not in members:
                 members.add(x)
@@ -341,14 +339,11 @@ def _goes_inside(x: Instruction, size: int) -> bool:
         return False
     if x.opcode == "dynamic-update-slice":
         return False
-    return x.array_shape.size >= size or x.opcode in _FREE or (is_elementwise(x) and is_cheap(x))
-
-
-def _is_narrow(x: Instruction, size: int) -> bool:
-    """True for computed floats of 16 bits, fewer than scores: in memory boxes can bring them."""
-    shape = x.array_shape
-    is_half = shape.element_type in (F16, BF16)
-    return is_half and is_elementwise(x) and shape.rank > 0 and shape.size < size
+    if x.array_shape.size >= size or x.opcode in _FREE:
+        return True
+    # Of floats of 16 bits boxes can bring arrays, if they are in memory.
+    is_brought = x.array_shape.rank > 0 and x.array_shape.element_type in (F16, BF16)
+    return is_elementwise(x) and is_cheap(x) and not is_brought
 
 
 def _rearranging(x: Instruction, stops: set[Instruction]) -> Iterator[Instruction]:

@@ -47,6 +47,7 @@ from tfc.passes.analysis.products import (
     has_one_stride_a_direction,
     is_byte_convolution,
     is_narrow_factor,
+    makes_operands,
     tiled_type,
 )
 from tfc.passes.fusion.engine import FusionPass, Kernel, Kernels, too_much
@@ -235,9 +236,9 @@ class _Plan(Kernels):
     def _is_read_wider(self, region: list[Instruction]) -> bool:
         """True if the last of a region is a wider form of what it holds, which readers can make."""
         last = region[-1]
-        return len(region) > 2 and is_widening(last) and last is not self.computation.root and all(
-            is_loop(u) or u.opcode in (*PRODUCTS, *REDUCTIONS) for u in self._users(last)
-        )  # fmt: skip
+        if len(region) < 3 or not is_widening(last) or last is self.computation.root:
+            return False
+        return all(makes_operands(u) for u in self._users(last))
 
     def _reason_against(self, region: _Region, candidate: Instruction) -> str | None:
         """Why an op does not go into the region; None if it may."""

@@ -14,7 +14,6 @@ from tfc.hlo.ir import Computation, Instruction
 from tfc.hlo.shape import Shape, TupleShape
 from tfc.passes.analysis.aliases import is_bitcast
 from tfc.passes.analysis.fusible import (
-    REDUCTIONS,
     Sources,
     code_size,
     is_elementwise,
@@ -24,7 +23,7 @@ from tfc.passes.analysis.fusible import (
     is_widening,
     sources,
 )
-from tfc.passes.analysis.products import PRODUCTS
+from tfc.passes.analysis.products import makes_operands
 from tfc.passes.analysis.row_region import Elsewhere, Role, RowSpace, Want, row_space, wants
 from tfc.passes.fusion.engine import Kernels, too_much
 
@@ -155,7 +154,6 @@ class Growth(Kernels):
         """Join the regions of a space that the instruction uses, which become one; False if not."""
         regions = [r for r in used if r.space == space]
         first = next(o for r in regions for o in instruction.operands if o in r.members)
-        reason = "it needs a value that needs the region's results"
         while regions:
             inside: dict[Instruction, Role | None] = {}
             for region in regions:
@@ -172,7 +170,7 @@ class Growth(Kernels):
                 break
             regions = joined  # what others have made it reads from memory
         else:
-            self.refuse(first, reason, instruction)
+            self.refuse(first, "it needs a value that needs the region's results", instruction)
             return False
         if self._is_full(inside, instruction) and instruction.opcode != "get-tuple-element":
             self.refuse(first, too_much(self.max_instructions), instruction)
@@ -336,7 +334,7 @@ class Growth(Kernels):
         if member is self.computation.root or not is_loop(member):
             return False
         users = self.computation.users[member]
-        if not all(is_loop(u) or u.opcode in (*PRODUCTS, *REDUCTIONS) for u in users):
+        if not all(makes_operands(u) for u in users):
             return False
         if member.opcode == "broadcast" or (self.narrow_floats and is_elementwise(member)):
             stored = is_widening(member) and self.is_output(member.operands[0], region)
