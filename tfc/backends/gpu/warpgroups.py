@@ -114,22 +114,30 @@ def arrive_in_cluster(address: Scalar, rank: Scalar) -> None:
 
 
 def load_box(
-    to: Scalar, boxes: Any, corner: Sequence[Scalar], phase: Scalar, blocks: int = 1
-) -> None:
-    """Begin to copy a box to shared memory, which brings its bytes to a barrier.
+    to: Scalar, boxes: Any, corner: Sequence[Scalar], phase: Scalar, blocks: int = 1,
+    moved: Sequence[Scalar] = (),
+) -> None:  # fmt: skip
+    """Begin to copy a box, or pixels, to shared memory, which brings its bytes to a barrier.
 
     Args:
         to: a multiple of 1024.
         boxes: the pointer to the descriptor.
         corner: where the box begins, innermost first.
         blocks: of the cluster, in which the box and its bytes come to the same places.
+        moved: how far the window of pixels is moved along each of its dimensions, innermost first;
+            nothing where boxes are copied.
     """
-    places = ", ".join(f"${n + 3}" for n in range(len(corner)))
+    rank, names = len(corner), [f"by{n}" for n in range(len(moved))]
+    places = ", ".join(f"${n + 3}" for n in range(rank))
+    kind = ".im2col" if moved else ""
     shared, mask = (".multicast::cluster", f", {(1 << blocks) - 1}") if blocks > 1 else ("", "")
+    halves = "".join(f"cvt.u16.u32 {x}, ${rank + 3 + n};\n" for n, x in enumerate(names))
+    declared = f".reg .b16 {', '.join(names)};\n" if names else ""
+    by = f", {{{', '.join(names)}}}" if names else ""
     _act(
-        f"cp.async.bulk.tensor.{len(corner)}d.shared::cluster.global.mbarrier::complete_tx::bytes"
-        f"{shared} [$0], [$1, {{{places}}}], [$2]{mask};",
-        to.value, _pointer(boxes), phase.value, *(c.value for c in corner),
+        f"{{ {declared}{halves}cp.async.bulk.tensor.{rank}d.shared::cluster.global{kind}"
+        f".mbarrier::complete_tx::bytes{shared} [$0], [$1, {{{places}}}], [$2]{by}{mask}; }}",
+        to.value, _pointer(boxes), phase.value, *(c.value for c in (*corner, *moved)),
     )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def scratch_arrays(scratch: Any, arrays: Sequence[Shape]) -> list[Buffer]:
 def stack_memory(array: Shape) -> Any:
     """A small array that each call of the function at hand has; made once, outside of all loops."""
     block = ir.InsertionPoint.current.block
-    while block.owner.operation.name != "func.func":
+    while block.owner.operation.name not in ("func.func", "gpu.func"):
         block = block.owner.operation.block
     with ir.InsertionPoint.at_block_begin(block):
         return memref.alloca(memref_type(array), [], [])

@@ -1,11 +1,13 @@
 """When products go by warpgroups and boxes, and how their tiles lie in shared memory."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from tfc.backends.choices import chosen
 from tfc.backends.gpu.driver.interface import Boxes
 from tfc.backends.gpu.matrices import KINDS
+from tfc.backends.gpu.products.box_operands import BoxOperand, matrix_boxes, matrix_operand
 from tfc.backends.gpu.products.kernels import product_index
 from tfc.backends.gpu.products.spec import ProductSpec, Side
 from tfc.backends.gpu.warpgroups import (
@@ -16,11 +18,11 @@ from tfc.backends.gpu.warpgroups import (
     WarpgroupKind,
 )
 from tfc.backends.gpu.warpgroups import ROWS as GROUP_ROWS
-from tfc.backends.mlir.elements import Buffer
+from tfc.backends.mlir.elements import Buffer, Indices
 from tfc.backends.mlir.kernels import Kernel
 from tfc.hlo.attributes.precision import operand_precision
 from tfc.hlo.index_maps import constant, evaluate_index, variable
-from tfc.hlo.shape import BF16, F8E4M3FN, F8E5M2, F16, F32, S8, S32, U8, U32, ElementType, Shape
+from tfc.hlo.shape import BF16, F8E4M3FN, F8E5M2, F16, F32, S8, S32, U8, U32, ElementType
 from tfc.passes.analysis.products import root_index
 
 ROWS = 128
@@ -34,6 +36,7 @@ _MOST_STAGES = 6
 _LEAST_TURNS = 4  # stages of a share
 _SECOND_STEP = 6000  # cycles of a further launch
 _MEMORY_BYTES = 1900  # of the whole GPU, in a cycle
+_NARROW = 64  # columns of a tile that is no wider than a box
 _LEAST = 64  # rows and columns from which on such tiles are worth their while
 _NAMES = {F16: "f16", BF16: "bf16", S8: "s8", U8: "u8", F8E4M3FN: "e4m3", F8E5M2: "e5m2",
           F32: "tf32"}  # fmt: skip
@@ -45,8 +48,9 @@ _ALIKE: tuple[set[ElementType], ...] = ({F16}, {BF16}, {F32}, {S8, U8}, _SUMMED_
 class Tiles:
     """The tiles of a product: 128 rows of results, and what of the operands is there at once.
 
-    kind: what multiplies them; `forms`: how both operands lie in a stage.
-    operands, results: (number of the buffer, boxes of it).
+    kind: what multiplies them.
+    operands: of which boxes are copied.
+    results: (number of the buffer, boxes of it).
     shares: the same of the sums of shares, which lie tile after tile, if there are any.
     grid: tiles down and across; `count`: of all batches.
     turns: stages that the sums of a tile take.
@@ -60,8 +64,7 @@ class Tiles:
     """
 
     kind: WarpgroupKind
-    forms: tuple[Matrix, Matrix]
-    operands: tuple[tuple[int, Boxes], tuple[int, Boxes]]
+    operands: tuple[BoxOperand, BoxOperand]
     results: tuple[tuple[int, Boxes], ...]
     shares: tuple[int, Boxes] | None
     grid: tuple[int, int]
@@ -71,6 +74,11 @@ class Tiles:
     splits: int
     promotes: bool
     cluster: int = 1
+
+    @property
+    def forms(self) -> tuple[Matrix, Matrix]:
+        """How both operands lie in a stage."""
+        return self.operands[0].form, self.operands[1].form
 
     @property
     def blocks(self) -> int:
@@ -141,31 +149,42 @@ class Tiles:
     def boxes_of(self, number: int) -> int:
         """Boxes that an operand's part of a stage has."""
         size = self.lhs_bytes if number == 0 else self.stage_bytes - self.lhs_bytes
-        return size // self.box_bytes(number)
+        return size // self.operands[number].box_bytes
 
-    def box_bytes(self, number: int) -> int:
-        """Bytes of one of them."""
-        return self.operands[number][1].box[1] * ROW_BYTES
+
+# (an operand, lines of it that a stage has) -> how it is copied; None if not in boxes.
+OperandOf = Callable[[Side, int], BoxOperand | None]
 
 
 def tiles_for(kernel: Kernel, spec: ProductSpec) -> Tiles | None:
-    """The tiles of a product; None if it is too small, or not such as boxes and warpgroups take."""
+    """The tiles of a dot; None if it is too small, or not such as boxes and warpgroups take."""
+    turns = -(-spec.k // (ROW_BYTES * 8 // spec.lhs.stored.bits))
+    operand = partial(matrix_operand, kernel, spec)
+    return tiles_of(kernel, spec, product_index(kernel, spec), turns, operand)
+
+
+def tiles_of(
+    kernel: Kernel, spec: ProductSpec, index: Indices, turns: int, operand: OperandOf
+) -> Tiles | None:
+    """The tiles of a product; None if it is too small, or not such as boxes and warpgroups take.
+
+    Args:
+        index: of the product's element, of the variables b (batch), i (row), j (column).
+        turns: the stages of its sums.
+    """
     stored = {side.stored for side in spec.sides}
     is_known = any(stored <= alike for alike in _ALIKE) and spec.sums in (F32, S32, U32)
     promotes = stored <= _SUMMED_SHORT
     is_exact = not promotes or _is_default_enough(kernel)
     is_exact &= F32 not in stored or spec.kind is KINDS["tf32", "tf32"]
-    results = _results(kernel, spec)
+    results = _results(kernel, spec, index)
     if not (is_known and is_exact and results) or min(spec.m, spec.n) < _LEAST:
         return None
     size = spec.lhs.stored.bits // 8
-    depth = ROW_BYTES // size
-    turns = -(-spec.k // depth)
     columns = _columns(spec, turns, promotes)
     grid = (-(-spec.m // ROWS), -(-spec.n // columns))
-    cluster = _cluster(grid, spec.batch)
-    left, right = (_operand(kernel, spec, side, lines)
-                   for side, lines in zip(spec.sides, (ROWS, columns // cluster)))  # fmt: skip
+    cluster = _cluster(grid, spec.batch) if columns > _NARROW else 1
+    left, right = operand(spec.lhs, ROWS), operand(spec.rhs, columns // cluster)
     if left is None or right is None:
         return None
     names = [_NAMES[side.stored] for side in spec.sides]
@@ -173,7 +192,6 @@ def tiles_for(kernel: Kernel, spec: ProductSpec) -> Tiles | None:
     whole, splits, _ = _division(count, turns, columns)
     return Tiles(
         WarpgroupKind(names[0], names[1], size, columns, S32 if spec.sums.is_integer else F32),
-        (Matrix(_is_along(spec.lhs), depth), Matrix(_is_along(spec.rhs), depth)),
         (left, right),
         results,
         _shares(kernel, spec, count - whole, splits, columns) if splits > 1 else None,
@@ -204,7 +222,8 @@ def _is_default_enough(kernel: Kernel) -> bool:
 
 
 def _columns(spec: ProductSpec, turns: int, promotes: bool) -> int:
-    """256 or 128: what was measured to take less time, or does as blocks go through tiles in turns.
+    """256 or 128: what was measured to take less time, or does as blocks go through tiles in turns;
+    64 if there are no more.
 
     A wide tile has no registers for sums of a stage beside the others.
     """
@@ -213,8 +232,8 @@ def _columns(spec: ProductSpec, turns: int, promotes: bool) -> int:
         count = -(-spec.m // ROWS) * -(-spec.n // columns) * spec.batch
         return _division(count, turns, columns)[2]
 
-    if promotes:
-        return 128
+    if spec.n <= _NARROW or promotes:
+        return min(128, -(-spec.n // _NARROW) * _NARROW)
     first, second = sorted((128, 256), key=time)
     ways = {f"tiles of {ROWS} x {columns}": columns for columns in (first, second)}
     texts = list(ways)
@@ -248,14 +267,6 @@ def _division(count: int, turns: int, columns: int) -> tuple[int, int, float]:
     return (count if best == 1 else whole), best, before + after(best)
 
 
-def shared_sums(kernel: Kernel, spec: ProductSpec) -> Shape | None:
-    """The sums of shares that a second step adds up, if the tiles of a product have any."""
-    tiles = tiles_for(kernel, spec)
-    if tiles is None or tiles.shares is None:
-        return None
-    return Shape(spec.sums, (tiles.shared, tiles.splits, ROWS, tiles.columns))
-
-
 def _shares(
     kernel: Kernel, spec: ProductSpec, count: int, splits: int, columns: int
 ) -> tuple[int, Boxes] | None:
@@ -263,55 +274,25 @@ def _shares(
     number = len(kernel.arguments) + len(kernel.results)
     size = spec.sums.bits // 8
     dims = (columns, count * splits * ROWS, 1)
-    return _boxes(number, size, dims, (columns, 0), (ROW_BYTES // size, GROUP_ROWS))
+    boxes = matrix_boxes(size, dims, (columns, 0), (ROW_BYTES // size, GROUP_ROWS))
+    return None if boxes is None else (number, boxes)
 
 
-def _is_along(side: Side) -> bool:
-    assert side.strides is not None
-    return side.strides[2] == 1
-
-
-def _operand(kernel: Kernel, spec: ProductSpec, side: Side, lines: int) -> tuple[int, Boxes] | None:
-    """(number of the buffer, boxes) of an operand; None if no copies of boxes bring it."""
-    if side.strides is None or side.parameter not in kernel.arguments:
-        return None
-    size = side.stored.bits // 8
-    batch, line, sums = side.strides
-    width = ROW_BYTES // size
-    if sums == 1:
-        dims, outer, box = (spec.k, side.lines), line, (width, lines)
-    elif line == 1 and size == 2:
-        dims, outer, box = (side.lines, spec.k), sums, (width, width)
-    else:
-        return None
-    return _boxes(kernel.arguments.index(side.parameter), size, (*dims, spec.batch), (outer, batch),
-                  box)  # fmt: skip
-
-
-def _boxes(
-    number: int, size: int, dims: Sequence[int], strides: Sequence[int], box: tuple[int, int]
-) -> tuple[int, Boxes] | None:
-    """Boxes of a matrix, or of a batch of them, with strides in elements."""
-    rank = 3 if dims[2] > 1 else 2
-    in_bytes = tuple(s * size for s in strides[: rank - 1])
-    if any(s % 16 or s == 0 for s in in_bytes):
-        return None
-    return number, Boxes(size, tuple(dims[:rank]), in_bytes, (*box, 1)[:rank], ROW_BYTES)
-
-
-def _results(kernel: Kernel, spec: ProductSpec) -> tuple[tuple[int, Boxes], ...]:
+def _results(kernel: Kernel, spec: ProductSpec, index: Indices) -> tuple[tuple[int, Boxes], ...]:
     """(number of the buffer, boxes) of each result; none if one does not lie in rows."""
-    found = [_result(kernel, spec, number) for number in range(len(kernel.results))]
+    found = [_result(kernel, spec, index, number) for number in range(len(kernel.results))]
     known = tuple(each for each in found if each is not None)
     return known if len(known) == len(found) else ()
 
 
-def _result(kernel: Kernel, spec: ProductSpec, number: int) -> tuple[int, Boxes] | None:
+def _result(
+    kernel: Kernel, spec: ProductSpec, index: Indices, number: int
+) -> tuple[int, Boxes] | None:
     shape = kernel.results[number]
     size = shape.element_type.bits // 8
     if size not in (2, 4) or shape.element_type.kind == "complex":
         return None
-    where = root_index(kernel.computation, product_index(kernel, spec))
+    where = root_index(kernel.computation, index)
     position = Buffer(None, shape).position(where)
     sizes = {"b": spec.batch, "i": spec.m, "j": spec.n}
     strides = {
@@ -326,6 +307,6 @@ def _result(kernel: Kernel, spec: ProductSpec, number: int) -> tuple[int, Boxes]
     if position - linear != constant(0) or strides["j"] != 1:
         return None
     dims = (spec.n, spec.m, spec.batch)
-    buffer = len(kernel.arguments) + number
-    return _boxes(buffer, size, dims, (strides["i"], strides["b"]),
-                  (ROW_BYTES // size, GROUP_ROWS))  # fmt: skip
+    box = (ROW_BYTES // size, GROUP_ROWS)
+    boxes = matrix_boxes(size, dims, (strides["i"], strides["b"]), box)
+    return None if boxes is None else (len(kernel.arguments) + number, boxes)
