@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from cuda_bindings import CAPABILITY, ERRORS, HOPPER, FakeCuda, NodeParameters
-from cuda_descriptors import encode_tiled
+from cuda_descriptors import encode_pixels, encode_tiled
 
 # The arguments of each function, in letters: i an int, n a number of 64 bits or an address, h a
 # handle; capitals, where such results go; s a string, t a float's place, p a number's place.
@@ -44,7 +44,7 @@ FUNCTIONS = {
     "cuGraphCreate": "Hi", "cuGraphConditionalHandleCreate": "Nhhii", "cuGraphAddNode": "Hhnnnn",
     "cuStreamBeginCaptureToGraph": "nhnnni", "cuStreamGetCaptureInfo": "nINHNNN",
     "cuEventQuery": "n", "cuMemsetD32Async": "ninn",
-    "cuTensorMapEncodeTiled": "niinnnnniiii",
+    "cuTensorMapEncodeTiled": "niinnnnniiii", "cuTensorMapEncodeIm2col": "niinnnnniiniiii",
 }  # fmt: skip
 HOOK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint64))
 _RESULTS = {"I": ctypes.c_int, "N": ctypes.c_uint64, "H": ctypes.c_uint64, "t": ctypes.c_float}
@@ -172,6 +172,8 @@ class Answers:
                 return status, state, number, graph, start, start + 8 * count, count
             case "cuTensorMapEncodeTiled":
                 return (fake.failing.get(name, 0) or encode_tiled(*given),)
+            case "cuTensorMapEncodeIm2col":
+                return (fake.failing.get(name, 0) or encode_pixels(*given),)
             case _:
                 return getattr(fake, name)(*given)
 

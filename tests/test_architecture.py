@@ -159,7 +159,12 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "passes.attention",
     ),
     "backends.gpu.products": (*KERNELS, "backends.gpu", "backends.gpu.driver"),
-    "backends.gpu.convolutions": (*KERNELS, "backends.gpu", "backends.gpu.products"),
+    "backends.gpu.convolutions": (
+        *KERNELS,
+        "backends.gpu",
+        "backends.gpu.driver",
+        "backends.gpu.products",
+    ),
     "backends.gpu.rows": (*KERNELS, "backends.gpu", "backends.gpu.movement"),
     "backends.gpu.triangular": (*KERNELS, "backends.gpu"),
     "backends.gpu.movement": (*KERNELS, "backends.gpu"),

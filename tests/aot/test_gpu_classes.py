@@ -113,6 +113,62 @@ def test_products_go_by_warpgroups_whose_descriptors_the_driver_makes(tmp_path: 
     assert "cuLaunchKernel" not in calls
 
 
+PIXELS = """
+#include "model.h"
+#include <cstring>
+static std::uint16_t Rounded(float x) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &x, 4);
+  return static_cast<std::uint16_t>(bits >> 16);
+}
+extern "C" int run() {
+  Convolution convolution;
+  std::uint16_t* const x = reinterpret_cast<std::uint16_t*>(convolution.arg_data(0));
+  std::uint16_t* const k = reinterpret_cast<std::uint16_t*>(convolution.arg_data(1));
+  for (int n = 0; n < 4 * 5 * 5 * 64; ++n) x[n] = Rounded(static_cast<float>(n % 255));
+  for (int n = 0; n < 3 * 3 * 64 * 64; ++n) k[n] = 0;
+  for (int c = 0; c < 64; ++c) k[(2 * 64 + c) * 64 + c] = Rounded(1);  // what is above, right
+  if (!convolution.Run()) {
+    CHECK(std::strstr(convolution.error_msg(), EXPECTED) != nullptr);
+    return failures;
+  }
+  for (unsigned n = 0; n < 4; ++n) {
+    for (unsigned i = 0; i < 5; ++i) {
+      for (unsigned j = 0; j < 5; ++j) {
+        for (unsigned c = 0; c < 64; ++c) {
+          const unsigned from = (((n * 5 + i - 1) * 5 + j + 1) * 64 + c) % 255;
+          const bool is_there = i > 0 && j < 4;
+          CHECK(convolution.result0(n, i, j, c) == (is_there ? static_cast<float>(from) : 0));
+        }
+      }
+    }
+  }
+  return failures;
+}
+"""
+
+
+@needs_compiler
+def test_convolutions_copy_pixels_by_descriptors_of_their_own(tmp_path: Path):
+    def function(x: Any, k: Any) -> Any:
+        made = {"data_format": "NHWC", "kernel_format": "HWIO"}
+        return tfc.nn.conv(x, k, 1, "SAME", preferred_element_type="float32", **made)
+
+    tfc.aot.compile_gpu(
+        function, "bf16[4,5,5,64]", "bf16[3,3,64,64]", out=tmp_path / "model",
+        cpp_class="Convolution", architectures=["sm_90a"],
+    )  # fmt: skip
+    said = '#define EXPECTED "cuTensorMapEncodeIm2col of the CUDA driver failed: invalid"\n'
+    libcuda.build(tmp_path, COMPILER, CHECKS + said + PIXELS, tmp_path / "model.cc")
+    _, calls, left = libcuda.run(tmp_path, hopper=True)
+    assert left == 0
+    assert calls.count("cuTensorMapEncodeIm2col") == 1
+    assert calls.count("cuTensorMapEncodeTiled") == 2
+    _, calls, left = libcuda.run(tmp_path, {"cuTensorMapEncodeIm2col": 1}, hopper=True)
+    assert left == 0
+    assert "cuLaunchKernel" not in calls
+
+
 ON_DEVICE = """
 #include "model.h"
 #include <cstring>

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from tfc.testing.ptx import Machine
-from tfc.testing.ptx.state.tensor_maps import TensorMap, encode
+from tfc.testing.ptx.state.tensor_maps import Pixels, TensorMap, encode
 
 random = np.random.default_rng(11)
 RECORDED = Path(__file__).parent / "recorded"
@@ -29,10 +29,16 @@ f16, f32, f64, bf16 = np.float16, np.float32, np.float64, ml_dtypes.bfloat16
 i32, i64 = np.int32, np.int64
 
 
-def run(name: str, grid: Sequence[int], arrays: Sequence[np.ndarray], *rest: Any) -> Any:
+def run(
+    name: str, grid: Sequence[int], arrays: Sequence[np.ndarray], *rest: Any,
+    pixels: Pixels | None = None,
+) -> Any:  # fmt: skip
     """Launch a recorded kernel on copies of arrays, and give what they hold afterwards.
 
     Kernels with boxes take for each array its map, its dimensions and its strides in elements.
+
+    Args:
+        pixels: the window of the first array, if the kernel copies pixels of that.
     """
     text = (RECORDED / f"{name}.ptx").read_text()
     about = json.loads(text.partition("\n")[0][2:])
@@ -47,9 +53,10 @@ def run(name: str, grid: Sequence[int], arrays: Sequence[np.ndarray], *rest: Any
             box, swizzle = about["boxes"][number]
             strides = array.strides[-2::-1]
             tensor = TensorMap(address, array.itemsize, array.shape[::-1], strides,
-                               tuple(box[::-1]), _SWIZZLES[swizzle])  # fmt: skip
-            arguments += [encode(tensor), *(i32(extent) for extent in array.shape)]
-            arguments += [stride // array.itemsize for stride in array.strides]
+                               tuple(box[::-1]), _SWIZZLES[swizzle],
+                               pixels if number == 0 else None)  # fmt: skip
+            arguments += [encode(tensor), *(i32(extent) for extent in array.shape[-len(box) :])]
+            arguments += [stride // array.itemsize for stride in array.strides[-len(box) :]]
         else:
             arguments.append(address)
     kernel = machine.load(text)[about["kernel"]]
@@ -117,6 +124,45 @@ def test_a_box_that_both_blocks_of_a_cluster_get():
     a, b, c = _whole(f16, 128, 192), _whole(f16, 64, 192), np.zeros((128, 64), f16)
     *_, got = run("shared_sm90", (2,), [a, b, c], i32(192))
     np.testing.assert_array_equal(got, _times(a, b.T))
+
+
+# Of the kernel, between its places, of the padding before and behind, and between results.
+IMAGES = [((3, 3), (1, 1), (1, 1), 1), ((3, 2), (2, 1), (1, 2), 2), ((1, 4), (1, 3), (0, 0), 3)]
+
+
+@pytest.mark.parametrize(("sizes", "between", "padding", "step"), IMAGES)
+def test_pixels_of_images(
+    sizes: tuple[int, int], between: tuple[int, int], padding: tuple[int, int], step: int
+):
+    """A convolution and the gradient of its kernel, whose pixels are copied one after the other."""
+    low, high = padding
+    x = _whole(f16, 3, 11, 14, 128)
+    padded = np.pad(x, ((0, 0), padding, padding, (0, 0)))
+    spans = [(size - 1) * by + 1 for size, by in zip(sizes, between)]
+    height, width = ((n - span) // step + 1 for n, span in zip(padded.shape[1:3], spans))
+    places = [(j * between[0], i * between[1]) for j in range(sizes[0]) for i in range(sizes[1])]
+    # For each place of the kernel, the pixels that results meet there.
+    met = np.stack([
+        padded[:, y : y + (height - 1) * step + 1 : step, x : x + (width - 1) * step + 1 : step]
+        for y, x in places
+    ]).reshape(len(places), -1, 128)  # fmt: skip
+    down, right = (high - span + 1 for span in spans)
+    window = Pixels((-low, -low), (right, down), (step, step))
+    numbers = [i32(n) for n in (height, width, step, low, between[1], between[0], sizes[1])]
+    blocks = -(-met.shape[1] // 64)
+
+    kernel, made = _whole(f16, len(places) * 128, 64), np.zeros((met.shape[1], 64), f16)
+    arrays = [x, kernel, made]
+    *_, got = run("convolved_sm90", (blocks,), arrays, *numbers, i32(2), i32(len(kernel)),
+                  pixels=window)  # fmt: skip
+    want = np.sum([*map(_times, met, kernel.reshape(-1, 128, 64))], 0)
+    np.testing.assert_array_equal(got, want.astype(f16))
+
+    g, made = _whole(f16, met.shape[1], 64), np.zeros((len(places) * 64, 64), f16)
+    *_, got = run("kernel_gradient_sm90", (len(places),), [x, g, made], *numbers, i32(len(g)),
+                  pixels=window)  # fmt: skip
+    want = [_times(pixels[:, :64].T, g) for pixels in met]
+    np.testing.assert_array_equal(got, np.concatenate(want).astype(f16))
 
 
 @pytest.mark.parametrize("name", _names("attention"))

@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from cuda_bindings import HOPPER, FakeCuda, in_place, installed
-from cuda_descriptors import ENCODER, encode_tiled
+from cuda_descriptors import ENCODER, PIXEL_ENCODER, encode_pixels, encode_tiled
 
 import tfc
 import tfc.aot
@@ -275,9 +275,17 @@ def warpgroups(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The loader of a product that goes by warpgroups, and descriptors as the interpreter has."""
     named = {"architectures": ["sm_90a"]}
     model_gpu = written(folder, lambda x, y: x @ y, "bf16[64,32]", "bf16[32,64]", **named)
-    encoder = ENCODER(encode_tiled)
-    monkeypatch.setattr(model_gpu, "_encode_tiled", lambda: encoder)
+    describing_as_the_interpreter(model_gpu, monkeypatch)
     return model_gpu
+
+
+def describing_as_the_interpreter(loader: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a loader get descriptors as the interpreter has them."""
+    encoders = {
+        "cuTensorMapEncodeTiled": ENCODER(encode_tiled),
+        "cuTensorMapEncodeIm2col": PIXEL_ENCODER(encode_pixels),
+    }
+    monkeypatch.setattr(loader, "_encoder", encoders.__getitem__)
 
 
 @pytest.mark.usefixtures("no_assembler")
@@ -321,9 +329,38 @@ def test_descriptors_that_cannot_be_made_are_an_error_of_one_sentence(
                 model_gpu.load(altered(tmp_path / "model.gpu", change))
         model = model_gpu.load()
         refusing = ENCODER(lambda *_: 1)
-        monkeypatch.setattr(model_gpu, "_encode_tiled", lambda: refusing)
+        monkeypatch.setattr(model_gpu, "_encoder", lambda _: refusing)
         with pytest.raises(model_gpu.DriverError, match=r"cuTensorMapEncodeTiled .* error 1"):
             model(x, x.T)
+
+
+@pytest.mark.usefixtures("no_assembler")
+def test_convolutions_copy_pixels_by_descriptors_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def function(x: Any, k: Any) -> Any:
+        made = {"data_format": "NHWC", "kernel_format": "HWIO"}
+        return tfc.nn.conv(x, k, (1, 2), "SAME", preferred_element_type="float32", **made)
+
+    shapes = (4, 5, 9, 64), (3, 3, 64, 64)
+    texts = [f"bf16[{','.join(map(str, dims))}]" for dims in shapes]
+    model_gpu = written(tmp_path, function, *texts, architectures=["sm_90a"])
+    describing_as_the_interpreter(model_gpu, monkeypatch)
+    x, k = (random.integers(-3, 4, dims).astype(ml_dtypes.bfloat16) for dims in shapes)
+
+    def pixels(manifest: dict[str, Any]) -> Any:
+        return manifest["programs"][0]["steps"][0]["boxes"][0][1]
+
+    damages: list[Callable[[dict[str, Any]], object]] = [
+        lambda m: pixels(m).update(pixels=[[-1, -1], [0, 0], [0, 1]]),
+        lambda m: pixels(m).update(pixels=[[-1], [0, 0], [1, 1]]),
+        lambda m: pixels(m).update(pixels=None),
+    ]
+    with installed(FakeCuda(HOPPER)):
+        np.testing.assert_array_equal(model_gpu.load()(x, k), tfc.jit(function)(x, k))
+        for change in damages:
+            with pytest.raises(model_gpu.BundleError, match="no such boxes"):
+                model_gpu.load(altered(tmp_path / "model.gpu", change))
 
 
 @pytest.mark.usefixtures("no_assembler")

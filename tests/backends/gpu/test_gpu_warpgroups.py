@@ -377,8 +377,9 @@ def test_programs_ahead_of_time_go_by_warpgroups_too():
     assert "mma.sync" in older.ptx
     assert [[box[0] for box in p.steps[0]["boxes"]] for p in (older, newer)] == [[], [0, 1, 2]]
     assert newer.steps[0]["boxes"][2][1] == {
-        "itemsize": 2, "dims": [128, 128], "strides": [256], "box": [64, 64], "swizzle": 128
-    }  # fmt: skip
+        "itemsize": 2, "dims": [128, 128], "strides": [256], "box": [64, 64], "swizzle": 128,
+            "pixels": None,
+        }  # fmt: skip
 
 
 # What is left out of the kernel, or changed, and what the interpreter then says.

@@ -163,6 +163,75 @@ def shared(a, b, c, k, DEPTH: gl.constexpr):
     tma.store_wait(0)
 
 
+@gluon.jit
+def convolved(
+    a, b, c, height, width, step, low, right, down, kernel_width, blocks, k, DEPTH: gl.constexpr
+):
+    """c = a * b, whose sums go through places of the kernel, and then through features.
+
+    height, width: of the results. low: the padding. right, down: between places of the kernel.
+    """
+    rows: gl.constexpr = a.block_type.shape[0]
+    columns: gl.constexpr = b.block_type.shape[1]
+    x = gl.allocate_shared_memory(gl.float16, a.block_type.shape, a.layout)
+    y = gl.allocate_shared_memory(gl.float16, b.block_type.shape, b.layout)
+    full = mbarrier.allocate_mbarrier()
+    mbarrier.init(full, count=1)
+    fence_async_shared()
+    first = gl.program_id(0) * rows
+    image, pixel = first // (height * width), first % (height * width)
+    corner_y, corner_x = pixel // width * step - low, pixel % width * step - low
+    layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, columns, 16])
+    sums = gl.zeros((rows, columns), gl.float32, layout)
+    for turn in range(0, k // DEPTH):
+        place, feature = turn // blocks, turn % blocks * DEPTH
+        moved_y = (place // kernel_width * down).to(gl.int16)
+        moved_x = (place % kernel_width * right).to(gl.int16)
+        mbarrier.expect(full, a.nbytes_per_cta + b.nbytes_per_cta)
+        corner = [image, corner_y, corner_x, feature]
+        tma.async_load_im2col(a, corner, [moved_y, moved_x], full, x)
+        tma.async_load(b, [turn * DEPTH, 0], full, y)
+        mbarrier.wait(full, turn & 1)
+        sums = warpgroup_mma(x, y, sums)
+    out = gl.allocate_shared_memory(gl.float16, (rows, columns), c.layout)
+    out.store(sums.to(gl.float16))
+    fence_async_shared()
+    tma.async_store(c, [first, 0], out)
+    tma.store_wait(0)
+
+
+@gluon.jit
+def kernel_gradient(
+    a, b, c, height, width, step, low, right, down, kernel_width, k, DEPTH: gl.constexpr
+):
+    """c[place of the kernel] = the sums over pixels of a, moved to that place, times b."""
+    rows: gl.constexpr = a.block_type.shape[1]
+    columns: gl.constexpr = b.block_type.shape[1]
+    x = gl.allocate_shared_memory(gl.float16, a.block_type.shape, a.layout)
+    y = gl.allocate_shared_memory(gl.float16, b.block_type.shape, b.layout)
+    full = mbarrier.allocate_mbarrier()
+    mbarrier.init(full, count=1)
+    fence_async_shared()
+    place = gl.program_id(0)
+    moved_y = (place // kernel_width * down).to(gl.int16)
+    moved_x = (place % kernel_width * right).to(gl.int16)
+    layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, columns, 16])
+    sums = gl.zeros((rows, columns), gl.float32, layout)
+    for turn in range(0, (k + DEPTH - 1) // DEPTH):
+        image, pixel = turn * DEPTH // (height * width), turn * DEPTH % (height * width)
+        corner = [image, pixel // width * step - low, pixel % width * step - low, 0]
+        mbarrier.expect(full, a.nbytes_per_cta + b.nbytes_per_cta)
+        tma.async_load_im2col(a, corner, [moved_y, moved_x], full, x)
+        tma.async_load(b, [turn * DEPTH, 0], full, y)
+        mbarrier.wait(full, turn & 1)
+        sums = warpgroup_mma(x.permute((1, 0)), y, sums)
+    out = gl.allocate_shared_memory(gl.float16, (rows, columns), c.layout)
+    out.store(sums.to(gl.float16))
+    fence_async_shared()
+    tma.async_store(c, [place * rows, 0], out)
+    tma.store_wait(0)
+
+
 # --- Attention, rows, numbers ---------------------------------------------------------------------
 
 
@@ -322,6 +391,17 @@ def _explicit() -> None:
     _record("shared_sm90", shared, types, {"DEPTH": 64}, 90, num_warps=4, num_ctas=2)
 
 
+def _images() -> None:
+    plain = gl.NVMMASharedLayout(128, 16)
+    pixels = f"tensordesc_im2col<fp16[64,64],{plain!r}>"
+    tile = f"tensordesc<fp16[64,64],{plain!r}>"
+    numbers = ["i32"] * 8
+    types = [pixels, tile, tile, *numbers, "i32"]
+    _record("convolved_sm90", convolved, types, {"DEPTH": 64}, 90, num_warps=4)
+    types = [pixels, tile, tile, *numbers]
+    _record("kernel_gradient_sm90", kernel_gradient, types, {"DEPTH": 64}, 90, num_warps=4)
+
+
 def _others() -> None:
     tile = {"SIZE": 32, "ROWS": 64, "KEYS": 32}
     cases = ((80, "fp16", 0), (80, "bf16", 1), (90, "bf16", 0), (90, "fp16", 1))
@@ -341,4 +421,5 @@ if __name__ == "__main__":
     _products()
     _boxes()
     _explicit()
+    _images()
     _others()

@@ -117,6 +117,7 @@ def _boxes(boxes: Boxes) -> Json:
         "strides": list(boxes.strides),
         "box": list(boxes.box),
         "swizzle": boxes.swizzle,
+        "pixels": None if boxes.pixels is None else [list(n) for n in boxes.pixels.numbers],
     }
 
 

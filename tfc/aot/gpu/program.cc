@@ -39,6 +39,9 @@ struct Driver {
   Status (*TensorMapEncodeTiled)(void*, int, unsigned, void*, const std::uint64_t*,
                                  const std::uint64_t*, const unsigned*, const unsigned*, int, int,
                                  int, int);
+  Status (*TensorMapEncodeIm2col)(void*, int, unsigned, void*, const std::uint64_t*,
+                                  const std::uint64_t*, const int*, const int*, unsigned, unsigned,
+                                  const unsigned*, int, int, int, int);
 };
 
 #if defined(_WIN32)
@@ -95,6 +98,7 @@ Driver Loaded() {
   Find(library, "cuLaunchKernel", &d.LaunchKernel, &d);
   const char* const problem = d.problem;
   Find(library, "cuTensorMapEncodeTiled", &d.TensorMapEncodeTiled, &d);
+  Find(library, "cuTensorMapEncodeIm2col", &d.TensorMapEncodeIm2col, &d);
   d.problem = problem;
   return d;
 }
@@ -405,14 +409,21 @@ class Program {
 
   // Writes the descriptor of boxes of the array at an address.
   bool Describe(const Boxes& boxes, Address address, void* descriptor) {
-    if (TheDriver().TensorMapEncodeTiled == nullptr) {
+    const Driver& driver = TheDriver();
+    if (driver.TensorMapEncodeTiled == nullptr || driver.TensorMapEncodeIm2col == nullptr) {
       return Fail("NVIDIA's driver is too old: it has no descriptors of tensors");
     }
-    const unsigned steps[] = {1, 1, 1, 1, 1};
     void* const array = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-    return Done(TheDriver().TensorMapEncodeTiled(descriptor, boxes.type, boxes.rank, array,
-                                                 boxes.dims, boxes.strides, boxes.box, steps, 0,
-                                                 boxes.swizzle, kFetchedBytes, 0),
+    if (boxes.has_pixels) {
+      return Done(driver.TensorMapEncodeIm2col(
+                      descriptor, boxes.type, boxes.rank, array, boxes.dims, boxes.strides,
+                      boxes.lower, boxes.upper, boxes.box[0], boxes.box[1], boxes.steps, 0,
+                      boxes.swizzle, kFetchedBytes, 0),
+                  "cuTensorMapEncodeIm2col");
+    }
+    return Done(driver.TensorMapEncodeTiled(descriptor, boxes.type, boxes.rank, array, boxes.dims,
+                                            boxes.strides, boxes.box, boxes.steps, 0,
+                                            boxes.swizzle, kFetchedBytes, 0),
                 "cuTensorMapEncodeTiled");
   }
 

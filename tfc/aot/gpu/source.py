@@ -43,13 +43,16 @@ struct Place {
   std::uint64_t offset;
 };
 
-// How boxes of an array are copied, of which a kernel takes a descriptor; innermost sizes first.
+// How boxes or pixels of an array are copied, of which a kernel takes a descriptor; innermost sizes
+// first.
 struct Boxes {
   std::size_t buffer;  // of the launch
   int type, swizzle;   // as cuTensorMapEncodeTiled counts them
   unsigned rank;
   std::uint64_t dims[5], strides[4];
-  unsigned box[5];
+  unsigned box[5], steps[5];
+  bool has_pixels;
+  int lower[3], upper[3];  // corners of the window of pixels
 };
 
 enum Kind { kLaunch, kCopy, kJump, kChoose, kRepeat };
@@ -230,7 +233,7 @@ def _version(number: int, program: GpuProgramCode) -> str:
     steps = ",\n    ".join(flat.rows) or none
     places = ",\n    ".join(flat.places) or "{0, 0, 0}"
     numbers = ", ".join(str(n) for n in flat.numbers) or "0"
-    boxes = ",\n    ".join(flat.boxes) or "{0, 0, 0, 0, {0}, {0}, {0}}"
+    boxes = ",\n    ".join(flat.boxes) or "{0, 0, 0, 0, {0}, {0}, {0}, {0}, false, {0}, {0}}"
     functions = ",\n    ".join(f'{{"{n}", {s}}}' for n, s in _functions(program).items())
     return (
         f"const Place places_{number}[] = {{\n    {places}}};\n"
@@ -329,6 +332,11 @@ class _Flat:
             rank = len(one["dims"])
             lists = ", ".join(f"{{{_listed(one[k])}}}" for k in ("dims", "strides", "box"))
             kind, swizzle = _TYPES[one["itemsize"]], _SWIZZLES[one["swizzle"]]
+            steps, corners = [1] * rank, ([0], [0])
+            if one["pixels"] is not None:
+                *corners, steps[1:-1] = one["pixels"]
+            lists += f", {{{_listed(steps)}}}, {'false' if one['pixels'] is None else 'true'}, "
+            lists += ", ".join(f"{{{_listed(corner)}}}" for corner in corners)
             self.boxes.append(f"{{{buffer}, {kind}, {swizzle}, {rank}, {lists}}}")
         return f"{first}, {len(boxes)}"
 

@@ -9,6 +9,7 @@ from tfc.backends.gpu.attention.kernels import attention_parts, partial_means
 from tfc.backends.gpu.attention.warpgroup_gradients import warpgroup_gradient_parts
 from tfc.backends.gpu.attention.warpgroups import warpgroup_attention_parts
 from tfc.backends.gpu.convolutions.kernels import convolution_parts, convolution_sums
+from tfc.backends.gpu.convolutions.warpgroups import warpgroup_convolution_parts
 from tfc.backends.gpu.driver.architectures import has_warpgroups
 from tfc.backends.gpu.element_loops import loop_parts
 from tfc.backends.gpu.grid import Grid
@@ -54,7 +55,7 @@ FORMS: dict[str, Form] = {
     "attention": Form(attention_parts, partial_means, warpgroup_attention_parts),
     "gradient": Form(gradient_parts, by_warpgroups=warpgroup_gradient_parts),
     "dot": Form(product_parts, product_sums, warpgroup_parts),
-    "convolution": Form(convolution_parts, convolution_sums),
+    "convolution": Form(convolution_parts, convolution_sums, warpgroup_convolution_parts),
     "reduce": Form(reduce_parts, partial_totals),
     "tuple": Form(reduce_parts, partial_totals),
     "scatter": Form(scatter_parts, scatter_memory),

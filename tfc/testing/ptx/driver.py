@@ -24,7 +24,7 @@ from tfc.backends.gpu.driver.loops import never_loops
 from tfc.errors import DriverError
 from tfc.testing.ptx import graphs
 from tfc.testing.ptx.machine import Machine
-from tfc.testing.ptx.state.tensor_maps import TensorMap, encode
+from tfc.testing.ptx.state.tensor_maps import Pixels, TensorMap, encode
 
 _MEMORY = 256 << 20  # bytes that programs may have
 # Bytes that blocks may share; code for sm_80 runs on later GPUs, too, some of which have less.
@@ -115,7 +115,9 @@ class InterpretedDriver:
 
     def describe(self, boxes: Boxes, address: int) -> bytes:
         """What a kernel takes to copy boxes of an array."""
-        return encode(TensorMap(address, *vars(boxes).values()))
+        sizes = boxes.itemsize, boxes.dims, boxes.strides, boxes.box, boxes.swizzle
+        pixels = None if boxes.pixels is None else Pixels(*boxes.pixels.numbers)
+        return encode(TensorMap(address, *sizes, pixels))
 
     def _do(self, kind: str, step: Callable[[], None]) -> None:
         if self._recorded is not None:

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-FORMAT = 2  # of manifests
+FORMAT = 3  # of manifests
 _MOST_MANIFEST = 256 << 20  # bytes
 _MOST_NESTED = 64  # loops in loops
 _SPACES = ("parameter", "result", "arena", "constant")
@@ -168,10 +168,12 @@ def _check_place(place: Sequence[Any], sizes: "dict[tuple[str, int], int]") -> i
 def _check_boxes(boxes: dict, size: int) -> None:
     """Check that boxes are of an array inside of a buffer of so many bytes."""
     dims, strides, box = ([_natural(n) for n in boxes[k]] for k in ("dims", "strides", "box"))
-    rank, itemsize = len(dims), boxes["itemsize"]
+    rank, itemsize, pixels = len(dims), boxes["itemsize"], boxes["pixels"]
+    images = pixels is not None
     if not (
-        1 <= rank <= 5
-        and (len(strides), len(box)) == (rank - 1, rank)
+        (3 if images else 1) <= rank <= 5
+        and (len(strides), len(box)) == (rank - 1, 2 if images else rank)
+        and (pixels is None or _are_pixels(pixels, rank - 2))
         and itemsize in (1, 2, 4, 8)
         and boxes["swizzle"] in (0, 32, 64, 128)
         and all(1 <= n <= 1 << 32 for n in dims)
@@ -181,6 +183,16 @@ def _check_boxes(boxes: dict, size: int) -> None:
         raise ValueError(f"there are no such boxes as {boxes}")
     if dims[0] * itemsize + sum((d - 1) * s for d, s in zip(dims[1:], strides)) > size:
         raise ValueError(f"the boxes {boxes} are outside of their buffer")
+
+
+def _are_pixels(pixels: Sequence[Sequence[Any]], rank: int) -> bool:
+    """Whether these are two corners of a window of images, and the steps in it."""
+    lower, upper, steps = pixels
+    return (
+        len(lower) == len(upper) == len(steps) == rank
+        and all(isinstance(n, int) and abs(n) < 1 << 15 for n in (*lower, *upper))
+        and all(1 <= _natural(n) <= 8 for n in steps)
+    )
 
 
 def _check_selector(place: Sequence[Any], sizes: "dict[tuple[str, int], int]", least: int) -> None:

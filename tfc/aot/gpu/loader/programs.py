@@ -312,8 +312,8 @@ def _preference(code: dict) -> "tuple[bool, int, int, bool]":
 
 def _described(boxes: dict, address: int) -> bytes:
     """The descriptor of boxes of the array at an address, as a manifest states them."""
-    itemsize, swizzle = boxes["itemsize"], boxes["swizzle"]
+    itemsize, dims, strides, box = (boxes[k] for k in ("itemsize", "dims", "strides", "box"))
     try:
-        return encoded(itemsize, boxes["dims"], boxes["strides"], boxes["box"], swizzle, address)
+        return encoded(itemsize, dims, strides, box, boxes["swizzle"], boxes["pixels"], address)
     except DescriptorError as error:
         raise DriverError(str(error)) from None

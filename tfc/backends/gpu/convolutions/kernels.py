@@ -1,24 +1,21 @@
 """A kernel of a convolution as parts: for each phase, blocks that make tiles of its product."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tfc.backends.gpu.convolutions.padding import mending
 from tfc.backends.gpu.convolutions.phases import Phase, phases_of
 from tfc.backends.gpu.convolutions.shares import shares_of
 from tfc.backends.gpu.convolutions.sources import source_of
+from tfc.backends.gpu.convolutions.warpgroups import convolution_by_warpgroups
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.choice import schedule_for
 from tfc.backends.gpu.products.finishing import Mend
 from tfc.backends.gpu.products.kernels import Block, parts_of_blocks, shared_sums
 from tfc.backends.gpu.products.pieces import Computed, Copied
 from tfc.backends.gpu.products.spec import Side
-from tfc.backends.mlir.arithmetic.value import Scalar, constant, mlir_type
-from tfc.backends.mlir.elements import Elements, Indices
-from tfc.backends.mlir.kernels import Kernel, add_product, kernel_of, nest, sources
-from tfc.backends.mlir.provider import ir, scf
-from tfc.backends.mlir.windows import guarded
-from tfc.hlo.index_maps import variable
+from tfc.backends.mlir.elements import Indices
+from tfc.backends.mlir.kernels import Kernel, kernel_of
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
 from tfc.passes.analysis.products import has_one_stride_a_direction
@@ -36,12 +33,16 @@ def convolution_parts(kernel: Kernel) -> list[Part] | None:
 
 
 def convolution_sums(kernel: Kernel) -> Shape | None:
-    """The sums of shares that second steps add up, those of one phase at a time, if there are."""
+    """The sums of shares that second steps add up, those of one phase at a time, if there are: for
+    all GPUs, as the plan is."""
     phases = phases_of(kernel)
     if phases is None:
         shares = shares_of(kernel)
         return shares.sums if shares else None
-    found = (shared_sums(p.spec, schedule_for(p.spec)) for p in phases)
+    found = [shared_sums(p.spec, schedule_for(p.spec)) for p in phases]
+    by_warpgroups = convolution_by_warpgroups(kernel)
+    if by_warpgroups is not None:
+        found.append(by_warpgroups.sums)
     return max((s for s in found if s is not None), key=lambda s: s.byte_size, default=None)
 
 
@@ -68,39 +69,6 @@ class ConvolutionBlock(Block):
         return source_of(work, self.phase, side, self.schedule, batch, end)
 
     def mend(self, work: Work, batch: Any) -> Mend | None:
-        """What makes sums right where there is padding.
-
-        There is no product there, where a tile has one with zero: they differ if the kernel is
-        infinite or NaN there, and then the sum is NaN. So a sum that is NaN is made again.
-        """
-        if self.phase.is_inside or not self.spec.sums.is_float:
-            return None
-
-        def mended(row: Any, column: Any, total: Scalar) -> Scalar:
-            wrong = scf.IfOp(total.ne(total).value, [mlir_type(self.spec.sums)], has_else=True)
-            with ir.InsertionPoint(wrong.then_block):
-                scf.yield_([self._sum(work, {"b": batch, "i": row, "j": column}).value])
-            with ir.InsertionPoint(wrong.else_block):
-                scf.yield_([total.value])
-            return Scalar(wrong.result, self.spec.sums)
-
-        return mended
-
-    def _sum(self, work: Work, at: dict[str, Any]) -> Scalar:
-        """The sum of the products that there are, one by one."""
-        product = self.kernel.product
-        assert product is not None
-        array, inside = self.phase.array_place()
-        window = self.phase.window_place("j")
-        left, right = product.operands
-        outer = Elements(sources(work.kernel, work.buffers), at)
-
-        def step(scope: Elements, total: Sequence[Scalar]) -> Sequence[Scalar]:
-            def add(there: Elements) -> list[Scalar]:
-                factors = there.element(left, array), there.element(right, window)
-                return [add_product(total[0], *factors)]
-
-            return guarded(scope, inside, add, total)
-
-        sums = [constant(self.spec.sums, 0)]
-        return nest(outer, [variable("p", self.spec.k)], [self.spec.k], sums, step)[0]
+        """What makes sums right where there is padding."""
+        made = mending(self.kernel, self.phase)
+        return None if made is None else made(work, batch)

@@ -50,8 +50,8 @@ def _array_pieces(phase: Phase, start: Scalar, group: Scalar, end: Scalar) -> Pi
 
     def at(line: Any, place: Any) -> tuple[Any, Scalar]:
         row, sums = (narrow(x) for x in ((line, place) if along else (place, line)))
-        batch, *places = phase.line_parts(_parts(row, phase.line_sizes))
-        *taps, feature = _parts(sums, phase.sum_sizes)
+        batch, *places = phase.line_parts(parts_of_number(row, phase.line_sizes))
+        *taps, feature = parts_of_number(sums, phase.sum_sizes)
         there, element = (sums < end) & (row < spec.m), batch * shape.strides[0]
         for slide, q, t, stride in zip(phase.slides, places, taps, shape.strides[1:]):
             # What is before the array is a large number.
@@ -84,14 +84,14 @@ def _row(phase: Phase, sums: Scalar) -> Scalar:
     shape = phase.spec.rhs.value.array_shape
     if shape.has_default_layout and all(s.tap_step == 1 for s in phase.slides):
         return sums * shape.dims[-1]
-    *taps, feature = _parts(sums, phase.sum_sizes)
+    *taps, feature = parts_of_number(sums, phase.sum_sizes)
     row = feature * shape.strides[-2]
     for slide, t, stride in zip(phase.slides, taps, shape.strides):
         row = row + (t * slide.tap_step + slide.first_tap) * stride
     return row
 
 
-def _parts(number: Scalar, sizes: Sequence[int]) -> list[Scalar]:
+def parts_of_number(number: Scalar, sizes: Sequence[int]) -> list[Scalar]:
     """The point of a space with this row-major number; what is beyond is in the first part."""
     found = []
     for n in range(len(sizes)):

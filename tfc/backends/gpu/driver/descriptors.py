@@ -1,8 +1,9 @@
-"""Descriptors of arrays of which kernels copy boxes: `cuTensorMapEncodeTiled` of NVIDIA's driver.
+"""Descriptors of arrays of which kernels copy boxes or pixels: `cuTensorMapEncodeTiled` and
+`cuTensorMapEncodeIm2col` of NVIDIA's driver.
 
-It is called by its C interface, as PyCUDA has no name for it. It only writes 128 bytes: neither a
-context nor a stream is at work. The loader of bundles has this file inside, which so imports
-nothing of tfc.
+They are called by their C interface, as PyCUDA has no name for them. They only write 128 bytes:
+neither a context nor a stream is at work. The loader of bundles has this file inside, which so
+imports nothing of tfc.
 """
 
 import ctypes
@@ -22,10 +23,10 @@ class DescriptorError(Exception):
 
 
 @cache
-def _encode_tiled() -> Any:
+def _encoder(name: str) -> Any:
     library = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
     try:
-        return ctypes.CDLL(library).cuTensorMapEncodeTiled
+        return getattr(ctypes.CDLL(library), name)
     except (OSError, AttributeError) as error:
         raise DescriptorError(
             f"NVIDIA's driver has no descriptors of tensors ({error}): install a newer driver"
@@ -34,15 +35,16 @@ def _encode_tiled() -> Any:
 
 def encoded(
     itemsize: int, dims: Sequence[int], strides: Sequence[int], box: Sequence[int], swizzle: int,
-    address: int,
+    pixels: "Sequence[Sequence[int]] | None", address: int,
 ) -> bytes:  # fmt: skip
-    """The descriptor of boxes of the array at an address.
+    """The descriptor of boxes, or of pixels, of the array at an address.
 
     Args:
         itemsize: bytes of an element.
         dims, box: sizes of the array and of a box, innermost first.
         strides: bytes between neighbours along each dimension but the first.
         swizzle: bytes of a row whose pieces are exchanged; 0 for none.
+        pixels: the window's lower and upper corner and steps, if pixels are copied.
 
     Raises:
         DescriptorError: the driver is too old for it, or says that there is no such descriptor.
@@ -50,22 +52,29 @@ def encoded(
     rank = len(dims)
     memory = ctypes.create_string_buffer(_DESCRIPTOR_BYTES + _DESCRIPTOR_ALIGNMENT)
     start = -(-ctypes.addressof(memory) // _DESCRIPTOR_ALIGNMENT) * _DESCRIPTOR_ALIGNMENT
-    status = _encode_tiled()(
+    steps, copied = [1] * rank, [(ctypes.c_uint32 * rank)(*box)]
+    if pixels is not None:
+        lower, upper, between = pixels
+        steps[1:-1] = between
+        copied = [(ctypes.c_int * len(corner))(*corner) for corner in (lower, upper)]
+        copied += [ctypes.c_uint32(n) for n in box]
+    name = "cuTensorMapEncodeTiled" if pixels is None else "cuTensorMapEncodeIm2col"
+    status = _encoder(name)(
         ctypes.c_void_p(start),
         ctypes.c_int(_UNSIGNED[itemsize]),
         ctypes.c_uint32(rank),
         ctypes.c_void_p(address),
         (ctypes.c_uint64 * rank)(*dims),
         (ctypes.c_uint64 * max(rank - 1, 1))(*strides),
-        (ctypes.c_uint32 * rank)(*box),
-        (ctypes.c_uint32 * rank)(*[1] * rank),
+        *copied,
+        (ctypes.c_uint32 * rank)(*steps),
         ctypes.c_int(0),  # not interleaved
         ctypes.c_int(_SWIZZLE[swizzle]),
         ctypes.c_int(_FETCHED_BYTES),
         ctypes.c_int(0),  # zeros beyond the array
     )
     if status:
-        raise DescriptorError(f"cuTensorMapEncodeTiled of the CUDA driver failed: error {status}")
+        raise DescriptorError(f"{name} of the CUDA driver failed: error {status}")
     return ctypes.string_at(start, _DESCRIPTOR_BYTES)
 
 

@@ -64,6 +64,28 @@ class Mark(Protocol):
 
 
 @dataclass(frozen=True)
+class Pixels:
+    """Which pixels of images a copy goes through, one after the other: those of a window of each.
+
+    Images lie in the dimensions of an array between the innermost, the features of a pixel, and the
+    outermost, in which one image follows the other. What is said of each is innermost first.
+
+    lower: the first place of the window.
+    upper: how far its last place is beyond the last one of the image; negative if it is before it.
+    steps: from one pixel to the next.
+    """
+
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+    steps: tuple[int, ...]
+
+    @property
+    def numbers(self) -> tuple[tuple[int, ...], ...]:
+        """All of it, in this order."""
+        return self.lower, self.upper, self.steps
+
+
+@dataclass(frozen=True)
 class Boxes:
     """How boxes of an array are copied between global and shared memory; innermost sizes first.
 
@@ -72,6 +94,8 @@ class Boxes:
     strides: bytes between neighbours along each dimension but the first, whose elements lie side by
         side; multiples of 16.
     box: sizes of what one copy moves; elements beyond the array are zeros, and are not stored.
+    pixels: which pixels are moved, if these are copied: then `box` is how many features and pixels.
+        A copy begins at a pixel and may move the window for that.
     swizzle: 0, or how many bytes a row of the box has, whose 16-byte pieces are exchanged.
     """
 
@@ -80,6 +104,7 @@ class Boxes:
     strides: tuple[int, ...]
     box: tuple[int, ...]
     swizzle: int = 0
+    pixels: Pixels | None = None
 
 
 class Graph(Protocol):

@@ -12,7 +12,8 @@ def describe(boxes: Boxes, address: int) -> bytes:
         DriverError: the driver is too old for it, or says that there is no such descriptor.
     """
     sizes = boxes.itemsize, boxes.dims, boxes.strides, boxes.box, boxes.swizzle
+    pixels = None if boxes.pixels is None else boxes.pixels.numbers
     try:
-        return encoded(*sizes, address)
+        return encoded(*sizes, pixels, address)
     except DescriptorError as error:
         raise DriverError(f"{error}; programs compiled for sm_80 need none") from None

@@ -1,12 +1,14 @@
 """cp.async.bulk: copies of runs of bytes and of boxes of tensors, and the fences around them.
 
 .tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes  [to], [map, {x, y}], [barrier]
+.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes
+                            [to], [map, {feature, x, y, image}], [barrier], {right, down}
 .tensor.2d.global.shared::cta.bulk_group                        [map, {x, y}], [from]
 .shared::cluster.global.mbarrier::complete_tx::bytes            [to], [from], size, [barrier]
 .global.shared::cta.bulk_group                                  [to], [from], size
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,15 @@ from tfc.testing.ptx.instructions.decode import Decoder, Reader, Run
 from tfc.testing.ptx.instructions.phases import BARRIER_BYTES, shared_places
 from tfc.testing.ptx.state.faults import Violation
 from tfc.testing.ptx.state.report import SECTOR, Traffic
-from tfc.testing.ptx.state.tensor_maps import SIZE, TensorMap, decode, swizzled
+from tfc.testing.ptx.state.tensor_maps import (
+    SIZE,
+    TensorMap,
+    decode,
+    pixel_addresses,
+    swizzled,
+)
 from tfc.testing.ptx.state.threads import Lanes, Threads
-from tfc.testing.ptx.text.syntax import Address, Instruction, Operand
+from tfc.testing.ptx.text.syntax import Address, Instruction, Operand, Vector
 
 _LOAD = {"shared::cluster", "global", "mbarrier::complete_tx::bytes"}
 _LOAD_OF_BLOCK = {"shared::cta", "global", "mbarrier::complete_tx::bytes"}
@@ -44,8 +52,10 @@ def copy_bulk(decoder: Decoder, instruction: Instruction) -> Run:
         flags -= {"multicast::cluster"} if shares else set()
         rank = next((int(f[0]) for f in flags if f in ("1d", "2d", "3d", "4d", "5d")), 0)
         flags -= {"tensor", f"{rank}d"}
+        moves = rank - 2 if "im2col" in flags and rank > 2 else 0
+        flags -= {"im2col"} if moves else set()
         if rank and flags in (_LOAD, _LOAD_OF_BLOCK):
-            return _load_box(decoder, instruction, rank, shares)
+            return _load_box(decoder, instruction, rank, moves, shares)
         if rank and flags == _STORE:
             return _store_box(decoder, instruction, rank)
     elif flags in (_LOAD, _LOAD_OF_BLOCK):
@@ -159,7 +169,21 @@ def _box_operand(
     return address, [decoder.read(c, "s32") for c in operand.coordinates]
 
 
-def _map_at(t: Threads, lanes: Lanes, lane: int, address: np.ndarray, rank: int) -> TensorMap:
+def _elements(
+    decoder: Decoder, instruction: Instruction, rest: list[Operand], count: int
+) -> Sequence[Operand]:
+    """The elements of the vector that the rest of the operands begins with, which is taken off."""
+    if not count:
+        return []
+    first = rest.pop(0) if rest else None
+    if not isinstance(first, Vector) or len(first.elements) != count:
+        raise decoder.unknown(instruction, f"the window should be moved along {count} dimensions")
+    return first.elements
+
+
+def _map_at(
+    t: Threads, lanes: Lanes, lane: int, address: np.ndarray, rank: int, of_pixels: bool = False
+) -> TensorMap:
     one = np.array([lane])
     ((space, _, _, (inside,)),) = by_space(t, one, address)
     if space not in ("global", "param") or int(inside) % 64:
@@ -171,10 +195,26 @@ def _map_at(t: Threads, lanes: Lanes, lane: int, address: np.ndarray, rank: int)
     memory = t.spaces[space]
     places = memory.places(inside + np.arange(SIZE, dtype=np.uint64), None, 1)
     tensor = decode(memory.read(places, np.uint8).tobytes())
-    if tensor is None or len(tensor.dims) != rank:
-        raise Violation("out-of-bounds", f"there is no map of a tensor of {rank} dimensions",
+    if tensor is None or len(tensor.dims) != rank or (tensor.pixels is not None) != of_pixels:
+        kind = "of pixels of" if of_pixels else "of"
+        raise Violation("out-of-bounds", f"there is no map {kind} a tensor of {rank} dimensions",
                         None, int(inside))  # fmt: skip
     return tensor
+
+
+def _pixel_places(
+    t: Threads, tensor: TensorMap, corner: list[int], moved: list[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """(which elements of the pixels are of the tensor, the places of those)."""
+    start = corner[1:-1]
+    if not all(0 <= by <= tensor.most_offset for by in moved):
+        raise Violation("async", f"a window of pixels that is moved by {moved}, where 0 to "
+                        f"{tensor.most_offset} are possible", None, 0)  # fmt: skip
+    if not all(at in places for at, places in zip(start, tensor.places)):
+        raise Violation("async", f"a copy of pixels that begins at {start}, which is none of the "
+                        "window", None, 0)  # fmt: skip
+    inside, addresses = pixel_addresses(tensor, corner, moved)
+    return inside, t.spaces["global"].places(addresses, None, tensor.itemsize)
 
 
 def _box_places(t: Threads, tensor: TensorMap, corner: list[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -203,9 +243,13 @@ def _pieces_of(t: Threads, first: int, tensor: TensorMap) -> np.ndarray:
     return swizzled(start + np.arange(tensor.box_bytes), tensor.swizzle) - start
 
 
-def _load_box(decoder: Decoder, instruction: Instruction, rank: int, shares: bool) -> Run:
-    """A box that comes to the thread's block, or if it `shares` to those of a mask."""
+def _load_box(
+    decoder: Decoder, instruction: Instruction, rank: int, moves: int, shares: bool
+) -> Run:
+    """A box that comes to the thread's block, or if it `shares` to those of a mask; or pixels of a
+    window that `moves` along so many dimensions."""
     to, source, barrier, *rest = instruction.operands
+    offsets = [decoder.read(e, "u16") for e in _elements(decoder, instruction, rest, moves)]
     read_mask = decoder.read(rest[0], "u16") if shares else None
     places = shared_places(decoder, instruction, to, _RUN_ALIGNMENT)
     barriers = shared_places(decoder, instruction, barrier, BARRIER_BYTES)
@@ -214,12 +258,16 @@ def _load_box(decoder: Decoder, instruction: Instruction, rank: int, shares: boo
     def run(t: Threads, lanes: Lanes) -> None:
         where, reports = places(t, lanes), barriers(t, lanes)
         maps = _sizes(t, lanes, address)
-        corners = np.stack([_sizes(t, lanes, c) for c in coordinates], 1)
+        corners = np.stack([_sizes(t, lanes, c) for c in [*coordinates, *offsets]], 1)
         masks = None if read_mask is None else _sizes(t, lanes, read_mask)
 
         def one(n: int, lane: int) -> None:
-            tensor = _map_at(t, lanes, lane, maps[n : n + 1], rank)
-            inside, at = _box_places(t, tensor, corners[n].tolist())
+            tensor = _map_at(t, lanes, lane, maps[n : n + 1], rank, moves > 0)
+            corner, moved = corners[n, :rank].tolist(), corners[n, rank:].tolist()
+            if moves:
+                inside, at = _pixel_places(t, tensor, corner, moved)
+            else:
+                inside, at = _box_places(t, tensor, corner)
             box = np.zeros(inside.shape, _WORDS_OF_SIZE[tensor.itemsize])
             box[inside] = t.spaces["global"].read(at, box.dtype)
             _count(t.report.bulk_loads, at, tensor.itemsize)
