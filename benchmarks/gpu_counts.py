@@ -94,6 +94,26 @@ def _of_block(x: Any, d: Any, *weights: Any) -> Any:
     return tnp.sum((_block(x, *weights) * d).astype(np.float32))
 
 
+def _convolution(x: Any, kernel: Any) -> Any:
+    return nn.conv(x, kernel, 1, "SAME", data_format="NHWC", kernel_format="HWIO")
+
+
+def _residual(x: Any, *weights: Any) -> Any:
+    """A block of a residual network: convolutions of 1x1, 3x3 and 1x1, each with a batch norm."""
+    h = x
+    for number in range(0, len(weights), 3):
+        kernel, scale, offset = weights[number : number + 3]
+        h, _, _ = nn.batch_norm_training(_convolution(h, kernel), scale, offset)
+        h = h + x if number == len(weights) - 3 else h
+        h = nn.relu(h)
+    return h
+
+
+def _of_residual(x: Any, d: Any, *weights: Any) -> Any:
+    return tnp.sum((_residual(x, *weights) * d).astype(np.float32))
+
+
+_OF_RESIDUAL = tfc.grad(_of_residual, argnums=(0, *range(2, 11)))
 _GRADIENTS = tfc.grad(_of_attention, argnums=(0, 1, 2))
 _OF_BLOCK = tfc.grad(_of_block, argnums=(0, *range(2, 11)))
 _STEP = tfc.grad(_loss, argnums=(1, 2))
@@ -102,6 +122,12 @@ _WIDE = (256, 256)
 _WEIGHTS = (*((_BF16, _WIDE),) * 4, *((_BF16, (256, 1024)),) * 2, (_BF16, (1024, 256)),
             *((_BF16, (256,)),) * 2)  # fmt: skip
 _TOKENS = (_BF16, (1, 512, 256))
+_IMAGES = (_BF16, (2, 28, 28, 256))
+_KERNELS = [
+    (_BF16, dims)
+    for kernel in ((1, 1, 256, 64), (3, 3, 64, 64), (1, 1, 64, 256))
+    for dims in (kernel, kernel[-1:], kernel[-1:])
+]
 _SQUARE, _LONG, _HEADS = (512, 512), (64, 4096), (1, 1152, 8, 64)
 
 PROGRAMS = (
@@ -122,6 +148,7 @@ PROGRAMS = (
     Program("rows of a table, f16", lambda t, i: t[i], ((_F16, (1000, 768)), (np.int32, (300,)))),
     Program("product, bf16 512³", lambda a, b: a @ b, ((_BF16, _SQUARE),) * 2),
     Program("product, f32 256³", lambda a, b: a @ b, ((_F32, (256, 256)),) * 2),
+    Program("convolution of 3x3, bf16", _convolution, (_IMAGES, (_BF16, (3, 3, 256, 128)))),
     Program("matrix by vector, bf16", lambda a, b: a @ b, ((_BF16, (512, 1024)), (_BF16, (1024,)))),
     Program("causal attention, bf16", _causal, ((_BF16, _HEADS),) * 3),
     Program("its gradients, bf16", _GRADIENTS, ((_BF16, _HEADS),) * 4),
@@ -130,6 +157,8 @@ PROGRAMS = (
             ((_F32, (64, 128)), (_F32, (128, 256)), (_F32, (256, 32)), (_F32, (64, 32)))),
     Program("transformer block, bf16", _block, (_TOKENS, *_WEIGHTS)),
     Program("gradients of the block, bf16", _OF_BLOCK, (_TOKENS, _TOKENS, *_WEIGHTS)),
+    Program("residual block, bf16", _residual, (_IMAGES, *_KERNELS)),
+    Program("gradients of the residual block, bf16", _OF_RESIDUAL, (_IMAGES, _IMAGES, *_KERNELS)),
 )  # fmt: skip
 
 

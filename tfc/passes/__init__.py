@@ -21,6 +21,7 @@ from tfc.passes.fusion.fusion import Fusion
 from tfc.passes.fusion.horizontal import Horizontal
 from tfc.passes.fusion.kernel_kinds import LOOPS_ONLY, KernelKinds
 from tfc.passes.fusion.loop_kernels import LoopKernels
+from tfc.passes.fusion.masks import Masks
 from tfc.passes.fusion.multi_output import MultiOutput
 from tfc.passes.fusion.number_tables import NumberTables
 from tfc.passes.fusion.rows import RowFusion
@@ -97,6 +98,7 @@ _MADE = (
     ElementLoops,
     AttentionFusion,
     Widenings,
+    Masks,
     EpilogueFusion,
     WindowEdges,
     RowFusion,
@@ -149,6 +151,9 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("attention", "epilogues", "a product takes what is between both products"),
     ("attention", "rows", "rows take the softmax"),
     ("cse", "widenings", "equal conversions become one"),
+    ("cse", "masks", "equal comparisons become one"),
+    ("attention", "masks", "its parts are known by what they share"),
+    ("masks", "epilogues", "what others compare ends an epilogue"),
     ("attention", "widenings", "its parts are known by what they share"),
     ("widenings", "epilogues", "a conversion that others read ends an epilogue"),
     ("widenings", "rows", "a conversion that others read is stored"),
@@ -277,7 +282,7 @@ def _forming_kernels(max_instructions: int, kinds: KernelKinds) -> tuple[Pass, .
         *((AttentionFusion(kinds.takes_attention),) if kinds.takes_attention else ()),
         *((Widenings(),) if kinds.narrow_products else ()),
         *((ArgExtremes(), SplitReductions()) if kinds.row_steps else ()),
-        *((epilogues,) if kinds.epilogues else ()),
+        *((Masks(), epilogues) if kinds.epilogues else ()),
         *((WindowEdges(kinds.takes_edges),) if kinds.takes_edges else ()),
         *_row_fusion(max_instructions, kinds),
         Fusion(max_instructions, kinds.instructions_a_byte),

@@ -18,7 +18,7 @@ FORMED = {
     "longest_row": set(),  # an option of rows
     "takes_longer_row": set(),  # another
     "row_steps": {"arg-extremes", "split-reductions"},
-    "epilogues": {"epilogues"},
+    "epilogues": {"epilogues", "masks"},
     "epilogue_results": set(),  # an option of epilogues
     "narrow_products": {"widenings"},  # and an option of dots, fold, epilogues and rows
     "instructions_a_byte": set(),  # an option of epilogues

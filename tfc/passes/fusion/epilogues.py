@@ -151,7 +151,9 @@ class _Plan(Kernels):
         again = self._again(members) if self.instructions_a_byte else []
         members = dict.fromkeys(sorted([*members, *again], key=self.position.__getitem__))
         outputs = [result[-1] for result in further]
-        if not outputs or self.is_read_outside(root, members):
+        # What is read outside and not stored is made there once more, of the product's result.
+        unstored = [root, *(x for result in further for x in result[:-1] if x not in outputs)]
+        if not outputs or any(self.is_read_outside(x, members) for x in unstored):
             outputs = [root, *outputs]
         self.kernels.append(Kernel("kOutput", tuple(members), outputs))
         if len(outputs) > 1:
