@@ -3,10 +3,12 @@
 Halves are computed in float32, and the result has the dtype of the array.
 """
 
+from functools import partial
 from typing import Any
 
 from tfc.errors import ShapeError
 from tfc.frontend import operations as ops
+from tfc.frontend.differentiation.custom.jvp import custom_jvp
 from tfc.frontend.numpy.arithmetic import square
 from tfc.frontend.numpy.functions import as_float, sqrt
 from tfc.frontend.numpy.manipulation import Axes, normalize_axes
@@ -104,10 +106,33 @@ def _wide(name: str, x: ArrayLike) -> tuple[Tensor, Any]:
     return widen(tensor), tensor.dtype
 
 
-def _standardized(x: Tensor, dimensions: Axes, epsilon: float) -> Tensor:
+@partial(custom_jvp, nondiff_argnums=(1, 2))
+def _standardized(x: Tensor, dimensions: tuple[int, ...], epsilon: float) -> Tensor:
+    """x less its mean over its deviation.
+
+    Its derivative is stated, since a derivative of the two moments one after the other does not
+    know that what is less its mean has no mean: that of an array that waits for its own sum.
+    """
+    normal, _ = _with_deviation(x, dimensions, epsilon)
+    return normal
+
+
+@_standardized.defjvp
+def _tangent(
+    dimensions: tuple[int, ...], epsilon: float, primals: tuple[Tensor], tangents: tuple[Tensor]
+) -> tuple[Tensor, Tensor]:
+    normal, deviation = _with_deviation(primals[0], dimensions, epsilon)
+    (t,) = tangents
+    along = mean(normal * t, dimensions, keepdims=True)
+    return normal, (t - mean(t, dimensions, keepdims=True) - normal * along) / deviation
+
+
+def _with_deviation(
+    x: Tensor, dimensions: tuple[int, ...], epsilon: float
+) -> tuple[Tensor, Tensor]:
     centred = x - mean(x, dimensions, keepdims=True)
-    variance = mean(square(centred), dimensions, keepdims=True)
-    return centred / sqrt(variance + real_number(epsilon, "epsilon"))
+    deviation = sqrt(mean(square(centred), dimensions, keepdims=True) + epsilon)
+    return centred / deviation, deviation
 
 
 @evaluable
@@ -124,7 +149,8 @@ def layer_norm(
         scale, offset: arrays that broadcast with x; left out, they change nothing.
     """
     tensor, dtype = _wide("layer_norm", x)
-    normal = _standardized(tensor, normalize_axes(axis, tensor.ndim), epsilon)
+    along = normalize_axes(axis, tensor.ndim)
+    normal = _standardized(tensor, along, real_number(epsilon, "epsilon"))
     return cast(_scaled(normal, scale, offset), dtype)
 
 
@@ -165,7 +191,8 @@ def group_norm(
         raise ShapeError(f"group_norm requires channels in equal groups, got {channels} in {count}")
     split = (*tensor.shape[:feature], count, channels // count, *tensor.shape[feature + 1 :])
     along = tuple(d for d in range(1, len(split)) if d != feature)
-    normal = ops.reshape(_standardized(ops.reshape(tensor, split), along, epsilon), tensor.shape)
+    grouped, added = ops.reshape(tensor, split), real_number(epsilon, "epsilon")
+    normal = ops.reshape(_standardized(grouped, along, added), tensor.shape)
     sides = (None if v is None else _along(as_tensor(v), tensor, feature) for v in (scale, offset))
     return cast(_scaled(normal, *sides), dtype)
 
