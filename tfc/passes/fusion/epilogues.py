@@ -24,6 +24,7 @@ Refused, with the reason: a value with users outside of the kernel, an op that i
 and code that would grow beyond `max_instructions`.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -109,6 +110,7 @@ class _Plan(Kernels):
     """The fusions of one computation.
 
     taken: what is part of one of them.
+    served: for what some compute again, what is inside of these.
     together: for what is inside of one with several results, these.
     """
 
@@ -125,6 +127,7 @@ class _Plan(Kernels):
         self.instructions_a_byte, self.several_results = instructions_a_byte, several_results
         self.after_reductions = _after_reductions(computation)
         self.taken: set[Instruction] = set()
+        self.served: defaultdict[Instruction, set[Instruction]] = defaultdict(set)
         self.together: dict[Instruction, Sequence[Instruction]] = {}
         # From the end: where the results of two products meet, the second one to be ready is
         # followed by what they have in common.
@@ -150,6 +153,8 @@ class _Plan(Kernels):
         self.taken.update(m for m in members if not (_is_free(m) or self._is_read_narrow(m)))
         again = self._again(members) if self.instructions_a_byte else []
         members = dict.fromkeys(sorted([*members, *again], key=self.position.__getitem__))
+        for x in again:
+            self.served[x].update(members)
         outputs = [result[-1] for result in further]
         # What is read outside and not stored is made there once more, of the product's result.
         unstored = [root, *(x for result in further for x in result[:-1] if x not in outputs)]
@@ -264,7 +269,7 @@ class _Plan(Kernels):
         return None
 
     def _is_prologue(
-        self, product: Instruction, number: int, members: Container[Instruction]
+        self, product: Instruction, number: int, members: Collection[Instruction]
     ) -> bool:
         """True if an operand is computed inside; else the reason is noted."""
         operand = product.operands[number]
@@ -337,7 +342,7 @@ class _Plan(Kernels):
         while stack:
             x = stack.pop()
             stored = x in self.taken or not (is_elementwise(x) or _is_free(x))
-            if x in members or x in made or (stored and x in read and x is not wanted):
+            if x in members or x in made or (x in read and x is not wanted):
                 continue
             if stored or (x.array_shape.rank and x.array_shape.dims != wanted.array_shape.dims):
                 return []
@@ -376,8 +381,10 @@ class _Plan(Kernels):
         same = all(u.array_shape.dims == source.array_shape.dims for u in users)
         return is_elementwise(source) and same
 
-    def _only_here(self, source: Instruction, members: Container[Instruction]) -> bool:
-        return source not in self.taken and not self.is_read_outside(source, members)
+    def _only_here(self, source: Instruction, members: Collection[Instruction]) -> bool:
+        others = self.served.get(source)
+        inside = {*members, *others} if others else members
+        return source not in self.taken and not self.is_read_outside(source, inside)
 
 
 def _is_free(source: Instruction) -> bool:
