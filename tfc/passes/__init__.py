@@ -32,6 +32,7 @@ from tfc.passes.layout.dot_merger import DotMerger
 from tfc.passes.layout.layout import Layouts
 from tfc.passes.layout.split_reductions import SplitReductions
 from tfc.passes.layout.stated_layouts import StatedLayouts
+from tfc.passes.layout.sums_together import SumsTogether
 from tfc.passes.loops.conditionals import Conditionals
 from tfc.passes.loops.input_projections import InputProjections
 from tfc.passes.loops.known_trip_counts import TripCounts
@@ -93,6 +94,7 @@ _MADE = (
     Selections,
     DotMerger,
     Layouts,
+    SumsTogether,
     ArgExtremes,
     SplitReductions,
     ElementLoops,
@@ -142,6 +144,8 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("simplify", "epilogues", "rules see only the parts of a computation that was fused apart"),
     ("simplify", "element-loops", "a turn is seen in its parts, in simple form"),
     ("trip-counts", "element-loops", "how often a loop runs is written into what is no kernel"),
+    ("layout", "sums-together", "what lies otherwise for other reasons is seen"),
+    ("sums-together", "epilogues", "a copy becomes part of what makes an operand"),
     ("layout", "element-loops", "threads read what lies side by side"),
     ("element-loops", "fusion", "a turn is seen in its parts"),
     ("element-loops", "rows", "a turn is seen in its parts"),
@@ -236,8 +240,11 @@ def default_pipeline(
     simple = (simplify, Sinking(), DeadResults(), fold, Cse(), Dce())
     hoisting = (Licm(), Unroll(), InputProjections())
     control = (Conditionals(), LoopSimplify(), ValueRangePropagation(), *hoisting)
-    takes, in_transit = kinds.takes_layouts, kinds.reduces_in_transit
-    layouts = () if takes is None else (Layouts(takes), Repeat((simplify, fold, Cse(), Dce())))
+    in_transit = kinds.reduces_in_transit
+    layouts = (
+        *((Layouts(kinds.takes_layouts),) if kinds.takes_layouts else ()),
+        *((SumsTogether(kinds.takes_sums_together),) if kinds.takes_sums_together else ()),
+    )
     return Pipeline(
         "default",
         (
@@ -257,6 +264,7 @@ def default_pipeline(
             *((Selections(),) if kinds.selections else ()),
             DotMerger(),
             *layouts,
+            *((Repeat((simplify, fold, Cse(), Dce())),) if layouts else ()),
             *_forming_kernels(max_instructions, kinds),
             Flatten(),
             Copies(),

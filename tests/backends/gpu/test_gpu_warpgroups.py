@@ -95,6 +95,29 @@ def test_other_kinds_are_exact(dtype: Any, sums: Any, device: InterpretedDriver)
     assert list(report.products) == [f"m64n128k{depth}"]
 
 
+@pytest.mark.parametrize(("dtype", "sums"), [(np.int8, np.int32), (E4M3, np.float32)])
+def test_operands_of_8_bits_are_laid_out_along_their_sums(
+    dtype: Any, sums: Any, device: InterpretedDriver
+):
+    """One is a constant, which the compiler lays out; the other is copied by a launch of its own.
+
+    Results of 8 bits are halves of words of the boxes that are stored.
+    """
+    a, w = whole_numbers((192, 128), dtype), whole_numbers((192, 272), dtype)
+
+    def function(a: Any) -> Any:
+        made = tnp.dot(a.T, tnp.asarray(w), preferred_element_type=sums)
+        return tnp.clip(made.astype(np.float32) / 8, -100, 100).astype(dtype)
+
+    got, reports = reports_of(device, function, a)
+    wanted = np.asarray(tfc.jit(function, backend="interpreter")(a))
+    np.testing.assert_array_equal(got.astype(np.float32), wanted.astype(np.float32))
+    assert [bool(report.products) for report in reports] == [False, True]
+    product = reports[-1]
+    assert product.bank_conflicts == product.stores.bytes == 0
+    assert product.bulk_stores.bytes == got.nbytes
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("transposed", [(False, True), (True, False), (True, True)])
 def test_what_reaches_beyond_the_operands_is_zero_and_is_not_stored(

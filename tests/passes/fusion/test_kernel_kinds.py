@@ -33,6 +33,7 @@ FORMED = {
     "begins_collectives": {"overlap"},
     "reduces_in_transit": {"dense-collectives"},
     "takes_layouts": {"layout"},
+    "takes_sums_together": {"sums-together"},
     "takes_attention": {"attention"},
     "takes_transform": set(),  # an option of expand
     "takes_edges": {"window-edges"},

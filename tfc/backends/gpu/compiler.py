@@ -9,6 +9,7 @@ from tfc.backends.gpu.driver import current_driver
 from tfc.backends.gpu.executable import GpuCode, GpuExecutable, default_target
 from tfc.backends.gpu.kernels import scratch_bytes
 from tfc.backends.gpu.memory import ALIGNMENT
+from tfc.backends.gpu.products.spec import takes_sums_together
 from tfc.backends.gpu.program import emit_gpu_program
 from tfc.backends.gpu.rows.row_kernels import LONGEST, takes_longer
 from tfc.backends.gpu.transforms import takes_transform
@@ -46,6 +47,7 @@ KERNEL_KINDS = KernelKinds(
     takes_attention=_takes_attention,
     takes_transform=takes_transform,
     takes_layouts=takes_layouts,
+    takes_sums_together=takes_sums_together,
 )
 
 

@@ -45,6 +45,8 @@ class KernelKinds:
         collectives are as the program has them.
     takes_layouts: whether the kernel of a dot or convolution that is fast reads its operands and
         writes its result in the layouts that these have; without an answer all stay row-major.
+    takes_sums_together: whether the kernel of a dot is faster where what is summed lies together in
+        both operands, so that copies of them do; without an answer they are read as they lie.
     takes_attention: whether there is a kernel for an attention, or kernels for its gradient, that
         have no array of all scores; without an answer its parts are kernels.
     takes_transform: whether there is a kernel for an fft of one dimension, the last; without an
@@ -72,6 +74,7 @@ class KernelKinds:
     begins_collectives: bool = False
     reduces_in_transit: Callable[[str, np.dtype], bool] | None = None
     takes_layouts: Callable[[Instruction], bool] | None = None
+    takes_sums_together: Callable[[Instruction], bool] | None = None
     takes_attention: Callable[[Attention | Scores], bool] | None = None
     takes_transform: Callable[[Instruction], bool] | None = None
     takes_edges: Callable[[Instruction], bool] | None = None

@@ -24,7 +24,7 @@ from tfc.backends.mlir.arithmetic.value import Scalar, constant, select
 from tfc.backends.mlir.vectors import index_value
 from tfc.hlo.shape import U32
 
-# (first column, sums) -> the words of two neighbours, for each pair of sums.
+# (first column, sums) -> the words of two neighbours, or half of one, for each pair of sums.
 Made = Callable[[int, Sequence[Any]], list[list[Any]]]
 
 
@@ -71,18 +71,22 @@ class BoxStores:
     def _put(self, at: Scalar, results: Sequence[Sequence[Any]]) -> None:
         """Write a box's results, whose pieces are exchanged as boxes have them.
 
-        A pair is a word or two. Of two words, a half of the warp goes at once, four rows: where
-        these are odd they take the pieces in another order, so that all are in different banks.
+        A pair is half a word, a word or two. Of two words, a half of the warp goes at once, four
+        rows: where these are odd they take the pieces in another order, so that all are in
+        different banks.
         """
         lane = self.thread % WARP
         line = lane / 4
         start = at + (self.thread / WARP * 16 + line) * ROW_BYTES
-        words = len(results[0])
+        words, is_half = len(results[0]), str(results[0][0].type) == "i16"
         steps = len(results) // 2  # of eight columns, for two rows each
         odd = (line % 2).ne(0)
         for step in range(steps):
             for lower in range(2):
-                if words == 1:
+                if is_half:
+                    piece, offset = constant(U32, step // 2), step % 2 * 8 + lane % 4 * 2
+                    values = results[2 * step + lower]
+                elif words == 1:
                     piece, offset = constant(U32, step), lane % 4 * 4
                     values = results[2 * step + lower]
                 else:

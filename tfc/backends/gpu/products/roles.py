@@ -30,14 +30,14 @@ from tfc.backends.gpu.warpgroups import (
 from tfc.backends.gpu.warpgroups import ROWS as GROUP_ROWS
 from tfc.backends.gpu.warps import WARP
 from tfc.backends.mlir.arithmetic.scalar import fma
-from tfc.backends.mlir.arithmetic.value import Scalar, constant, select
+from tfc.backends.mlir.arithmetic.value import Scalar, bitcast, constant, resize, select
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
 from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.scratch import load_at, stack_memory, store_at
 from tfc.backends.mlir.vectors import add, for_range, index_value, minimum, multiply
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import BF16, F16, F32, Shape
+from tfc.hlo.shape import BF16, F16, F32, U8, U16, Shape
 from tfc.passes.analysis.products import root_index
 
 _GROUPS = ROWS // GROUP_ROWS
@@ -322,7 +322,16 @@ class Multiplies(Role):
                 assert kernel.product is not None
                 total = Scalar(sums[number + inner], spec.sums)
                 elements.append(scope.with_value(kernel.product, total).element(last, at))
-            yield [rounded_pair(kind.name, *elements)] if rounds else packed(elements)
+            if rounds:
+                yield [rounded_pair(kind.name, *elements)]
+            else:
+                yield packed(elements) if kind.bits > 8 else [_both_bytes(*elements)]
+
+
+def _both_bytes(first: Scalar, second: Scalar) -> Any:
+    """Two numbers of 8 bits as neighbours in half a word."""
+    low, high = (resize(Scalar(bitcast(x, U8).value, U8), U16) for x in (first, second))
+    return (low | high << 8).value
 
 
 def _inside(x: Any, end: int) -> Any:

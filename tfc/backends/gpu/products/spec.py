@@ -116,6 +116,12 @@ def _sizes(groups: DotGroups) -> tuple[int, int, int, int]:
     return batches, m, prod(rhs.dims[d] for d in columns), k
 
 
+def takes_sums_together(dot: Instruction) -> bool:
+    """Whether a dot is of numbers of 8 bits, which tensor cores only multiply along the sums."""
+    stored = [narrow_factor(o).array_shape.element_type for o in dot.operands]
+    return all(t.bits == 8 for t in stored) and multiplied(dot, stored[0], stored[1]) is not None
+
+
 def narrow_factor(x: Instruction) -> Instruction:
     """What is widened to become a factor; itself if nothing is."""
     while x.opcode == "convert" and _is_widening(

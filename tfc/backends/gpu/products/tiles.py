@@ -185,7 +185,7 @@ def tiles_of(
     grid = (-(-spec.m // ROWS), -(-spec.n // columns))
     cluster = _cluster(grid, spec.batch) if columns > _NARROW else 1
     left, right = operand(spec.lhs, ROWS), operand(spec.rhs, columns // cluster)
-    if left is None or right is None:
+    if left is None or right is None or any(b.box[0] > columns for _, b in results):
         return None
     names = [_NAMES[side.stored] for side in spec.sides]
     count = grid[0] * grid[1] * spec.batch
@@ -289,8 +289,8 @@ def _result(
     kernel: Kernel, spec: ProductSpec, index: Indices, number: int
 ) -> tuple[int, Boxes] | None:
     shape = kernel.results[number]
-    size = shape.element_type.bits // 8
-    if size not in (2, 4) or shape.element_type.kind == "complex":
+    size, kind = shape.element_type.bits // 8, shape.element_type.kind
+    if shape.element_type.bits not in (8, 16, 32) or kind in ("pred", "complex"):
         return None
     where = root_index(kernel.computation, index)
     position = Buffer(None, shape).position(where)

@@ -1,0 +1,95 @@
+"""Lay operands of products out so that what is summed lies together, where kernels are faster then.
+
+    w = s8[64,96] parameter(1)                w = s8[64,96] parameter(1)
+                                              t = s8[64,96]{0,1} copy(w)
+    c = s32[64,96] convert(w)         -->     c = s32[64,96]{0,1} convert(t)
+    d = s32[32,96] dot(x, c)                  d = s32[32,96] dot(x, c)
+
+Which products those are the target says. A copy becomes part of what makes the operand, if a loop
+does, and a constant is laid out anew while the program is compiled.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from tfc.hlo.ir import Computation, Instruction, Module, remake
+from tfc.passes.analysis.aliases import before_bitcasts
+from tfc.passes.analysis.called import control_computations, map_some
+from tfc.passes.analysis.dimension_orders import Order, settled
+from tfc.passes.analysis.fusible import is_loop
+from tfc.passes.analysis.products import dot_groups, group_stride
+from tfc.passes.layout.layout_choice import shape_in
+
+# How often an element is multiplied at least where a copy is worth it: one that a loop makes on its
+# way, and one of what is in memory already.
+_LEAST, _LEAST_READ = 64, 256
+
+
+@dataclass(frozen=True)
+class SumsTogether:
+    """Copy operands of dots that the target multiplies faster with sums side by side.
+
+    wants: whether it does so with a dot.
+    """
+
+    name: ClassVar[str] = "sums-together"
+    wants: Callable[[Instruction], bool] = lambda _: False
+
+    def __call__(self, module: Module) -> Module:
+        """The module in which such operands lie so."""
+        return map_some(module, control_computations(module), self._laid)
+
+    def _laid(self, computation: Computation) -> Computation:
+        new: dict[Instruction, Instruction] = {}
+        copies: dict[tuple[Instruction, Order], Instruction] = {}
+
+        def laid(x: Instruction, order: Order) -> Instruction:
+            """x in an order of dimensions; what widens it widens a copy."""
+            if (x, order) not in copies:
+                shape = shape_in(x.array_shape, order)
+                if _widens(x):
+                    made = x.with_(operands=(laid(x.operands[0], order),), shape=shape)
+                else:
+                    made = Instruction("copy", (new[x],), shape, name="copy", metadata=x.metadata)
+                copies[x, order] = made
+            return copies[x, order]
+
+        for old in computation.instructions:
+            new[old] = old.renewed(new)
+            if old.opcode == "dot" and (orders := dict(self._orders(old))):
+                operands = (
+                    laid(x, orders[n]) if n in orders else new[x]
+                    for n, x in enumerate(old.operands)
+                )  # fmt: skip
+                new[old] = old.with_(operands=tuple(operands))
+        return remake(computation, new) if copies else computation
+
+    def _orders(self, dot: Instruction) -> Iterator[tuple[int, Order]]:
+        """(number of an operand, the order of dimensions that it is to have)."""
+        if not self.wants(dot):
+            return
+        (lhs, (batch, rows, sums)), (rhs, (rhs_batch, rhs_sums, columns)), _ = dot_groups(dot)
+        sides = (lhs, (*batch, *rows), sums, columns), (rhs, (*rhs_batch, *columns), rhs_sums, rows)
+        for number, (shape, outer, inner, others) in enumerate(sides):
+            times = prod((rhs, lhs)[number].dims[d] for d in others)
+            least = _LEAST if _is_made(dot.operands[number]) else _LEAST_READ
+            if group_stride(shape, inner) != 1 and times >= least:
+                yield number, settled(shape.dims, reversed((*outer, *inner)))
+
+
+def _is_made(x: Instruction) -> bool:
+    """Whether a loop computes what is converted to an operand, or the compiler knows it."""
+    while _widens(x):
+        x = x.operands[0]
+    x = before_bitcasts(x)
+    return x.opcode == "constant" or is_loop(x)
+
+
+def _widens(x: Instruction) -> bool:
+    """Whether an instruction makes numbers of more bits of others."""
+    if x.opcode != "convert":
+        return False
+    narrow, wide = (i.array_shape.element_type for i in (x.operands[0], x))
+    return narrow.bits < wide.bits
