@@ -282,6 +282,23 @@ def test_values_and_derivatives_are_jaxs(name: str):
             np.testing.assert_allclose(part, want, rtol, atol=rtol)
 
 
+@pytest.mark.parametrize("name", ["layer_norm", "group_norm", "instance_norm"])
+def test_stated_derivatives_of_norms_are_those_of_both_modes_and_orders(name: str):
+    """Tangents agree with cotangents, and what is differentiated again with finite differences."""
+    function, _, arguments = CALLS[name]
+    slopes = tuple(drawn(*np.shape(a)) for a in arguments)
+    _, tangent = tfc.jvp(lambda *a: tnp.sin(function(*a)).sum(), arguments, slopes)
+
+    def along(step: float) -> float:
+        moved = [a + step * s for a, s in zip(arguments, slopes)]
+        gradients = tfc.grad(lambda *a: tnp.sin(function(*a)).sum(), range(len(moved)))(*moved)
+        return sum((g * s).sum() for g, s in zip(gradients, slopes))
+
+    np.testing.assert_allclose(tangent, along(0), 1e-9)
+    second = tfc.jit(tfc.grad(along))(0.0)
+    np.testing.assert_allclose(second, (along(1e-5) - along(-1e-5)) / 2e-5, 1e-5)
+
+
 def test_losses_are_stable_where_formulas_overflow():
     logits = np.array([[1000.0, 0.0], [-np.inf, 0.0]], np.float32)
     labels = np.array([[1, 0], [0, 1]], np.float32)

@@ -189,16 +189,81 @@ def group_norm(
     count, channels = whole(groups, "a number of groups"), tensor.shape[feature]
     if count < 1 or channels % count:
         raise ShapeError(f"group_norm requires channels in equal groups, got {channels} in {count}")
-    split = (*tensor.shape[:feature], count, channels // count, *tensor.shape[feature + 1 :])
-    along = tuple(d for d in range(1, len(split)) if d != feature)
-    grouped, added = ops.reshape(tensor, split), real_number(epsilon, "epsilon")
-    normal = ops.reshape(_standardized(grouped, along, added), tensor.shape)
-    sides = (None if v is None else _along(as_tensor(v), tensor, feature) for v in (scale, offset))
-    return cast(_scaled(normal, *sides), dtype)
+    kind = tensor.array_shape.element_type
+    sides = (ops.full(default, (channels,), kind) if v is None else cast(as_tensor(v), tensor.dtype)
+             for v, default in ((scale, 1), (offset, 0)))  # fmt: skip
+    added = real_number(epsilon, "epsilon")
+    return cast(_scaled_groups(tensor, *sides, count, feature, added), dtype)
 
 
-def _along(vector: Tensor, x: Tensor, dimension: int) -> Tensor:
-    return ops.broadcast(vector, x.shape, [dimension])
+@partial(custom_jvp, nondiff_argnums=(3, 4, 5))
+def _scaled_groups(
+    x: Tensor, scale: Tensor, offset: Tensor, count: int, feature: int, epsilon: float
+) -> Tensor:
+    """x normalized over places and groups of channels, by vectors scaled and shifted.
+
+    Its derivative is stated, so that what a gradient sums over places is two numbers of each
+    channel, of which all else is made: those of the groups, of the scale and of the offset.
+    """
+    return _Groups(x, count, feature).normalized(x, epsilon, scale, offset)[0]
+
+
+@_scaled_groups.defjvp
+def _tangent_of_groups(
+    count: int, feature: int, epsilon: float,
+    primals: tuple[Tensor, ...], tangents: tuple[Tensor, ...],
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    (x, scale, offset), (t, of_scale, of_offset) = primals, tangents
+    groups = _Groups(x, count, feature)
+    result, normal, deviation = groups.normalized(x, epsilon, scale, offset)
+    slope = groups.of_images(scale) / deviation
+    by_normal = groups.of_images(of_scale) - slope * groups.mean_of_channels(normal * t)
+    constant = groups.of_images(of_offset) - slope * groups.mean_of_channels(t)
+    return result, groups.whole(slope) * t + normal * groups.whole(by_normal) + groups.whole(
+        constant
+    )
+
+
+class _Groups:
+    """Numbers of each image and channel, the same ones in a group of channels."""
+
+    def __init__(self, x: Tensor, count: int, feature: int):
+        self.dims, self.count, self.feature = x.shape, count, feature
+        self.each = (x.shape[0], x.shape[feature])
+        self.split = (x.shape[0], count, x.shape[feature] // count)
+
+    def whole(self, numbers: Tensor) -> Tensor:
+        """Repeated for each place."""
+        return ops.broadcast(numbers, self.dims, [0, self.feature])
+
+    def of_images(self, vector: Tensor) -> Tensor:
+        """A number of each channel, repeated for each image."""
+        return ops.broadcast(vector, self.each, [1])
+
+    def mean(self, x: Tensor) -> Tensor:
+        """The means over places and each group."""
+        split = (*self.dims[: self.feature], *self.split[1:], *self.dims[self.feature + 1 :])
+        others = tuple(d for d in range(1, len(split)) if d != self.feature)
+        return self._of_channels(mean(ops.reshape(x, split), others))
+
+    def mean_of_channels(self, x: Tensor) -> Tensor:
+        """The same by way of those of channels: what this transposes to begins with their sums."""
+        places = tuple(d for d in range(1, len(self.dims)) if d != self.feature)
+        found = mean(x, places) if places else x
+        return self._of_channels(mean(ops.reshape(found, self.split), 2))
+
+    def _of_channels(self, numbers: Tensor) -> Tensor:
+        return ops.reshape(ops.broadcast(numbers, self.split, [0, 1]), self.each)
+
+    def normalized(
+        self, x: Tensor, epsilon: float, scale: Tensor, offset: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """(what is scaled and shifted, what is only normalized, the deviations)."""
+        centred = x - self.whole(self.mean(x))
+        deviation = sqrt(self.mean(square(centred)) + epsilon)
+        normal = centred / self.whole(deviation)
+        sides = (ops.broadcast(v, self.dims, [self.feature]) for v in (scale, offset))
+        return normal * next(sides) + next(sides), normal, deviation
 
 
 @evaluable

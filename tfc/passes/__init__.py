@@ -30,6 +30,7 @@ from tfc.passes.fusion.window_edges import WindowEdges
 from tfc.passes.layout.arg_extremes import ArgExtremes
 from tfc.passes.layout.dot_merger import DotMerger
 from tfc.passes.layout.layout import Layouts
+from tfc.passes.layout.shared_reductions import SharedReductions
 from tfc.passes.layout.split_reductions import SplitReductions
 from tfc.passes.layout.stated_layouts import StatedLayouts
 from tfc.passes.layout.sums_together import SumsTogether
@@ -95,6 +96,7 @@ _MADE = (
     DotMerger,
     Layouts,
     SumsTogether,
+    SharedReductions,
     ArgExtremes,
     SplitReductions,
     ElementLoops,
@@ -155,6 +157,12 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("attention", "epilogues", "a product takes what is between both products"),
     ("attention", "rows", "rows take the softmax"),
     ("cse", "widenings", "equal conversions become one"),
+    ("cse", "shared-reductions", "equal arrays become one"),
+    ("simplify", "shared-reductions", "simplify makes one reduction of two"),
+    ("attention", "shared-reductions", "its parts are known by what they share"),
+    ("shared-reductions", "widenings", "a copy for each reader is another array"),
+    ("shared-reductions", "split-reductions", "two reductions of one array are seen"),
+    ("shared-reductions", "rows", "a row's reduction is a first step"),
     ("cse", "masks", "equal comparisons become one"),
     ("attention", "masks", "its parts are known by what they share"),
     ("masks", "epilogues", "what others compare ends an epilogue"),
@@ -288,6 +296,7 @@ def _forming_kernels(max_instructions: int, kinds: KernelKinds) -> tuple[Pass, .
     return (
         *((ElementLoops(),) if kinds.element_loops else ()),
         *((AttentionFusion(kinds.takes_attention),) if kinds.takes_attention else ()),
+        SharedReductions(),
         *((Widenings(),) if kinds.narrow_products else ()),
         *((ArgExtremes(), SplitReductions()) if kinds.row_steps else ()),
         *((Masks(), epilogues) if kinds.epilogues else ()),
