@@ -40,7 +40,6 @@ from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import BF16, F16, F32, U8, U16, Shape
 from tfc.passes.analysis.products import root_index
 
-_GROUPS = ROWS // GROUP_ROWS
 
 
 @dataclass(frozen=True)
