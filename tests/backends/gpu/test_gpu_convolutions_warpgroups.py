@@ -76,7 +76,6 @@ def check(device: InterpretedDriver, function: Any, *arguments: Any) -> list[Rep
 CONVOLUTIONS: list[tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...], int]] = [
     ((2, 9, 7, 64), (3, 3, 64, 64), (), 1),
     ((3, 9, 9, 40), (3, 2, 40, 136), ((2, 1), "SAME"), 1),
-    ((4, 8, 9, 128), (2, 3, 128, 64), (1, [(2, -1), (0, 3)], (2, 1)), 1),
     ((1, 300, 32), (5, 32, 72), (3, [(3, 2)], 2), 1),
     ((2, 4, 5, 4, 64), (2, 3, 2, 64, 64), (1, "SAME", (1, 1, 2)), 1),
     ((4, 8, 8, 128), (3, 3, 64, 128), ((1, 2), "VALID"), 2),
@@ -98,9 +97,7 @@ def test_convolutions_of_one_to_three_dimensions(
 GRADIENTS: list[tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...]]] = [
     ((3, 7, 6, 64), (3, 3, 64, 64), ()),
     ((2, 11, 10, 128), (3, 2, 128, 72), (2, "SAME")),
-    ((2, 9, 12, 64), (2, 3, 64, 64), ((1, 3), [(1, 2), (0, 1)], (2, 1))),
     ((3, 90, 192), (3, 192, 64), (2, [(0, -1)], 3)),
-    ((1, 4, 5, 6, 64), (2, 1, 3, 64, 64), ()),
 ]
 
 
@@ -146,8 +143,8 @@ def test_blocks_go_on_to_further_tiles_and_share_kernels(
 def infinite(*dims: int) -> np.ndarray:
     """Whole numbers, but for infinities in some places of the kernel, and one NaN."""
     kernel = whole(*dims)
-    kernel[0, 0, :, ::3] = np.inf
-    kernel[-1, 0, 5, 7] = np.nan
+    kernel[-1, -1, :, ::3] = np.inf
+    kernel[0, 0, 5, 7] = np.nan
     return kernel
 
 
@@ -157,16 +154,16 @@ def test_padding_takes_no_part_where_the_kernel_is_infinite(
 ):
     if shares:
         monkeypatch.setattr(tiles, "_SECOND_STEP", 0)
-    x, k = whole(2, 6, 6, 64), infinite(3, 3, 64, 72)
+    x, k = whole(2, 6, 6, 64), infinite(2, 2, 64, 72)
     reports = check(device, convolve, x, k)
     assert len(reports) == 1 + shares
     got = tfc.jit(convolve, backend="interpreter")(x, k)
     assert np.isnan(got).any()
-    assert np.isfinite(got[:, 0, 1:, ::3]).all()
+    assert np.isfinite(got[:, -1, :, ::3]).all()
 
 
 def test_padding_takes_no_part_in_gradients_of_kernels(device: InterpretedDriver):
-    x, k, g = whole(2, 6, 6, 64), whole(3, 3, 64, 64), whole(2, 6, 6, 64)
+    x, k, g = whole(2, 5, 6, 64), whole(3, 1, 64, 64), whole(2, 5, 6, 64)
     g[0, 0, 0, 3] = np.inf
     check(device, kernel_gradient, x, k, g)
 

@@ -65,7 +65,9 @@ def of_base_two(q: Any, k: Any, v: Any) -> Any:
     return powers / tnp.sum(powers, axis=1, keepdims=True) @ v
 
 
-@pytest.mark.parametrize("attend", [with_a_floor, of_base_two])
+@pytest.mark.parametrize(
+    "attend", [pytest.param(with_a_floor, marks=pytest.mark.slow), of_base_two]
+)
 def test_what_waits_is_right(attend: Any):
     check(attend, *(random.standard_normal((40, 8)).astype(np.float32) for _ in range(4)))
 
@@ -78,7 +80,9 @@ def test_weights_fit_the_maximum_wherever_it_comes(slope: float):
     check(lambda q, k, v: nn.softmax(q @ k.T) @ v, q, k, v, d)
 
 
-@pytest.mark.parametrize("value", [np.inf, np.nan, -np.inf])
+@pytest.mark.parametrize(
+    "value", [np.inf, *(pytest.param(v, marks=pytest.mark.slow) for v in (np.nan, -np.inf))]
+)
 def test_rows_that_the_program_makes_nan_are_nan(value: float):
     q, k, v, d = (random.standard_normal((40, 8)).astype(np.float32) for _ in range(4))
     bias = np.zeros((40, 40), np.float32)
