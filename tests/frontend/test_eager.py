@@ -223,7 +223,7 @@ def test_what_is_refused_in_traces_is_refused_in_the_same_words(name: str):
     "dtype",
     [
         np.dtype(np.float32),
-        np.dtype(np.int32),
+        pytest.param(np.dtype(np.int32), marks=pytest.mark.slow),
         pytest.param(numpy_rows.BFLOAT16, marks=pytest.mark.slow),
     ],
     ids=str,

@@ -89,7 +89,7 @@ def operands(name: str, dtype: Any) -> list[np.ndarray]:
 
 
 QUICK = {("solve", np.float64), ("cholesky", np.complex128), ("eigh", np.float64),
-         ("qr", np.complex128), ("expm", np.float64)}  # fmt: skip
+         ("qr", np.complex128)}  # fmt: skip
 
 
 @pytest.mark.parametrize(

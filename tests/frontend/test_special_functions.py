@@ -159,7 +159,7 @@ def difference(function: Callable[..., Any], xs: list[np.ndarray], place: int) -
     return (8 * (sides[0] - sides[1]) - (sides[2] - sides[3])) / (12 * step)
 
 
-LONG = {"beta", "betaln", "polygamma", "zeta", "gamma", "factorial"}
+LONG = {"beta", "betaln", "polygamma", "zeta", "gamma", "factorial", "gammainc"}
 
 
 @pytest.mark.parametrize(

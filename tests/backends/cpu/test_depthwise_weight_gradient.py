@@ -87,7 +87,7 @@ def with_epilogue(
     return product, parameters
 
 
-SEEDS = [*range(4), *(pytest.param(n, marks=pytest.mark.slow) for n in range(4, 10))]
+SEEDS = [*range(2), *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 10))]
 
 
 @pytest.mark.parametrize("name", TARGETS)

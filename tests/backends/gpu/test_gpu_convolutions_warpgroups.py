@@ -154,7 +154,8 @@ def test_padding_takes_no_part_where_the_kernel_is_infinite(
 ):
     if shares:
         monkeypatch.setattr(tiles, "_SECOND_STEP", 0)
-    x, k = whole(2, 6, 6, 64), infinite(2, 2, 64, 72)
+    inputs = 128 if shares else 64
+    x, k = whole(2, 6, 6, inputs), infinite(2, 2, inputs, 72)
     reports = check(device, convolve, x, k)
     assert len(reports) == 1 + shares
     got = tfc.jit(convolve, backend="interpreter")(x, k)

@@ -113,7 +113,7 @@ def warp_product(kind: Kind, along: tuple[bool, bool], size: int) -> Callable[[l
     return body
 
 
-QUICK = {"f16-f16-True-True", "s8-s8-True-True"}
+QUICK = {"f16-f16-True-True"}
 
 
 def cases() -> Iterator[Any]:

@@ -66,7 +66,7 @@ def of_base_two(q: Any, k: Any, v: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "attend", [pytest.param(with_a_floor, marks=pytest.mark.slow), of_base_two]
+    "attend", [pytest.param(a, marks=pytest.mark.slow) for a in (with_a_floor, of_base_two)]
 )
 def test_what_waits_is_right(attend: Any):
     check(attend, *(random.standard_normal((40, 8)).astype(np.float32) for _ in range(4)))

@@ -55,7 +55,7 @@ def test_few_sines_hold_their_numbers() -> None:
     assert not [i for i in module.entry.instructions if i.opcode == "constant"]
 
 
-@pytest.mark.parametrize("element_type", ["f32", "f64"])
+@pytest.mark.parametrize("element_type", ["f32", pytest.param("f64", marks=pytest.mark.slow)])
 def test_numbers_from_a_table_give_the_same_bits(element_type: str) -> None:
     module, x = sines(40, element_type), X.astype(np.dtype(element_type.replace("f", "float")))
     tabled = default_pipeline(kinds=KERNEL_KINDS).run(module)
