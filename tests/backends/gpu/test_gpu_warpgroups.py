@@ -99,10 +99,7 @@ def test_other_kinds_are_exact(dtype: Any, sums: Any, device: InterpretedDriver)
 def test_operands_of_8_bits_are_laid_out_along_their_sums(
     dtype: Any, sums: Any, device: InterpretedDriver
 ):
-    """One is a constant, which the compiler lays out; the other is copied by a launch of its own.
-
-    Results of 8 bits are halves of words of the boxes that are stored.
-    """
+    """The compiler lays out a constant; the other one is copied. Results are bytes, too."""
     a, w = whole_numbers((192, 128), dtype), whole_numbers((192, 272), dtype)
 
     def function(a: Any) -> Any:
