@@ -41,7 +41,6 @@ from tfc.hlo.shape import BF16, F16, F32, U8, U16, Shape
 from tfc.passes.analysis.products import root_index
 
 
-
 @dataclass(frozen=True)
 class Persistent:
     """A product by blocks that stay.
