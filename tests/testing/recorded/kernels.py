@@ -95,6 +95,15 @@ def _load(a, b, xs, ys, full, empty, k, DEPTH: gl.constexpr, STAGES: gl.constexp
 
 
 @gluon.jit
+def _store(c, sums, row, column):
+    out = gl.allocate_shared_memory(gl.float16, sums.shape, c.layout)
+    out.store(sums.to(gl.float16))
+    fence_async_shared()
+    tma.async_store(c, [row, column], out)
+    tma.store_wait(0)
+
+
+@gluon.jit
 def _multiply(c, xs, ys, full, empty, k, DEPTH: gl.constexpr, STAGES: gl.constexpr):
     rows: gl.constexpr = xs.shape[1]
     columns: gl.constexpr = ys.shape[1]
@@ -105,11 +114,7 @@ def _multiply(c, xs, ys, full, empty, k, DEPTH: gl.constexpr, STAGES: gl.constex
         mbarrier.wait(full.index(stage), step // STAGES & 1)
         sums = warpgroup_mma(xs.index(stage), ys.index(stage).permute((1, 0)), sums)
         mbarrier.arrive(empty.index(stage))
-    out = gl.allocate_shared_memory(gl.float16, (rows, columns), c.layout)
-    out.store(sums.to(gl.float16))
-    fence_async_shared()
-    tma.async_store(c, [gl.program_id(0) * rows, gl.program_id(1) * columns], out)
-    tma.store_wait(0)
+    _store(c, sums, gl.program_id(0) * rows, gl.program_id(1) * columns)
 
 
 @gluon.jit
@@ -156,11 +161,7 @@ def shared(a, b, c, k, DEPTH: gl.constexpr):
         mbarrier.wait(full, step & 1)
         sums = warpgroup_mma(x, y.permute((1, 0)), sums)
         gl.barrier(cluster=True)
-    out = gl.allocate_shared_memory(gl.float16, (rows, columns), c.layout)
-    out.store(sums.to(gl.float16))
-    fence_async_shared()
-    tma.async_store(c, [0, 0], out)
-    tma.store_wait(0)
+    _store(c, sums, 0, 0)
 
 
 @gluon.jit
@@ -193,11 +194,7 @@ def convolved(
         tma.async_load(b, [turn * DEPTH, 0], full, y)
         mbarrier.wait(full, turn & 1)
         sums = warpgroup_mma(x, y, sums)
-    out = gl.allocate_shared_memory(gl.float16, (rows, columns), c.layout)
-    out.store(sums.to(gl.float16))
-    fence_async_shared()
-    tma.async_store(c, [first, 0], out)
-    tma.store_wait(0)
+    _store(c, sums, first, 0)
 
 
 @gluon.jit
@@ -225,11 +222,7 @@ def kernel_gradient(
         tma.async_load(b, [turn * DEPTH, 0], full, y)
         mbarrier.wait(full, turn & 1)
         sums = warpgroup_mma(x.permute((1, 0)), y, sums)
-    out = gl.allocate_shared_memory(gl.float16, (rows, columns), c.layout)
-    out.store(sums.to(gl.float16))
-    fence_async_shared()
-    tma.async_store(c, [place * rows, 0], out)
-    tma.store_wait(0)
+    _store(c, sums, place * rows, 0)
 
 
 # --- Attention, rows, numbers ---------------------------------------------------------------------
