@@ -15,10 +15,9 @@ from tfc.hlo.ir import Computation, Instruction, Module, remake
 from tfc.hlo.shape import ElementType
 from tfc.passes.analysis.called import control_computations, map_some
 from tfc.passes.rewriting.replacing import reducer
-from tfc.passes.simplify.reductions import is_neutral
+from tfc.passes.simplify.reductions import is_neutral, rounds_parts
 
 _LEAST = 16  # elements of the array for one of the partial results
-_EXACT = frozenset({"maximum", "minimum"})
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,8 @@ def _sharing(computation: Computation) -> Computation:
 
 def _in_any_steps(element_type: ElementType, opcode: str) -> bool:
     """Whether partial results do not change what comes out, more than another order would."""
-    if not element_type.is_float:
-        return not element_type.is_complex
-    return opcode in _EXACT or (opcode == "add" and element_type.bits > 16)
+    overflows = opcode == "multiply" and element_type.is_float  # a part may, where all of it is 0
+    return not (overflows or rounds_parts(opcode, element_type))
 
 
 def _begins(y: Instruction, x: Instruction, opcode: str) -> bool:

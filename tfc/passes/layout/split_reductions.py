@@ -35,13 +35,12 @@ from tfc.hlo.ops.windows import window_of
 from tfc.hlo.shape import Shape
 from tfc.passes.analysis.called import control_computations, map_some
 from tfc.passes.rewriting.replacing import made, reducer
-from tfc.passes.simplify.reductions import neutral
+from tfc.passes.simplify.reductions import neutral, rounds_parts
 
 _LEAST = 1 << 16  # elements that are worth a second step
 _LEAST_ROWS = 16
 _MOST_ROWS = 64  # that an array is given
 _LEAST_LENGTH = 512  # of a row
-_EXACT = frozenset({"maximum", "minimum"})
 
 
 @dataclass(frozen=True)
@@ -118,9 +117,8 @@ def _step(x: Instruction, carried: Shape) -> Computation:
 def _begin(x: Instruction) -> Instruction | None:
     """The neutral value that partial results begin with; None if `x` had better have none."""
     shape, opcode = x.operands[0].array_shape, reducer(x["to_apply"])
-    rounded = shape.element_type.is_float and shape.element_type.bits <= 16
     plain = shape.size >= _LEAST and shape.has_default_layout
-    if opcode is None or not plain or (rounded and opcode not in _EXACT):
+    if opcode is None or not plain or rounds_parts(opcode, shape.element_type):
         return None
     begin = neutral(opcode, shape.element_type)
     return None if begin is None else builder.constant(begin, shape.element_type)

@@ -47,6 +47,12 @@ def neutral(opcode: str, element_type: ElementType) -> Any:
     return array[()] if same else None
 
 
+def rounds_parts(opcode: str, element_type: ElementType) -> bool:
+    """True if partial results of a reducer are rounded, coarsely enough to matter."""
+    is_narrow = element_type.is_float and element_type.bits <= 16
+    return is_narrow and opcode not in ("maximum", "minimum")
+
+
 def is_neutral(value: Instruction, opcode: str | None, within: Instruction) -> bool:
     """True if a scalar adds nothing to a reduction that starts from the scalar `within`.
 

@@ -42,10 +42,10 @@ def convolution_by_warpgroups(kernel: Kernel) -> Persistent | None:
     phases = phases_of(kernel)
     if phases is None or len(phases) != 1:
         return None
-    operands = _Operands(kernel, phases[0])
+    (phase,) = phases
+    operands = _Operands(kernel, phase)
     if not operands.are_possible:
         return None
-    phase = phases[0]
     index = phase.result_place()
     tiles = tiles_of(kernel, phase.spec, index, operands.turns, operands.operand)
     if tiles is None:
@@ -154,25 +154,29 @@ class _Operands:
         """The pixel of a number, with the window moved to a place of the kernel."""
         images = self.phase.inputs if self.is_gradient else self.phase.batch
         image, *at = parts_of_number(number, [images, *(count for count, _ in self.walk)])
-        moved = parts_of_number(move, [count for count, _ in self.moves])
+        moved = self._places(move)
         # What is before the image is a large number, which copies take as negative.
         place = [x * step - s.low % 2**32
                  for x, (_, step), s in zip(at, self.walk, self.phase.slides)]  # fmt: skip
         by = [x * step for x, (_, step) in zip(moved, self.moves)]
         return Corner([feature, *place[::-1], image], by[::-1])
 
+    def _places(self, number: Scalar) -> list[Scalar]:
+        """The place of the kernel of a number."""
+        return parts_of_number(number, [count for count, _ in self.moves])
+
     # --- What it is multiplied by -----------------------------------------------------------------
 
     def _window(self) -> BoxOperand | None:
         """The kernel: of each place, a matrix of features of the array by those of results."""
-        shape, phase = self.spec.rhs.value.array_shape, self.phase
+        shape = self.spec.rhs.value.array_shape
         boxes = _boxes(shape, [*range(shape.rank)][::-1], (_DEPTH, _DEPTH), None)
         if boxes is None:
             return None
 
         def corner(stage: Scalar, line: Scalar, batch: Scalar) -> Corner:
-            taps = parts_of_number(stage / self.blocks, [s.taps for s in phase.slides])
             feature = stage % self.blocks * _DEPTH
+            taps = self._places(stage / self.blocks)
             return Corner([batch * self.spec.n + line, feature, *taps[::-1]])
 
         return BoxOperand(self._buffer(self.spec.rhs), boxes, Matrix(False, _DEPTH), corner)
