@@ -6,6 +6,7 @@ from zlib import crc32
 
 import pytest
 
+from tfc.backends.gpu.driver import using
 from tfc.testing.ptx.assembler import ARCHITECTURES, complaints
 from tfc.testing.ptx.driver import InterpretedDriver
 
@@ -32,6 +33,20 @@ def every_text_assembles(request: pytest.FixtureRequest) -> Iterator[None]:
     with ThreadPoolExecutor(2) as pool:
         found = pool.map(lambda pair: complaints(*pair), wanted)
     assert [(a, said) for (_, a), said in zip(wanted, found) if said] == []
+
+
+@pytest.fixture(scope="module")
+def machine() -> InterpretedDriver:
+    """A GPU that has warpgroups."""
+    return InterpretedDriver("sm_90a")
+
+
+@pytest.fixture
+def with_warpgroups(machine: InterpretedDriver) -> Iterator[InterpretedDriver]:
+    """The same with no reports yet, as what programs run on."""
+    machine.reports.clear()
+    with using(machine):
+        yield machine
 
 
 def architectures(text: str, all_of_them: bool) -> list[str]:

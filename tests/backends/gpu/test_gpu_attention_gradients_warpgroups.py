@@ -1,7 +1,7 @@
 """The gradient of attention on GPUs of sm_90a: columns pass by as boxes."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -12,7 +12,6 @@ import tfc
 import tfc.numpy as tnp
 from tfc import nn
 from tfc.backends.gpu.attention import warpgroup_gradients
-from tfc.backends.gpu.driver import using
 from tfc.testing.ptx import Fault, Report
 from tfc.testing.ptx.assembler import complaints
 from tfc.testing.ptx.driver import InterpretedDriver
@@ -21,21 +20,13 @@ random = np.random.default_rng(29)
 F16, BF16 = np.float16, ml_dtypes.bfloat16
 
 
-@pytest.fixture(scope="module")
-def machine() -> InterpretedDriver:
-    """A GPU that has warpgroups."""
-    return InterpretedDriver("sm_90a")
-
-
 @pytest.fixture(autouse=True)
 def device(
-    machine: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[InterpretedDriver]:
-    """The same with no reports yet, on which also few lines go by warpgroups."""
+    with_warpgroups: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
+) -> InterpretedDriver:
+    """What all programs run on, where also few lines go by warpgroups."""
     monkeypatch.setattr(warpgroup_gradients, "_LEAST", 1)
-    machine.reports.clear()
-    with using(machine):
-        yield machine
+    return with_warpgroups
 
 
 def operands(

@@ -1,7 +1,7 @@
 """Attention on GPUs of sm_90a: boxes in any order of dimensions, weights that stay in registers."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -16,7 +16,6 @@ import tfc.numpy as tnp
 from tfc import nn
 from tfc.backends.gpu.attention import warpgroup_tiles
 from tfc.backends.gpu.attention.boxes import digits_of, placed
-from tfc.backends.gpu.driver import using
 from tfc.hlo.index_maps import delinearize, variable
 from tfc.testing.ptx import Fault, Report
 from tfc.testing.ptx.assembler import complaints
@@ -27,21 +26,13 @@ F16, BF16 = np.float16, ml_dtypes.bfloat16
 ERRORS = {np.dtype(F16): 2e-3, np.dtype(BF16): 2e-2}
 
 
-@pytest.fixture(scope="module")
-def machine() -> InterpretedDriver:
-    """A GPU that has warpgroups."""
-    return InterpretedDriver("sm_90a")
-
-
 @pytest.fixture(autouse=True)
 def device(
-    machine: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[InterpretedDriver]:
-    """The same with no reports yet, on which also few rows go by warpgroups."""
+    with_warpgroups: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
+) -> InterpretedDriver:
+    """What all programs run on, where also few rows go by warpgroups."""
     monkeypatch.setattr(warpgroup_tiles, "_LEAST", 1)
-    machine.reports.clear()
-    with using(machine):
-        yield machine
+    return with_warpgroups
 
 
 def operands(

@@ -1,7 +1,6 @@
 """Convolutions by warpgroups on GPUs of sm_90a, whose tiles are copies of pixels, against the
 evaluator."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import ml_dtypes
@@ -11,7 +10,6 @@ import pytest
 import tfc
 import tfc.nn
 import tfc.numpy as tnp
-from tfc.backends.gpu.driver import using
 from tfc.backends.gpu.products import tiles
 from tfc.testing.ptx import Report
 from tfc.testing.ptx.assembler import complaints
@@ -21,18 +19,10 @@ random = np.random.default_rng(29)
 BF16 = ml_dtypes.bfloat16
 
 
-@pytest.fixture(scope="module")
-def machine() -> InterpretedDriver:
-    """A GPU that has warpgroups."""
-    return InterpretedDriver("sm_90a")
-
-
 @pytest.fixture(autouse=True)
-def device(machine: InterpretedDriver) -> Iterator[InterpretedDriver]:
-    """The same with no reports yet, as what programs run on."""
-    machine.reports.clear()
-    with using(machine):
-        yield machine
+def device(with_warpgroups: InterpretedDriver) -> InterpretedDriver:
+    """What all programs run on."""
+    return with_warpgroups
 
 
 def whole(*dims: int, dtype: Any = BF16) -> np.ndarray:

@@ -6,14 +6,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from gpu_training import assert_gradients_are_the_evaluators, code_of_kernels, large_arrays
 
 import tfc
 import tfc.numpy as tnp
 from tfc import nn
-from tfc.backends.gpu.driver import using
-from tfc.hlo import evaluate
-from tfc.hlo.shape import TupleShape, leaves
-from tfc.testing.ptx.driver import InterpretedDriver
 
 random = np.random.default_rng(21)
 _FREE = ("parameter", "constant", "get-tuple-element", "tuple", "reshape", "transpose")
@@ -59,16 +56,16 @@ def weights(kind: Any, size: int, dtype: Any) -> dict[str, np.ndarray]:
     return found
 
 
-def lowered(kind: Any, dims: tuple[int, ...], dtype: Any) -> tuple[Any, Any, list[Any]]:
-    """(the gradient of a loss, what it is lowered to, arguments)."""
-
+def gradient(kind: Any) -> Any:
     def loss(p: Any, x: Any, y: Any) -> Any:
         return tnp.mean((kind(p, x) - y).astype(np.float32) ** 2)
 
+    return tfc.jit(tfc.grad(loss, argnums=(0, 1)), backend="gpu")
+
+
+def given(kind: Any, dims: tuple[int, ...], dtype: Any) -> list[Any]:
     x, y = (random.standard_normal(dims).astype(dtype) for _ in range(2))
-    arguments = [weights(kind, dims[-1], dtype), x, y]
-    gradient = tfc.jit(tfc.grad(loss, argnums=(0, 1)), backend="gpu")
-    return gradient, gradient.lower(*arguments), arguments
+    return [weights(kind, dims[-1], dtype), x, y]
 
 
 @pytest.mark.slow
@@ -78,18 +75,12 @@ def test_convolutions_and_their_gradients_go_by_warpgroups_and_keep_bf16(
 ):
     """And no kernel does what another one has done, or stores what a third would as soon make."""
     dims = (8, 32, 32, 128)
-    _, low, _ = lowered(kind, dims, BF16)
-    executable = low.compile().executable
-    arrays = [
-        shape
-        for x in executable.hlo.entry.instructions
-        for shape in leaves(x.shape)
-        if not isinstance(shape, TupleShape) and shape.size >= np.prod(dims)
-    ]
+    executable = gradient(kind).lower(*given(kind, dims, BF16)).compile().executable
+    arrays = large_arrays(executable, int(np.prod(dims)))
     assert {shape.element_type.name for shape in arrays} == {"bf16"}
-    kernels = re.split(r"(?=\.visible \.entry)", executable.code("sm_90a"))[1:]
     called = re.findall(r"dot\(|convolution\(", str(executable.hlo))
     assert len(called) >= products
+    kernels = code_of_kernels(executable)
     assert not any("mma.sync" in k for k in kernels)
     assert any(".im2col" in k for k in kernels)
     run = [x for x in executable.hlo.entry.instructions if x.opcode not in _FREE]
@@ -100,16 +91,5 @@ def test_convolutions_and_their_gradients_go_by_warpgroups_and_keep_bf16(
 @pytest.mark.parametrize("kind", [residual, diffusion])
 @pytest.mark.parametrize(("dtype", "error"), [(F32, 1e-4), (BF16, 0.12)])
 def test_gradients_are_those_of_the_evaluator(kind: Any, dtype: Any, error: float):
-    gradient, low, arguments = lowered(kind, (2, 6, 7, 64), dtype)
-    leaves = [*(arguments[0][n] for n in sorted(arguments[0])), *arguments[1:]]
-    wide = gradient.lower(
-        {n: w.astype(np.float64) for n, w in arguments[0].items()},
-        *(a.astype(np.float64) for a in arguments[1:]),
-    )
-    want = evaluate(wide.hlo, *(leaf.astype(np.float64) for leaf in leaves))
-    with using(InterpretedDriver("sm_90a")):
-        got = low.compile().executable(*leaves)
-    most = max(np.abs(b).max() for b in want)
-    for a, b in zip(got, want, strict=True):
-        a = np.asarray(a).astype(np.float64)
-        assert np.linalg.norm(a - b) <= error * (np.linalg.norm(b) + most)
+    arguments = given(kind, (2, 6, 7, 64), dtype)
+    assert_gradients_are_the_evaluators(gradient(kind), arguments, "sm_90a", error)

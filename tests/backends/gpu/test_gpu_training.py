@@ -1,19 +1,15 @@
 """A step of training a transformer's block: which kernels it is, what it keeps, its values."""
 
-import re
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from gpu_training import assert_gradients_are_the_evaluators, code_of_kernels, large_arrays
 
 import tfc
 import tfc.numpy as tnp
 from tfc import nn
-from tfc.backends.gpu.driver import using
-from tfc.hlo import evaluate
-from tfc.hlo.shape import TupleShape, leaves
-from tfc.testing.ptx.driver import InterpretedDriver
 
 random = np.random.default_rng(8)
 _FREE = ("parameter", "constant", "get-tuple-element", "tuple", "reshape")
@@ -78,30 +74,20 @@ def gradient(kind: Any, heads: int) -> Any:
     return tfc.jit(tfc.grad(loss, argnums=(0, 1)), backend="gpu")
 
 
-def lowered(
-    kind: Any, batch: int, length: int, size: int, heads: int, dtype: Any
-) -> tuple[Any, list[Any]]:
+def given(batch: int, length: int, size: int, dtype: Any) -> list[Any]:
     x, y = (random.standard_normal((batch, length, size)).astype(dtype) for _ in range(2))
-    arguments = [weights(size, dtype), x, y]
-    return gradient(kind, heads).lower(*arguments), arguments
+    return [weights(size, dtype), x, y]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "most"), [(block, 42), (gated_block, 50)])
 def test_products_and_attention_of_bf16_all_go_by_warpgroups_and_keep_bf16(kind: Any, most: int):
     batch, length, size = 4, 2048, 512
-    low, _ = lowered(kind, batch, length, size, 8, BF16)
+    low = gradient(kind, 8).lower(*given(batch, length, size, BF16))
     executable = low.compile().executable
-    wide = [
-        shape
-        for x in executable.hlo.entry.instructions
-        for shape in leaves(x.shape)
-        if not isinstance(shape, TupleShape)
-        and shape.element_type.bits > 16
-        and shape.size >= batch * length * size
-    ]
-    assert wide == []
-    kernels = re.split(r"(?=\.visible \.entry)", executable.code("sm_90a"))[1:]
+    arrays = large_arrays(executable, batch * length * size)
+    assert [shape for shape in arrays if shape.element_type.bits > 16] == []
+    kernels = code_of_kernels(executable)
     assert sum("wgmma" in k for k in kernels) >= 12
     assert not any("mma.sync" in k for k in kernels)
     run = [x for x in executable.hlo.entry.instructions if x.opcode not in _FREE]
@@ -115,16 +101,5 @@ def test_products_and_attention_of_bf16_all_go_by_warpgroups_and_keep_bf16(kind:
 def test_gradients_of_a_block_are_those_of_the_evaluator(
     kind: Any, architecture: str, dtype: Any, error: float
 ):
-    low, arguments = lowered(kind, 1, 160, 128, 2, dtype)
-    leaves = [*(arguments[0][n] for n in sorted(arguments[0])), *arguments[1:]]
-    wide = gradient(kind, 2).lower(
-        {n: w.astype(np.float64) for n, w in arguments[0].items()},
-        *(a.astype(np.float64) for a in arguments[1:]),
-    )
-    want = evaluate(wide.hlo, *(leaf.astype(np.float64) for leaf in leaves))
-    with using(InterpretedDriver(architecture)):
-        got = low.compile().executable(*leaves)
-    most = max(np.abs(b).max() for b in want)
-    for a, b in zip(got, want, strict=True):  # that of the keys' bias is 0, but for rounding
-        a = np.asarray(a).astype(np.float64)
-        assert np.linalg.norm(a - b) <= error * np.linalg.norm(b) + error * most
+    arguments = given(1, 160, 128, dtype)
+    assert_gradients_are_the_evaluators(gradient(kind, 2), arguments, architecture, error)

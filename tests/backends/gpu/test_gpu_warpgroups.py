@@ -1,7 +1,7 @@
 """Products by warpgroups on GPUs of sm_90a: boxes in, sums in registers, boxes out."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -22,18 +22,10 @@ random = np.random.default_rng(3)
 BF16, E4M3, E5M2 = ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
 
 
-@pytest.fixture(scope="module")
-def machine() -> InterpretedDriver:
-    """A GPU that has warpgroups."""
-    return InterpretedDriver("sm_90a")
-
-
 @pytest.fixture(autouse=True)
-def device(machine: InterpretedDriver) -> Iterator[InterpretedDriver]:
-    """The same with no reports yet, as what programs run on."""
-    machine.reports.clear()
-    with using(machine):
-        yield machine
+def device(with_warpgroups: InterpretedDriver) -> InterpretedDriver:
+    """What all programs run on."""
+    return with_warpgroups
 
 
 def whole_numbers(dims: Sequence[int], dtype: Any) -> np.ndarray:
