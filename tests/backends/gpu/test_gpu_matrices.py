@@ -120,7 +120,7 @@ def cases() -> Iterator[Any]:
     """The kinds with the ways in which their tiles may lie; few of them are quick."""
     for kind in KINDS.values():
         for along in ((True, True), (True, False), (False, True), (False, False)):
-            if all(along) or kind.bytes == 2 or kind.is_double:
+            if all(along) or kind.bytes > 1:
                 name = f"{kind.lhs}-{kind.rhs}-{along[0]}-{along[1]}"
                 marks = () if name in QUICK else pytest.mark.slow
                 yield pytest.param(kind, along, id=name, marks=marks)

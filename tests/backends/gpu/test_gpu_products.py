@@ -333,22 +333,25 @@ def test_what_is_computed_on_the_way_is_read_in_whole_sectors(device: Any):
     assert report.loads.uncoalesced == report.bank_conflicts == 0
 
 
-@pytest.mark.parametrize("along", [True, False])
-def test_tf32_is_taken_where_the_algorithm_asks_for_it(along: bool, device: Any):
-    dims, summed = ("24,36", 1) if along else ("36,24", 0)
+@pytest.mark.parametrize("along", [(True, True), (True, False), (False, False)])
+def test_tf32_is_taken_where_the_algorithm_asks_for_it(along: tuple[bool, bool], device: Any):
+    left, summed = ("40,36", 1) if along[0] else ("36,40", 0)
+    right, paired = ("24,36", 1) if along[1] else ("36,24", 0)
     module = parse(f"""HloModule product
 ENTRY main {{
-  a = f32[40,36]{{1,0}} parameter(0)
-  b = f32[{dims}]{{1,0}} parameter(1)
-  ROOT d = f32[40,24]{{1,0}} dot(a, b), lhs_contracting_dims={{1}},
-    rhs_contracting_dims={{{summed}}}, algorithm=dot_tf32_tf32_f32
+  a = f32[{left}]{{1,0}} parameter(0)
+  b = f32[{right}]{{1,0}} parameter(1)
+  ROOT d = f32[40,24]{{1,0}} dot(a, b), lhs_contracting_dims={{{summed}}},
+    rhs_contracting_dims={{{paired}}}, algorithm=dot_tf32_tf32_f32
 }}""")
     a, b = whole_numbers((40, 36), np.float32), whole_numbers((24, 36), np.float32)
     device.reports.clear()
-    (got,) = tfc.compile(module, backend="gpu")(a, b if along else b.T.copy())
+    given = (x if is_along else x.T.copy() for x, is_along in zip((a, b), along))
+    (got,) = tfc.compile(module, backend="gpu")(*given)
     np.testing.assert_array_equal(np.asarray(got), a @ b.T)
     ((_, report),) = device.reports
     assert report.instructions["mma"] > 0
+    assert report.bank_conflicts == 0
 
 
 @pytest.mark.slow

@@ -207,8 +207,8 @@ class TileForm:
 
     lines: how many, a multiple of 8.
     pieces: 16-byte pieces of a line, a power of two.
-    along: whether sums go along a line: it is a row of A or a column of B. What `ldmatrix` has no
-        form for, numbers of 8 bits and tf32, must lie so.
+    along: whether sums go along a line: it is a row of A or a column of B. Numbers of 8 bits must
+        lie so: neither `ldmatrix` nor single words bring them from lines across the sums.
     kind: what multiplies it; None if it is read in other ways than by `Tile`.
     """
 
@@ -231,10 +231,12 @@ class TileForm:
         """Where a piece begins.
 
         Lines of 8 pieces, or pairs of 4, or fours of 2, are once around the banks; so the next line
-        (pair, four) has its pieces exchanged by exclusive or. Of f64, two pieces of each of four
-        lines are read at once: they are exchanged in pairs.
+        (pair, four) has its pieces exchanged by exclusive or. Of f64, and of tf32 across the sums,
+        two pieces of each of four lines are read at once: they are exchanged in pairs.
         """
-        span, width = min(self.pieces, 8), 2 if self.kind and self.kind.is_double else 1
+        kind = self.kind
+        in_pairs = kind is not None and (kind.is_double or (kind.bytes == 4 and not self.along))
+        span, width = min(self.pieces, 8), 2 if in_pairs else 1
         exchanged = line / (8 // span) % (span // width) * width
         return line * self.line_bytes + (piece ^ exchanged) * PIECE
 
@@ -264,6 +266,8 @@ class Tile:
         if self.form.along:
             line, piece = first + lane % 16, lane / 16 + step * depth_pieces
             return load_matrices(self._at(line, piece), 4, row * self.form.line_bytes)
+        if kind.bytes == 4:
+            return self._words(first, row, step, 4)
         line = lane / 16 * 8 + lane % 8
         piece = (first + row) / 8 + lane / 8 % 2
         offset = step * kind.depth * self.form.line_bytes
@@ -283,6 +287,8 @@ class Tile:
             line = first + lane / 16 * 8 + lane % 8
             piece = lane / 8 % 2 + step * depth_pieces
             found = load_matrices(self._at(line, piece), 4, column * self.form.line_bytes)
+        elif kind.bytes == 4:
+            return [self._words(first, column + n, step, 2) for n in (0, kind.columns)]
         else:
             line, piece = lane % 16, (first + column) / 8 + lane / 16
             offset = step * kind.depth * self.form.line_bytes
@@ -293,6 +299,17 @@ class Tile:
     def _kind(self) -> Kind:
         assert self.form.kind is not None
         return self.form.kind
+
+    def _words(self, first: Scalar, place: int, step: int, count: int) -> list[Any]:
+        """A fragment of A or B, of four or two words, from lines that are places of the sums."""
+        outer, inner = self.lane / 4, self.lane % 4
+        found = []
+        for number in range(count):
+            down, on = (number % 2, number // 2) if count == 4 else (0, number)
+            piece, word = (first + (place + 8 * down) + outer) / 4, outer % 4
+            offset = (step * 8 + 4 * on) * self.form.line_bytes
+            found += load_shared(self._at(inner, piece) + word * 4, "i32", 1, offset)
+        return found
 
     def _double(self, first: Scalar, place: int, step: int) -> Any:
         """The lane's number of f64 of the row or column l/4 there, and of the sum l%4."""

@@ -49,7 +49,7 @@ def copy_width(spec: ProductSpec, side: Side) -> int:
 
 def _goes_across(kind: Kind | None) -> bool:
     """Whether tiles whose lines are places of the sums can be read."""
-    return kind is None or kind.is_double or kind.bytes == 2
+    return kind is None or kind.bytes > 1
 
 
 def is_along(spec: ProductSpec, side: Side) -> bool:
