@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         dynamic_update_slice,
         dynamic_update_slice_in_dim,
     )
+    from tfc.frontend.precision import default_matmul_precision
     from tfc.frontend.sharding.mesh import Mesh, NamedSharding, PartitionSpec
     from tfc.frontend.sharding.placement import with_sharding_constraint
     from tfc.frontend.sharding.shard_map import shard_map
@@ -138,6 +139,7 @@ __all__ = [
     "custom_jvp",
     "custom_vjp",
     "debug",
+    "default_matmul_precision",
     "device_get",
     "device_put",
     "distributed",
@@ -237,6 +239,7 @@ _PLACES = {
     "custom_gradient": "tfc.frontend.differentiation.custom.gradient",
     "custom_jvp": "tfc.frontend.differentiation.custom.jvp",
     "custom_vjp": "tfc.frontend.differentiation.custom.vjp",
+    "default_matmul_precision": "tfc.frontend.precision",
     "dynamic_index_in_dim": "tfc.frontend.numpy.indexing.dynamic",
     "dynamic_slice": "tfc.frontend.numpy.indexing.dynamic",
     "dynamic_slice_in_dim": "tfc.frontend.numpy.indexing.dynamic",

@@ -10,6 +10,7 @@ from tfc.errors import ShapeError, TraceError
 from tfc.frontend import tree
 from tfc.frontend.abstract import ShapeDtypeStruct
 from tfc.frontend.constant_arguments import ConstantTree
+from tfc.frontend.precision import Stated
 from tfc.frontend.statics import Static, is_constant
 from tfc.frontend.tensor import Tensor, is_weak
 from tfc.frontend.trace import leak
@@ -42,11 +43,13 @@ class CallSignature:
     structure: the containers of the arguments that are traced: (positional ones, named ones).
     leaves: each array in them.
     statics: each argument that is a constant to the trace.
+    precision: of products that state none, which is entered where the call is.
     """
 
     structure: Structure
     leaves: tuple[Leaf, ...]
     statics: tuple[Static, ...] = ()
+    precision: Stated | None = None
 
     def traced(self) -> list[tuple[int | str, Structure]]:
         """Each argument that is traced: its number, or its name if it was passed by name."""
@@ -69,6 +72,28 @@ class CallSignature:
                 known = labels[where]
             found += tree.paths(child, known)
         return found
+
+    def not_numeric(
+        self, name: str, labels: Sequence[str], number: int, leaf: np.ndarray
+    ) -> TraceError:
+        """The error for a leaf that is no array, to be raised.
+
+        Args:
+            name: of the function. labels: the names of its numbered parameters.
+            number: of the leaf.
+        """
+        place = self.leaf_places()[number]
+        called = self.leaf_names(labels)[number]
+        message = f"argument {called} of {name} must be an array or a number, got"
+        if isinstance(leaf, np.ndarray):
+            return TraceError(f"{message} an array of {leaf.dtype}")
+        if isinstance(leaf, int):
+            return TraceError(f"{message} {leaf}, which no type of 64 bits holds; pass a float")
+        option = f"static_arg{'nums' if isinstance(place, int) else 'names'}={place!r}"
+        return TraceError(
+            f"{message} a value of type {type(leaf).__name__}; with {option} the function is "
+            "compiled for each value of it"
+        )
 
 
 class Compiled:

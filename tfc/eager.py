@@ -22,6 +22,7 @@ from tfc.backends.interfaces import Executable
 from tfc.compiled import as_array
 from tfc.frontend import tree
 from tfc.frontend.eager import EagerTrace
+from tfc.frontend.precision import default_precision
 from tfc.frontend.statics import is_constant, static
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.tree import Structure
@@ -148,7 +149,7 @@ def _key(function: Callable[..., Any], leaves: Sequence[Any], nest: Structure) -
             described.append(static(0, "", leaf))
         else:
             return None
-    return function, nest, tuple(described)
+    return function, nest, tuple(described), default_precision.stated
 
 
 def _is_plain(leaf: Any) -> bool:

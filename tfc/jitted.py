@@ -4,7 +4,8 @@
     def predict(params, x): ...
 
 The first call with a new signature traces and compiles; later calls run. The signature is the
-arguments' structure, shapes, dtypes, which of them are Python numbers, and the static values.
+arguments' structure, shapes, dtypes, which of them are Python numbers, and the static values; and
+the default precision that is entered (frontend/precision.py), which products are traced with.
 Inside another traced function a jitted function becomes an HLO `call`.
 """
 
@@ -34,6 +35,7 @@ from tfc.frontend import operations as ops
 from tfc.frontend import tree
 from tfc.frontend.arguments import Chosen, Names, Numbers, call_python, choose, signature_of
 from tfc.frontend.constant_arguments import ConstantTree, arguments_at, constant_argument
+from tfc.frontend.precision import Stated, default_precision
 from tfc.frontend.program import Abstract, Program, call, trace_function
 from tfc.frontend.promotion import NOT_NUMERIC, as_tensor
 from tfc.frontend.sharding.mesh import Mesh
@@ -112,6 +114,8 @@ class JitFunction:
         self._direct: dict[tuple[Any, ...], Compiled] = {}
         # The entries of the signatures that were last new to them, to be tried in this order.
         self._quick: tuple[Callable[..., Any], ...] = ()
+        # The same under each default precision that was entered around a call.
+        self._quick_under: dict[Stated, tuple[Callable[..., Any], ...]] = {}
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call the function: run it compiled, or emit a call into the function being traced.
@@ -121,7 +125,8 @@ class JitFunction:
         """
         try:
             if not open_traces.traces:
-                for entry in self._quick:
+                default = default_precision.stated
+                for entry in self._quick if default is None else self._quick_under.get(default, ()):
                     result = entry(*args, **named) if named else entry(*args)
                     if result is not NotImplemented:
                         return result
@@ -157,6 +162,9 @@ class JitFunction:
         if current_trace() is not None:
             return self._call_traced(args, named)
         direct = None if named or self.static or self.constant else direct_key(args)
+        default = default_precision.stated
+        if direct is not None and default is not None:
+            direct = *direct, default
         compiled = None if direct is None else self._direct.get(direct)
         if compiled is not None:
             return compiled.run(args)
@@ -167,9 +175,16 @@ class JitFunction:
         return compiled.run(arrays)
 
     def _prefer(self, entry: Callable[..., Any] | None) -> None:
-        """Try an entry first from now on."""
-        if entry is not None and entry not in self._quick:
-            self._quick = (entry, *self._quick[: _MOST_QUICK - 1])
+        """Try an entry first from now on, under the default precision that is entered."""
+        default = default_precision.stated
+        known = self._quick if default is None else self._quick_under.get(default, ())
+        if entry is None or entry in known:
+            return
+        known = entry, *known[: _MOST_QUICK - 1]
+        if default is None:
+            self._quick = known
+        else:
+            self._quick_under[default] = known
 
     def bind(self, *args: Any, **named: Any) -> tuple[Compiled, list[np.ndarray]]:
         """What a call with these arguments runs, and the arrays that it runs it with."""
@@ -192,7 +207,7 @@ class JitFunction:
             raise
 
     def cache_size(self) -> int:
-        """The number of signatures the function was called with."""
+        """The number of signatures, and of default precisions, the function was called with."""
         return len(self._entries)
 
     def _sign(self, args: Sequence[Any], named: dict[str, Any]) -> tuple[list[Any], CallSignature]:
@@ -213,25 +228,11 @@ class JitFunction:
         leaves, structure = tree.flatten((traced, rest))
         leaves = [borrowed(leaf) for leaf in leaves]
         described = tuple(map(describe, leaves))
-        key = CallSignature(structure, described, tuple(statics))
+        key = CallSignature(structure, described, tuple(statics), default_precision.stated)
         for number, (dtype, _, _) in enumerate(described):
             if dtype.kind in NOT_NUMERIC:
-                raise self._not_numeric(key, number, leaves[number])
+                raise key.not_numeric(self.name, self._labels, number, leaves[number])
         return leaves, key
-
-    def _not_numeric(self, key: CallSignature, number: int, leaf: Any) -> TraceError:
-        """The error for a leaf that is no array, to be raised."""
-        name, where = key.leaf_names(self._labels)[number], key.leaf_places()[number]
-        message = f"argument {name} of {self.name} must be an array or a number, got"
-        if isinstance(leaf, np.ndarray):
-            return TraceError(f"{message} an array of {leaf.dtype}")
-        if isinstance(leaf, int):
-            return TraceError(f"{message} {leaf}, which no type of 64 bits holds; pass a float")
-        option = f"static_arg{'nums' if isinstance(where, int) else 'names'}={where!r}"
-        return TraceError(
-            f"{message} a value of type {type(leaf).__name__}; with {option} the function is "
-            "compiled for each value of it"
-        )
 
     def _entry(self, key: CallSignature) -> _Entry:
         return self._entries.setdefault(key, _Entry())

@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from tfc.frontend.precision import stated_precision
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import current_trace, emit
 from tfc.hlo import builder
 from tfc.hlo.attributes.convolution_dimensions import ConvolutionDimensionNumbers
-from tfc.hlo.attributes.precision import operand_precision
 from tfc.hlo.attributes.window import Window
 from tfc.hlo.ir import Computation, Instruction, has_side_effect, inline
 from tfc.hlo.literal import Literal
 from tfc.hlo.ops.contraction import free_dimensions
+from tfc.hlo.ops.sum_types import higher_precision
 from tfc.hlo.shape import PRED, AnyShape, ElementType, Shape, TupleShape
 
 
@@ -219,25 +220,28 @@ def dot(
     batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
     result: ElementType | None = None,
     precision: Any = None,
+    **kept: Any,
 ) -> Tensor:
     """Sums of products over paired dimensions; the result has batch, lhs free, rhs free (DG-1…3).
 
     Args:
         result: the element type in which to accumulate; the operands' if left out.
-        precision: "default", "high" or "highest", or one for each operand.
+        precision: as tfc.numpy.matmul takes it.
+        kept: the attributes of a precision in place of it, as another product states them.
 
     Raises:
-        ShapeError: the dimensions do not pair, or there is no such precision.
+        ShapeError: the dimensions do not pair, or there is no such precision for these operands.
     """
+    types = [o.array_shape.element_type for o in (lhs, rhs)]
     attributes: dict[str, Any] = {
         "lhs_batch_dims": tuple(batch[0]) or None,
         "lhs_contracting_dims": tuple(contracting[0]),
         "rhs_batch_dims": tuple(batch[1]) or None,
         "rhs_contracting_dims": tuple(contracting[1]),
-        "operand_precision": operand_precision(precision),
+        **(kept or stated_precision(precision, [*types, result or higher_precision(*types)])),
     }
     shape = None
-    if result is not None and result != lhs.array_shape.element_type:
+    if result is not None and result != types[0]:
         dims = [lhs.shape[d] for d in batch[0]]
         dims += [lhs.shape[d] for d in free_dimensions(lhs.ndim, batch[0], contracting[0])]
         dims += [rhs.shape[d] for d in free_dimensions(rhs.ndim, batch[1], contracting[1])]
@@ -253,15 +257,23 @@ def convolution(
     groups: int = 1,
     batch_groups: int = 1,
     result: ElementType | None = None,
+    precision: Any = None,
+    **kept: Any,
 ) -> Tensor:
     """Sums of products at each place of a window (CGP-1…7).
 
     Args:
         result: the element type in which to accumulate; the operands' if left out.
+        precision, kept: as `dot` takes them.
+
+    Raises:
+        ShapeError: the arrays do not fit, or there is no such precision for them.
     """
+    types = [o.array_shape.element_type for o in (lhs, rhs)]
     return operation(
         "convolution", lhs, rhs, shape=Shape(result) if result else None, window=window,
         dim_labels=labels, feature_group_count=groups, batch_group_count=batch_groups,
+        **(kept or stated_precision(precision, [*types, result or higher_precision(*types)])),
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tfc.errors import TfcError, TraceError
+from tfc.frontend.precision import PRODUCTS, default_precision, with_default
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation, Instruction, Metadata
 from tfc.hlo.shape import AnyShape
@@ -130,6 +131,8 @@ def emit(
     if metadata is None:
         file, line = user_location()
         metadata = Metadata(op_name=name, source_file=file, source_line=line)
+    if default_precision.stated is not None and opcode in PRODUCTS:
+        attributes = dict(with_default(operands, shape, attributes))
     return builder.instruction(opcode, operands, shape=shape, metadata=metadata, **attributes)
 
 

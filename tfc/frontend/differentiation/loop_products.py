@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tfc.frontend import operations as ops
+from tfc.frontend.precision import kept_precision
 from tfc.frontend.tensor import Tensor
 from tfc.hlo import builder
 from tfc.hlo.ir import Instruction
@@ -42,7 +43,7 @@ class Product:
             ([0, *lhs_contracting], [0, *rhs_contracting]),
             (lhs_batch, rhs_batch),
             self.dot.array_shape.element_type,
-            self.dot.attributes.get("operand_precision"),
+            **kept_precision(self.dot),
         )
         for move in reversed(self.moves):
             made = ops.wrap(move.with_(operands=(made.instruction,)))

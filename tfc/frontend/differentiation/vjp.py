@@ -4,7 +4,7 @@ The order is the registry's. `g` is the cotangent of the result, `y` the result,
 A test walks the registry and names each op that has no row here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import pi, sqrt
 from typing import Any
@@ -19,6 +19,7 @@ from tfc.frontend.differentiation.reverse import (
     vjp,
 )
 from tfc.frontend.operations import compare, full_like, operation, reduce_sum, select
+from tfc.frontend.precision import kept_precision
 from tfc.frontend.tensor import Tensor
 from tfc.hlo import builder
 from tfc.hlo.ir import Computation
@@ -232,12 +233,12 @@ def _dot(g: Tensor, y: Tensor, lhs: Tensor, rhs: Tensor) -> list[Cotangent]:
     batch = tuple(range(len(lhs_batch)))
     start = len(batch) + len(lhs_free)
     from_lhs, from_rhs = range(len(batch), start), range(start, start + len(rhs_free))
-    precision = y.instruction.attributes.get("operand_precision")
+    kept, turned = kept_precision(y.instruction), kept_precision(y.instruction, turned=True)
     return [
         _dot_operand(g, (batch, from_rhs), rhs, (rhs_batch, rhs_free, rhs_contracting),
-                     lhs, (lhs_batch, lhs_free, lhs_contracting), precision),
+                     lhs, (lhs_batch, lhs_free, lhs_contracting), kept),
         _dot_operand(g, (batch, from_lhs), lhs, (lhs_batch, lhs_free, lhs_contracting),
-                     rhs, (rhs_batch, rhs_free, rhs_contracting), precision and precision[::-1]),
+                     rhs, (rhs_batch, rhs_free, rhs_contracting), turned),
     ]  # fmt: skip
 
 
@@ -251,19 +252,19 @@ def _dot_operand(
     of_other: Dimensions,
     mine: Tensor,
     of_mine: Dimensions,
-    precision: tuple[str, str] | None,
+    kept: Mapping[str, Any],
 ) -> Tensor:
     """The cotangent of one operand of a dot: g times the other operand, over its free dimensions.
 
     Args:
         of_g: the dimensions of g that are batch, and that come from the other operand.
         of_other, of_mine: each operand's batch, free and contracting dimensions.
-        precision: mine, which g takes the place of, and the other's.
+        kept: the attributes of a precision: mine, which g takes the place of, and the other's.
     """
     batch, free, contracting = of_other
     wide = g.array_shape.element_type
     contracted, shared = (of_g[1], free), (of_g[0], batch)
-    product = ops.dot(g, ops.convert(other, wide), contracted, shared, precision=precision)
+    product = ops.dot(g, ops.convert(other, wide), contracted, shared, **kept)
     # Now: batch, my free dimensions, then the other's contracting ones in ascending order.
     paired = dict(zip(contracting, of_mine[2]))
     order = [*of_mine[0], *of_mine[1], *(paired[d] for d in sorted(contracting))]

@@ -4,12 +4,16 @@ With y[p] = Σ x[p·s + k·d − low] · h[k], what flows back to x at i is the 
 all p and k with p·s + k·d − low = i: a convolution of g, dilated by the stride, with the kernel
 turned around. What flows back to the kernel at k is the sum of x[p·s + k·d − low] · g[p] over p: a
 convolution of x with g for a kernel, stride and dilation exchanged, features in place of batches.
+
+In both g stands in the place of the operand that the result flows back to, so that each operand's
+precision stays where it is.
 """
 
 from dataclasses import replace
 
 from tfc.frontend import operations as ops
 from tfc.frontend.differentiation.reverse import Cotangent, is_differentiable, vjp, zeros
+from tfc.frontend.precision import kept_precision
 from tfc.frontend.tensor import Tensor
 from tfc.hlo.attributes.convolution_dimensions import ConvolutionDimensionNumbers
 from tfc.hlo.attributes.window import Window, WindowDimension
@@ -50,7 +54,7 @@ def _of_array(g: Tensor, y: Tensor, x: Tensor, kernel: Tensor) -> Tensor:
     out = labels.lhs if batch_groups == 1 else tuple(range(x.ndim))
     made = ops.convolution(
         g, turned, back, ConvolutionDimensionNumbers(labels.out, rhs, out), parts,
-        result=x.array_shape.element_type,
+        result=x.array_shape.element_type, **kept_precision(y.instruction),
     )  # fmt: skip
     if batch_groups == 1:
         return made
@@ -76,6 +80,7 @@ def _of_kernel(g: Tensor, y: Tensor, x: Tensor, kernel: Tensor) -> Tensor:
             (labels.rhs[1], labels.rhs[0], *labels.rhs[2:]),
         ),
         batch_groups, groups, result=kernel.array_shape.element_type,
+        **kept_precision(y.instruction),
     )  # fmt: skip
     return ops.reverse(made, [k for d, k in zip(window.dimensions, labels.rhs[2:]) if d.reversal])
 

@@ -10,6 +10,7 @@ from tfc.frontend.numpy.complex_numbers import conj
 from tfc.frontend.numpy.creation import tril, triu
 from tfc.frontend.numpy.manipulation import matrix_transpose
 from tfc.frontend.operations import operation
+from tfc.frontend.precision import exact_precision
 from tfc.frontend.tensor import Tensor
 from tfc.hlo.ops.triangular import SOLVE_FLAGS, flags
 
@@ -61,4 +62,4 @@ def _products(x: Tensor, y: Tensor, x_contracts: int, y_contracts: int) -> Tenso
     """The products of matrices of a batch over one dimension of each, counted from the last."""
     batch = tuple(range(x.ndim - 2))
     contracting = ([x.ndim + x_contracts], [y.ndim + y_contracts])
-    return ops.dot(x, y, contracting, (batch, batch))
+    return ops.dot(x, y, contracting, (batch, batch), precision=exact_precision())

@@ -10,6 +10,7 @@ from tfc.frontend import operations as ops
 from tfc.frontend.numpy.complex_numbers import conj
 from tfc.frontend.numpy.parts import is_complex, require_kind
 from tfc.frontend.operations import compare, full_like, operation, select
+from tfc.frontend.precision import exact_precision
 from tfc.frontend.promotion import as_inexact, as_tensor, cast, expand, result_type
 from tfc.frontend.tensor import ArrayLike, Tensor
 from tfc.hlo.shape import S64, ElementType
@@ -249,11 +250,17 @@ def take_columns(a: Tensor, places: Tensor) -> Tensor:
 
 
 def product(*factors: Tensor) -> Tensor:
-    """The matrix product of stacks of equal dimensions, from the left."""
+    """The matrix product of stacks of equal dimensions, from the left; exact, as a step is.
+
+    What is solved or factored by steps would keep the errors of each (jax.numpy.linalg likewise).
+    """
     found = factors[0]
     for factor in factors[1:]:
         batch = range(found.ndim - 2)
-        found = ops.dot(found, factor, ((found.ndim - 1,), (factor.ndim - 2,)), (batch, batch))
+        found = ops.dot(
+            found, factor, ((found.ndim - 1,), (factor.ndim - 2,)), (batch, batch),
+            precision=exact_precision(),
+        )  # fmt: skip
     return found
 
 

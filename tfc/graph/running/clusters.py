@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tfc.errors import UnsupportedError
+from tfc.frontend.precision import default_precision
 from tfc.frontend.program import Abstract, trace_function
 from tfc.frontend.promotion import as_tensor
 from tfc.frontend.tensor import Tensor as Traced
@@ -129,7 +130,8 @@ class Cluster:
 
     def _program(self, arrays: Sequence[np.ndarray], held: Sequence[np.ndarray]) -> Program:
         """The program for inputs and for the variables that have values."""
-        key: Any = tuple([a.shape for a in arrays]), tuple([a.shape for a in held])
+        shapes = tuple([a.shape for a in arrays]), tuple([a.shape for a in held])
+        key: Any = *shapes, default_precision.stated
         if len(held) < len(self.variables):
             key = *key, tuple([name in self.state.variables for name in self.variables])
         if self.constants:
