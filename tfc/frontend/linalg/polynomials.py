@@ -38,48 +38,60 @@ def _sequences(name: str, a: ArrayLike, v: ArrayLike, mode: str) -> list[Tensor]
     return both
 
 
-def _slid(a: Tensor, v: Tensor, mode: str) -> Tensor:
+def _slid(a: Tensor, v: Tensor, mode: str, precision: Any = None, dtype: Any = None) -> Tensor:
     """Sums of products of v with what is under it as it slides along a, which is not shorter."""
     if a.dtype == np.bool_:
-        return cast(_slid(cast(a, np.int64), cast(v, np.int64), mode), np.bool_)
+        counts = _slid(cast(a, np.int64), cast(v, np.int64), mode, precision)
+        return cast(counts, dtype or np.bool_)
     size = v.size
     left, right = {"full": (size - 1, size - 1), "valid": (0, 0),
                    "same": (size // 2, size - size // 2 - 1)}[mode]  # fmt: skip
     array, kernel = reshape(a, (1, a.size, 1)), reshape(v, (size, 1, 1))
-    found = conv(array, kernel, padding=[(left, right)])
-    return cast(reshape(found, (found.size,)), a.dtype)
+    found = conv(
+        array, kernel, padding=[(left, right)], precision=precision, preferred_element_type=dtype
+    )
+    return cast(reshape(found, (found.size,)), dtype or a.dtype)
 
 
 @traceable
-def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Tensor:
+def convolve(
+    a: ArrayLike, v: ArrayLike, mode: str = "full", *, precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Tensor:  # fmt: skip
     """The convolution of two sequences: Σ a[m] v[n - m] for each n.
 
     Args:
         mode: "full" for all n where they overlap, "same" for as many as the longer one has,
             "valid" for those where they overlap wholly.
+        precision: as `matmul` takes it.
+        preferred_element_type: the dtype of the sums and of the result; the operands' if left out.
 
     Raises:
         ShapeError: an operand is no sequence or is empty, or there is no such mode.
     """
     left, right = _sequences("convolve", a, v, mode)
     left, right = (right, left) if right.size > left.size else (left, right)
-    return _slid(left, ops.reverse(right, [0]), mode)
+    return _slid(left, ops.reverse(right, [0]), mode, precision, preferred_element_type)
 
 
 @traceable
-def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Tensor:
+def correlate(
+    a: ArrayLike, v: ArrayLike, mode: str = "valid", *, precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Tensor:  # fmt: skip
     """The cross-correlation of two sequences: Σ a[n + k] conj(v[n]) for each k.
 
     Args:
-        mode: as in `convolve`.
+        mode, precision, preferred_element_type: as in `convolve`.
 
     Raises:
         ShapeError: an operand is no sequence or is empty, or there is no such mode.
     """
     left, right = _sequences("correlate", a, v, mode)
     if right.size > left.size:
-        return conj(ops.reverse(_slid(right, conj(left), mode), [0]))
-    return _slid(left, conj(right), mode)
+        slid = _slid(right, conj(left), mode, precision, preferred_element_type)
+        return conj(ops.reverse(slid, [0]))
+    return _slid(left, conj(right), mode, precision, preferred_element_type)
 
 
 def _coefficients(name: str, *polynomials: ArrayLike) -> list[Tensor]:

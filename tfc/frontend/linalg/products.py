@@ -91,8 +91,11 @@ def _turned(x: Tensor, by: int) -> Tensor:
 
 
 @traceable
-def multi_dot(arrays: Sequence[ArrayLike]) -> Tensor:
+def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Tensor:
     """The product of two or more matrices in the cheapest order; the ends may be vectors.
+
+    Args:
+        precision: of the products, as `matmul` takes it.
 
     Raises:
         ShapeError: there are fewer than two, one in the middle is no matrix, or sizes differ.
@@ -109,7 +112,7 @@ def multi_dot(arrays: Sequence[ArrayLike]) -> Tensor:
     if ends[1] == 1:
         tensors[-1] = ops.reshape(tensors[-1], (tensors[-1].size, 1))
     splits = _cheapest([t.shape[0] for t in tensors] + [tensors[-1].shape[1]])
-    found = _chained(tensors, splits, 0, len(tensors) - 1)
+    found = _chained(tensors, splits, 0, len(tensors) - 1, precision)
     dims = [n for n, rank in zip(found.shape, ends) if rank == 2]
     return ops.reshape(found, dims)
 
@@ -130,11 +133,15 @@ def _cheapest(sizes: list[int]) -> dict[tuple[int, int], int]:
     return split
 
 
-def _chained(factors: list[Tensor], split: dict[tuple[int, int], int], i: int, j: int) -> Tensor:
+def _chained(
+    factors: list[Tensor], split: dict[tuple[int, int], int], i: int, j: int, precision: Any
+) -> Tensor:
     if i == j:
         return factors[i]
     k = split[i, j]
-    return matmul(_chained(factors, split, i, k), _chained(factors, split, k + 1, j))
+    ends = (i, k), (k + 1, j)
+    left, right = (_chained(factors, split, *part, precision) for part in ends)
+    return matmul(left, right, precision=precision)
 
 
 @evaluable

@@ -34,6 +34,7 @@ def conv(
     feature_group_count: int = 1,
     batch_group_count: int = 1,
     preferred_element_type: Any = None,
+    precision: Any = None,
 ) -> Tensor:
     """Slide a kernel over an array: at each place, the sum of the products (CNV-1, CNV-2, CGP-1…7).
 
@@ -52,9 +53,11 @@ def conv(
         feature_group_count, batch_group_count: parts of features or batches that have kernels of
             their own.
         preferred_element_type: the dtype to accumulate in; the operands' if left out.
+        precision: of the products, as tfc.numpy.matmul takes it.
 
     Raises:
-        ShapeError: the arrays, or the numbers for spatial dimensions, do not fit each other.
+        ShapeError: the arrays, or the numbers for spatial dimensions, do not fit each other; or
+            there is no such precision for them.
     """
     array, kernel = promote(lhs, rhs)
     labels = _dimensions("conv", array, kernel, data_format, kernel_format)
@@ -69,7 +72,9 @@ def conv(
     ]
     pairs = padding_pairs("conv", padding, plain, sizes[0])
     groups = feature_group_count, batch_group_count
-    return _convolution(array, kernel, plain, pairs, labels, groups, preferred_element_type)
+    return _convolution(
+        array, kernel, plain, pairs, labels, groups, preferred_element_type, precision
+    )
 
 
 @evaluable
@@ -83,6 +88,7 @@ def conv_transpose(
     kernel_format: str | None = None,
     transpose_kernel: bool = False,
     preferred_element_type: Any = None,
+    precision: Any = None,
 ) -> Tensor:
     """The convolution that undoes the shape of one with these strides: lhs is dilated by them.
 
@@ -92,6 +98,7 @@ def conv_transpose(
             reaches; or (low, high) around the dilated array for each spatial dimension.
         transpose_kernel: turn the kernel around and exchange its features: then this is the
             gradient of `conv` by its array.
+        preferred_element_type, precision: as in `conv`.
 
     Raises:
         ShapeError: as `conv`.
@@ -113,7 +120,9 @@ def conv_transpose(
         pairs = [_transposed_padding(d, padding) for d in plain]
     else:
         pairs = padding_pairs("conv_transpose", padding, plain, _spatial(array, labels.lhs))
-    return _convolution(array, kernel, plain, pairs, labels, (1, 1), preferred_element_type)
+    return _convolution(
+        array, kernel, plain, pairs, labels, (1, 1), preferred_element_type, precision
+    )
 
 
 def _transposed_padding(d: WindowDimension, padding: str) -> tuple[int, int]:
@@ -166,8 +175,8 @@ def _spatial(tensor: Tensor, dims: Sequence[int]) -> list[int]:
 def _convolution(
     array: Tensor, kernel: Tensor, plain: Sequence[WindowDimension],
     padding: Sequence[tuple[int, int]], labels: ConvolutionDimensionNumbers,
-    groups: tuple[int, int], dtype: Any,
+    groups: tuple[int, int], dtype: Any, precision: Any,
 ) -> Tensor:  # fmt: skip
     padded = [replace(d, low=low, high=high) for d, (low, high) in zip(plain, padding)]
     result = None if dtype is None else element_type_of(dtype)
-    return ops.convolution(array, kernel, Window(tuple(padded)), labels, *groups, result)
+    return ops.convolution(array, kernel, Window(tuple(padded)), labels, *groups, result, precision)

@@ -77,13 +77,18 @@ def matmul(
     A vector is a row on the left and a column on the right, and its dimension is dropped.
 
     Args:
-        precision: "default", "high" or "highest", or one for each operand: above the default,
-            products of bf16 are computed as those of f32.
+        precision: "default", "high" or "highest" ("float32" is the highest), or one for each
+            operand: above the default, products of bf16 are computed as those of f32. Or, of an f32
+            product, what may be computed instead where that is faster: "tensorfloat32", "bfloat16",
+            or by JAX's names of algorithms "TF32_TF32_F32", "TF32_TF32_F32_X3", "BF16_BF16_F32",
+            "BF16_BF16_F32_X3", "…_X6", "…_X9", "F32_F32_F32". Any case will do. None leaves it to
+            `tfc.default_matmul_precision`.
         preferred_element_type: the dtype of the sums and of the result, such as int32 for int8;
             the operands' if left out.
 
     Raises:
-        ShapeError: a scalar operand, no such precision, or inner dimensions that differ.
+        ShapeError: a scalar operand, inner dimensions that differ, or no such precision for
+            operands and a result of these dtypes.
     """
     left, right = promote(x, y)
     if not left.ndim or not right.ndim:
@@ -163,18 +168,36 @@ def tensordot(
 
 
 @traceable
-def vdot(x: ArrayLike, y: ArrayLike, /) -> Tensor:
-    """The sum of products of all elements, those of x conjugated."""
-    return dot(ravel(conj(x)), ravel(y))
+def vdot(
+    x: ArrayLike, y: ArrayLike, /, *, precision: Any = None, preferred_element_type: Any = None
+) -> Tensor:
+    """The sum of products of all elements, those of x conjugated.
+
+    Args:
+        precision: as `matmul` takes it.
+        preferred_element_type: the dtype of the sums and of the result; the operands' if left out.
+    """
+    return dot(
+        ravel(conj(x)), ravel(y), precision=precision,
+        preferred_element_type=preferred_element_type,
+    )  # fmt: skip
 
 
 @traceable
-def inner(x: ArrayLike, y: ArrayLike, /) -> Tensor:
-    """Sums of products over the last dimension of both."""
+def inner(
+    x: ArrayLike, y: ArrayLike, /, *, precision: Any = None, preferred_element_type: Any = None
+) -> Tensor:
+    """Sums of products over the last dimension of both; scalars multiply.
+
+    Args:
+        precision: as `matmul` takes it.
+        preferred_element_type: the dtype of the sums and of the result; the operands' if left out.
+    """
     left, right = promote(x, y)
-    if not left.ndim or not right.ndim:
-        return left * right
-    return tensordot(left, right, ([-1], [-1]))
+    pairs = ([-1], [-1]) if left.ndim and right.ndim else ([], [])
+    return tensordot(
+        left, right, pairs, precision=precision, preferred_element_type=preferred_element_type
+    )
 
 
 @traceable
@@ -205,22 +228,24 @@ def _vectors(x: ArrayLike, y: ArrayLike, axis: int) -> list[Tensor]:
 
 @traceable
 def vecdot(
-    x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, preferred_element_type: Any = None
-) -> Tensor:
+    x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Tensor:  # fmt: skip
     """The sums of products along an axis of both, those of x1 conjugated; the rest broadcasts.
 
     Args:
         axis: counted in each operand by itself.
+        precision: as `matmul` takes it.
         preferred_element_type: the dtype of the sums and of the result; the operands' if left out.
 
     Raises:
         ShapeError: the axis does not exist, or differs in size.
     """
     left, right = _vectors(x1, x2, axis)
-    return _one_by_one("vecdot", conj(left), right, preferred_element_type)
+    return _one_by_one("vecdot", conj(left), right, preferred_element_type, precision)
 
 
-def _one_by_one(name: str, left: Tensor, right: Tensor, dtype: Any) -> Tensor:
+def _one_by_one(name: str, left: Tensor, right: Tensor, dtype: Any, precision: Any) -> Tensor:
     """Rows times columns as products of matrices of one row and one column."""
     if left.shape[-1] != right.shape[-1]:
         raise ShapeError(
@@ -228,7 +253,7 @@ def _one_by_one(name: str, left: Tensor, right: Tensor, dtype: Any) -> Tensor:
         )
     rows = ops.reshape(left, (*left.shape[:-1], 1, left.shape[-1]))
     columns = ops.reshape(right, (*right.shape, 1))
-    found = matmul(rows, columns, preferred_element_type=dtype)
+    found = matmul(rows, columns, precision=precision, preferred_element_type=dtype)
     return ops.reshape(found, found.shape[:-2])
 
 
