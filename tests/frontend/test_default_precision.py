@@ -15,6 +15,9 @@ import tfc
 import tfc.numpy as tnp
 from tfc import compiler
 from tfc.errors import ShapeError
+from tfc.frontend.operations import constant, operation
+from tfc.frontend.promotion import as_tensor
+from tfc.frontend.tensor import evaluable
 from tfc.hlo import Module
 
 A, B = np.ones((3, 4), np.float32), np.ones((4, 5), np.float32)
@@ -250,6 +253,23 @@ def test_batches_keep_an_algorithm():
     assert stated(batched, A, np.ones((7, 4), np.float32)) == [TF32]
     images = np.ones((7, *IMAGE.shape), np.float32)
     assert under("tensorfloat32", tfc.vmap(tfc.nn.conv, (0, None)), images, KERNEL) == [TF32]
+
+
+def test_ragged_products_and_their_gradients_have_an_algorithm():
+    @evaluable
+    def ragged(x: Any, y: Any) -> Any:
+        return tnp.sum(operation(
+            "ragged-dot", as_tensor(x), as_tensor(y), constant(np.array([2, 3], np.int32)),
+            lhs_contracting_dims=(1,), rhs_contracting_dims=(1,), lhs_ragged_dims=(0,),
+            rhs_group_dims=(0,),
+        ) ** 2)  # fmt: skip
+
+    args = np.ones((6, 3), np.float32), np.ones((2, 3, 4), np.float32)
+    assert under("tensorfloat32", ragged, *args) == [TF32]
+    floats = [p for p in under("tensorfloat32", tfc.grad(ragged, (0, 1)), *args) if p is not None]
+    assert len(floats) >= 3
+    assert set(floats) == {TF32}
+    assert set(stated(tfc.grad(ragged), *args)) == {None}
 
 
 def test_sums_of_products_taken_out_of_a_loop_keep_an_algorithm():
