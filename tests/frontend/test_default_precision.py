@@ -13,11 +13,12 @@ import pytest
 
 import tfc
 import tfc.numpy as tnp
-from tfc import compiler
+from tfc import compiler, graph
 from tfc.errors import ShapeError
 from tfc.frontend.operations import constant, operation
 from tfc.frontend.promotion import as_tensor
 from tfc.frontend.tensor import evaluable
+from tfc.graph.running import clusters
 from tfc.hlo import Module
 
 A, B = np.ones((3, 4), np.float32), np.ones((4, 5), np.float32)
@@ -222,6 +223,22 @@ def test_calls_outside_traces_have_the_default(monkeypatch: pytest.MonkeyPatch):
             tfc.grad(squares)(A[:, :2], B[:2])
         tfc.grad(squares)(A[:, :2], B[:2])
     assert [set(products(m)) for m in made] == [{None}, {TF32}, {TF32}, {None}]
+
+
+def test_graphs_are_compiled_for_the_default_of_a_run(monkeypatch: pytest.MonkeyPatch):
+    made: list[Module] = []
+    compiled = clusters.compile_with_dumps
+    monkeypatch.setattr(
+        clusters, "compile_with_dumps", lambda m, *rest: made.append(m) or compiled(m, *rest)
+    )
+    with tfc.Graph().as_default(), tfc.Session() as session:
+        x = tfc.placeholder("float32", A.shape)
+        fetched = graph.matmul(x, graph.constant(B))
+        for _ in range(2):
+            session.run(fetched, {x: A})
+            with tfc.default_matmul_precision("tensorfloat32"):
+                session.run(fetched, {x: A})
+    assert [products(m) for m in made] == [[None], [TF32]]
 
 
 def test_the_default_is_of_one_thread():
