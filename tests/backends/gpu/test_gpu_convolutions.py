@@ -70,6 +70,7 @@ def random_convolution(rng: np.random.Generator, element_type: str) -> str:
         for t, a, label in zip(types_of(element_type), arrays.values(), labels)
     )
     counts = f"feature_group_count={groups}, batch_group_count={batch_groups}"
+    counts += ", algorithm=dot_tf32_tf32_f32" if element_type == "tf32" else ""
     return f"""HloModule m
 ENTRY e {{
   x = {x} parameter(0)
@@ -81,8 +82,8 @@ ENTRY e {{
 
 def types_of(element_type: str) -> tuple[str, str, str]:
     """The types of array, kernel and result."""
-    sums = {"s8": "s32", "u8": "s32"}.get(element_type, element_type)
-    return element_type, element_type, sums
+    stored = "f32" if element_type == "tf32" else element_type
+    return stored, stored, {"s8": "s32", "u8": "s32"}.get(stored, stored)
 
 
 def check(text: str, kind: str) -> None:
@@ -99,11 +100,13 @@ def test_convolutions_with_any_window_and_groups_are_right(element_type: str, nu
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("element_type", ["f16", "bf16", "f32", "f64", "s8", "s32", "f8e4m3fn"])
+@pytest.mark.parametrize(
+    "element_type", ["f16", "bf16", "f32", "tf32", "f64", "s8", "s32", "f8e4m3fn"]
+)
 def test_convolutions_of_all_types_with_any_window_and_groups_are_right(element_type: str):
     rng = np.random.default_rng(sum(map(ord, element_type)))
-    for kind in ("whole", "normal", "special"):
-        for _ in range(4):
+    for kind in ("whole",) if element_type == "tf32" else ("whole", "normal", "special"):
+        for _ in range(12 if element_type == "tf32" else 4):
             check(random_convolution(rng, element_type), kind)
 
 
@@ -169,6 +172,25 @@ def test_padding_takes_no_part_where_the_kernel_is_infinite():
     wanted[:, 0, 1:-1] = wanted[:, 1:-1, 0] = 48
     wanted[:, 0, 0] = wanted[:, 0, -1] = wanted[:, -1, 0] = 32
     np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("features", [36, 34])
+def test_kernels_lie_either_way(features: int, device: Any):
+    """A kernel whose features of the array are neighbours is read in whole pieces, if these fit."""
+    text = f"""HloModule m
+ENTRY e {{
+  x = f32[2,7,6,{features}] parameter(0)
+  k = f32[3,3,{features},40]{{2,3,1,0}} parameter(1)
+  ROOT y = f32[2,7,6,40] convolution(x, k), window={{size=3x3 pad=1_1x1_1}},
+    dim_labels=b01f_01io->b01f, algorithm=dot_tf32_tf32_f32
+}}"""
+    check(text, "whole")
+    device.reports.clear()
+    x, k = normal(2, 7, 6, features, dtype=np.float32), normal(3, 3, features, 40, dtype=np.float32)
+    tfc.compile(parse(text), backend="gpu")(x, k)
+    *_, (_, report) = device.reports
+    assert report.instructions["mma"] > 0
+    assert report.bank_conflicts == 0
 
 
 @pytest.mark.slow

@@ -83,6 +83,52 @@ def test_convolutions_of_one_to_three_dimensions(
     assert report.bulk_stores.transactions == report.bulk_stores.ideal
 
 
+# The same of f32, whose array has 1024 places or more.
+OF_TF32: list[tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...], int]] = [
+    ((2, 32, 20, 64), (3, 3, 64, 72), (), 1),
+    ((3, 37, 20, 40), (3, 2, 40, 136), ((2, 1), "SAME"), 1),
+    ((2, 600, 64), (3, 32, 128), (1, [(2, 0)], 2), 2),
+]
+
+
+@pytest.mark.parametrize(("array", "kernel", "how", "groups"), OF_TF32)
+def test_convolutions_of_f32_where_tf32_is_permitted(
+    array: Any, kernel: Any, how: Any, groups: int, device: InterpretedDriver
+):
+    """The kernel is copied, with features of the array side by side."""
+
+    def function(x: Any, k: Any) -> Any:
+        return convolve(x, k, *how, groups=groups)
+
+    x, k = whole(*array, dtype=np.float32), whole(*kernel, dtype=np.float32)
+    with tfc.default_matmul_precision("tensorfloat32"):
+        copied, product = check(device, function, x, k)
+    assert copied.loads.bytes == copied.stores.bytes == k.nbytes
+    assert {name[-2:] for name in product.products} == {"k8"}
+    assert product.bulk_stores.transactions == product.bulk_stores.ideal
+
+
+def test_gradients_of_images_of_f32_where_tf32_is_permitted(device: InterpretedDriver):
+    """The kernel lies turned as its gradient's product has it."""
+    x, k = whole(2, 32, 20, 64, dtype=np.float32), whole(3, 3, 64, 64, dtype=np.float32)
+    with tfc.default_matmul_precision("tensorfloat32"):
+        check(device, lambda g, k: tfc.vjp(lambda x: convolve(x, k), x)[1](g)[0], x, k)
+
+
+@pytest.mark.parametrize("dtype", [BF16, np.float32])
+def test_kernels_with_features_of_the_array_side_by_side_are_read_as_they_lie(
+    dtype: Any, device: InterpretedDriver
+):
+    x, k = whole(1, 12, 10, 64, dtype=dtype), whole(3, 1, 80, 64, dtype=dtype)
+
+    def function(x: Any, k: Any) -> Any:
+        return convolve(x, k.swapaxes(2, 3))
+
+    with tfc.default_matmul_precision("tensorfloat32"):
+        (report,) = check(device, function, x, k)
+    assert report.bulk_loads.transactions == report.bulk_loads.ideal
+
+
 # Arrays and kernels; strides, padding, dilation of the kernel.
 GRADIENTS: list[tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...]]] = [
     ((3, 7, 6, 64), (3, 3, 64, 64), ()),

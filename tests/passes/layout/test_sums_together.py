@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tfc.hlo import Module, evaluate, parse, verify
+from tfc.hlo.ir import Instruction
 from tfc.passes import KernelKinds, default_pipeline
 from tfc.passes.analysis.products import dot_groups, group_stride
 from tfc.passes.layout.sums_together import SumsTogether
@@ -49,8 +50,8 @@ def test_the_narrow_array_is_copied():
 def test_batches_stay_outside():
     module = parse(
         """ENTRY main {
-  x = s32[3,64,256] parameter(0)
-  y = s32[3,64,300] parameter(1)
+  x = s8[3,64,256] parameter(0)
+  y = s8[3,64,300] parameter(1)
   ROOT d = s32[3,256,300] dot(x, y), lhs_batch_dims={0}, lhs_contracting_dims={1},
     rhs_batch_dims={0}, rhs_contracting_dims={1}
 }"""
@@ -59,7 +60,37 @@ def test_batches_stay_outside():
     verify(after)
     assert strides_of_sums(after) == [1, 1]
     copies = [str(i.shape) for i in after.entry.instructions if i.opcode == "copy"]
-    assert copies == ["s32[3,64,256]{1,2,0}", "s32[3,64,300]{1,2,0}"]
+    assert copies == ["s8[3,64,256]{1,2,0}", "s8[3,64,300]{1,2,0}"]
+
+
+def test_of_a_convolution_the_kernel_is_copied():
+    text = """ENTRY main {
+  x = f32[2,32,WIDTH,8] parameter(0)
+  k = f32[3,3,8,16] parameter(1)
+  ROOT y = f32[2,32,WIDTH,16] convolution(x, k), window={size=3x3 pad=1_1x1_1},
+    dim_labels=b01f_01io->b01f
+}"""
+    before = parse(text.replace("WIDTH", "16"))  # 1024 places
+    after = EACH(before)
+    verify(after)
+    assert str(after.entry.root.operands[1].shape) == "f32[3,3,8,16]{2,3,1,0}"
+    rng = np.random.default_rng(1)
+    x, k = (rng.integers(-9, 9, d).astype(np.float32) for d in ((2, 32, 16, 8), (3, 3, 8, 16)))
+    np.testing.assert_array_equal(evaluate(after, x, k), evaluate(before, x, k))
+    few = parse(text.replace("WIDTH", "15"))
+    assert EACH(few) is few
+
+
+def test_the_target_is_asked_for_the_product_as_it_would_be():
+    asked: list[Instruction] = []
+
+    def refuses(dot: Instruction) -> bool:
+        asked.append(dot)
+        return False
+
+    module = product()
+    assert SumsTogether(refuses)(module) is module
+    assert [str(o.shape) for o in asked[0].operands] == ["s32[256,64]{1,0}", "s32[64,80]{0,1}"]
 
 
 ZEROS = str(np.zeros((64, 80), int).tolist()).replace("[", "{").replace("]", "}")

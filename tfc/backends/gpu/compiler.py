@@ -4,12 +4,11 @@ from tfc.backends.cache.kept_choices import KeptChoices, kept_choices
 from tfc.backends.choices import asking
 from tfc.backends.gpu.attention.gradient_spec import takes_scores
 from tfc.backends.gpu.attention.spec import takes_attention
-from tfc.backends.gpu.convolutions.kernels import takes_layouts
+from tfc.backends.gpu.convolutions.kernels import takes_layouts, takes_sums_together
 from tfc.backends.gpu.driver import current_driver
 from tfc.backends.gpu.executable import GpuCode, GpuExecutable, default_target
 from tfc.backends.gpu.kernels import scratch_bytes
 from tfc.backends.gpu.memory import ALIGNMENT
-from tfc.backends.gpu.products.spec import takes_sums_together
 from tfc.backends.gpu.program import emit_gpu_program
 from tfc.backends.gpu.rows.row_kernels import LONGEST, takes_longer
 from tfc.backends.gpu.transforms import takes_transform

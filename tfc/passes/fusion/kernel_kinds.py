@@ -45,8 +45,9 @@ class KernelKinds:
         collectives are as the program has them.
     takes_layouts: whether the kernel of a dot or convolution that is fast reads its operands and
         writes its result in the layouts that these have; without an answer all stay row-major.
-    takes_sums_together: whether the kernel of a dot is faster where what is summed lies together in
-        both operands, so that copies of them do; without an answer they are read as they lie.
+    takes_sums_together: whether the kernel of a dot or convolution is faster because what is summed
+        lies together in its operands, as copies of them do; without an answer they are read as they
+        lie.
     takes_attention: whether there is a kernel for an attention, or kernels for its gradient, that
         have no array of all scores; without an answer its parts are kernels.
     takes_transform: whether there is a kernel for an fft of one dimension, the last; without an

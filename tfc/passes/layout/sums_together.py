@@ -6,10 +6,11 @@
     d = s32[32,96] dot(x, c)                  d = s32[32,96] dot(x, c)
 
 Which products those are the target says. A copy becomes part of what makes the operand, if a loop
-does, and a constant is laid out anew while the program is compiled.
+does, and a constant is laid out anew while the program is compiled. Of convolutions it is the
+kernel alone that is copied, with its input features side by side.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
@@ -19,19 +20,19 @@ from tfc.passes.analysis.aliases import before_bitcasts
 from tfc.passes.analysis.called import control_computations, map_some
 from tfc.passes.analysis.dimension_orders import Order, settled
 from tfc.passes.analysis.fusible import is_loop
-from tfc.passes.analysis.products import dot_groups, group_stride
+from tfc.passes.analysis.products import canonical_labels, dot_groups, group_stride
 from tfc.passes.layout.layout_choice import shape_in
 
-# How often an element is multiplied at least where a copy is worth it: one that a loop makes on its
-# way, and one of what is in memory already.
+# How often an element is multiplied at least for each of its bytes where a copy is worth it: one
+# that a loop makes on its way, and one of what is in memory already.
 _LEAST, _LEAST_READ = 64, 256
 
 
 @dataclass(frozen=True)
 class SumsTogether:
-    """Copy operands of dots that the target multiplies faster with sums side by side.
+    """Copy operands of products that the target multiplies faster with sums side by side.
 
-    wants: whether it does so with a dot.
+    wants: whether it does so with a product whose operands have been copied.
     """
 
     name: ClassVar[str] = "sums-together"
@@ -58,7 +59,8 @@ class SumsTogether:
 
         for old in computation.instructions:
             new[old] = old.renewed(new)
-            if old.opcode == "dot" and (orders := dict(self._orders(old))):
+            orders = dict(_orders(old))
+            if orders and self.wants(_with_orders(old, orders)):
                 operands = (
                     laid(x, orders[n]) if n in orders else new[x]
                     for n, x in enumerate(old.operands)
@@ -66,25 +68,47 @@ class SumsTogether:
                 new[old] = old.with_(operands=tuple(operands))
         return remake(computation, new) if copies else computation
 
-    def _orders(self, dot: Instruction) -> Iterator[tuple[int, Order]]:
-        """(number of an operand, the order of dimensions that it is to have)."""
-        if not self.wants(dot):
-            return
-        (lhs, (batch, rows, sums)), (rhs, (rhs_batch, rhs_sums, columns)), _ = dot_groups(dot)
-        sides = (lhs, (*batch, *rows), sums, columns), (rhs, (*rhs_batch, *columns), rhs_sums, rows)
-        for number, (shape, outer, inner, others) in enumerate(sides):
-            times = prod((rhs, lhs)[number].dims[d] for d in others)
-            least = _LEAST if _is_made(dot.operands[number]) else _LEAST_READ
-            if group_stride(shape, inner) != 1 and times >= least:
-                yield number, settled(shape.dims, reversed((*outer, *inner)))
+
+def _with_orders(product: Instruction, orders: dict[int, Order]) -> Instruction:
+    """The product with its operands laid out in orders of dimensions."""
+    operands = (
+        x.with_(shape=shape_in(x.array_shape, orders[n])) if n in orders else x
+        for n, x in enumerate(product.operands)
+    )
+    return product.with_(operands=tuple(operands))
 
 
-def _is_made(x: Instruction) -> bool:
-    """Whether a loop computes what is converted to an operand, or the compiler knows it."""
+def _orders(product: Instruction) -> Iterator[tuple[int, Order]]:
+    """(number of an operand, the order of dimensions that it is to have)."""
+    for number, outer, inner, times in _sides(product):
+        operand = product.operands[number]
+        shape, (made, size) = operand.array_shape, _copied(operand)
+        least = (_LEAST if made else _LEAST_READ) * size
+        if group_stride(shape, inner) != 1 and times >= least:
+            yield number, settled(shape.dims, reversed((*outer, *inner)))
+
+
+def _sides(product: Instruction) -> Iterator[tuple[int, Sequence[int], Sequence[int], int]]:
+    """(number of an operand, the dimensions that are not summed, those that are, and how often each
+    element is multiplied)."""
+    if product.opcode == "dot":
+        (lhs, (batch, rows, sums)), (rhs, (rhs_batch, rhs_sums, columns)), _ = dot_groups(product)
+        yield 0, (*batch, *rows), sums, prod(rhs.dims[d] for d in columns)
+        yield 1, (*rhs_batch, *columns), rhs_sums, prod(lhs.dims[d] for d in rows)
+    elif product.opcode == "convolution":
+        places = product["dim_labels"].spatial  # how many
+        if product["dim_labels"] == canonical_labels(places):
+            last, result = places + 1, product.array_shape
+            yield 1, (*range(places), last), (last - 1,), prod(result.dims[:-1])
+
+
+def _copied(x: Instruction) -> tuple[bool, int]:
+    """Of what is copied for an operand: whether a loop computes it, or the compiler knows it; and
+    bytes of an element."""
     while _widens(x):
         x = x.operands[0]
-    x = before_bitcasts(x)
-    return x.opcode == "constant" or is_loop(x)
+    source = before_bitcasts(x)
+    return source.opcode == "constant" or is_loop(source), -(-x.array_shape.element_type.bits // 8)
 
 
 def _widens(x: Instruction) -> bool:

@@ -13,7 +13,8 @@ from tfc.backends.gpu.products.choice import schedule_for
 from tfc.backends.gpu.products.finishing import Mend
 from tfc.backends.gpu.products.kernels import Block, parts_of_blocks, shared_sums
 from tfc.backends.gpu.products.pieces import Computed, Copied
-from tfc.backends.gpu.products.spec import Side
+from tfc.backends.gpu.products.spec import TF32, Side, is_of_bytes, spec_of
+from tfc.backends.gpu.products.tiles import tiles_for
 from tfc.backends.mlir.elements import Indices
 from tfc.backends.mlir.kernels import Kernel, kernel_of
 from tfc.hlo.ir import Instruction
@@ -51,6 +52,20 @@ def takes_layouts(x: Instruction) -> bool:
     if x.opcode == "convolution" and phases_of(kernel_of(x)) is not None:
         return True
     return has_one_stride_a_direction(x)
+
+
+def takes_sums_together(x: Instruction) -> bool:
+    """Whether a dot or convolution is faster because what is summed lies together: 8-bit numbers,
+    and products of tf32 by warpgroups."""
+    if x.opcode == "dot" and is_of_bytes(x):
+        return True
+    if x.attributes.get("algorithm") != TF32:
+        return False
+    kernel = kernel_of(x)
+    if x.opcode == "convolution":
+        return convolution_by_warpgroups(kernel) is not None
+    spec = spec_of(kernel)
+    return spec is not None and tiles_for(kernel, spec) is not None
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from tfc.hlo.attributes.window import WindowDimension
 from tfc.hlo.index_maps import Condition, delinearize, variable
 from tfc.hlo.ir import Instruction
 from tfc.hlo.ops.convolution import convolution_window, group_counts
+from tfc.hlo.shape import Shape
 from tfc.passes.analysis.products import canonical_labels
 
 Part = TypeVar("Part")
@@ -189,11 +190,16 @@ def is_canonical(root: Instruction) -> bool:
         root["dim_labels"] == canonical_labels(root["dim_labels"].spatial)
         and root.array_shape.has_default_layout
         and lhs.layout.minor_to_major[0] in (0, lhs.rank - 1)
-        and rhs.layout.minor_to_major[0] == rhs.rank - 1
+        and (rhs.layout.minor_to_major[0] == rhs.rank - 1 or has_inputs_together(rhs))
         and all(x.size for x in (lhs, rhs, root.array_shape))
         and group_counts(root.attributes)[1] == 1
         and not any(d.reversal for d in convolution_window(root.attributes).dimensions)
     )
+
+
+def has_inputs_together(rhs: Shape) -> bool:
+    """Whether in a kernel features of the array are neighbours, not those of the result."""
+    return rhs.layout.minor_to_major[0] == rhs.rank - 2 and rhs.dims[-2] > 1
 
 
 def _array_side(kernel: Kernel, value: Instruction, rows: int, together: int) -> Side:
@@ -207,10 +213,14 @@ def _array_side(kernel: Kernel, value: Instruction, rows: int, together: int) ->
 
 
 def _window_side(kernel: Kernel, value: Instruction, columns: int, depth: int) -> Side:
-    """The kernel, whose pieces go across the sums: of one column, or one sum, there are none."""
+    """The kernel, whose pieces go across the sums: of one column, or one sum, there are none; or
+    along them, over the features of a place: from a place to the next there are multiples of these.
+    """
     shape, number = value.array_shape, _parameter(kernel, value)
     in_pieces = number is not None and shape.dims[-1] > 1 and depth > 1
-    strides = (columns, 1, shape.dims[-1]) if in_pieces else None
+    inputs, outputs = shape.dims[-2:]
+    steps = (inputs, inputs, 1) if has_inputs_together(shape) else (columns, 1, outputs)
+    strides = steps if in_pieces else None
     last = shape.rank - 1
     return Side(columns, value, ((), (last,), tuple(range(last))), strides, number)
 

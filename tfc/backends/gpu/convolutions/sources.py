@@ -66,21 +66,24 @@ def _array_pieces(phase: Phase, start: Scalar, group: Scalar, end: Scalar) -> Pi
 
 
 def _window_pieces(phase: Phase, start: Scalar, group: Scalar, end: Scalar) -> PieceAt:
-    spec = phase.spec
+    spec, shape = phase.spec, phase.spec.rhs.value.array_shape
     size, along = spec.rhs.stored.bits // 8, is_along(spec, spec.rhs)
 
     def at(line: Any, place: Any) -> tuple[Any, Scalar]:
         column, sums = (narrow(x) for x in ((line, place) if along else (place, line)))
-        element = _row(phase, sums) + (group * spec.n + column)
-        left = select(column < spec.n, (constant(U32, spec.n) - column) * size, 0)
-        count = select(sums < end, minimum(left, PIECE), 0)
-        return _address(start, element, size), count
+        element = _row(phase, sums) + (group * spec.n + column) * shape.strides[-1]
+        # How many elements of the piece there are, and whether it has any of this line.
+        place, size_of, there = (sums, end, column < spec.n)
+        if not along:
+            place, size_of, there = (column, constant(U32, spec.n), sums < end)
+        left = select(place < size_of, (size_of - place) * size, 0)
+        return _address(start, element, size), select(there, minimum(left, PIECE), 0)
 
     return at
 
 
 def _row(phase: Phase, sums: Scalar) -> Scalar:
-    """Where in the kernel the row begins that a place of a phase's sums is."""
+    """Where in the kernel a place of a phase's sums is, of the first feature of the result."""
     shape = phase.spec.rhs.value.array_shape
     if shape.has_default_layout and all(s.tap_step == 1 for s in phase.slides):
         return sums * shape.dims[-1]

@@ -1,12 +1,15 @@
-"""Convolutions of 16-bit floats by warpgroups (sm_90a): copies of pixels bring the array's tiles.
+"""Convolutions of 16-bit floats and tf32 by warpgroups (sm_90a): copies of pixels bring tiles.
 
 A tile's part of the array is pixels of images, which the window is moved over: a copy goes through
 a window of each image in steps (`Pixels`), from the pixel that the tile begins with, and the place
 of the kernel says how far that window is moved. Beyond the images there are zeros.
 
                        lines of the product      a stage of its sums       the window is moved by
-    convolution        images, results           64 features of a place    the place of the kernel
-    kernel's gradient  places, 64 features       64 pixels of the images   the place of the kernel
+    convolution        images, results           features of a place       the place of the kernel
+    kernel's gradient  places, features          pixels of the images      the place of the kernel
+
+A box has 64 features or pixels, of tf32 32. Those are multiplied along the sums only: so there the
+kernel has features of the array side by side, and gradients of kernels are none of these.
 
 The gradient of a kernel is a convolution whose batches are features, and whose kernel is as large
 as an image: so what the window is moved by is a place of its results.
@@ -16,7 +19,7 @@ from collections.abc import Sequence
 from math import prod
 
 from tfc.backends.gpu.convolutions.padding import mending
-from tfc.backends.gpu.convolutions.phases import Phase, Slide, phases_of
+from tfc.backends.gpu.convolutions.phases import Phase, Slide, has_inputs_together, phases_of
 from tfc.backends.gpu.convolutions.sources import parts_of_number
 from tfc.backends.gpu.driver.interface import Boxes, Pixels
 from tfc.backends.gpu.parts import Part
@@ -31,8 +34,6 @@ from tfc.backends.mlir.kernels import Kernel
 from tfc.hlo.shape import Shape
 from tfc.passes.analysis.products import group_stride
 
-_BYTES = 2  # of an element
-_DEPTH = ROW_BYTES // _BYTES  # features or pixels of a stage, and of a box
 _MOST_STEP = 8
 _CORNERS = {1: 1 << 15, 2: 1 << 7, 3: 1 << 4}  # beyond the largest of a window, by its dimensions
 
@@ -65,11 +66,13 @@ class _Operands:
     def __init__(self, kernel: Kernel, phase: Phase):
         self.kernel, self.phase, self.spec = kernel, phase, phase.spec
         self.is_gradient = phase.batch_last
+        self.size = self.spec.lhs.stored.bits // 8
+        self.depth = ROW_BYTES // self.size  # features or pixels of a stage, and of a box
         # Along each dimension: how many pixels a window has, and how far they are from each other.
         self.walk = [_taps(s) if self.is_gradient else _results(s) for s in phase.slides]
         # How often the window is moved, and by how much.
         self.moves = [_results(s) if self.is_gradient else _taps(s) for s in phase.slides]
-        self.blocks = -(-phase.inputs // _DEPTH)  # of the features of a group
+        self.blocks = -(-phase.inputs // self.depth)  # of the features of a group
 
     @property
     def are_possible(self) -> bool:
@@ -78,8 +81,9 @@ class _Operands:
         most = _CORNERS.get(len(phase.slides), 0)
         pixels = self.pixels
         return (
-            all(s.stored.bits == 8 * _BYTES and s.parameter in self.kernel.arguments
-                for s in spec.sides)
+            self.size in (2, 4)
+            and all(s.stored.bits == 8 * self.size and s.parameter in self.kernel.arguments
+                    for s in spec.sides)
             and all(s.step == s.tap_step == 1 and s.dilation > 0 for s in phase.slides)
             and all(step <= _MOST_STEP for step in pixels.steps)
             and all(-most <= corner < most for corner in (*pixels.lower, *pixels.upper))
@@ -90,7 +94,8 @@ class _Operands:
     @property
     def _gradient_fits(self) -> bool:
         """Whether a box of features has one place of the kernel, and pixels are a matrix's rows."""
-        return self.spec.batch == 1 and self.phase.batch % _DEPTH == 0 and bool(self._gradient_row)
+        whole = self.spec.batch == 1 and self.phase.batch % self.depth == 0
+        return whole and self.size == 2 and bool(self._gradient_row)
 
     @property
     def _gradient_row(self) -> int | None:
@@ -102,13 +107,15 @@ class _Operands:
     def _convolution_fits(self) -> bool:
         """Whether features of a group are not much less than the boxes that have them."""
         inputs = self.phase.inputs
-        return 2 * inputs >= self.blocks * _DEPTH and (self.spec.batch == 1 or inputs % _DEPTH == 0)
+        return 2 * inputs >= self.blocks * self.depth and (
+            self.spec.batch == 1 or inputs % self.depth == 0
+        )
 
     @property
     def turns(self) -> int:
         """The stages of the sums."""
         if self.is_gradient:
-            return -(-self.phase.inputs * prod(count for count, _ in self.walk) // _DEPTH)
+            return -(-self.phase.inputs * prod(count for count, _ in self.walk) // self.depth)
         return prod(count for count, _ in self.moves) * self.blocks
 
     @property
@@ -126,7 +133,7 @@ class _Operands:
         """How a side's part of a stage is copied."""
         if side is self.spec.lhs:
             return self._array(lines)
-        return self._gradient_rows() if self.is_gradient else self._window()
+        return self._gradient_rows() if self.is_gradient else self._window(lines)
 
     # --- The array --------------------------------------------------------------------------------
 
@@ -134,21 +141,21 @@ class _Operands:
         shape = self.spec.lhs.value.array_shape
         order = [*range(1, shape.rank - 1)][::-1]
         order = [0, *order, shape.rank - 1] if self.is_gradient else [shape.rank - 1, *order, 0]
-        box = (_DEPTH, _DEPTH if self.is_gradient else lines)
-        boxes = _boxes(shape, order, box, self.pixels)
+        box = (self.depth, self.depth if self.is_gradient else lines)
+        boxes = self._boxes(shape, order, box, self.pixels)
         if boxes is None:
             return None
         corner = self._gradient_corner if self.is_gradient else self._corner
-        form = Matrix(not self.is_gradient, _DEPTH)
+        form = Matrix(not self.is_gradient, self.depth)
         return BoxOperand(self._buffer(self.spec.lhs), boxes, form, corner)
 
     def _corner(self, stage: Scalar, line: Scalar, batch: Scalar) -> Corner:
-        feature = batch * self.phase.inputs + stage % self.blocks * _DEPTH
+        feature = batch * self.phase.inputs + stage % self.blocks * self.depth
         return self._pixels(line, stage / self.blocks, feature)
 
     def _gradient_corner(self, stage: Scalar, line: Scalar, batch: Scalar) -> Corner:
         features = self.phase.batch
-        return self._pixels(stage * _DEPTH, line / features, line % features)
+        return self._pixels(stage * self.depth, line / features, line % features)
 
     def _pixels(self, number: Scalar, move: Scalar, feature: Scalar) -> Corner:
         """The pixel of a number, with the window moved to a place of the kernel."""
@@ -167,49 +174,53 @@ class _Operands:
 
     # --- What it is multiplied by -----------------------------------------------------------------
 
-    def _window(self) -> BoxOperand | None:
+    def _window(self, lines: int) -> BoxOperand | None:
         """The kernel: of each place, a matrix of features of the array by those of results."""
-        shape = self.spec.rhs.value.array_shape
-        boxes = _boxes(shape, [*range(shape.rank)][::-1], (_DEPTH, _DEPTH), None)
+        shape, depth = self.spec.rhs.value.array_shape, self.depth
+        along = has_inputs_together(shape)
+        if not along and self.size != 2:
+            return None
+        places = range(shape.rank - 2)[::-1]
+        inner = (shape.rank - 2, shape.rank - 1) if along else (shape.rank - 1, shape.rank - 2)
+        boxes = self._boxes(shape, [*inner, *places], (depth, lines if along else depth), None)
         if boxes is None:
             return None
 
         def corner(stage: Scalar, line: Scalar, batch: Scalar) -> Corner:
-            feature = stage % self.blocks * _DEPTH
+            feature, column = stage % self.blocks * depth, batch * self.spec.n + line
             taps = self._places(stage / self.blocks)
-            return Corner([batch * self.spec.n + line, feature, *taps[::-1]])
+            return Corner([*((feature, column) if along else (column, feature)), *taps[::-1]])
 
-        return BoxOperand(self._buffer(self.spec.rhs), boxes, Matrix(False, _DEPTH), corner)
+        return BoxOperand(self._buffer(self.spec.rhs), boxes, Matrix(along, depth), corner)
 
     def _gradient_rows(self) -> BoxOperand | None:
         """The gradient of the results: pixels by features."""
         shape = self.spec.rhs.value.array_shape
         dims, strides = (shape.dims[-1], self.spec.k, 1), (self._gradient_row or 0, 0)
-        boxes = matrix_boxes(_BYTES, dims, strides, (_DEPTH, _DEPTH))
+        boxes = matrix_boxes(self.size, dims, strides, (self.depth, self.depth))
         if boxes is None:
             return None
 
         def corner(stage: Scalar, line: Scalar, batch: Scalar) -> Corner:
-            return Corner([line, stage * _DEPTH])
+            return Corner([line, stage * self.depth])
 
-        return BoxOperand(self._buffer(self.spec.rhs), boxes, Matrix(False, _DEPTH), corner)
+        return BoxOperand(self._buffer(self.spec.rhs), boxes, Matrix(False, self.depth), corner)
+
+    def _boxes(
+        self, shape: Shape, order: Sequence[int], box: tuple[int, int], pixels: Pixels | None
+    ) -> Boxes | None:
+        """Boxes of an array, the innermost of whose dimensions is the first in order; None if there
+        are none."""
+        dims = tuple(shape.dims[d] for d in order)
+        strides = tuple(shape.strides[d] * self.size for d in order[1:])
+        if shape.strides[order[0]] != 1 or not are_strides(strides):
+            return None
+        whole = box if pixels is not None else (*box, *[1] * (len(dims) - 2))
+        return Boxes(self.size, dims, strides, whole, ROW_BYTES, pixels)
 
     def _buffer(self, side: Side) -> int:
         assert side.parameter is not None
         return self.kernel.arguments.index(side.parameter)
-
-
-def _boxes(
-    shape: Shape, order: Sequence[int], box: tuple[int, int], pixels: Pixels | None
-) -> Boxes | None:
-    """Boxes of an array, the innermost of whose dimensions is the first in order; None if there are
-    none."""
-    dims = tuple(shape.dims[d] for d in order)
-    strides = tuple(shape.strides[d] * _BYTES for d in order[1:])
-    if shape.strides[order[0]] != 1 or not are_strides(strides):
-        return None
-    whole = box if pixels is not None else (*box, *[1] * (len(dims) - 2))
-    return Boxes(_BYTES, dims, strides, whole, ROW_BYTES, pixels)
 
 
 def _results(slide: Slide) -> tuple[int, int]:

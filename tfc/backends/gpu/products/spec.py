@@ -15,7 +15,8 @@ from tfc.passes.analysis.fusible import is_loop
 from tfc.passes.analysis.products import DotGroups, dot_groups, group_stride
 
 _WORDS = (F32, S32, U32, S64, U64)  # multiplied one by one
-_TF32 = "dot_tf32_tf32_f32"
+TF32 = "dot_tf32_tf32_f32"
+"""The algorithm that lets products of f32 be those of tf32."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def _sizes(groups: DotGroups) -> tuple[int, int, int, int]:
     return batches, m, prod(rhs.dims[d] for d in columns), k
 
 
-def takes_sums_together(dot: Instruction) -> bool:
+def is_of_bytes(dot: Instruction) -> bool:
     """Whether a dot is of numbers of 8 bits, which tensor cores only multiply along the sums."""
     stored = [narrow_factor(o).array_shape.element_type for o in dot.operands]
     return all(t.bits == 8 for t in stored) and multiplied(dot, stored[0], stored[1]) is not None
@@ -152,7 +153,7 @@ def multiplied(
             return BF16, kind_of(BF16, BF16)
         if all(t == F16 or (t.is_float and t.bits <= 8) for t in (left, right)):
             return F16, kind_of(F16, F16)
-        if dot.attributes.get("algorithm") == _TF32:
+        if dot.attributes.get("algorithm") == TF32:
             return F32, KINDS["tf32", "tf32"]
     return (sums, None) if sums in _WORDS else None
 
