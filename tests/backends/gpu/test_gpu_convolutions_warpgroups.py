@@ -10,6 +10,7 @@ import pytest
 import tfc
 import tfc.nn
 import tfc.numpy as tnp
+from tfc.backends.gpu.convolutions import kernels
 from tfc.backends.gpu.products import tiles
 from tfc.testing.ptx import Report
 from tfc.testing.ptx.assembler import complaints
@@ -93,9 +94,15 @@ OF_TF32: list[tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...], int]] = [
 
 @pytest.mark.parametrize(("array", "kernel", "how", "groups"), OF_TF32)
 def test_convolutions_of_f32_where_tf32_is_permitted(
-    array: Any, kernel: Any, how: Any, groups: int, device: InterpretedDriver
+    array: Any,
+    kernel: Any,
+    how: Any,
+    groups: int,
+    device: InterpretedDriver,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     """The kernel is copied, with features of the array side by side."""
+    monkeypatch.setattr(kernels, "_LEAST_PRODUCTS", 1)
 
     def function(x: Any, k: Any) -> Any:
         return convolve(x, k, *how, groups=groups)

@@ -11,6 +11,7 @@ import pytest
 import tfc
 import tfc.numpy as tnp
 from tfc.aot.gpu.compiling import gpu_programs
+from tfc.backends.gpu.convolutions import kernels as convolution_kernels
 from tfc.backends.gpu.driver import using
 from tfc.backends.gpu.products import tiles
 from tfc.hlo import parse
@@ -291,6 +292,21 @@ ENTRY main { a = f32[64,40] parameter(0)
         np.testing.assert_array_equal(np.asarray(got), a @ b.T)
         ((_, report),) = device.reports
         assert sum(report.products.values()) == count
+
+
+@pytest.mark.parametrize("is_large", [True, False])
+def test_operands_of_tf32_are_laid_out_along_the_sums_where_that_is_sooner(
+    is_large: bool, device: InterpretedDriver, monkeypatch: pytest.MonkeyPatch
+):
+    """By a copy, for warpgroups; a small product is one launch, whose warps read words."""
+    monkeypatch.setattr(convolution_kernels, "_LEAST_PRODUCTS", 1 if is_large else 1 << 30)
+    a, b = whole_numbers((1024, 36), np.float32), whole_numbers((36, 72), np.float32)
+    with tfc.default_matmul_precision("tensorfloat32"):
+        got, reports = reports_of(device, tnp.matmul, a, b)
+    np.testing.assert_array_equal(got, a @ b)
+    assert [sum(r.products.values()) > 0 for r in reports] == [False] * is_large + [is_large]
+    assert [r.instructions["mma"] > 0 for r in reports] == [False] * is_large + [not is_large]
+    assert all(r.bank_conflicts == 0 for r in reports)
 
 
 def test_what_follows_is_part_of_the_kernel(device: InterpretedDriver):

@@ -23,8 +23,8 @@ from tfc.passes.analysis.fusible import is_loop
 from tfc.passes.analysis.products import canonical_labels, dot_groups, group_stride
 from tfc.passes.layout.layout_choice import shape_in
 
-# How often an element is multiplied at least for each of its bytes where a copy is worth it: one
-# that a loop makes on its way, and one of what is in memory already.
+# How often an element is multiplied at least where a copy is worth it: one that a loop makes on its
+# way or the compiler knows; and, for each byte that it has, one of what is in memory already.
 _LEAST, _LEAST_READ = 64, 256
 
 
@@ -82,10 +82,8 @@ def _orders(product: Instruction) -> Iterator[tuple[int, Order]]:
     """(number of an operand, the order of dimensions that it is to have)."""
     for number, outer, inner, times in _sides(product):
         operand = product.operands[number]
-        shape, (made, size) = operand.array_shape, _copied(operand)
-        least = (_LEAST if made else _LEAST_READ) * size
-        if group_stride(shape, inner) != 1 and times >= least:
-            yield number, settled(shape.dims, reversed((*outer, *inner)))
+        if group_stride(operand.array_shape, inner) != 1 and times >= _least(operand):
+            yield number, settled(operand.array_shape.dims, reversed((*outer, *inner)))
 
 
 def _sides(product: Instruction) -> Iterator[tuple[int, Sequence[int], Sequence[int], int]]:
@@ -102,13 +100,17 @@ def _sides(product: Instruction) -> Iterator[tuple[int, Sequence[int], Sequence[
             yield 1, (*range(places), last), (last - 1,), prod(result.dims[:-1])
 
 
-def _copied(x: Instruction) -> tuple[bool, int]:
-    """Of what is copied for an operand: whether a loop computes it, or the compiler knows it; and
-    bytes of an element."""
-    while _widens(x):
-        x = x.operands[0]
-    source = before_bitcasts(x)
-    return source.opcode == "constant" or is_loop(source), -(-x.array_shape.element_type.bits // 8)
+def _least(operand: Instruction) -> int:
+    """How often an element is multiplied at least.
+
+    What makes wider numbers becomes part of a product or of a kernel of rows more often than a loop
+    of its own, and these lay out nothing otherwise.
+    """
+    while _widens(operand):
+        operand = operand.operands[0]
+    source, size = before_bitcasts(operand), -(-operand.array_shape.element_type.bits // 8)
+    is_made = source.opcode == "constant" or (size == 1 and is_loop(source))
+    return _LEAST if is_made else _LEAST_READ * size
 
 
 def _widens(x: Instruction) -> bool:

@@ -13,13 +13,16 @@ from tfc.backends.gpu.products.choice import schedule_for
 from tfc.backends.gpu.products.finishing import Mend
 from tfc.backends.gpu.products.kernels import Block, parts_of_blocks, shared_sums
 from tfc.backends.gpu.products.pieces import Computed, Copied
-from tfc.backends.gpu.products.spec import TF32, Side, is_of_bytes, spec_of
+from tfc.backends.gpu.products.spec import TF32, ProductSpec, Side, is_of_bytes, spec_of
 from tfc.backends.gpu.products.tiles import tiles_for
 from tfc.backends.mlir.elements import Indices
 from tfc.backends.mlir.kernels import Kernel, kernel_of
 from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import Shape
 from tfc.passes.analysis.products import has_one_stride_a_direction
+
+# Of tf32, that warpgroups do sooner than `mma.sync` by what launching a copy takes.
+_LEAST_PRODUCTS = 1 << 29
 
 
 def convolution_parts(kernel: Kernel) -> list[Part] | None:
@@ -55,17 +58,22 @@ def takes_layouts(x: Instruction) -> bool:
 
 
 def takes_sums_together(x: Instruction) -> bool:
-    """Whether a dot or convolution is faster because what is summed lies together: 8-bit numbers,
-    and products of tf32 by warpgroups."""
+    """Whether a dot or convolution is faster because what is summed lies together: one of 8-bit
+    numbers; and a large one of tf32 that goes by warpgroups then."""
     if x.opcode == "dot" and is_of_bytes(x):
         return True
     if x.attributes.get("algorithm") != TF32:
         return False
     kernel = kernel_of(x)
     if x.opcode == "convolution":
-        return convolution_by_warpgroups(kernel) is not None
+        product = convolution_by_warpgroups(kernel)
+        return product is not None and _is_large(product.spec)
     spec = spec_of(kernel)
-    return spec is not None and tiles_for(kernel, spec) is not None
+    return spec is not None and _is_large(spec) and tiles_for(kernel, spec) is not None
+
+
+def _is_large(spec: ProductSpec) -> bool:
+    return spec.batch * spec.m * spec.n * spec.k >= _LEAST_PRODUCTS
 
 
 @dataclass(frozen=True)
