@@ -72,14 +72,15 @@ def build_case(
     tfc: Any = importlib.import_module("tfc")
     aot: Any = importlib.import_module("tfc.aot")
     path = folder / case.key
-    if case.network is not None:
-        text = _model(case, small).stablehlo()
-        source, arguments = tfc.from_stablehlo(text).hlo, ()
-    else:
-        specs = case.small if small else case.specs
-        arguments = [aot.ArgumentSpec(dims, _dtype(dtype)) for dtype, dims in specs]
-        source = lambda *arrays: case.function(tfc, *arrays)  # noqa: E731
-    made = aot.compile_gpu(source, *arguments, out=path, architectures=architectures)
+    with tfc.default_matmul_precision("tensorfloat32" if case.tf32 else None):
+        if case.network is not None:
+            text = _model(case, small).stablehlo()
+            source, arguments = tfc.from_stablehlo(text).hlo, ()
+        else:
+            specs = case.small if small else case.specs
+            arguments = [aot.ArgumentSpec(dims, _dtype(dtype)) for dtype, dims in specs]
+            source = lambda *arrays: case.function(tfc, *arrays)  # noqa: E731
+        made = aot.compile_gpu(source, *arguments, out=path, architectures=architectures)
     return made.bundle
 
 
@@ -143,9 +144,10 @@ def loader_beside(bundle: Path) -> Any:
 
 
 def of_jax(case: GpuCase, arrays: Sequence[np.ndarray], small: bool = False) -> Contender:
-    """A case in JAX, with products of f32 as exact as tfc's."""
+    """A case in JAX, with products of f32 as exact as tfc's; its own default permits tf32."""
     jax: Any = importlib.import_module("jax")
-    jax.config.update("jax_default_matmul_precision", "highest")
+    precision = "default" if case.tf32 else "highest"
+    jax.config.update("jax_default_matmul_precision", precision)
     function: Callable[..., Any] = lambda *a: case.function(jax, *a)  # noqa: E731
     arguments: Any = [jax.device_put(a) for a in arrays]
     if case.network is not None:
@@ -171,6 +173,7 @@ def of_torch(
     if case.torch is None:
         return None
     torch: Any = importlib.import_module("torch")
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = case.tf32
     tensors = _tensors(torch, arrays)
     stated = case.torch
     function = (lambda *a: stated(torch, *a)) if not compiled else torch.compile(

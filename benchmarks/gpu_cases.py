@@ -5,7 +5,7 @@ for tests. Cases stand in the order in which they are run: what says most comes 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from math import prod
@@ -22,6 +22,7 @@ class GpuCase:
     function: of a library (tfc, or jax) and the arrays.
     torch: of PyTorch and the arrays; None where it has no counterpart.
     triton: the function of gpu_triton.py that does the same; "" for none.
+    tf32: whether products of f32 may be those of tf32, for all libraries.
     flops, bytes: what one run has to do at least; either may be 0.
     network: a network of models.py with its sizes instead of a function, and its sizes for tests.
     """
@@ -37,6 +38,7 @@ class GpuCase:
     tolerance: float = 1e-5
     network: tuple[str, dict[str, Any], dict[str, Any]] | None = None
     triton: str = ""
+    tf32: bool = False
 
     @property
     def key(self) -> str:
@@ -63,6 +65,12 @@ def _product(dtype: str, m: int, k: int, n: int, batch: int = 0) -> GpuCase:
         flops=2.0 * max(batch, 1) * m * k * n, bytes=traffic(*specs, (dtype, (*lead, m, n))),
         tolerance=1e-5 if dtype == "float32" else 2e-2, triton="product",
     )  # fmt: skip
+
+
+def _with_tf32(case: GpuCase, tolerance: float = 2e-3) -> GpuCase:
+    """A case of f32 where tf32 is permitted: by default in JAX, and in PyTorch for convolutions."""
+    name = f"{case.name}, tf32".replace("float32 ", "")
+    return replace(case, name=name, tf32=True, tolerance=tolerance, triton="")
 
 
 def _f8_product(m: int, k: int, n: int) -> GpuCase:
@@ -228,6 +236,11 @@ _ROWS: Spec = ("float32", (16384, 4096))
 _FEW: Spec = ("float32", (7, 40))
 _SHORT: Spec = ("float32", (300,))
 
+_LARGE_NETWORKS = [
+    _network("ResNet-50, batch 1", "resnet50", {"size": 32, "classes": 10}),
+    _network("BERT-base, length 128", "bert", {"layers": 1, "length": 8, "width": 128}),
+]
+
 CASES: list[GpuCase] = [
     GpuCase("call", "one number", (("float32", ()),), (("float32", ()),), lambda lib, x: x + 1,
             lambda torch, x: x + 1),
@@ -241,9 +254,10 @@ CASES: list[GpuCase] = [
             [_FEW, ("float32", (40,)), ("float32", (40,))], _ROWS, _layer_norm,
             lambda torch, x, s, o: torch.nn.functional.layer_norm(x, x.shape[-1:], s, o),
             triton="layer_norm"),
-    _network("ResNet-50, batch 1", "resnet50", {"size": 32, "classes": 10}),
-    _network("BERT-base, length 128", "bert", {"layers": 1, "length": 8, "width": 128}),
+    *_LARGE_NETWORKS,
+    *(_with_tf32(network, 5e-2) for network in _LARGE_NETWORKS),
     _product("float32", 4096, 4096, 4096),
+    _with_tf32(_product("float32", 4096, 4096, 4096)),
     _product("float16", 4096, 4096, 4096),
     _moving("sum of rows 16384×4096", [_ROWS], [_FEW], ("float32", (16384,)),
             lambda lib, x: lib.numpy.sum(x, axis=1), lambda torch, x: x.sum(1)),
@@ -288,6 +302,7 @@ CASES: list[GpuCase] = [
     _f8_product(64, 8192, 8192),
     *(_product("float16", n, n, n) for n in (1024, 2048, 8192)),
     *(_product("float32", n, n, n) for n in (512, 1024, 2048, 8192)),
+    *(_with_tf32(_product("float32", n, n, n)) for n in (1024, 8192)),
     _product("float32", 16, 8192, 8192),
     _moving("sort 4 M", [("float32", (4 * _M,))], [_SHORT], ("float32", (4 * _M,)),
             lambda lib, x: lib.numpy.sort(x), lambda torch, x: torch.sort(x)[0], "ordered"),

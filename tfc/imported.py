@@ -20,6 +20,7 @@ import numpy as np
 from tfc.errors import ShapeError, TfcError, UnsupportedError
 from tfc.frontend import operations as ops
 from tfc.frontend import tree
+from tfc.frontend.precision import with_default_precision
 from tfc.frontend.promotion import as_tensor
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import locate, open_traces
@@ -277,6 +278,8 @@ def from_stablehlo(
 ) -> ImportedFunction:
     """The function that a StableHLO program is.
 
+    Products that state no precision have the one of `default_matmul_precision`, if it is entered.
+
     Args:
         source: text; bytes of MLIR bytecode or of a portable artifact; the path of a file with
             either; or what jax.export.export(…)(…) returns, which makes a function of the exported
@@ -300,6 +303,8 @@ def from_stablehlo(
 def read_stablehlo(source: Any, name: str = "", shapes: Sequence[Shape] | None = None) -> Module:
     """The module of a StableHLO program, taken as `from_stablehlo` takes it.
 
+    Its products have the default precision that is entered, if they state none.
+
     Args:
         name: what to call the source in errors.
         shapes: those of the entry's arguments, for a program that leaves sizes open.
@@ -312,4 +317,4 @@ def read_stablehlo(source: Any, name: str = "", shapes: Sequence[Shape] | None =
     parser: Any = import_module("tfc.stablehlo.parser_process")
     parser.PARSER.start()
     reader: Any = import_module("tfc.stablehlo.read")
-    return reader.read(source, name, shapes)
+    return with_default_precision(reader.read(source, name, shapes))

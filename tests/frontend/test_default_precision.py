@@ -333,3 +333,15 @@ def test_values_are_as_exact_as_f32s_on_cpus():
     exact = tfc.jit(product)(x, y)
     with tfc.default_matmul_precision("bfloat16"):
         np.testing.assert_array_equal(tfc.jit(product)(x, y), exact)
+
+
+def test_programs_from_elsewhere_are_read_under_the_default():
+    """A JAX user's program says nothing of precision, or says that the default is meant."""
+    text = jax.jit(jnp.matmul).lower(*[np.ones((2, 2), np.float32)] * 2).as_text()
+    with tfc.default_matmul_precision("tensorfloat32"):
+        permitted = tfc.from_stablehlo(text)
+    assert "algorithm=dot_tf32_tf32_f32" in str(permitted.hlo)
+    assert "algorithm" not in str(tfc.from_stablehlo(text).hlo)
+    half = text.replace("f32", "f16")
+    with tfc.default_matmul_precision("tensorfloat32"):
+        assert "algorithm" not in str(tfc.from_stablehlo(half).hlo)

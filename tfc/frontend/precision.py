@@ -14,7 +14,7 @@ from typing import Any
 
 from tfc.errors import ShapeError
 from tfc.hlo.attributes.precision import product_precision
-from tfc.hlo.ir import Instruction
+from tfc.hlo.ir import Attributes, Instruction, Module, map_computations, rebuild
 from tfc.hlo.shape import F32, AnyShape, ElementType, Shape
 from tfc.tracebacks import api_boundary
 
@@ -129,6 +129,20 @@ def with_default(
     types += [shape.element_type] if isinstance(shape, Shape) else []
     fits = all(t == F32 if name == "algorithm" else t.is_float for t in types)
     return {**attributes, name: value} if fits else attributes
+
+
+def with_default_precision(module: Module) -> Module:
+    """A module that comes from elsewhere, whose products have the default if they state none."""
+    if default_precision.stated is None:
+        return module
+
+    def stated(x: Instruction) -> Instruction:
+        if x.opcode not in PRODUCTS:
+            return x
+        attributes = with_default(x.operands, x.shape, x.attributes)
+        return x if attributes is x.attributes else x.with_(attributes=Attributes(attributes))
+
+    return map_computations(module, lambda c: rebuild(c, stated))
 
 
 def _is_f32(instructions: Sequence[Instruction]) -> bool:
