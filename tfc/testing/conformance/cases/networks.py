@@ -46,10 +46,12 @@ def case_of(
     return Case(name, kind, of_function(function, *arguments), arguments, tolerance)
 
 
-def _convolve(strides: int, padding: str, groups: int, dilation: int) -> Callable[..., Any]:
+def _convolve(
+    strides: int, padding: str, groups: int, dilation: int, precision: str | None = None
+) -> Callable[..., Any]:
     return lambda x, k: nn.conv(
         x, k, strides, padding, data_format="NHWC", kernel_format="HWIO",
-        feature_group_count=groups, rhs_dilation=dilation,
+        feature_group_count=groups, rhs_dilation=dilation, precision=precision,
     )  # fmt: skip
 
 
@@ -75,7 +77,19 @@ def convolution_cases() -> list[Case]:
                 tolerance = _ERRORS[dtype]
                 cases.append(case_of(f"{name}/gradients", "convolution gradients", gradient, [x, k],
                                      tolerance))  # fmt: skip
+        function = _convolve(strides, padding, groups, dilation, "tensorfloat32")
+        x, k = whole("f32", *x_dims, seed=number), whole("f32", *k_dims, seed=number + 50)
+        # Features side by side in the kernel, as warpgroups need them.
+        turned = whole("f32", *k_dims[:2], *k_dims[:1:-1], seed=number + 50)
+        forms = {"tf32": (function, k), "tf32/turned": (_with_kernel_turned(function), turned)}
+        for name, (form, kernel) in forms.items():
+            name = f"convolution/{name}/{number}"
+            cases.append(case_of(name, "convolution tf32", form, [x, kernel]))
     return cases
+
+
+def _with_kernel_turned(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, k: function(x, k.swapaxes(2, 3))
 
 
 def _operands(dtype: str, batch: int, queries: int, keys: int, heads: tuple[int, int], size: int

@@ -10,7 +10,6 @@ from tfc import nn
 from tfc.aot.source import ArgumentSpec, module_of
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import ELEMENT_TYPES
-from tfc.hlo.text.parser import parse
 from tfc.testing.conformance.cases.case import Argument, Case, Unit, normal, whole
 
 KINDS = {
@@ -122,20 +121,22 @@ def form_cases() -> list[Case]:
         for name, (f, given) in functions.items()
     ]
     for m, n, k in ((64, 128, 64), (70, 40, 33), (128, 256, 256)):
-        for along in (True, False):
-            cases.append(_tf32(m, n, k, along))
+        cases += [_tf32(m, n, k, turned) for turned in _TRANSPOSED]
+    cases.append(_tf32(1152, 1280, 384, (True, False)))  # worth copies for warpgroups
     return cases
 
 
-def _tf32(m: int, n: int, k: int, along: bool) -> Case:
-    right = f"{n},{k}" if along else f"{k},{n}"
-    module = parse(f"""HloModule m
-ENTRY e {{
-  a = f32[{m},{k}] parameter(0)
-  b = f32[{right}] parameter(1)
-  ROOT y = f32[{m},{n}] dot(a, b), lhs_contracting_dims={{1}},
-    rhs_contracting_dims={{{1 if along else 0}}}, algorithm=dot_tf32_tf32_f32
-}}""")
-    dims = (n, k) if along else (k, n)
-    given = [whole("f32", m, k, seed=m), whole("f32", *dims, seed=n)]
-    return Case(f"product/tf32/{m}x{n}x{k}/{along}", "product tf32", module, given)
+def _tf32(m: int, n: int, k: int, turned: tuple[bool, bool]) -> Case:
+    a = whole("f32", *((k, m) if turned[0] else (m, k)), seed=m)
+    b = whole("f32", *((n, k) if turned[1] else (k, n)), seed=n)
+    names = f"{'ki' if turned[0] else 'ik'},{'jk' if turned[1] else 'kj'}->ij"
+    form = "".join("t" if t else "n" for t in turned)
+
+    def wanted(a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
+        return [np.einsum(names, a, b, optimize=True)]
+
+    return Case(
+        f"product/tf32/{m}x{n}x{k}/{form}", "product tf32",
+        of_function(lambda a, b: tnp.einsum(names, a, b, precision="tensorfloat32"), a, b), [a, b],
+        folded=m * n > _MOST_STORED * 10, wanted=wanted,
+    )  # fmt: skip
