@@ -14,6 +14,7 @@ from tfc.passes.expand.inline import Flatten, Inline
 from tfc.passes.expand.integer_products import IntegerProducts
 from tfc.passes.expand.selections import Selections
 from tfc.passes.expand.split_operands import SplitOperands
+from tfc.passes.expand.split_products import SplitProducts
 from tfc.passes.fusion.attention import AttentionFusion
 from tfc.passes.fusion.element_loops import ElementLoops
 from tfc.passes.fusion.epilogues import EpilogueFusion
@@ -76,6 +77,7 @@ _MADE = (
     DenseCollectives,
     CollectiveOrder,
     IntegerProducts,
+    SplitProducts,
     Convolutions,
     Dots,
     SplitOperands,
@@ -127,6 +129,9 @@ ORDERINGS: tuple[Ordering, ...] = (
     ("expand", "integer-products", "expansions may contain products"),
     ("inline", "integer-products", "a call hides what makes an operand"),
     ("integer-products", "convolutions", "operands are found before they are moved"),
+    ("expand", "split-products", "expansions may contain products"),
+    ("split-products", "convolutions", "what is moved is narrow then"),
+    ("split-products", "dots", "what is moved is narrow then"),
     ("integer-products", "dots", "operands are found before they are moved"),
     ("convolutions", "dots", "some convolutions are dots"),
     ("expand", "dots", "expansions may contain dots"),
@@ -264,6 +269,7 @@ def default_pipeline(
             *((DenseCollectives(in_transit),) if in_transit else ()),
             CollectiveOrder(),
             *((IntegerProducts(),) if kinds.byte_products else ()),
+            *((SplitProducts(),) if kinds.splits_products else ()),
             Convolutions(),
             Dots(kinds.narrow_products),
             SplitOperands(),

@@ -309,6 +309,22 @@ def test_operands_of_tf32_are_laid_out_along_the_sums_where_that_is_sooner(
     assert all(r.bank_conflicts == 0 for r in reports)
 
 
+@pytest.mark.parametrize(("precision", "count"), [("bfloat16", 1), ("BF16_BF16_F32_X3", 3)])
+def test_f32_is_multiplied_as_bf16_if_the_precision_says_so(
+    precision: str, count: int, device: InterpretedDriver
+):
+    """One launch makes the parts of both operands; whole numbers of 16 bits have two."""
+    parts = 2.0 ** (8 if count > 1 else 0)
+    a = whole_numbers((64, 72), np.float32) * parts + whole_numbers((64, 72), np.float32)
+    b = whole_numbers((72, 80), np.float32)
+    got, (first, *products) = reports_of(
+        device, lambda a, b: tnp.matmul(a, b, precision=precision), a, b
+    )
+    np.testing.assert_array_equal(got, a @ b)
+    assert first.loads.bytes == a.nbytes + b.nbytes
+    assert [{name[-3:] for name in each.products} for each in products] == [{"k16"}] * count
+
+
 def test_what_follows_is_part_of_the_kernel(device: InterpretedDriver):
     a, b = whole_numbers((128, 64), BF16), whole_numbers((64, 136), BF16)
     bias, residual = whole_numbers((136,), np.float32), whole_numbers((128, 136), np.float32)

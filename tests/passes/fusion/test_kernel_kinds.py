@@ -22,6 +22,7 @@ FORMED = {
     "epilogue_results": set(),  # an option of epilogues
     "narrow_products": {"widenings"},  # and an option of dots, fold, epilogues and rows
     "instructions_a_byte": set(),  # an option of epilogues
+    "splits_products": {"split-products"},
     "byte_products": {"integer-products"},
     "several_results": {"multi-output"},
     "reducing_stores": set(),  # an option of multi-output

@@ -39,6 +39,7 @@ KERNEL_KINDS = KernelKinds(
     epilogues=True,
     epilogue_results=True,
     narrow_products=True,
+    splits_products=True,
     instructions_a_byte=8,  # of an H100 and an A100 by their stated rates
     selections=True,
     begins_collectives=True,

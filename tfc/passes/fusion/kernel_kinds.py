@@ -30,6 +30,7 @@ class KernelKinds:
         reads such numbers widens them, so that none is in memory wider than it is.
     instructions_a_byte: how many instructions take as long as moving a byte, where that is to
         decide what kernels compute again rather than read; 0 for the prices of a CPU.
+    splits_products: products of f32 whose algorithm permits it are sums of products of bf16.
     byte_products: products and convolutions of 8-bit integers, several at once.
     several_results: one loop that stores more than one array, and one pass of several reductions.
     reducing_stores: reductions whose pass stores what it goes through, too.
@@ -64,6 +65,7 @@ class KernelKinds:
     epilogue_results: bool = False
     narrow_products: bool = False
     instructions_a_byte: int = 0
+    splits_products: bool = False
     byte_products: bool = False
     several_results: bool = False
     reducing_stores: bool = False
