@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from tfc.backends.gpu.convolutions.depthwise import depthwise_of
 from tfc.backends.gpu.convolutions.padding import mending
 from tfc.backends.gpu.convolutions.phases import Phase, phases_of
 from tfc.backends.gpu.convolutions.shares import shares_of
@@ -31,7 +32,8 @@ def convolution_parts(kernel: Kernel) -> list[Part] | None:
     phases = phases_of(kernel)
     if phases is None:
         shares = shares_of(kernel)
-        return shares.parts() if shares else None
+        depthwise = None if shares else depthwise_of(kernel)
+        return shares.parts() if shares else [depthwise.part()] if depthwise else None
     blocks = (ConvolutionBlock(kernel, p.spec, schedule_for(p.spec), p) for p in phases)
     return [part for block in blocks for part in parts_of_blocks(block)]
 
