@@ -1,10 +1,16 @@
 """Products of f32 as products of bf16, where their algorithm permits it: as exact as it asks."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+import tfc
+import tfc.nn
+import tfc.numpy as tnp
 from tfc.hlo import Module, evaluate, parse, verify
 from tfc.hlo.shape import BF16
+from tfc.passes.expand.inline import Inline
 from tfc.passes.expand.split_products import SplitProducts
 
 # Of an algorithm: products of bf16, and how far a sum may be off, of that of magnitudes.
@@ -83,3 +89,24 @@ def test_a_convolution_is_a_sum_of_convolutions():
 def test_other_products_stay(algorithm: str, element_type: str):
     module = product(algorithm, element_type)
     assert SplitProducts()(module) is module
+
+
+def test_attention_stays_one_kernel():
+    """Also in its gradient, and beside products that are split."""
+
+    def loss(x: Any, w: Any) -> Any:
+        q = tnp.reshape(x @ w, (2, 8, 2, 4))
+        return tnp.sum(tfc.nn.dot_product_attention(q, q, q, is_causal=True) ** 2)
+
+    x, w = np.ones((2, 8, 8), np.float32), np.ones((8, 8), np.float32)
+    with tfc.default_matmul_precision("BF16_BF16_F32_X3"):
+        before = tfc.jit(tfc.grad(loss, argnums=(0, 1))).lower(x, w).hlo
+    before = Inline()(before)
+    dots = [i for i in before.entry.instructions if i.opcode == "dot"]
+    batches = [i for i in dots if i.attributes.get("lhs_batch_dims")]
+    after = SplitProducts()(before)
+    verify(after)
+    left = [i for i in after.entry.instructions if "algorithm" in i.attributes]
+    assert len(left) == len(batches) >= 5
+    assert all(i.attributes.get("lhs_batch_dims") for i in left)
+    assert len(batches) < len(dots)

@@ -11,6 +11,9 @@ So x3 keeps 16 bits of each factor, and x6, with three parts, all 24; x9 has the
 least parts, too. The smallest are summed first. Where an element is infinite or NaN its further
 parts are, and so is s: the first parts alone say what the product is. An algorithm with tf32 in
 several parts is taken as x6, which keeps more.
+
+Products around a softmax stay those of f32 where they would be several: attention is one kernel,
+without an array of all scores, and is what they are made of.
 """
 
 from functools import reduce
@@ -18,7 +21,7 @@ from typing import ClassVar
 
 from tfc.hlo import builder
 from tfc.hlo.builder import binary, convert, unary
-from tfc.hlo.ir import Instruction, Module, map_computations, rebuild
+from tfc.hlo.ir import Computation, Instruction, Module, laid_out, map_computations, remake
 from tfc.hlo.shape import BF16, F32
 
 # Of an algorithm, the numbers of the parts that are multiplied, the smallest products first.
@@ -41,12 +44,24 @@ class SplitProducts:
 
     def __call__(self, module: Module) -> Module:
         """The module without algorithms of bf16."""
-        return map_computations(module, lambda c: rebuild(c, _split))
+        return map_computations(module, _in_computation)
 
 
-def _split(x: Instruction) -> Instruction:
+def _in_computation(computation: Computation) -> Computation:
+    new: dict[Instruction, Instruction] = {}
+    around = _around_softmax(computation)
+    for old in computation.instructions:
+        made = old.renewed(new)
+        new[old] = laid_out(_split(made, old in around), old.shape)
+    changed = any(made is not old for old, made in new.items())
+    return remake(computation, new) if changed else computation
+
+
+def _split(x: Instruction, is_around_softmax: bool) -> Instruction:
     numbers = _PARTS.get(x.attributes.get("algorithm", ""))
     if x.opcode not in ("dot", "convolution") or numbers is None or not _is_f32(x):
+        return x
+    if len(numbers) > 1 and is_around_softmax:
         return x
     count = 1 + max(max(pair) for pair in numbers)
     left, right = (_parts(o, count) for o in x.operands)
@@ -59,6 +74,35 @@ def _split(x: Instruction) -> Instruction:
     nothing = builder.full(0, x.array_shape)
     known = builder.instruction("select", [unary("is-finite", rest), rest, nothing])
     return binary("add", whole, known)
+
+
+def _around_softmax(computation: Computation) -> set[Instruction]:
+    """Batches of dots that a batch of dots is reached from through an exponential and a reduction,
+    and these."""
+    found: set[Instruction] = set()
+    for x in computation.instructions:
+        if _is_batch(x) and x.attributes.get("algorithm") in _PARTS:
+            before = _before(x)
+            if {"exponential", "reduce"} <= {i.opcode for i in before}:
+                scores = {i for i in before if _is_batch(i)}
+                found |= {x, *scores} if scores else set()
+    return found
+
+
+def _before(x: Instruction) -> set[Instruction]:
+    """What an instruction is made of, down to products."""
+    seen: set[Instruction] = set()
+    waiting = list(x.operands)
+    while waiting:
+        i = waiting.pop()
+        if i not in seen:
+            seen.add(i)
+            waiting += i.operands if i.opcode not in ("dot", "convolution") else ()
+    return seen
+
+
+def _is_batch(x: Instruction) -> bool:
+    return x.opcode == "dot" and bool(x.attributes.get("lhs_batch_dims"))
 
 
 def _is_f32(x: Instruction) -> bool:
