@@ -144,6 +144,21 @@ def test_compile_writes_header_and_object(tmp_path: Path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["softmax.h", "softmax.o"]
 
 
+def test_less_exact_products_are_permitted_for_a_command(tmp_path: Path):
+    text = """ENTRY e {
+  x = f32[2,2] parameter(0)
+  ROOT y = f32[2,2] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}"""
+    (tmp_path / "product.hlo").write_text(text)
+    command = "emit", str(tmp_path / "product.hlo"), "--stage", "hlo"
+    permitted = run(*command, "--matmul-precision", "tensorfloat32").output
+    assert "algorithm=dot_tf32_tf32_f32" in permitted
+    assert "algorithm" not in run(*command).output
+    refused = run(*command, "--matmul-precision", "fast")
+    assert refused.exit_code == 2
+    assert "got 'fast'" in refused.output
+
+
 def test_constants_that_the_text_leaves_out_can_be_filled(tmp_path: Path):
     text = "ENTRY e { w = f32[3] constant({...})\n ROOT y = f32[3] add(w, w) }"
     (tmp_path / "elided.hlo").write_text(text)

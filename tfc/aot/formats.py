@@ -25,6 +25,7 @@ from typing import Any
 
 from tfc.console import Reading
 from tfc.errors import TfcError
+from tfc.frontend.precision import with_default_precision
 from tfc.hlo.ir import Module
 from tfc.hlo.text.parser import parse
 from tfc.imported import read_stablehlo
@@ -121,7 +122,8 @@ def _stablehlo(source: Source, name: str, _: Reading) -> Program:
 def _hlo(source: Source, name: str, reading: Reading) -> Program:
     content = content_of(source)
     try:
-        return parse(content.decode("utf-8"), name, reading.fill_constants)
+        module = parse(content.decode("utf-8"), name, reading.fill_constants)
+        return with_default_precision(module)
     except UnicodeDecodeError as error:
         if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
             raise TfcError(f"{name} is not text in UTF-8 but in UTF-16: convert it") from error

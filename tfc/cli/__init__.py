@@ -27,6 +27,7 @@ from tfc.cli.options import (
     backend_option,
     device_of,
     output_option,
+    precision_option,
     seed_option,
     target_option,
     values_option,
@@ -93,6 +94,7 @@ def _target(text: str | None) -> Target | None:
 @values_option
 @seed_option
 @reading_options
+@precision_option
 @click.option(
     "--time", "calls", type=click.IntRange(1), metavar="N", help="Time N calls after the first."
 )
@@ -128,6 +130,7 @@ def run(
 @values_option
 @seed_option
 @reading_options
+@precision_option
 @click.option("-n", "--runs", default=10, show_default=True, type=click.IntRange(1))
 @click.option(
     "--trace", metavar="FILE.json", help="Write a trace that Perfetto and chrome://tracing show."
@@ -177,6 +180,7 @@ def profile(
 )
 @backend_option
 @reading_options
+@precision_option
 @output_option
 @click.option("--print-after-all", is_flag=True, help="Print the module after each change.")
 @click.option("--print-before-all", is_flag=True, help="Print the module before each change.")
@@ -266,6 +270,7 @@ _shapes_option = click.option(
 @target_option
 @_shapes_option
 @reading_options
+@precision_option
 @output_option
 def emit(
     program: str,
@@ -293,6 +298,7 @@ def emit(
 @backend_option
 @_shapes_option
 @reading_options
+@precision_option
 @click.option("-n", "--runs", default=10, show_default=True, type=click.IntRange(1))
 @click.option(
     "-o",
@@ -335,6 +341,7 @@ def explore(
 @bindings_option
 @_shapes_option
 @reading_options
+@precision_option
 @click.option(
     "--quantize-weights",
     type=click.Choice(["int8", "f16"]),

@@ -6,6 +6,8 @@ from importlib import import_module
 import click
 
 from tfc.backends.registry import backend_names
+from tfc.errors import ShapeError
+from tfc.frontend.precision import default_matmul_precision
 
 backend_option = click.option(
     "--backend", default="cpu", show_default=True, metavar="|".join(backend_names())
@@ -34,6 +36,23 @@ seed_option = click.option(
     show_default=True,
     type=click.IntRange(0),
     help="Of the random arguments.",
+)
+
+
+def _enter_precision(context: click.Context, _: click.Parameter, name: str | None) -> None:
+    """Enter a default precision until the command is done."""
+    try:
+        context.with_resource(default_matmul_precision(name))
+    except ShapeError as error:
+        raise click.BadParameter(error.args[0]) from None
+
+
+precision_option = click.option(
+    "--matmul-precision",
+    metavar="NAME",
+    expose_value=False,
+    callback=_enter_precision,
+    help="What is permitted for products and convolutions that state none, such as tensorfloat32.",
 )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tfc.aot.formats import read_module
-from tfc.cli.options import backend_option, device_of, seed_option, values_option
+from tfc.cli.options import backend_option, device_of, precision_option, seed_option, values_option
 from tfc.console import Reading, arguments_for, reading_options
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @values_option
 @seed_option
 @reading_options
+@precision_option
 @click.option(
     "--trials", default=12, show_default=True, type=click.IntRange(1),
     help="Alternatives to try of a kernel.",
