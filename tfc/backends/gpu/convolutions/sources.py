@@ -72,11 +72,11 @@ def _window_pieces(phase: Phase, start: Scalar, group: Scalar, end: Scalar) -> P
     def at(line: Any, place: Any) -> tuple[Any, Scalar]:
         column, sums = (narrow(x) for x in ((line, place) if along else (place, line)))
         element = _row(phase, sums) + (group * spec.n + column) * shape.strides[-1]
-        # How many elements of the piece there are, and whether it has any of this line.
-        place, size_of, there = (sums, end, column < spec.n)
-        if not along:
-            place, size_of, there = (column, constant(U32, spec.n), sums < end)
-        left = select(place < size_of, (size_of - place) * size, 0)
+        outputs = constant(U32, spec.n)
+        first, limit, there = (sums, end, column < outputs) if along else (
+            column, outputs, sums < end
+        )  # fmt: skip
+        left = select(first < limit, (limit - first) * size, 0)
         return _address(start, element, size), select(there, minimum(left, PIECE), 0)
 
     return at
