@@ -198,9 +198,8 @@ class _Strip:
                           for c in self.channels]  # fmt: skip
         place = scope.index_value(position)
         nearest = arith.maxsi(arith.minsi(place, index_value(size - 1)), index_value(0))
-        name = f"at{offset - min(0, -self.last.low)}"
-        inner = scope.with_variables(**{name: nearest})
-        at = (self.batch, *places, variable(name, size))
+        inner = scope.with_variables(nearest=nearest)
+        at = (self.batch, *places, variable("nearest", size))
         return (
             Scalar(scope.holds([there]), PRED),
             [inner.element(self.array, (*at, c)) for c in self.channels],

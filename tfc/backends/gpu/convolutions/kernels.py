@@ -32,8 +32,10 @@ def convolution_parts(kernel: Kernel) -> list[Part] | None:
     phases = phases_of(kernel)
     if phases is None:
         shares = shares_of(kernel)
-        depthwise = None if shares else depthwise_of(kernel)
-        return shares.parts() if shares else [depthwise.part()] if depthwise else None
+        if shares is not None:
+            return shares.parts()
+        depthwise = depthwise_of(kernel)
+        return [depthwise.part()] if depthwise else None
     blocks = (ConvolutionBlock(kernel, p.spec, schedule_for(p.spec), p) for p in phases)
     return [part for block in blocks for part in parts_of_blocks(block)]
 
