@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from oracles import PROGRAMS
 
+from tfc.backends.choices import Preference, asking
 from tfc.runtime.calls import calls
 from tfc.testing.evaluated_calls import evaluate
 
@@ -51,6 +52,15 @@ def eager_calls_are_evaluated(
     if not any(request.node.iter_markers("eager")):
         monkeypatch.setattr(calls, "run", evaluate)
         monkeypatch.setattr(calls, "uses_numpy", False)
+
+
+@pytest.fixture
+def by_warpgroups() -> Iterator[None]:
+    """Products so small that GPUs have faster forms go by warpgroups, too, where there are any."""
+    from tfc.backends.gpu.products.persistent import BY_WARPGROUPS
+
+    with asking(Preference(frozenset([BY_WARPGROUPS]))):
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

@@ -95,6 +95,7 @@ extern "C" int run() {
 
 
 @needs_compiler
+@pytest.mark.usefixtures("by_warpgroups")
 def test_products_go_by_warpgroups_whose_descriptors_the_driver_makes(tmp_path: Path):
     def function(x: Any, y: Any) -> Any:
         return tnp.dot(x, y, preferred_element_type="float32")
@@ -149,6 +150,7 @@ extern "C" int run() {
 
 
 @needs_compiler
+@pytest.mark.usefixtures("by_warpgroups")
 def test_convolutions_copy_pixels_by_descriptors_of_their_own(tmp_path: Path):
     def function(x: Any, k: Any) -> Any:
         made = {"data_format": "NHWC", "kernel_format": "HWIO"}

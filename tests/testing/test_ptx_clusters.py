@@ -167,3 +167,67 @@ def test_a_box_comes_to_all_blocks_of_a_mask():
         launched(whole.replace(MEET.format("relaxed"), "    bar.sync 0;\n"))
     with pytest.raises(Fault, match="may have ended"):
         launched(whole.replace(MEET.format("release"), ""))
+
+
+# Each block writes its numbers, and reads those of the next block of its cluster.
+EXCHANGE = (
+    """    .shared .align 4 .b32 numbers[32];
+    mov.u32 %r20, numbers;
+    mov.u32 %r2, %cluster_ctarank;
+    mad.lo.u32 %r3, %r2, 100, %r62;
+    shl.b32 %r4, %r62, 2;
+    add.u32 %r4, %r4, %r20;
+    st.shared.u32 [%r4], %r3;
+"""
+    + MEET.format("release")
+    + """    xor.b32 %r5, %r2, 1;
+    mapa.shared::cluster.u32 %r6, %r4, %r5;
+    ld.shared::cluster.u32 %r7, [%r6];
+    add.u64 %d5, %d0, %d60;
+    st.global.u32 [%d5], %r7;
+"""
+    + MEET.format("release")
+)
+
+
+def test_blocks_read_each_others_memory():
+    got = run(text_of(EXCHANGE), [np.zeros(128, u32)]).reshape(4, 32)
+    np.testing.assert_array_equal(got[:, 3], [103, 3, 103, 3])
+    own = EXCHANGE.replace("xor.b32 %r5, %r2, 1", "mov.u32 %r5, %r2")
+    got = run(text_of(own), [np.zeros(128, u32)]).reshape(4, 32)
+    np.testing.assert_array_equal(got[:, 3], [3, 103, 3, 103])
+    assert complaints(text_of(EXCHANGE), "sm_90a") == ""
+
+
+BEFORE, AFTER = EXCHANGE.split(MEET.format("release"))[:2]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (BEFORE + MEET.format("relaxed") + AFTER + MEET.format("release"), "that releases it"),
+        (MEET.format("release") + BEFORE + "    bar.sync 0;\n" + AFTER + MEET.format("release"),
+         "that releases it"),
+        (BEFORE + MEET.format("release") + AFTER, "may have ended"),
+        (EXCHANGE + "    st.shared.u32 [%r4], %r3;\n", None),
+        (EXCHANGE.replace("    add.u64 %d5, %d0", "    bar.sync 0;\n    st.shared.u32 [%r4], %r3;\n"
+                          "    add.u64 %d5, %d0"), "writes what another block .* reads"),
+        (EXCHANGE.replace("[%r6]", "[%r6+2]"), "misaligned"),
+        (EXCHANGE.replace("[%r6]", "[%r6+128]"), "out-of-bounds"),
+        (EXCHANGE.replace("ld.shared::cluster.u32 %r7, [%r6]", "ld.shared.u32 %r7, [%r6]"),
+         "out-of-bounds"),
+    ],
+)  # fmt: skip
+def test_what_blocks_must_not_do_with_each_others_memory_is_a_fault(body: str, message: str | None):
+    if message is None:
+        run(text_of(body), [np.zeros(128, u32)])
+        return
+    with pytest.raises(Fault, match=message):
+        run(text_of(body), [np.zeros(128, u32)])
+
+
+def test_stores_to_others_memory_are_refused():
+    text = text_of(EXCHANGE.replace("ld.shared::cluster.u32 %r7, [%r6]",
+                                    "st.shared::cluster.u32 [%r6], %r7"))  # fmt: skip
+    with pytest.raises(UnsupportedError, match="only to their own"):
+        Machine(1 << 16).load(text)

@@ -81,6 +81,22 @@ def chosen(
 
 
 @dataclass(frozen=True)
+class Preference:
+    """A source that takes alternatives of these texts wherever there are such."""
+
+    texts: frozenset[str]
+
+    @property
+    def used(self) -> tuple[tuple[str, str], ...]:
+        """What is preferred."""
+        return tuple(("preferred", text) for text in sorted(self.texts))
+
+    def answer(self, about: str, texts: Callable[[], Sequence[str]]) -> str | None:
+        """The one that is preferred, if there is one."""
+        return next((text for text in texts() if text in self.texts), None)
+
+
+@dataclass(frozen=True)
 class Question:
     """A kernel that can be computed in several ways.
 

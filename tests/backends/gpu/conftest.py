@@ -42,7 +42,7 @@ def machine() -> InterpretedDriver:
 
 
 @pytest.fixture
-def with_warpgroups(machine: InterpretedDriver) -> Iterator[InterpretedDriver]:
+def with_warpgroups(machine: InterpretedDriver, by_warpgroups: None) -> Iterator[InterpretedDriver]:
     """The same with no reports yet, as what programs run on."""
     machine.reports.clear()
     with using(machine):

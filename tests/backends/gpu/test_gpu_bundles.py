@@ -288,7 +288,7 @@ def describing_as_the_interpreter(loader: ModuleType, monkeypatch: pytest.Monkey
     monkeypatch.setattr(loader, "_encoder", encoders.__getitem__)
 
 
-@pytest.mark.usefixtures("no_assembler")
+@pytest.mark.usefixtures("no_assembler", "by_warpgroups")
 def test_products_go_by_warpgroups_whose_descriptors_the_driver_makes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -307,7 +307,7 @@ def test_products_go_by_warpgroups_whose_descriptors_the_driver_makes(
         np.testing.assert_array_equal(model.results(), expected.T)
 
 
-@pytest.mark.usefixtures("no_assembler")
+@pytest.mark.usefixtures("no_assembler", "by_warpgroups")
 def test_descriptors_that_cannot_be_made_are_an_error_of_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -334,7 +334,7 @@ def test_descriptors_that_cannot_be_made_are_an_error_of_one_sentence(
             model(x, x.T)
 
 
-@pytest.mark.usefixtures("no_assembler")
+@pytest.mark.usefixtures("no_assembler", "by_warpgroups")
 def test_convolutions_copy_pixels_by_descriptors_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -249,7 +249,7 @@ def kernel_of_product(kind: str) -> Kernel:
 def test_all_schedules_make_the_same_products(kind: str, monkeypatch: Any):
     tiles = {(s.rows, s.columns, s.pieces): s for s in schedules(kind)}
     for schedule in tiles.values():
-        monkeypatch.setattr(kernels, "schedule_for", lambda spec, schedule=schedule: schedule)
+        monkeypatch.setattr(kernels, "schedule_for", lambda spec, schedule=schedule, **_: schedule)
         check(kind, schedule.rows + 1, 40, 3 * schedule.depth(1) + 5, (False, True))
 
 
@@ -261,7 +261,7 @@ def test_all_schedules_keep_their_sums_in_registers(kind: str, architecture: str
     x = np.zeros((256, 256), dtype)
     tiles = {(s.rows, s.columns, s.warp_columns): s for s in schedules(kind)}
     for schedule in tiles.values():
-        monkeypatch.setattr(kernels, "schedule_for", lambda spec, schedule=schedule: schedule)
+        monkeypatch.setattr(kernels, "schedule_for", lambda spec, schedule=schedule, **_: schedule)
         function = tfc.jit(lambda x: tnp.matmul(x.astype(sums), x.astype(sums)), backend="gpu")
         executable = function.lower(x).compile().executable
         assert isinstance(executable, GpuExecutable)
@@ -285,7 +285,7 @@ def test_large_products_get_large_tiles_and_few_tiles_share_their_sums():
 
 def test_shares_of_sums_are_added_up_in_their_order(monkeypatch: Any, device: Any):
     schedule = Schedule(32, 64, 16, 32, splits=3)
-    monkeypatch.setattr(kernels, "schedule_for", lambda spec: schedule)
+    monkeypatch.setattr(kernels, "schedule_for", lambda spec, **_: schedule)
     a, b = whole_numbers((20, 200), np.float32), whole_numbers((200, 40), np.float32)
     device.reports.clear()
     np.testing.assert_array_equal(on_gpu(lambda a, b: tnp.maximum(a @ b, 0), a, b),

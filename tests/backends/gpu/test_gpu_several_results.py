@@ -15,6 +15,7 @@ from tfc.hlo.shape import leaves
 from tfc.testing.ptx.assembler import complaints
 from tfc.testing.ptx.driver import InterpretedDriver
 
+pytestmark = pytest.mark.usefixtures("by_warpgroups")
 random = np.random.default_rng(12)
 BF16, F16, F32, F64 = ml_dtypes.bfloat16, np.float16, np.float32, np.float64
 

@@ -8,8 +8,11 @@ from tfc.backends.gpu.attention.gradients import gradient_parts
 from tfc.backends.gpu.attention.kernels import attention_parts, partial_means
 from tfc.backends.gpu.attention.warpgroup_gradients import warpgroup_gradient_parts
 from tfc.backends.gpu.attention.warpgroups import warpgroup_attention_parts
-from tfc.backends.gpu.convolutions.kernels import convolution_parts, convolution_sums
-from tfc.backends.gpu.convolutions.warpgroups import warpgroup_convolution_parts
+from tfc.backends.gpu.convolutions.kernels import (
+    convolution_parts,
+    convolution_sums,
+    warpgroup_convolution_parts,
+)
 from tfc.backends.gpu.driver.architectures import has_warpgroups
 from tfc.backends.gpu.element_loops import loop_parts
 from tfc.backends.gpu.grid import Grid

@@ -156,12 +156,19 @@ def rounded_pairs(name: str, numbers: Sequence[Scalar]) -> list[Any]:
     return [rounded_pair(name, *pair) for pair in zip(numbers[::2], numbers[1::2])]
 
 
-def load_shared(address: Scalar, type_name: str, count: int = 1, offset: int = 0) -> list[Any]:
-    """Numbers that lie one after the other in shared memory; all of them are aligned as one."""
+def load_shared(
+    address: Scalar, type_name: str, count: int = 1, offset: int = 0, space: str = "shared"
+) -> list[Any]:
+    """Numbers that lie one after the other in shared memory; all of them are aligned as one.
+
+    Args:
+        offset: bytes added to the address.
+        space: the block's own memory, or `shared::cluster`: that of its cluster.
+    """
     bits = type_name.replace("i", "b")
     names = ", ".join(f"${n}" for n in range(count))
     form, names = (f".v{count}", "{" + names + "}") if count > 1 else ("", names)
-    text = f"ld.shared{form}.{bits} {names}, [${count}+{offset}];"
+    text = f"ld.{space}{form}.{bits} {names}, [${count}+{offset}];"
     return assembly(text, [type_name] * count, [address.value], memory=True)
 
 

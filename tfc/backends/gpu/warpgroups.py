@@ -3,10 +3,9 @@
 A barrier in shared memory (`mbarrier`) counts threads that arrive, and bytes that copies bring. Its
 *phase* ends when all are there, and the next one begins; who waits says which parity it had. A
 *box* is a part of an array in global memory (`Boxes` says how it lies there), which one thread asks
-to be copied. A *cluster* is blocks with neighbouring numbers, which reach into each other's shared
-memory, and may bring a box to all of them. A *warpgroup* is four warps, 128 threads, which multiply
-together: sums are in their registers, the other matrices in shared memory. Thread l of warp w has
-of 64 rows
+to be copied, to one block or to all of a cluster (clusters.py). A *warpgroup* is four warps, 128
+threads, which multiply together: sums are in their registers, the other matrices in shared memory.
+Thread l of warp w has of 64 rows
 
     number i: row 16 w + l/4 + 8 (i / 2 % 2), column 8 (i / 4) + 2 (l%4) + i % 2
 
@@ -74,39 +73,6 @@ def wait_for_phase(address: Scalar, parity: Scalar) -> None:
         f"@!over bra {again}; }}",
         address.value,
         parity.value,
-    )
-
-
-# --- Clusters -------------------------------------------------------------------------------------
-
-
-def rank_in_cluster() -> Scalar:
-    """The number of the block in its cluster."""
-    return Scalar(assembly("mov.u32 $0, %cluster_ctarank;", ["i32"], [])[0], U32)
-
-
-def meet_cluster(at_last: bool) -> None:
-    """Wait for all threads of the cluster that have not ended.
-
-    Args:
-        at_last: whether what threads did in other blocks must be done, which takes a fence of the
-            whole GPU.
-    """
-    order = "release" if at_last else "relaxed"
-    _act(f"barrier.cluster.arrive.{order};\nbarrier.cluster.wait.acquire;")
-
-
-def arrive_in_cluster(address: Scalar, rank: Scalar) -> None:
-    """Count this thread at the barrier that lies there in a block of its cluster.
-
-    It tells that products have read shared memory, which they have when it has waited for them;
-    `.release.cluster` would add a fence of the whole GPU for what the thread wrote.
-    """
-    _act(
-        "{ .reg .b32 there;\nmapa.shared::cluster.u32 there, $0, $1;\n"
-        "mbarrier.arrive.shared::cluster.b64 _, [there]; }",
-        address.value,
-        rank.value,
     )
 
 

@@ -23,6 +23,7 @@ from tfc.aot.gpu.compiling import gpu_programs
 from tfc.aot.gpu.manifest import Json
 from tfc.aot.signature import CppClass, signature_of
 from tfc.aot.source import with_row_major_entry
+from tfc.backends.choices import Preference, asking
 from tfc.backends.gpu.driver import using
 from tfc.backends.target import Target
 from tfc.compiler import compile as compile_module
@@ -204,7 +205,8 @@ def compiled_forms(case: Case, forms: Forms, has_ptx: bool) -> dict[str, bytes]:
     wanted = [*((a, "cubin") for a in forms.cubins), *((a, "ptx") for a in texts)]
     options = replace(Options.from_environment(), tuned=False)
     for architecture, kind in wanted:
-        (code,) = gpu_programs(module, [architecture], options)
+        with asking(Preference(case.prefers)):
+            (code,) = gpu_programs(module, [architecture], options)
         if not code.steps:
             return {}
         kept = replace(code, ptx="") if kind == "cubin" else replace(code, cubin=b"")
@@ -220,8 +222,8 @@ def interpreted(case: Case, arrays: Sequence[np.ndarray], architecture: str) -> 
     """What the interpreter of PTX gives for the code of an architecture."""
     options = replace(Options.from_environment(), tuned=False)
     target = Target.parse(f"nvptx64-nvidia-cuda,{architecture}")
-    executable = compile_module(case.module, "gpu", options, target)
-    with using(InterpretedDriver(architecture)):
+    with using(InterpretedDriver(architecture)), asking(Preference(case.prefers)):
+        executable = compile_module(case.module, "gpu", options, target)
         return [np.ascontiguousarray(np.asarray(r)) for r in executable(*arrays)]
 
 

@@ -13,6 +13,7 @@ from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.products.choice import schedule_for
 from tfc.backends.gpu.products.finishing import Mend
 from tfc.backends.gpu.products.kernels import Block, parts_of_blocks, shared_sums
+from tfc.backends.gpu.products.persistent import is_sooner_in_small_tiles, persistent_parts
 from tfc.backends.gpu.products.pieces import Computed, Copied
 from tfc.backends.gpu.products.spec import TF32, ProductSpec, Side, is_of_bytes, spec_of
 from tfc.backends.gpu.products.tiles import tiles_for
@@ -26,9 +27,20 @@ from tfc.passes.analysis.products import has_one_stride_a_direction
 _LEAST_PRODUCTS = 1 << 29
 
 
-def convolution_parts(kernel: Kernel) -> list[Part] | None:
-    """The parts of a kernel whose product is a convolution; None if only the plain form is for
-    it."""
+def warpgroup_convolution_parts(kernel: Kernel) -> list[Part] | None:
+    """The parts of a convolution on GPUs with warpgroups; None if only the plain form is for it."""
+    product = convolution_by_warpgroups(kernel)
+    if product is None or is_sooner_in_small_tiles(product.spec, product.tiles):
+        return convolution_parts(kernel, in_clusters=True)
+    return persistent_parts(product)
+
+
+def convolution_parts(kernel: Kernel, in_clusters: bool = False) -> list[Part] | None:
+    """The parts of a kernel whose product is a convolution; None if only the plain form is for it.
+
+    Args:
+        in_clusters: whether blocks that share sums are clusters.
+    """
     phases = phases_of(kernel)
     if phases is None:
         shares = shares_of(kernel)
@@ -36,8 +48,11 @@ def convolution_parts(kernel: Kernel) -> list[Part] | None:
             return shares.parts()
         depthwise = depthwise_of(kernel)
         return [depthwise.part()] if depthwise else None
-    blocks = (ConvolutionBlock(kernel, p.spec, schedule_for(p.spec), p) for p in phases)
-    return [part for block in blocks for part in parts_of_blocks(block)]
+    parts = []
+    for phase in phases:
+        schedule = schedule_for(phase.spec, in_clusters=in_clusters)
+        parts += parts_of_blocks(ConvolutionBlock(kernel, phase.spec, schedule, phase))
+    return parts
 
 
 def convolution_sums(kernel: Kernel) -> Shape | None:

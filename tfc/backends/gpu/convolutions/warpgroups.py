@@ -22,9 +22,7 @@ from tfc.backends.gpu.convolutions.padding import mending
 from tfc.backends.gpu.convolutions.phases import Phase, Slide, has_inputs_together, phases_of
 from tfc.backends.gpu.convolutions.sources import parts_of_number
 from tfc.backends.gpu.driver.interface import Boxes, Pixels
-from tfc.backends.gpu.parts import Part
 from tfc.backends.gpu.products.box_operands import BoxOperand, Corner, are_strides, matrix_boxes
-from tfc.backends.gpu.products.persistent import persistent_parts
 from tfc.backends.gpu.products.roles import Persistent
 from tfc.backends.gpu.products.spec import Side
 from tfc.backends.gpu.products.tiles import tiles_of
@@ -52,12 +50,6 @@ def convolution_by_warpgroups(kernel: Kernel) -> Persistent | None:
     if tiles is None:
         return None
     return Persistent(kernel, phase.spec, tiles, index, mending(kernel, phase))
-
-
-def warpgroup_convolution_parts(kernel: Kernel) -> list[Part] | None:
-    """The parts of a convolution that goes by warpgroups; None if another form is better."""
-    product = convolution_by_warpgroups(kernel)
-    return None if product is None else persistent_parts(product)
 
 
 class _Operands:

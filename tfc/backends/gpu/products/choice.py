@@ -56,25 +56,38 @@ _DOUBLE = (
 )
 _SINGLE = ((128, 128, 32, 64), (128, 64, 32, 32), (64, 64, 32, 32), (32, 64, 16, 32))
 _SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
-_START, _SECOND_STEP = 1500, 6000  # cycles: until the first products, and for a further launch
+_CLUSTERS = (2, 4, 8)
+START = 1500
+"""Cycles until the first products."""
+_SECOND_STEP = 6000  # cycles of a further launch
+_MEETING = 1500  # cycles: until all blocks of a cluster are there, before and after they add up
+_OTHERS_BYTES = 16  # that a block reads of others' shared memory, in a cycle
 _MOST_BY_BYTES = 32 * 64  # sums of a warp where bytes pass through registers one by one
 _NOT_HIDDEN = 0.3
 _DRAM_BYTES = 1000  # of the whole GPU, in a cycle
 
 
-def schedule_for(spec: ProductSpec, rates: Rates = A100) -> Schedule:
-    """The schedule of a product: what was measured to be best, or the model's."""
-    measured = chosen(spec, lambda: _ranked(spec, rates)[0], lambda: _ranked(spec, rates)[1:])
-    return measured or _ranked(spec, rates)[0]
+def schedule_for(spec: ProductSpec, rates: Rates = A100, in_clusters: bool = False) -> Schedule:
+    """The schedule of a product: what was measured to be best, or the model's.
+
+    Args:
+        in_clusters: whether blocks that share sums are clusters.
+    """
+
+    def ranked() -> list[Schedule]:
+        return _ranked(spec, rates, in_clusters)
+
+    about = f"{spec}, in clusters" if in_clusters else spec
+    return chosen(about, lambda: ranked()[0], lambda: ranked()[1:]) or ranked()[0]
 
 
 @lru_cache(maxsize=1024)
-def _ranked(spec: ProductSpec, rates: Rates) -> list[Schedule]:
+def _ranked(spec: ProductSpec, rates: Rates, in_clusters: bool) -> list[Schedule]:
     """The schedules that there are for a product, by the time that the model says."""
-    return sorted(candidates(spec), key=lambda schedule: cycles(spec, schedule, rates))
+    return sorted(candidates(spec, in_clusters), key=lambda one: cycles(spec, one, rates))
 
 
-def candidates(spec: ProductSpec) -> Iterator[Schedule]:
+def candidates(spec: ProductSpec, in_clusters: bool = False) -> Iterator[Schedule]:
     """The schedules that there are for a product; the first is the one for small ones."""
     tiles = _SINGLE if spec.kind is None else _DOUBLE if spec.sums == F64 else _MMA
     size, by_bytes = factor_bytes(spec), _goes_by_bytes(spec)
@@ -88,8 +101,12 @@ def candidates(spec: ProductSpec) -> Iterator[Schedule]:
             steps = -(-spec.k // schedule.depth(size))
             for splits in _SPLITS:
                 share = -(-steps // splits)
-                if splits == 1 or (share >= 4 and -(-steps // share) == splits):
+                if splits > 1 and (share < 4 or -(-steps // share) != splits):
+                    continue
+                if not in_clusters or splits == 1:
                     yield replace(schedule, splits=splits)
+                elif splits in _CLUSTERS:
+                    yield replace(schedule, splits=splits, in_cluster=True)
 
 
 def _goes_by_bytes(spec: ProductSpec) -> bool:
@@ -124,8 +141,11 @@ def cycles(spec: ProductSpec, schedule: Schedule, rates: Rates) -> float:
     result = schedule.rows * schedule.columns * 8 / rates.l2_bytes
     # One block alone waits for what is on the way; two hide it from each other.
     hidden = min(1.0, at_once * schedule.warps * (schedule.stages - 1) / 16)
-    total = waves * (_START + at_once * (steps * each / max(hidden, 0.2) + result))
-    if schedule.splits > 1:
+    total = waves * (START + at_once * (steps * each / max(hidden, 0.2) + result))
+    if schedule.in_cluster:
+        size = schedule.rows * schedule.columns * spec.sums.bits / 8
+        total += _MEETING + at_once * size / _OTHERS_BYTES
+    elif schedule.splits > 1:
         sums = spec.batch * spec.m * spec.n * spec.sums.bits / 8 * (2 * schedule.splits)
         total += _SECOND_STEP + sums / _DRAM_BYTES
     return total

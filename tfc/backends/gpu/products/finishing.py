@@ -12,6 +12,7 @@ from typing import Any
 
 from tfc.backends.gpu.assembly import index
 from tfc.backends.gpu.assembly import number as narrow
+from tfc.backends.gpu.clusters import address_in_cluster, load_from_cluster, rank_in_cluster
 from tfc.backends.gpu.matrices import PIECE, load_shared, store_shared
 from tfc.backends.gpu.products.schedule import Schedule
 from tfc.backends.gpu.products.spec import ProductSpec
@@ -111,6 +112,8 @@ class Staging:
     ) -> None:
         """Emit the loop over all sums: each of its rounds takes some for each thread, in order.
 
+        The blocks of a cluster take turns, and add up what all of them have.
+
         Args:
             corner: the row and the column at which the block's tile begins, of type index.
             mend: what is done to all sums of a round before results are made of them.
@@ -124,34 +127,46 @@ class Staging:
                 one, *others = results[first : first + self.neighbours]
                 one.store(*others)
 
-        threads, spec = self.schedule.threads, self.spec
+        spec, cluster = self.spec, self.schedule.cluster
+        bases, threads = [base], self.schedule.threads * cluster
+        if cluster > 1:
+            bases = [address_in_cluster(base, rank) for rank in range(cluster)]
+            thread = thread + rank_in_cluster() * self.schedule.threads
         count = self.schedule.rows * self.schedule.columns // self.neighbours
         is_whole = spec.m % self.schedule.rows == spec.n % self.schedule.columns == 0
         most = max(_AT_ONCE // self.neighbours, 1)
-        at_once = gcd(count // threads, most) if is_whole else 1
+        at_once = gcd(count // threads, most) if is_whole and count % threads == 0 else 1
 
         def body(start: Any, _: Any) -> None:
             first = thread + narrow(index_value(start))
-            groups = [self._sums(base, first + n * threads, corner) for n in range(at_once)]
-            taken = [each for group in groups for each in group]
-            if is_whole:
-                store_all(taken)
-            else:
-                bounds = [(taken[0][0], spec.m), (taken[0][1], spec.n)]
-                when_below(bounds, lambda: store_all(taken))
+
+            def take() -> None:
+                groups = [self._sums(bases, first + n * threads, corner) for n in range(at_once)]
+                taken = [each for group in groups for each in group]
+                edges = [] if is_whole else [(taken[0][0], spec.m), (taken[0][1], spec.n)]
+                when_below(edges, lambda: store_all(taken))
+
+            when_below([(index(first), count)] if count % threads else [], take)
 
         for_range(0, count, threads * at_once, body)
 
     def _sums(
-        self, base: Scalar, number: Scalar, corner: Sequence[Any]
+        self, bases: Sequence[Scalar], number: Scalar, corner: Sequence[Any]
     ) -> list[tuple[Any, Any, Scalar]]:
-        """(row, column, sum) of the neighbours of a number in the order of the lines."""
+        """(row, column, sum) of the neighbours of a number in the order of the lines.
+
+        Args:
+            bases: where the sums of each block of the cluster lie, which are added up in order.
+        """
         length = self.schedule.rows if self.by_columns else self.schedule.columns
         length //= self.neighbours
         line, place = number / length, number % length * self.neighbours
         down, across = (place, line) if self.by_columns else (line, place)
         row, column = add(corner[0], index(down)), add(corner[1], index(across))
-        values = self._read(base, number, line * self._line + place)
+        at = line * self._line + place
+        values, *others = [self._read(base, number, at) for base in bases]
+        for more in others:
+            values = [a + b for a, b in zip(values, more)]
         return [
             (add(row, n), column, value) if self.by_columns else (row, add(column, n), value)
             for n, value in enumerate(values)
@@ -165,12 +180,13 @@ class Staging:
         """
         size, name = self.spec.sums.bits // 8, str(mlir_type(self.spec.sums))
         together = min(self.neighbours, self._piece)
+        load = load_from_cluster if self.schedule.in_cluster else load_shared
         start = base + place * size
         if self.neighbours == together:
-            return [Scalar(v, self.spec.sums) for v in load_shared(start, name, together)]
+            return [Scalar(v, self.spec.sums) for v in load(start, name, together)]
         swapped = number / (_BANKS // 2 // (together * size)) % 2
-        first = load_shared(start + swapped * (together * size), name, together)
-        second = load_shared(start + (1 - swapped) * (together * size), name, together)
+        first = load(start + swapped * (together * size), name, together)
+        second = load(start + (1 - swapped) * (together * size), name, together)
         is_swapped = swapped.ne(0).value
         pairs = [*zip(second, first), *zip(first, second)]
         return [Scalar(arith.select(is_swapped, a, b), self.spec.sums) for a, b in pairs]

@@ -7,6 +7,7 @@ from typing import Any
 
 from tfc.backends.gpu.assembly import number as narrow
 from tfc.backends.gpu.assembly import shared_address
+from tfc.backends.gpu.clusters import meet_cluster
 from tfc.backends.gpu.grid import Grid, block_number, thread_in_block
 from tfc.backends.gpu.matrices import PIECE
 from tfc.backends.gpu.parts import Part, Work
@@ -37,14 +38,18 @@ from tfc.passes.analysis.products import dot_groups, root_index
 _SUPER_ROWS = 8  # of tiles, that blocks with neighbouring numbers go down before they go right
 
 
-def product_parts(kernel: Kernel) -> list[Part] | None:
-    """The parts of a kernel whose product is a dot; None if only the plain form is for it."""
+def product_parts(kernel: Kernel, in_clusters: bool = False) -> list[Part] | None:
+    """The parts of a kernel whose product is a dot; None if only the plain form is for it.
+
+    Args:
+        in_clusters: whether blocks that share sums are clusters.
+    """
     spec = spec_of(kernel)
     if spec is None:
         return None
     if is_skinny(spec):
         return [skinny_part(kernel, spec)]
-    return parts_with(kernel, spec, schedule_for(spec))
+    return parts_with(kernel, spec, schedule_for(spec, in_clusters=in_clusters))
 
 
 def skinny_part(kernel: Kernel, spec: ProductSpec) -> Part:
@@ -68,7 +73,7 @@ def partial_sums(kernel: Kernel) -> Shape | None:
 
 def shared_sums(spec: ProductSpec, schedule: Schedule) -> Shape | None:
     """The same of a schedule."""
-    if schedule.splits == 1:
+    if schedule.steps == 1:
         return None
     return Shape(spec.sums, (schedule.splits, spec.batch, spec.m, spec.n))
 
@@ -85,10 +90,10 @@ def parts_of_blocks(block: "Block") -> list[Part]:
     parts = [
         Part(
             block.emit, blocks, True, threads=schedule.threads, shared=block.shared_bytes,
-            wide=block.wide_buffers,
+            wide=block.wide_buffers, cluster=schedule.cluster,
         )
     ]  # fmt: skip
-    if schedule.splits > 1:
+    if schedule.steps > 1:
         parts.append(Part(block.add_up, spec.batch * spec.m * spec.n))
     return parts
 
@@ -121,7 +126,7 @@ class Block:
     @property
     def staging(self) -> Staging:
         """How the block's sums lie before they are finished."""
-        by_columns = self.schedule.splits == 1 and goes_down(self.kernel, self.spec, self.index)
+        by_columns = self.schedule.steps == 1 and goes_down(self.kernel, self.spec, self.index)
         left, right = (is_along(self.spec, side) for side in self.spec.sides)
         one_by_one = self.spec.kind is None and right and not left
         step = PIECE * 8 // self.spec.sums.bits if one_by_one else 1
@@ -198,12 +203,17 @@ class Block:
         pipeline = Pipeline(schedule, base, thread, (operands[0], operands[1]), depth)
         sums = pipeline.run(inner, first, count)
         self.staging.store(base, inner.places(sums))
-        barrier()
-        if schedule.splits > 1:
+        if schedule.in_cluster:
+            meet_cluster(releases=True)
+        else:
+            barrier()
+        if schedule.steps > 1:
             self.staging.finish(base, thread, corner, self._keep(work, batch, split))
             return
         finish, mend = self.finish(work, batch), self.mend(work, batch)
         self.staging.finish(base, thread, corner, finish, mend)
+        if schedule.in_cluster:  # others may still read this block's sums
+            meet_cluster(releases=True)
 
     def _place(self, number: Any) -> tuple[Any, Any, Any, Any]:
         """(batch, split, tile down, tile across) of a block's number.
@@ -212,8 +222,11 @@ class Block:
         to the right.
         """
         down, across = self.tiles
-        rest, batch = divided(number, down * across * self.schedule.splits, self.spec.batch)
-        tile, split = divided(rest, down * across, self.schedule.splits)
+        cluster, shares = self.schedule.cluster, self.schedule.splits // self.schedule.cluster
+        rank, number = divided(number, cluster, down * across * shares * self.spec.batch)
+        rest, batch = divided(number, down * across * shares, self.spec.batch)
+        tile, share = divided(rest, down * across, shares)
+        split = rank if self.schedule.in_cluster else share
         if down % _SUPER_ROWS == 0 and across > 1:
             inside, outer = divided(tile, _SUPER_ROWS * across, down // _SUPER_ROWS)
             row, column = divided(inside, _SUPER_ROWS, across)

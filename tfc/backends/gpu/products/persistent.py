@@ -16,20 +16,24 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from tfc.backends.choices import chosen
 from tfc.backends.gpu.assembly import number as narrow
+from tfc.backends.gpu.clusters import meet_cluster
 from tfc.backends.gpu.grid import Grid, gpu, thread_in_block
 from tfc.backends.gpu.parts import Part, Work
+from tfc.backends.gpu.products.choice import A100, START, cycles, schedule_for
 from tfc.backends.gpu.products.finishing import when_below
 from tfc.backends.gpu.products.kernels import (
     divided,
     finishing,
     partial_sums,
     product_index,
+    product_parts,
     shared_memory,
 )
 from tfc.backends.gpu.products.roles import Loads, Multiplies, Persistent
-from tfc.backends.gpu.products.spec import spec_of
-from tfc.backends.gpu.products.tiles import ROWS, THREADS, tiles_for
+from tfc.backends.gpu.products.spec import ProductSpec, spec_of
+from tfc.backends.gpu.products.tiles import ROWS, THREADS, Tiles, tiles_for
 from tfc.backends.gpu.stages import where
 from tfc.backends.gpu.warpgroups import (
     PHASE_BYTES,
@@ -38,7 +42,6 @@ from tfc.backends.gpu.warpgroups import (
     begin_phases,
     elected,
     hold_registers,
-    meet_cluster,
 )
 from tfc.backends.gpu.warpgroups import ROWS as GROUP_ROWS
 from tfc.backends.gpu.warps import WARP
@@ -52,14 +55,18 @@ from tfc.hlo.index_maps import variable
 from tfc.hlo.shape import Shape
 
 _GROUPS = ROWS // GROUP_ROWS
+BY_WARPGROUPS, IN_SMALL_TILES = "by warpgroups", "in small tiles"
 _ALIGNMENT = 1024
+_LEAST_GAIN = 1.5
 _FEW, _MANY = 40, 232  # registers of threads that ask for boxes, and of those that multiply
 
 
 def warpgroup_parts(kernel: Kernel) -> list[Part] | None:
-    """The parts of a kernel whose product goes by warpgroups; None if another form is better."""
+    """The parts of a product on GPUs with warpgroups; None if only the plain form is for it."""
     product = _persistent(kernel)
-    return None if product is None else persistent_parts(product)
+    if product is None:
+        return product_parts(kernel, in_clusters=True)
+    return persistent_parts(product)
 
 
 def product_sums(kernel: Kernel) -> Shape | None:
@@ -72,9 +79,23 @@ def product_sums(kernel: Kernel) -> Shape | None:
 def _persistent(kernel: Kernel) -> Persistent | None:
     spec = spec_of(kernel)
     tiles = tiles_for(kernel, spec) if spec else None
-    if spec is None or tiles is None:
+    if spec is None or tiles is None or is_sooner_in_small_tiles(spec, tiles):
         return None
     return Persistent(kernel, spec, tiles, product_index(kernel, spec))
+
+
+def is_sooner_in_small_tiles(spec: ProductSpec, tiles: Tiles) -> bool:
+    """Whether a product that has tiles for few blocks takes less in small ones by `mma.sync`, whose
+    sums clusters share: by measurement, else by the models, whose errors may not be alike."""
+    if tiles.units > tiles.blocks // 2:
+        return False
+    small = cycles(spec, schedule_for(spec, in_clusters=True), A100)
+    around = START + ROWS * tiles.columns * 8 / A100.l2_bytes  # before and after, as there
+    ways = [BY_WARPGROUPS, IN_SMALL_TILES]
+    if _LEAST_GAIN * small < around + tiles.cycles:
+        ways.reverse()
+    taken = chosen(f"form of {spec}", lambda: ways[0], lambda: ways[1:])
+    return (taken or ways[0]) == IN_SMALL_TILES
 
 
 def persistent_parts(product: Persistent) -> list[Part]:
@@ -113,7 +134,7 @@ def _emit(product: Persistent, work: Work) -> None:
             begin_phases(phases + used * PHASE_BYTES, warps)
         announce_phases()
     if tiles.cluster > 1:
-        meet_cluster(at_last=False)
+        meet_cluster(releases=False)
     else:
         gpu.barrier()
     group = thread / WARPGROUP
@@ -128,7 +149,7 @@ def _emit(product: Persistent, work: Work) -> None:
         Multiplies(product, work, base, phases, thread % WARPGROUP, group - 1).emit()
         scf.yield_([])
     if tiles.cluster > 1:  # the others may still arrive at barriers of this block
-        meet_cluster(at_last=True)
+        meet_cluster(releases=True)
 
 
 def _add_up(product: Persistent, work: Work) -> None:

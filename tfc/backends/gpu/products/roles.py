@@ -6,6 +6,7 @@ from typing import Any
 
 from tfc.backends.gpu.assembly import index
 from tfc.backends.gpu.assembly import number as narrow
+from tfc.backends.gpu.clusters import arrive_in_cluster, rank_in_cluster
 from tfc.backends.gpu.matrices import rounded_pair
 from tfc.backends.gpu.parts import Work
 from tfc.backends.gpu.products.box_stores import BoxStores
@@ -19,11 +20,9 @@ from tfc.backends.gpu.warpgroups import (
     PHASE_BYTES,
     ROW_BYTES,
     arrive,
-    arrive_in_cluster,
     arrive_with_bytes,
     fetch_descriptor,
     load_box,
-    rank_in_cluster,
     wait_for_boxes,
     wait_for_phase,
 )

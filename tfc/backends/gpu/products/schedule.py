@@ -15,6 +15,7 @@ class Schedule:
     pieces: of 16 bytes along the sums, that a stage holds of each line.
     stages: tiles that are in shared memory at once: one is multiplied, the others are on the way.
     splits: blocks that share the sums of one result, to be added up in a second step.
+    in_cluster: whether these are a cluster, which adds them up itself.
     """
 
     rows: int
@@ -24,6 +25,7 @@ class Schedule:
     pieces: int = 4
     stages: int = 3
     splits: int = 1
+    in_cluster: bool = False
 
     def __str__(self) -> str:
         """It in words; all that are different have different ones."""
@@ -32,7 +34,18 @@ class Schedule:
             f"{self.warp_rows} x {self.warp_columns} a warp",
             f"{self.stages} stages of {self.pieces * PIECE} bytes",
         ]
-        return ", ".join([*parts, *([f"{self.splits} shares"] if self.splits > 1 else [])])
+        shares = f"{self.splits} shares" + " in a cluster" * self.in_cluster
+        return ", ".join([*parts, *([shares] if self.splits > 1 else [])])
+
+    @property
+    def steps(self) -> int:
+        """Launches: two where a second step adds up sums that blocks share."""
+        return 2 if self.splits > 1 and not self.in_cluster else 1
+
+    @property
+    def cluster(self) -> int:
+        """Blocks of a cluster; 1 without clusters."""
+        return self.splits if self.in_cluster else 1
 
     @property
     def warps(self) -> int:

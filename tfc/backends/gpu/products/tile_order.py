@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfc.backends.gpu.assembly import index
+from tfc.backends.gpu.clusters import rank_in_cluster
 from tfc.backends.gpu.grid import block_number
 from tfc.backends.gpu.products.kernels import divided
 from tfc.backends.gpu.products.spec import ProductSpec
 from tfc.backends.gpu.products.tiles import ROWS, Tiles
-from tfc.backends.gpu.warpgroups import rank_in_cluster
 from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.vectors import add, index_value, minimum, multiply, subtract
 

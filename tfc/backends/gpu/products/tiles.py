@@ -96,6 +96,11 @@ class Tiles:
         return self.whole + self.shared * self.splits
 
     @property
+    def cycles(self) -> float:
+        """How long they take by the model."""
+        return _division(self.count, self.turns, self.columns)[2]
+
+    @property
     def share(self) -> int:
         """Stages of a share; the last one may have fewer."""
         return -(-self.turns // self.splits)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tfc.backends.gpu.products.persistent import BY_WARPGROUPS
 from tfc.hlo.ir import Module
 from tfc.hlo.shape import ELEMENT_TYPES, Shape
 from tfc.testing.conformance.runner.packs import drawn_bytes
@@ -41,6 +42,8 @@ class Case:
         "" for none. has_sums: whether its units are those of the largest element.
     folded: whether only sums of rows and columns of the results are stored, which must be exact.
     wanted: the results, where the reference takes too long to say them.
+    prefers: forms of kernels that are taken where there are such, as those for large arrays are to
+        be tested with small ones.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Case:
     has_sums: bool = False
     folded: bool = False
     wanted: Callable[..., Sequence[np.ndarray]] | None = None
+    prefers: frozenset[str] = frozenset([BY_WARPGROUPS])
 
     def arrays(self) -> list[np.ndarray]:
         """The values of the arguments."""

@@ -1,6 +1,7 @@
 """Matrix products in all forms that GPUs have code for."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ KINDS = {
 }  # fmt: skip
 _NARROW = ("f16", "bf16", "s8", "u8", "f8e4m3fn", "f8e5m2")
 _MOST_STORED = 10_000  # elements of a result that is no whole numbers and hardly compresses
+_LONG = 2000  # sums that clusters share, in small tiles
 _TRANSPOSED = [(False, False), (False, True), (True, False), (True, True)]
 # Tiles with edges; those that fit warpgroups, with edges and without; few rows; long sums.
 _SIZES = [
@@ -75,6 +77,9 @@ def product_cases(kind: str, scale: float) -> list[Case]:
         few = kind in _NARROW or m * n * k < 1 << 19
         for turned in _TRANSPOSED if few else _TRANSPOSED[number % 4 : number % 4 + 1]:
             cases.append(product(kind, m, n, k, turned, 1, False))
+        if kind in _NARROW and k >= _LONG:
+            small = product(kind, m, n, k, _TRANSPOSED[number % 4], 1, False)
+            cases.append(replace(small, name=f"{small.name}/small tiles", prefers=frozenset()))
         if m * n <= _MOST_STORED:
             cases.append(product(kind, m, n, k, _TRANSPOSED[number % 4], 1 + number % 2, True))
     return cases

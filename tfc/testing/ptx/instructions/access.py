@@ -129,6 +129,10 @@ def load_decoder(decoder: Decoder, instruction: Instruction) -> Run:
     if len(writes) != count:
         raise decoder.unknown(instruction, f"it should have {count} results")
     dtype = DTYPES[name]
+    if "shared::cluster" in instruction.modifiers:
+        decoder.works_beside = True
+        note_shared(decoder, space, dtype.itemsize)
+        return _load_of_cluster(writes, address, dtype)
     if space == "param" and isinstance(source, Address) and isinstance(source.base, Symbol):
         return _load_parameter(writes, address, dtype)
     note_shared(decoder, space, dtype.itemsize)
@@ -143,6 +147,20 @@ def load_decoder(decoder: Decoder, instruction: Instruction) -> Run:
         for where, some, _, inside in by_space(t, lanes, addresses):
             for write, value in zip(writes, load(t, some, where, inside, dtype, count, weak)):
                 write(t, some, value)
+
+    return run
+
+
+def _load_of_cluster(writes: list[Any], address: Reader, dtype: np.dtype) -> Run:
+    """Loads from the shared memory of any block of the cluster."""
+
+    def run(t: Threads, lanes: Lanes) -> None:
+        given = np.broadcast_to(np.asarray(address(t, lanes)), (t.how_many(lanes),))
+        width = dtype.itemsize * len(writes)
+        places = t.clusters.read(t.lane_numbers(lanes), given, width)
+        t.report.count_shared(places, width, t.warp[lanes])
+        for n, write in enumerate(writes):
+            write(t, lanes, t.spaces["shared"].read(places + n * dtype.itemsize, dtype))
 
     return run
 
@@ -165,6 +183,8 @@ def store_decoder(decoder: Decoder, instruction: Instruction) -> Run:
     reads = [decoder.read(e, name) for e in decoder.elements(instruction.operands[1])]
     if len(reads) != count:
         raise decoder.unknown(instruction, f"it should have {count} values")
+    if "shared::cluster" in instruction.modifiers:
+        raise decoder.unknown(instruction, "blocks store only to their own shared memory")
     note_shared(decoder, space, DTYPES[name].itemsize)
 
     def run(t: Threads, lanes: Lanes) -> None:

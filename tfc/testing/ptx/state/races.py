@@ -33,7 +33,8 @@ class Races:
         block = t.block_epoch[t.slot[lanes]] << (_WHO + _WARP_BITS)
         return block | (t.warp_epoch[t.warp[lanes]] << _WHO) | (t.thread[lanes] + 1)
 
-    def _granules(self, places: np.ndarray, width: int) -> list[np.ndarray]:
+    def granules(self, places: np.ndarray, width: int) -> list[np.ndarray]:
+        """The granules of accesses: the first of each, the second …"""
         first = places // self.granule
         return [first + n for n in range(max(width // self.granule, 1))]
 
@@ -47,6 +48,10 @@ class Races:
         ordered = (warp == own_warp) & ((old >> _WHO) < (mine >> _WHO))
         return same_block & (by != 0) & (by != who) & ~ordered
 
+    def is_written_before(self, granules: np.ndarray, epochs: np.ndarray) -> np.ndarray:
+        """Whether granules were last written before so many barriers of their blocks."""
+        return self.writer[granules] >> (_WHO + _WARP_BITS) < epochs
+
     def read(self, places: np.ndarray, width: int, lanes: Lanes) -> None:
         """Note reads.
 
@@ -54,7 +59,7 @@ class Races:
             Violation: another thread wrote, and no barrier lies between.
         """
         mine = self._stamps(lanes)
-        for at in self._granules(places, width):
+        for at in self.granules(places, width):
             self._check(self._conflicts(self.writer[at], mine), places, "reads", "wrote")
             self._note_read(at, mine)
 
@@ -83,7 +88,10 @@ class Races:
                 the same values in one instruction are none.
         """
         mine = self._stamps(lanes)
-        for index, at in enumerate(self._granules(places, width)):
+        clusters = self.threads.clusters
+        for index, at in enumerate(self.granules(places, width)):
+            if clusters is not None:
+                clusters.check_write(at, lanes)
             self._check(self._conflicts(self.writer[at], mine), places, "writes", "wrote")
             self._check(self._conflicts(self.reader[at], mine), places, "writes", "read")
             self.writer[at] = mine

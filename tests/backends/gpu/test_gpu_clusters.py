@@ -1,0 +1,164 @@
+"""Products whose sums the blocks of a cluster share, and add up through shared memory (sm_90a)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tfc
+import tfc.numpy as tnp
+from tfc import nn
+from tfc.backends.choices import Preference, asking
+from tfc.backends.gpu.convolutions import kernels as convolutions
+from tfc.backends.gpu.products import choice, kernels, persistent
+from tfc.backends.gpu.products.schedule import Schedule
+from tfc.backends.mlir.kernels import kernel_of
+from tfc.testing.ptx import Report
+from tfc.testing.ptx.assembler import complaints
+from tfc.testing.ptx.driver import InterpretedDriver
+
+random = np.random.default_rng(12)
+BF16 = ml_dtypes.bfloat16
+KINDS: dict[str, tuple[Any, Any]] = {
+    "f32": (np.float32, np.float32), "bf16": (BF16, np.float32), "f64": (np.float64, np.float64),
+    "s8": (np.int8, np.int32), "s64": (np.int64, np.int64),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def device(with_warpgroups: InterpretedDriver) -> InterpretedDriver:
+    """What all programs run on."""
+    return with_warpgroups
+
+
+def whole_numbers(*dims: int, dtype: Any = np.float32) -> np.ndarray:
+    """Numbers whose products and sums are exact in each type."""
+    return random.integers(-3, 4, dims).astype(dtype)
+
+
+def on_gpu(device: InterpretedDriver, function: Callable[..., Any], *arrays: Any) -> np.ndarray:
+    """What a function gives, by one launch without bank conflicts."""
+    device.reports.clear()
+    got = np.asarray(tfc.device_get(tfc.jit(function, backend="gpu")(*arrays)))
+    assert one_report(device).bank_conflicts == 0
+    return got
+
+
+def one_report(device: InterpretedDriver) -> Report:
+    """What the one launch did."""
+    ((_, report),) = device.reports
+    return report
+
+
+def use(monkeypatch: Any, schedule: Schedule) -> None:
+    """Give all products a schedule."""
+    for module in (kernels, convolutions):
+        monkeypatch.setattr(module, "schedule_for", lambda spec, in_clusters=False: schedule)
+
+
+@pytest.mark.parametrize("blocks", [2, 4, 8])
+@pytest.mark.parametrize(("m", "n"), [(64, 64), (20, 50)])
+def test_a_cluster_adds_up_what_its_blocks_have(
+    m: int, n: int, blocks: int, device: InterpretedDriver, monkeypatch: Any
+):
+    """Each block reads the sums of all, of its part of the tile, and nothing goes to memory."""
+    use(monkeypatch, Schedule(32, 64, 16, 32, splits=blocks, in_cluster=True))
+    a, b, bias = whole_numbers(m, 64 * blocks), whole_numbers(64 * blocks, n), whole_numbers(n)
+    got = on_gpu(device, lambda a, b, c: tnp.maximum(a @ b + c, 0), a, b, bias)
+    np.testing.assert_array_equal(got, np.maximum(a @ b + bias, 0))
+    report = one_report(device)
+    assert report.stores.bytes == got.nbytes
+    assert report.stores.transactions <= report.stores.ideal * 1.2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_clusters_are_exact_in_all_kinds(kind: str, device: InterpretedDriver, monkeypatch: Any):
+    dtype, sums = KINDS[kind]
+    schedule = Schedule(32, 64, 16, 32, splits=2, in_cluster=True)
+    use(monkeypatch, schedule)
+    a, b = whole_numbers(3, 40, 72, dtype=dtype), whole_numbers(3, 56, 72, dtype=dtype)
+    got = on_gpu(
+        device, lambda a, b: tnp.einsum("bik,bjk->bji", a.astype(sums), b.astype(sums)), a, b
+    )
+    exact = np.float64 if np.dtype(sums).kind == "f" else np.int64
+    wanted = np.einsum("bik,bjk->bji", a.astype(exact), b.astype(exact))
+    np.testing.assert_array_equal(got, wanted.astype(sums))
+
+
+def test_convolutions_share_sums_in_clusters(device: InterpretedDriver, monkeypatch: Any):
+    use(monkeypatch, Schedule(32, 64, 16, 32, splits=4, in_cluster=True))
+    x, k = whole_numbers(2, 5, 6, 16), whole_numbers(3, 3, 16, 24)
+
+    def convolved(x: Any, k: Any) -> Any:
+        return tnp.maximum(nn.conv(x, k, padding="SAME"), 0)
+
+    got = on_gpu(device, convolved, x, k)
+    np.testing.assert_array_equal(got, np.asarray(tfc.jit(convolved)(x, k)))
+
+
+def kernel_and_spec(a: np.ndarray, b: np.ndarray) -> tuple[Any, Any]:
+    """The kernel of a product, and its spec."""
+    lowered = tfc.jit(lambda a, b: a @ b, backend="gpu").lower(a, b)
+    kernel = kernel_of(lowered.compile().executable.hlo.entry.root.operands[0])
+    return kernel, kernels.spec_of(kernel)
+
+
+def spec_of(m: int, n: int, k: int) -> Any:
+    """The spec of a product of f32."""
+    return kernel_and_spec(np.zeros((m, k), np.float32), np.zeros((k, n), np.float32))[1]
+
+
+def test_few_tiles_with_long_sums_get_clusters():
+    schedule = choice.schedule_for(spec_of(128, 768, 768), in_clusters=True)
+    assert schedule.in_cluster
+    assert schedule.splits in (2, 4, 8)
+    assert schedule.steps == 1
+    assert not choice.schedule_for(spec_of(2048, 2048, 512), in_clusters=True).in_cluster
+    assert not choice.schedule_for(spec_of(128, 768, 768)).in_cluster
+
+
+@pytest.mark.parametrize(
+    ("dims", "form"),
+    [((128, 512, 512), "mma.sync"), ((64, 3072, 768), "mma.sync"), ((512, 768, 3072), "wgmma"),
+     ((128, 4096, 4096), "wgmma")],
+)  # fmt: skip
+def test_products_of_few_large_tiles_go_in_small_ones(dims: tuple[int, int, int], form: str):
+    m, k, n = dims
+    arrays = np.zeros((m, k), BF16), np.zeros((k, n), BF16)
+
+    def code(source: Preference | None) -> str:
+        with asking(source):
+            lowered = tfc.jit(lambda a, b: a @ b, backend="gpu").lower(*arrays)
+            return lowered.compile().executable.code("sm_90a")
+
+    assert form in code(None)
+    assert "wgmma" in code(Preference(frozenset([persistent.BY_WARPGROUPS])))
+    if persistent.tiles_for(*kernel_and_spec(*arrays)).units <= 64:
+        assert "mma.sync" in code(Preference(frozenset([persistent.IN_SMALL_TILES])))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["f32", "bf16", "s8"])
+def test_all_schedules_with_clusters_make_the_same_products(
+    kind: str, device: InterpretedDriver, monkeypatch: Any
+):
+    dtype, sums = KINDS[kind]
+    x = np.zeros((256, 256), dtype)
+    function = tfc.jit(lambda x: tnp.matmul(x.astype(sums), x.astype(sums)), backend="gpu")
+    spec = kernels.spec_of(
+        kernel_of(function.lower(x).compile().executable.hlo.entry.root.operands[0])
+    )
+    assert spec is not None
+    found = (s for s in choice.candidates(spec, in_clusters=True) if s.cluster == 2)
+    for schedule in {(s.rows, s.columns): s for s in found}.values():
+        use(monkeypatch, schedule)
+        depth = schedule.depth(choice.factor_bytes(spec))
+        k = schedule.splits * depth + 5
+        a, b = (whole_numbers(*d, dtype=dtype) for d in ((schedule.rows + 1, k), (k, 40)))
+        got = on_gpu(device, lambda a, b: tnp.matmul(a.astype(sums), b.astype(sums)), a, b)
+        exact = np.float64 if np.dtype(sums).kind == "f" else np.int64
+        np.testing.assert_array_equal(got, (a.astype(exact) @ b.astype(exact)).astype(sums))
+        ptx = function.lower(x).compile().executable.code("sm_90a")
+        assert complaints(ptx, "sm_90a", ["-warn-spills", "-Werror"]) == "", schedule
