@@ -68,6 +68,8 @@ __all__ = [
     "parse_passes",
 ]
 
+_LAUNCH_BYTES = 1 << 22  # that a GPU moves in the time that starting a kernel takes
+
 _MADE = (
     StatedLayouts,
     Inline,
@@ -293,7 +295,8 @@ def default_pipeline(
 
 def _forming_kernels(max_instructions: int, kinds: KernelKinds) -> tuple[Pass, ...]:
     """The passes that put together what becomes one kernel."""
-    several = MultiOutput(reducing_stores=kinds.reducing_stores)
+    launch = _LAUNCH_BYTES if kinds.launch_overhead else 0
+    several = MultiOutput(reducing_stores=kinds.reducing_stores, launch_bytes=launch)
     epilogues = EpilogueFusion(
         narrow_floats=kinds.narrow_products,
         instructions_a_byte=kinds.instructions_a_byte,

@@ -37,6 +37,8 @@ class MultiOutput(FusionPass):
     max_instructions: the most (instruction, index) pairs of a merged kernel.
     max_arrays: the most operands and results of a merged kernel.
     least_saved: what part of the smaller kernel's bytes must be saved, in percent.
+    launch_bytes: the bytes that are moved in the time that starting a kernel takes, which is saved,
+        too, where kernels read the same or each other's values.
     reducing_stores: whether a reduction takes in what its pass can store on the way.
     """
 
@@ -44,6 +46,7 @@ class MultiOutput(FusionPass):
     max_instructions: int = 256
     max_arrays: int = 96
     least_saved: int = 20
+    launch_bytes: int = 0
     reducing_stores: bool = True
 
     def plan(self, computation: Computation) -> Kernels:
@@ -149,8 +152,8 @@ class _Plan(Merging):
             return reason
         saved = sum(byte_size(i) for i in _shared(one, other))
         saved += sum(one.computed[x] for x in one.computed.keys() & other.computed.keys())
-        smaller = min(one.moved, other.moved)
-        if saved * 100 < smaller * self.limits.least_saved or not saved:
+        smaller, launch = min(one.moved, other.moved), self.limits.launch_bytes
+        if (saved + launch) * 100 < smaller * self.limits.least_saved or not saved:
             return f"it would save {saved} of {smaller} bytes"
         return None
 
