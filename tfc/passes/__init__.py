@@ -301,6 +301,7 @@ def _forming_kernels(max_instructions: int, kinds: KernelKinds) -> tuple[Pass, .
         narrow_floats=kinds.narrow_products,
         instructions_a_byte=kinds.instructions_a_byte,
         several_results=kinds.epilogue_results,
+        takes_slices=kinds.launch_overhead,
     )
     return (
         *((ElementLoops(),) if kinds.element_loops else ()),

@@ -191,3 +191,30 @@ def test_moves_of_moves_are_those_of_the_evaluator(seed: int):
     arguments = [drawn(s) for p in module.entry.parameters for s in leaves(p.shape)]
     (got,) = tfc.compile(module, backend="gpu")(*arguments)
     np.testing.assert_array_equal(np.asarray(got), evaluate(module, *arguments))
+
+
+@pytest.mark.parametrize(
+    ("starts", "launches"),
+    [((0, 1), 2), ((1, 0), 2), ((0, 0), 3), ((1, 5), 3), ((-7, 1), 2)],
+)
+def test_updates_that_go_to_other_places_are_one_launch(
+    starts: tuple[int, int], launches: int, device: Any
+):
+    """The copy of what is kept, then both parts of a cache; one after the other if they meet, as
+    starts are moved inside."""
+    module = parse(f"""HloModule m
+    ENTRY e {{ c = f16[2,32,8,16] parameter(0)
+      k = f16[1,1,8,16] parameter(1)
+      v = f16[1,2,8,16] parameter(2)
+      i = s32[] parameter(3)
+      z = s32[] constant(0)
+      a = s32[] constant({starts[0]})
+      b = s32[] constant({starts[1]})
+      d = f16[2,32,8,16] dynamic-update-slice(c, k, a, i, z, z)
+      ROOT r = f16[2,32,8,16] dynamic-update-slice(d, v, b, i, z, z) }}""")
+    arrays = [drawn(p.array_shape) for p in module.entry.parameters[:3]]
+    for place in (0, 7, 99):
+        device.reports.clear()
+        (got,) = tfc.compile(module, backend="gpu")(*arrays, np.int32(place))
+        np.testing.assert_array_equal(np.asarray(got), evaluate(module, *arrays, np.int32(place)))
+        assert len(device.reports) == launches

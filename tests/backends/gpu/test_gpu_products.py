@@ -371,3 +371,32 @@ def test_contractions_of_any_dimensions_are_what_numpy_says(seed: int):
     exact = np.float64 if np.dtype(sums).kind == "f" else np.int64
     wanted = np.einsum(text, a.astype(exact), b.astype(exact)) * 2
     np.testing.assert_array_equal(got, wanted.astype(sums))
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "architecture"),
+    [(1, np.float32, "sm_80"), (40, np.float32, "sm_80"), (40, BF16, "sm_80"),
+     (128, BF16, "sm_90a")],
+)  # fmt: skip
+@pytest.mark.usefixtures("by_warpgroups")
+def test_a_product_reads_a_loops_array_where_it_lies(rows: int, kind: Any, architecture: str):
+    """A step of a recurrent network: no kernel takes out its part of the input."""
+    w, xs = whole_numbers((64, 128), kind), whole_numbers((3, rows, 128), kind)
+
+    def steps(w: Any, xs: Any) -> Any:
+        def step(h: Any, x: Any) -> Any:
+            return tnp.clip(h[:, :64] @ w + x, -2, 2), None
+
+        return tfc.scan(step, tnp.zeros_like(xs[0]), xs)[0]
+
+    executable = tfc.jit(steps, backend="gpu").lower(w, xs).compile().executable
+    assert isinstance(executable, GpuExecutable)
+    text = executable.code(architecture)
+    assert "entry dynamic_slice" not in text
+    assert ("wgmma" in text) == (architecture == "sm_90a")
+    with using(InterpretedDriver(architecture)):
+        (got,) = executable(w, xs)
+    h = np.zeros((rows, 128))
+    for x in xs.astype(np.float64):
+        h = np.clip(h[:, :64] @ w.astype(np.float64) + x, -2, 2)
+    np.testing.assert_array_equal(np.asarray(got).astype(np.float64), h)

@@ -10,6 +10,7 @@ from tfc.hlo.shape import BF16, F32, F64, S32
 from tfc.passes.fusion.epilogues import EpilogueFusion
 from tfc.passes.rewriting.decisions import Refused
 from tfc.testing import arguments_for, modules
+from tfc.testing.compare import flat
 
 DENSE = """x = f32[8,5] parameter(0); w = f32[5,7] parameter(1)
 d = f32[8,7] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}"""
@@ -238,3 +239,22 @@ def test_a_wider_form_of_a_result_is_left_to_its_readers() -> None:
         for fusion in (EpilogueFusion(), EpilogueFusion(narrow_floats=True))
     ]  # fmt: skip
     assert kinds == [[F32], [BF16, F32]]
+
+
+@pytest.mark.parametrize("is_read_elsewhere", [False, True])
+def test_dynamic_slices_are_read_where_they_lie(is_read_elsewhere: bool) -> None:
+    root = "ROOT r = (f32[8,7], f32[1,8,7]) tuple(s, p)" if is_read_elsewhere else ""
+    module = entry(
+        f"{DENSE}\nxs = f32[9,8,7] parameter(2); i = s32[] parameter(3); z = s32[] constant(0)\n"
+        "p = f32[1,8,7] dynamic-slice(xs, i, z, z), dynamic_slice_sizes={1,8,7}\n"
+        f"q = f32[8,7] reshape(p); {'' if root else 'ROOT '}s = f32[8,7] add(d, q)\n{root}"
+    )
+    apart = EpilogueFusion()(module)
+    assert any(i.opcode == "dynamic-slice" for i in apart.entry.instructions)
+    result = EpilogueFusion(takes_slices=True)(module)
+    verify(result)
+    stays = any(i.opcode == "dynamic-slice" for i in result.entry.instructions)
+    assert stays == is_read_elsewhere
+    arguments = arguments_for(module, np.random.default_rng(3), "special")
+    for a, b in zip(flat(evaluate(module, *arguments)), flat(evaluate(result, *arguments))):
+        np.testing.assert_array_equal(a, b, strict=True)

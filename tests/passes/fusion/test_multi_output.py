@@ -205,3 +205,14 @@ def test_kernels_that_compute_the_same_of_a_small_array_are_merged() -> None:
 def test_what_kernels_compute_is_compared_in_linear_time() -> None:
     doublings = ";".join(f"v{k + 1} = f32[64,4] multiply(v{k}, v{k})" for k in range(90))
     merged(f"v0 = f32[64,4] parameter(0); {doublings}; ROOT n = f32[64,4] negate(v90)")
+
+
+def test_a_launch_that_is_saved_counts_where_something_is_shared() -> None:
+    lines = (
+        "x = f32[8,64] parameter(0); y = f32[8,4] parameter(1);"
+        "a = f32[8,4] slice(x), slice={[0:8], [0:4]}; b = f32[8,4] slice(x), slice={[0:8], [4:8]};"
+        "c = f32[8,4] add(a, y); d = f32[8,4] exponential(c); e = f32[8,4] multiply(d, b);"
+        "ROOT t = (f32[8,4], f32[8,4]) tuple(c, e)"
+    )
+    assert merged(lines, least_saved=90)[0] == 2
+    assert merged(lines, least_saved=90, launch_bytes=1 << 20)[0] == 1

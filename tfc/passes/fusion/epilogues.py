@@ -69,6 +69,7 @@ class EpilogueFusion(FusionPass):
     instructions_a_byte: how many instructions take as long as moving a byte; where that is given,
         values are computed again rather than read if it takes less.
     several_results: whether a dot's kernel stores what is made of its result, too.
+    takes_slices: whether it reads dynamic slices where they lie, as parts of loops' arrays.
     """
 
     name: ClassVar[str] = "epilogues"
@@ -76,13 +77,11 @@ class EpilogueFusion(FusionPass):
     narrow_floats: bool = False
     instructions_a_byte: int = 0
     several_results: bool = False
+    takes_slices: bool = False
 
     def plan(self, computation: Computation) -> Kernels:
         """The kernels, and what was refused."""
-        return _Plan(
-            computation, self.max_instructions, self.narrow_floats, self.instructions_a_byte,
-            self.several_results,
-        )  # fmt: skip
+        return _Plan(computation, self)
 
 
 @dataclass(eq=False)
@@ -114,17 +113,11 @@ class _Plan(Kernels):
     together: for what is inside of one with several results, these.
     """
 
-    def __init__(
-        self,
-        computation: Computation,
-        limit: int,
-        narrow_floats: bool,
-        instructions_a_byte: int,
-        several_results: bool,
-    ):
+    def __init__(self, computation: Computation, options: EpilogueFusion):
         super().__init__(computation)
-        self.limit, self.narrow_floats = limit, narrow_floats
-        self.instructions_a_byte, self.several_results = instructions_a_byte, several_results
+        self.limit, self.narrow_floats = options.max_instructions, options.narrow_floats
+        self.instructions_a_byte = options.instructions_a_byte
+        self.several_results, self.takes_slices = options.several_results, options.takes_slices
         self.after_reductions = _after_reductions(computation)
         self.taken: set[Instruction] = set()
         self.served: defaultdict[Instruction, set[Instruction]] = defaultdict(set)
@@ -378,6 +371,8 @@ class _Plan(Kernels):
             return False
         # Once for each element; through a broadcast it would be more often.
         users = self.computation.users[source]
+        if self.takes_slices and before_bitcasts(source).opcode == "dynamic-slice":
+            return all(u.array_shape.size == source.array_shape.size for u in users)
         same = all(u.array_shape.dims == source.array_shape.dims for u in users)
         return is_elementwise(source) and same
 

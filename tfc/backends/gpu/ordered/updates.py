@@ -1,5 +1,7 @@
 """Updates that follow each other, and the state of random numbers."""
 
+from collections.abc import Sequence
+
 from tfc.backends.gpu.grid import Grid
 from tfc.backends.gpu.movement.placing import put_in_place
 from tfc.backends.gpu.movement.vectors import stored_together
@@ -12,27 +14,60 @@ from tfc.hlo.ops.dynamic import update_index, updates_of
 
 
 def update_parts(kernel: Kernel) -> list[Part]:
-    """The array, then one update after the other, as each may write over the one before."""
+    """The array, then one update after the other, as each may write over the one before; at once
+    those that go to other places for all that is known."""
     array, updates = updates_of(kernel.root, kernel.computation.parameters)
-    parts = put_in_place(kernel, array, 0)
+    groups: list[list[Instruction]] = []
     for update in updates:
-        together = _updated_together(kernel, update)
-        if together is not None:
-            parts.append(together)
-            continue
-
-        def emit(work: Work, update=update) -> None:
-            emit_one_update(work.kernel, work.buffers, update, Grid())
-
-        parts.append(Part(emit, update.operands[1].array_shape.size))
-    return parts
+        if groups and all(are_apart(update, other) for other in groups[-1]):
+            groups[-1].append(update)
+        else:
+            groups.append([update])
+    return [*put_in_place(kernel, array, 0), *(_updated(kernel, group) for group in groups)]
 
 
-def _updated_together(kernel: Kernel, update: Instruction) -> Part | None:
-    """The function of an update whose neighbours go to places that are together."""
-    return stored_together(
+def are_apart(one: Instruction, other: Instruction) -> bool:
+    """Whether constants say that two updates of an array have no place in common."""
+    for dimension, size in enumerate(one.array_shape.dims):
+        ranges = []
+        for update in (one, other):
+            start, count = update.operands[2 + dimension], update.operands[1].array_shape.dims
+            if start.opcode == "constant":
+                first = min(max(int(start["literal"].array), 0), size - count[dimension])
+                ranges.append((first, first + count[dimension]))
+        if len(ranges) == 2:
+            (begin, end), (first, last) = ranges
+            if end <= first or last <= begin:
+                return True
+    return False
+
+
+def _updated(kernel: Kernel, updates: Sequence[Instruction]) -> Part:
+    """The function of updates none of which writes where another does."""
+    parts = [_one_updated(kernel, update) for update in updates]
+    if len(parts) == 1:
+        return parts[0]
+
+    def emit(work: Work) -> None:
+        for part in parts:
+            part.emit(work)
+
+    wide = {number for part in parts for number in part.wide}
+    return Part(emit, max(part.count for part in parts), wide=wide)
+
+
+def _one_updated(kernel: Kernel, update: Instruction) -> Part:
+    # Neighbours of the update may go to places that are together.
+    together = stored_together(
         kernel, [update.operands[1]], [0], lambda index: update_index(update, index)
     )
+    if together is not None:
+        return together
+
+    def emit(work: Work) -> None:
+        emit_one_update(work.kernel, work.buffers, update, Grid())
+
+    return Part(emit, update.operands[1].array_shape.size)
 
 
 def state_parts(_: Kernel) -> list[Part]:
