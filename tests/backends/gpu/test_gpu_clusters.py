@@ -162,3 +162,27 @@ def test_all_schedules_with_clusters_make_the_same_products(
         np.testing.assert_array_equal(got, (a.astype(exact) @ b.astype(exact)).astype(sums))
         ptx = function.lower(x).compile().executable.code("sm_90a")
         assert complaints(ptx, "sm_90a", ["-warn-spills", "-Werror"]) == "", schedule
+
+
+@pytest.mark.parametrize(
+    ("rows", "keys", "causal", "dtype"),
+    [(1, 512, False, np.float32), (5, 300, True, np.float32), (40, 512, True, BF16),
+     (1, 1024, False, BF16)],
+)  # fmt: skip
+def test_a_cluster_shares_the_keys_of_an_attention(
+    rows: int, keys: int, causal: bool, dtype: Any, device: InterpretedDriver
+):
+    q, k, v = (random.normal(size=(1, n, 2, 40)).astype(dtype) for n in (rows, keys, keys))
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        mask = tnp.arange(keys)[None, :] <= tnp.arange(rows)[:, None] + 70 if causal else None
+        return nn.dot_product_attention(q, k, v, mask=mask)
+
+    got = on_gpu(device, attention, q, k, v)
+    assert one_report(device).stores.bytes == got.nbytes
+    wanted = np.asarray(tfc.jit(attention)(*(x.astype(np.float64) for x in (q, k, v))))
+    error = np.abs(got.astype(np.float64) - wanted).max() / np.abs(wanted).max()
+    assert error < (1e-6 if dtype == np.float32 else 2e-2)
+    text = tfc.jit(attention, backend="gpu").lower(q, k, v).compile().executable.code("sm_90a")
+    assert "reqnctapercluster" in text
+    assert complaints(text, "sm_90a", ["-warn-spills", "-Werror"]) == ""

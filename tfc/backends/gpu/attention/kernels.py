@@ -1,4 +1,8 @@
-"""An attention as parts: blocks that go along the keys, and a second step if they share them."""
+"""An attention as parts: blocks that go along the keys, and a second step if they share them.
+
+Blocks that share keys are a cluster where there are such: then each makes its part of the results
+from what all of them have in shared memory, without a second step.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,8 +17,15 @@ from tfc.backends.gpu.attention.online import State, across, base_of, precise, q
 from tfc.backends.gpu.attention.sources import source_of
 from tfc.backends.gpu.attention.spec import Spec, spec_in
 from tfc.backends.gpu.attention.warps import WarpTiles, warp_tiles
+from tfc.backends.gpu.clusters import (
+    MOST_BLOCKS,
+    address_in_cluster,
+    load_from_cluster,
+    meet_cluster,
+)
 from tfc.backends.gpu.grid import Grid, block_number, gpu, thread_in_block
 from tfc.backends.gpu.matrices import (
+    PIECE,
     commit_copies,
     load_shared,
     store_shared,
@@ -38,22 +49,27 @@ from tfc.hlo.ir import Instruction
 from tfc.hlo.shape import F32, U32, Shape
 from tfc.passes.analysis.products import moved_index
 
-_LOWEST = -float("inf")
+_ROW_BYTES = 8  # of a row in shared memory: its largest logit, and the total of its weights
 # (row, column) of a result in the whole matrix, of type index, and its sum.
 Finish = Callable[[Any, Any, Scalar], None]
 
 
-def attention_parts(kernel: Kernel) -> list[Part] | None:
-    """The parts of a kernel that is an attention; None for others."""
+def attention_parts(kernel: Kernel, in_clusters: bool = False) -> list[Part] | None:
+    """The parts of a kernel that is an attention; None for others.
+
+    Args:
+        in_clusters: whether blocks that share keys are clusters, if these have room for them.
+    """
     spec = spec_in(kernel.computation)
     if spec is None:
         return None
-    block = Block(kernel, spec)
+    cluster = spec.splits if in_clusters and spec.splits <= MOST_BLOCKS else 1
+    block = Block(kernel, spec, cluster)
     count = spec.size("b") * spec.row_tiles * spec.splits
     # Sums stay in registers, whatever that costs in blocks at the same time.
-    parts = [Part(block.emit, count, True, threads=spec.threads, shared=spec.shared_bytes,
-                  resident=1)]  # fmt: skip
-    if spec.splits > 1:
+    parts = [Part(block.emit, count, True, threads=spec.threads, shared=block.shared_bytes,
+                  resident=1, cluster=cluster)]  # fmt: skip
+    if spec.splits > cluster:
         parts.append(Part(block.join, spec.size("b") * spec.size("r") * spec.size("d")))
     return parts
 
@@ -66,10 +82,26 @@ def partial_means(kernel: Kernel) -> Shape | None:
 
 @dataclass(frozen=True)
 class Block:
-    """A block: its rows stay in shared memory, keys and values pass by in two stages."""
+    """A block: its rows stay in shared memory, keys and values pass by in two stages.
+
+    cluster: blocks of a cluster, which share the keys of its rows.
+    """
 
     kernel: Kernel
     spec: Spec
+    cluster: int = 1
+
+    @property
+    def rows_at(self) -> int:
+        """Where in shared memory is what a block of a cluster knows of its rows."""
+        return -(-self.spec.shared_bytes // PIECE) * PIECE
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a block."""
+        if self.cluster == 1:
+            return self.spec.shared_bytes
+        return self.rows_at + self.spec.rows * _ROW_BYTES
 
     def emit(self, work: Work) -> None:
         """Emit the code of the block whose rows and keys are those of its number."""
@@ -121,19 +153,28 @@ class Block:
             batch, row, place = points
             scope = Elements({}, {"b": batch, "r": row, "d": place})
             shares = range(spec.splits)
-            largest = [scope.load(rows, (known(s), *where, known(0))) for s in shares]
-            base = largest[0]
-            for other in largest[1:]:
-                base = maximum(base, other)
-            base = base_of(base)
-            total = mixed = constant(F32, 0)
-            for s in shares:
-                scale = exp(largest[s] - base)
-                total = total + scope.load(rows, (known(s), *where, known(1))) * scale
-                mixed = mixed + scope.load(sums, (known(s), *where, column)) * scale
-            self.finish(work, batch)(row, place, mixed / total)
+            largest, totals = (
+                [scope.load(rows, (known(s), *where, known(n))) for s in shares] for n in (0, 1)
+            )
+            mixed = [scope.load(sums, (known(s), *where, column)) for s in shares]
+            self.finish(work, batch)(row, place, joined(largest, totals, mixed))
 
         Grid().each([spec.size(n) for n in "brd"], body)
+
+
+def joined(largest: Sequence[Scalar], totals: Sequence[Scalar], sums: Sequence[Scalar]) -> Scalar:
+    """The mean of what shares of keys have of a row, in their order: each its largest logit, the
+    total of its weights, and a sum by these."""
+    base = largest[0]
+    for other in largest[1:]:
+        base = maximum(base, other)
+    base = base_of(base)
+    total = mixed = constant(F32, 0)
+    for most, weight, own in zip(largest, totals, sums):
+        scale = exp(most - base)
+        total = total + weight * scale
+        mixed = mixed + own * scale
+    return mixed / total
 
 
 class _Emitter:
@@ -142,8 +183,12 @@ class _Emitter:
     def __init__(self, block: Block, work: Work):
         self.block, self.work, self.spec = block, work, block.spec
         spec = self.spec
-        tile, rest = divided(block_number(), spec.row_tiles, spec.size("b") * spec.splits)
-        self.batch, self.split = divided(rest, spec.size("b"), spec.splits)
+        shares = spec.splits // block.cluster
+        blocks = spec.row_tiles * spec.size("b") * shares
+        rank, number = divided(block_number(), block.cluster, blocks)
+        tile, rest = divided(number, spec.row_tiles, spec.size("b") * shares)
+        self.batch, share = divided(rest, spec.size("b"), shares)
+        self.split = rank if block.cluster > 1 else share
         # The last rows see the most keys: they go first.
         last = arith.subi(index_value(spec.row_tiles - 1), tile)
         self.first_row = index_value(multiply(last, spec.rows))
@@ -250,26 +295,51 @@ class _Emitter:
             sums = [x / totals[self.tiles.slot(n)] for n, x in enumerate(sums)]
         for row, column, values in self.tiles.results([x.value for x in sums]):
             store_shared(self.base + (row * spec.line + column) * 4, values)
-        finish = self.block.finish(self.work, self.batch)
-        if spec.splits > 1:
-            finish = self._keep(state.largest, totals)
-        gpu.barrier()
+        finish, cluster = self.block.finish(self.work, self.batch), self.block.cluster
+        bases, thread = [self.base], self.thread
+        if cluster > 1:
+            for slot, values in enumerate(zip(state.largest, totals)):
+                at = self.base + (self.tiles.row(slot) * _ROW_BYTES + self.block.rows_at)
+                store_shared(at, [x.value for x in values])
+            meet_cluster(releases=True)
+            bases = [address_in_cluster(self.base, rank) for rank in range(cluster)]
+            thread = thread + narrow(self.split) * spec.threads
+        else:
+            if spec.splits > 1:
+                finish = self._keep(state.largest, totals)
+            gpu.barrier()
 
         width = -(-spec.size("d") // WARP) * WARP  # a warp's elements are of one row
 
         def body(start: Any, _: Any) -> None:
-            number = self.thread + narrow(index_value(start))
+            number = thread + narrow(index_value(start))
             row, column = number / width, number % width
             place, beside = add(self.first_row, index(row)), index(column)
             edges = ((place, spec.size("r"), spec.rows), (beside, spec.size("d"), width))
 
             def store() -> None:
-                (value,) = load_shared(self.base + (row * spec.line + column) * 4, "f32")
-                finish(place, beside, Scalar(value, F32))
+                finish(place, beside, self._mean(bases, row, column))
 
-            when_below([(x, end) for x, end, tile in edges if end % tile], store)
+            bounds = [(x, end) for x, end, tile in edges if end % tile]
+            if count % step:
+                bounds.append((index(number), count))
+            when_below(bounds, store)
 
-        for_range(0, spec.rows * width, spec.threads, body)
+        count, step = spec.rows * width, spec.threads * cluster
+        for_range(0, count, step, body)
+        if cluster > 1:  # others may still read what this block has
+            meet_cluster(releases=True)
+
+    def _mean(self, bases: Sequence[Scalar], row: Scalar, column: Scalar) -> Scalar:
+        """A result, or a share of it, from the memory of all blocks of the cluster."""
+        at = (row * self.spec.line + column) * 4
+        if self.block.cluster == 1:
+            return Scalar(load_shared(bases[0] + at, "f32")[0], F32)
+        known_of_row = row * _ROW_BYTES + self.block.rows_at
+        rows = [load_from_cluster(base + known_of_row, "f32", 2) for base in bases]
+        sums = [load_from_cluster(base + at, "f32")[0] for base in bases]
+        largest, totals = ([Scalar(values[n], F32) for values in rows] for n in (0, 1))
+        return joined(largest, totals, [Scalar(x, F32) for x in sums])
 
     def _keep(self, largest: Sequence[Scalar], totals: Sequence[Scalar]) -> Finish:
         """Leave what is known of the rows, and then the sums, to the second step."""

@@ -21,7 +21,7 @@ from typing import Any
 from tfc.backends.gpu.assembly import index
 from tfc.backends.gpu.assembly import number as narrow
 from tfc.backends.gpu.attention.hidden import Hidden, hidden_keys
-from tfc.backends.gpu.attention.kernels import Block
+from tfc.backends.gpu.attention.kernels import Block, attention_parts
 from tfc.backends.gpu.attention.logits import Logits
 from tfc.backends.gpu.attention.online import State, across, quick
 from tfc.backends.gpu.attention.warpgroup_tiles import (
@@ -75,10 +75,10 @@ _FEW, _MANY = 40, 232  # registers of threads that ask for boxes, and of those t
 
 
 def warpgroup_attention_parts(kernel: Kernel) -> list[Part] | None:
-    """The part of a kernel that is an attention; None if another form is better, or for others."""
+    """The parts of a kernel that is an attention on GPUs with warpgroups; None for others."""
     tiles = tiles_of(kernel)
     if tiles is None:
-        return None
+        return attention_parts(kernel, in_clusters=True)
     return [
         Part(
             lambda work: _Emitter(kernel, tiles, work).run(),
