@@ -186,3 +186,26 @@ def test_a_cluster_shares_the_keys_of_an_attention(
     text = tfc.jit(attention, backend="gpu").lower(q, k, v).compile().executable.code("sm_90a")
     assert "reqnctapercluster" in text
     assert complaints(text, "sm_90a", ["-warn-spills", "-Werror"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("dims", "axis"), [((512, 96), 0), ((600, 50), 0), ((3, 20_000), 1), ((700, 40, 3), 0)]
+)
+@pytest.mark.parametrize("dtype", [np.float32, BF16, np.int64])
+def test_a_cluster_reduces_a_few_pieces(
+    dims: tuple[int, ...], axis: int, dtype: Any, device: InterpretedDriver
+):
+    x, y = whole_numbers(*dims, dtype=dtype), whole_numbers(*dims, dtype=dtype)
+
+    def sums(x: Any, y: Any) -> Any:
+        x, y = (z.astype(sums_of) for z in (x, y))
+        return tnp.sum(x * y, axis=axis), tnp.max(x + y, axis=axis)
+
+    sums_of = np.float32 if dtype is BF16 else dtype
+    device.reports.clear()
+    got = [np.asarray(r) for r in tfc.device_get(tfc.jit(sums, backend="gpu")(x, y))]
+    assert one_report(device).bank_conflicts == 0
+    exact = np.int64 if dtype is np.int64 else np.float64
+    a, b = x.astype(exact), y.astype(exact)
+    np.testing.assert_array_equal(got[0], np.sum(a * b, axis=axis))
+    np.testing.assert_array_equal(got[1], np.max(a + b, axis=axis))

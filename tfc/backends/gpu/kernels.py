@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from tfc.backends.gpu.attention.gradient_spec import gradient_in
 from tfc.backends.gpu.attention.gradients import gradient_parts
@@ -46,7 +47,8 @@ class Form:
 
     parts: the functions; None where one loop is as good.
     scratch: an array of memory that they share besides, if they need it.
-    by_warpgroups: the functions for GPUs with warpgroups; None where those of others are as good.
+    by_warpgroups: the functions for GPUs with warpgroups and clusters; None where those of others
+        are as good.
     """
 
     parts: Callable[[Kernel], list[Part] | None]
@@ -59,8 +61,8 @@ FORMS: dict[str, Form] = {
     "gradient": Form(gradient_parts, by_warpgroups=warpgroup_gradient_parts),
     "dot": Form(product_parts, product_sums, warpgroup_parts),
     "convolution": Form(convolution_parts, convolution_sums, warpgroup_convolution_parts),
-    "reduce": Form(reduce_parts, partial_totals),
-    "tuple": Form(reduce_parts, partial_totals),
+    "reduce": Form(reduce_parts, partial_totals, partial(reduce_parts, in_clusters=True)),
+    "tuple": Form(reduce_parts, partial_totals, partial(reduce_parts, in_clusters=True)),
     "scatter": Form(scatter_parts, scatter_memory),
     "sort": Form(sort_parts, sort_memory),
     "topk": Form(selection_parts, selection_memory),
@@ -81,10 +83,10 @@ def parts_of(kernel: Kernel, architecture: str) -> list[Part]:
         return loop_parts(kernel)
     form = _form(kernel)
     parts = row_parts(kernel) if kernel.product is None else None
-    if form is not None and form.by_warpgroups is not None and has_warpgroups(architecture):
-        parts = form.by_warpgroups(kernel)
     if form is not None and parts is None:
-        parts = form.parts(kernel)
+        if form.by_warpgroups is not None and has_warpgroups(architecture):
+            parts = form.by_warpgroups(kernel)
+        parts = parts or form.parts(kernel)
     elif parts is None:
         parts = transposing_parts(kernel)
     if parts is None and (form is None or kernel.root.opcode == "tuple"):

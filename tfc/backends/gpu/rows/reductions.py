@@ -4,7 +4,8 @@
     columns   it is kept: threads read results side by side, several slices of each
 
 Where there are few results for many threads, the elements of each are taken in pieces, whose totals
-go to scratch memory; a second part combines them.
+go to scratch memory; a second part combines them. A few pieces are a cluster where there are such:
+its first block reads the totals of all from their shared memory.
 """
 
 from collections.abc import Sequence
@@ -12,13 +13,22 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from tfc.backends.gpu.assembly import number as narrow
+from tfc.backends.gpu.assembly import shared_address
+from tfc.backends.gpu.clusters import (
+    MOST_BLOCKS,
+    address_in_cluster,
+    load_from_cluster,
+    meet_cluster,
+)
 from tfc.backends.gpu.grid import THREADS, Grid, block_number, point_of
 from tfc.backends.gpu.movement.groups import Group
 from tfc.backends.gpu.movement.neighbours import Read, counts_together
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.rows.teams import Team, Totals
+from tfc.backends.gpu.shared import shared_arrays, shared_bytes
 from tfc.backends.mlir.accumulations import combined
-from tfc.backends.mlir.arithmetic.value import constant
+from tfc.backends.mlir.arithmetic.value import Scalar, constant, mlir_type
 from tfc.backends.mlir.elements import Buffer, Elements
 from tfc.backends.mlir.kernels import Kernel, sources
 from tfc.backends.mlir.loops import found_when, when
@@ -38,13 +48,17 @@ _PIECE = 1 << 12  # elements of a row's piece, at least
 _TURNS = 16  # elements of a column's piece for each thread, at least
 _COLUMNS = 32  # results side by side: 128 bytes of f32
 _MOST_PIECES = 1024
+_WORDS = ("float", "signed", "unsigned")
 _ALIGNED = 32  # elements at which pieces begin
 
 
-def reduce_parts(kernel: Kernel) -> list[Part] | None:
+def reduce_parts(kernel: Kernel, in_clusters: bool = False) -> list[Part] | None:
     """The functions of a kernel of reductions and of what it stores besides; None if all is small.
 
     What is small stays in one function, a thread for each result.
+
+    Args:
+        in_clusters: whether the blocks of a few pieces are clusters.
     """
     plans = _plans(kernel)
     if not plans:
@@ -59,7 +73,7 @@ def reduce_parts(kernel: Kernel) -> list[Part] | None:
 
     parts = [Part(emit_small, max(small))] if small else []
     for number, plan in plans:
-        parts += plan.parts(number, first, _partials(plans))
+        parts += plan.parts(number, first, _partials(plans), in_clusters)
         first += len(plan.partials)
     return parts
 
@@ -126,12 +140,27 @@ class _Plan:
         wide = self.results >= _COLUMNS
         return Team(THREADS, slices, THREADS // slices if wide else 1)
 
-    def parts(self, number: int, first: int, arrays: Sequence[Shape]) -> list[Part]:
+    @property
+    def fits_cluster(self) -> bool:
+        """Whether the blocks of its pieces may be a cluster."""
+        words = all(t.bits in (32, 64) and t.kind in _WORDS for t in self.types)
+        return 1 < self.pieces <= MOST_BLOCKS and words
+
+    @property
+    def shared(self) -> list[Shape]:
+        """The arrays in shared memory of a block of a cluster; the last ones are its totals."""
+        own = [Shape(t, (self.team.results,)) for t in self.types]
+        return [*self.team.shared_shapes(self.types), *own]
+
+    def parts(
+        self, number: int, first: int, arrays: Sequence[Shape], in_clusters: bool
+    ) -> list[Part]:
         """The functions.
 
         Args:
             number: of the nest.
             arrays, first: all of the kernel's arrays of totals, and where this plan's are.
+            in_clusters: whether the blocks of a few pieces are clusters.
         """
 
         def one(work: Work) -> _Pass:
@@ -142,6 +171,13 @@ class _Plan:
         team, second = self.team, self.second
         tiles = self.sizes[0] * -(-self.sizes[2] // team.width)
         blocks = (tiles if self.inner else -(-self.results // team.results)) * self.pieces
+        if in_clusters and self.fits_cluster:
+            return [
+                Part(
+                    lambda w: one(w).emit(in_cluster=True), blocks, True, threads=team.threads,
+                    shared=shared_bytes(self.shared), cluster=self.pieces,
+                )
+            ]  # fmt: skip
         shared = team.shared_bytes(self.types)
         parts = [Part(lambda w: one(w).emit(), blocks, True, threads=team.threads, shared=shared)]
         if self.pieces > 1:
@@ -222,8 +258,12 @@ class _Pass:
         variables = [space.variables[k] for k in loops]
         return bind(variables, point_of(number, [space.sizes[k] for k in loops]))
 
-    def emit(self) -> None:
-        """What each thread does: its share, then what the team has; the first one stores it."""
+    def emit(self, in_cluster: bool = False) -> None:
+        """What each thread does: its share, then what the team has; the first one stores it.
+
+        Args:
+            in_cluster: whether the blocks of the pieces of results are one cluster.
+        """
         plan, team, work = self.plan, self.plan.team, self.work
         group, piece = block_number(), index_value(0)
         if plan.pieces > 1:
@@ -262,7 +302,46 @@ class _Pass:
             for total, array in zip(totals, self.partials):
                 store_at(total, array, at)
 
-        when(arith.andi(inside, begins), store)
+        stores = arith.andi(inside, begins)
+        if in_cluster:
+            self._store_from_cluster(scope, totals, result, piece, stores)
+        else:
+            when(stores, store)
+
+    def _store_from_cluster(
+        self, scope: Elements, totals: Totals, result: Any, piece: Any, stores: Any
+    ) -> None:
+        """Combine the totals of all blocks of the cluster, in their order, in the first of them.
+
+        Args:
+            result: the number of the thread's result in its block.
+            piece: the number of the block in its cluster.
+            stores: an i1: whether the thread has totals.
+        """
+        plan, work = self.plan, self.work
+        own = shared_arrays(plan.shared)[-len(plan.types) :]
+
+        def keep() -> None:
+            for total, array in zip(totals, own):
+                store_at(total, array, result)
+
+        def finish() -> None:
+            found, at = totals, narrow(result)
+            for rank in range(1, plan.pieces):
+                others = []
+                for element_type, array in zip(plan.types, own):
+                    address = shared_address(array.memref) + at * element_type.bytes
+                    there = address_in_cluster(address, rank)
+                    (value,) = load_from_cluster(there, str(mlir_type(element_type)))
+                    others.append(Scalar(value, element_type))
+                found = work.combine(found, others)
+            self._store(scope.with_variables(), found)
+
+        when(stores, keep)
+        meet_cluster(releases=True)
+        is_first = arith.cmpi(arith.CmpIPredicate.eq, piece, index_value(0))
+        when(arith.andi(stores, is_first), finish)
+        meet_cluster(releases=True)  # the first one may still read this block's totals
 
     def _elements(self, scope: Elements, place: Any) -> Totals:
         """What neighbours along a row add, from a place on."""
