@@ -87,6 +87,11 @@ def _ranked(spec: ProductSpec, rates: Rates, in_clusters: bool) -> list[Schedule
     return sorted(candidates(spec, in_clusters), key=lambda one: cycles(spec, one, rates))
 
 
+def cycles_in_clusters(spec: ProductSpec, rates: Rates = A100) -> float:
+    """How long a product takes by the model where blocks that share sums are clusters."""
+    return cycles(spec, _ranked(spec, rates, in_clusters=True)[0], rates)
+
+
 def candidates(spec: ProductSpec, in_clusters: bool = False) -> Iterator[Schedule]:
     """The schedules that there are for a product; the first is the one for small ones."""
     tiles = _SINGLE if spec.kind is None else _DOUBLE if spec.sums == F64 else _MMA

@@ -21,7 +21,7 @@ from tfc.backends.gpu.assembly import number as narrow
 from tfc.backends.gpu.clusters import meet_cluster
 from tfc.backends.gpu.grid import Grid, gpu, thread_in_block
 from tfc.backends.gpu.parts import Part, Work
-from tfc.backends.gpu.products.choice import A100, START, cycles, schedule_for
+from tfc.backends.gpu.products.choice import A100, START, cycles_in_clusters
 from tfc.backends.gpu.products.finishing import when_below
 from tfc.backends.gpu.products.kernels import (
     divided,
@@ -89,10 +89,9 @@ def is_sooner_in_small_tiles(spec: ProductSpec, tiles: Tiles) -> bool:
     sums clusters share: by measurement, else by the models, whose errors may not be alike."""
     if tiles.units > tiles.blocks // 2:
         return False
-    small = cycles(spec, schedule_for(spec, in_clusters=True), A100)
     around = START + ROWS * tiles.columns * 8 / A100.l2_bytes  # before and after, as there
     ways = [BY_WARPGROUPS, IN_SMALL_TILES]
-    if _LEAST_GAIN * small < around + tiles.cycles:
+    if _LEAST_GAIN * cycles_in_clusters(spec) < around + tiles.cycles:
         ways.reverse()
     taken = chosen(f"form of {spec}", lambda: ways[0], lambda: ways[1:])
     return (taken or ways[0]) == IN_SMALL_TILES
