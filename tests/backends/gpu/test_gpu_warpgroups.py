@@ -471,3 +471,24 @@ def check_guard(
     function = tfc.jit(lambda a, b: tnp.einsum("ik,jk->ij", a, b), backend="gpu")
     with pytest.raises(Fault, match=message):
         function(a, b)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_block_whose_results_are_one_box_waits_for_the_one_before(
+    several: bool, device: InterpretedDriver
+):
+    """Narrow tiles of bf16: a block's next tile, or next result, goes through the same memory."""
+    rows = 133 * 128 if not several else 96
+    a, b = whole_numbers((rows, 64), BF16), whole_numbers((64, 64), BF16)
+
+    def layers(a: Any, b: Any) -> Any:
+        h = a @ b
+        return (h, tnp.maximum(h, 0) @ b) if several else h
+
+    got, _ = reports_of(device, lambda a, b: layers(a, b)[0] if several else layers(a, b), a, b)
+    wanted = (a.astype(np.float64) @ b.astype(np.float64)).astype(BF16)
+    np.testing.assert_array_equal(got, wanted)
+    if several:
+        both = tfc.device_get(tfc.jit(layers, backend="gpu")(a, b))
+        after = np.maximum(wanted, 0).astype(np.float64) @ b.astype(np.float64)
+        np.testing.assert_array_equal(np.asarray(both[1]), after.astype(BF16))

@@ -59,7 +59,8 @@ class BoxStores:
             at = self.held + turn % 2 * (ROWS * ROW_BYTES)
             results = made(first, sums[first // 2 : (first + width) // 2])
             with where(self.thread.eq(0)):
-                wait_for_boxes(1, only_read=True)
+                # The last one of another call may be the first of both.
+                wait_for_boxes(min(turn, 1), only_read=True)
             meet(self.group + 1, WARPGROUP)
             self._put(at, results)
             show_writes()
