@@ -35,7 +35,8 @@ def device(with_warpgroups: InterpretedDriver) -> InterpretedDriver:
 
 def whole_numbers(*dims: int, dtype: Any = np.float32) -> np.ndarray:
     """Numbers whose products and sums are exact in each type."""
-    return random.integers(-3, 4, dims).astype(dtype)
+    low = 0 if np.dtype(dtype).kind == "u" else -3
+    return random.integers(low, 4, dims).astype(dtype)
 
 
 def on_gpu(device: InterpretedDriver, function: Callable[..., Any], *arrays: Any) -> np.ndarray:
@@ -209,3 +210,64 @@ def test_a_cluster_reduces_a_few_pieces(
     a, b = x.astype(exact), y.astype(exact)
     np.testing.assert_array_equal(got[0], np.sum(a * b, axis=axis))
     np.testing.assert_array_equal(got[1], np.max(a + b, axis=axis))
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "dtype", "result"),
+    [
+        (128, 256, 1024, BF16, np.float32), (100, 136, 1104, BF16, BF16),
+        (70, 64, 2048, np.float16, np.float16), (128, 128, 2048, np.int8, np.int32),
+        (64, 72, 3072, np.uint8, np.uint32),
+    ],
+)  # fmt: skip
+def test_warpgroups_of_a_cluster_add_up_shares(
+    m: int, n: int, k: int, dtype: Any, result: Any, device: InterpretedDriver
+):
+    """By one launch, whose sums are in no memory, and results go by boxes."""
+    sums = {np.int8: np.int32, np.uint8: np.uint32}.get(dtype, np.float32)
+    a, b = (whole_numbers(*d, dtype=dtype) for d in ((m, k), (n, k)))
+    bias, low = whole_numbers(n, dtype=sums), 0 if dtype is np.uint8 else -100
+
+    def layer(a: Any, b: Any, bias: Any) -> Any:
+        x = tnp.einsum("ik,jk->ij", a.astype(sums), b.astype(sums)) + bias
+        return tnp.clip(x, low, 100).astype(result)
+
+    got = on_gpu(device, layer, a, b, bias)
+    left, right = a.astype(np.float64), b.astype(np.float64)
+    wanted = np.clip(left @ right.T + bias.astype(np.float64), low, 100).astype(result)
+    np.testing.assert_array_equal(got, wanted)
+    report = one_report(device)
+    assert sum(report.products.values()) > 0
+    assert report.bulk_stores.bytes == got.nbytes
+    text = tfc.jit(layer, backend="gpu").lower(a, b, bias).compile().executable.code("sm_90a")
+    assert "reqnctapercluster" in text
+    assert complaints(text, "sm_90a", ["-warn-spills", "-Werror"]) == ""
+
+
+def test_warpgroups_of_a_cluster_store_several_results(device: InterpretedDriver):
+    x, w, v = (whole_numbers(*d, dtype=BF16) for d in ((96, 1536), (1536, 128), (128, 24)))
+
+    def layers(x: Any, w: Any, v: Any) -> Any:
+        h = tnp.clip(x @ w, -4, 4)
+        a = tnp.maximum(h, 0)
+        return h, a @ v, x.T @ a
+
+    got = tfc.device_get(tfc.jit(layers, backend="gpu")(x, w, v))
+    exact = [z.astype(np.float64) for z in (x, w, v)]
+    h = np.clip((exact[0] @ exact[1]).astype(BF16).astype(np.float64), -4, 4)
+    a = np.maximum(h, 0)
+    np.testing.assert_array_equal(np.asarray(got[0]).astype(np.float64), h)
+    for result, wanted in zip(got[1:], (a @ exact[2], exact[0].T @ a)):
+        np.testing.assert_array_equal(np.asarray(result), wanted.astype(BF16))
+
+
+def test_convolutions_by_warpgroups_share_sums_in_clusters(device: InterpretedDriver):
+    x, k = whole_numbers(2, 8, 8, 128, dtype=BF16), whole_numbers(3, 3, 128, 64, dtype=BF16)
+
+    def convolved(x: Any, k: Any) -> Any:
+        return nn.conv(x, k, padding="SAME", preferred_element_type="float32")
+
+    x[0, 0, 0, 0] = np.inf  # by which zeros beyond edges are not multiplied
+    got = on_gpu(device, convolved, x, k)
+    np.testing.assert_array_equal(got, np.asarray(tfc.jit(convolved)(x, k)))
+    assert sum(one_report(device).products.values()) > 0

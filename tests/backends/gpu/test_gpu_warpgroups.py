@@ -270,13 +270,17 @@ def test_shares_of_8_bits_and_of_batches(
 
 def test_shares_are_made_where_the_model_gains_by_them():
     """Whole turns, a nearly empty last one, few deep tiles; but no shares of short sums."""
-    assert tiles._division(512, 64, 256)[:2] == (512, 1)
-    assert tiles._division(288, 64, 256)[:2] == (264, 5)
-    assert tiles._division(264, 64, 256)[:2] == (264, 1)
-    whole, splits, _ = tiles._division(4, 256, 128)
-    assert whole == 0
-    assert splits > 16
-    assert tiles._division(140, 4, 128)[:2] == (140, 1)
+
+    def shares(count: int, turns: int, columns: int) -> tuple[int, int, bool]:
+        found = tiles._division(count, turns, columns, True)
+        return found.whole, found.splits, found.adds_up
+
+    assert shares(512, 64, 256) == (512, 1, False)
+    assert shares(288, 64, 256) == (264, 5, False)
+    assert shares(264, 64, 256) == (264, 1, False)
+    assert shares(140, 4, 128) == (140, 1, False)
+    assert shares(24, 45, 128) == (0, 5, True)
+    assert shares(1, 4096, 128) == (0, 128, False)
 
 
 def test_f32_is_multiplied_as_tf32_if_the_algorithm_says_so(device: InterpretedDriver):

@@ -51,6 +51,12 @@ def address_in_cluster(address: Scalar, rank: int) -> Scalar:
     return Scalar(assembly(text, ["i32"], [address.value], pure=True)[0], U32)
 
 
-def load_from_cluster(address: Scalar, type_name: str, count: int = 1) -> list[Any]:
-    """Numbers that lie one after the other in the cluster's memory, aligned as one."""
-    return load_shared(address, type_name, count, space="shared::cluster")
+def load_from_cluster(
+    address: Scalar, type_name: str, count: int = 1, offset: int = 0
+) -> list[Any]:
+    """Numbers that lie one after the other in the cluster's memory, aligned as one.
+
+    Args:
+        offset: bytes added to the address.
+    """
+    return load_shared(address, type_name, count, offset, "shared::cluster")

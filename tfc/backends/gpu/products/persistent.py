@@ -100,7 +100,7 @@ def is_sooner_in_small_tiles(spec: ProductSpec, tiles: Tiles) -> bool:
 def persistent_parts(product: Persistent) -> list[Part]:
     """The parts of a product: what multiplies tiles, and the second step if these share sums."""
     tiles, parts = product.tiles, [_multiplying(product)]
-    if tiles.splits > 1:
+    if tiles.splits > 1 and not tiles.adds_up:
         parts.append(Part(partial(_add_up, product), tiles.shared * ROWS * tiles.columns))
     return parts
 
@@ -115,7 +115,7 @@ def _multiplying(product: Persistent) -> Part:
         threads=THREADS,
         shared=tiles.shared_bytes + _ALIGNMENT,
         boxes=[*((o.buffer, o.boxes) for o in tiles.operands), *tiles.results, *shares],
-        cluster=tiles.cluster,
+        cluster=tiles.splits if tiles.adds_up else tiles.cluster,
         resident=1,  # else the assembler does not know how many registers there are to share out
     )
 
@@ -142,6 +142,9 @@ def _emit(product: Persistent, work: Work) -> None:
         hold_registers(_FEW, more=False)
         with where(thread < WARP), where(elected().ne(0)):
             Loads(product, work, base, phases).emit()
+        if tiles.adds_up:  # as often as those that multiply
+            meet_cluster(releases=True)
+            meet_cluster(releases=True)
         scf.yield_([])
     with ir.InsertionPoint(fork.else_block):
         hold_registers(_MANY, more=True)

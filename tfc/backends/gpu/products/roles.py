@@ -1,13 +1,19 @@
 """What the warpgroups of a block do that stays: one loads boxes, the others multiply them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tfc.backends.gpu.assembly import index
 from tfc.backends.gpu.assembly import number as narrow
-from tfc.backends.gpu.clusters import arrive_in_cluster, rank_in_cluster
-from tfc.backends.gpu.matrices import rounded_pair
+from tfc.backends.gpu.clusters import (
+    address_in_cluster,
+    arrive_in_cluster,
+    load_from_cluster,
+    meet_cluster,
+    rank_in_cluster,
+)
+from tfc.backends.gpu.matrices import PIECE, rounded_pair, store_shared
 from tfc.backends.gpu.parts import Work
 from tfc.backends.gpu.products.box_stores import BoxStores
 from tfc.backends.gpu.products.finishing import Mend
@@ -19,10 +25,12 @@ from tfc.backends.gpu.stages import Place, where
 from tfc.backends.gpu.warpgroups import (
     PHASE_BYTES,
     ROW_BYTES,
+    WARPGROUP,
     arrive,
     arrive_with_bytes,
     fetch_descriptor,
     load_box,
+    meet,
     wait_for_boxes,
     wait_for_phase,
 )
@@ -36,8 +44,10 @@ from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.scratch import load_at, stack_memory, store_at
 from tfc.backends.mlir.vectors import add, for_range, index_value, minimum, multiply
 from tfc.hlo.ir import Instruction
-from tfc.hlo.shape import BF16, F16, F32, U8, U16, Shape
+from tfc.hlo.shape import BF16, F16, F32, U8, U16, U32, Shape
 from tfc.passes.analysis.products import root_index
+
+_GROUPS = ROWS // GROUP_ROWS
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,7 @@ class Persistent:
     def sums(self) -> Shape | None:
         """The array of the sums of shares that a second step adds up, if there are any."""
         tiles = self.tiles
-        if tiles.splits == 1:
+        if tiles.splits == 1 or tiles.adds_up:
             return None
         return Shape(self.spec.sums, (tiles.shared, tiles.splits, ROWS, tiles.columns))
 
@@ -205,21 +215,26 @@ class Multiplies(Role):
 
     def _store(self, tile: Tile, sums: Sequence[Any]) -> None:
         """Store what comes of the thread's sums, or these if they are those of a share."""
-        if self.tiles.splits == 1:
-            self._store_results(tile, sums)
+        if self.tiles.adds_up:
+            self._store_added(tile, sums)
+        elif self.tiles.splits == 1:
+            self._store_whole(tile, sums)
         elif tile.is_share is None:
             self._store_share(tile, sums)
         else:
             fork = scf.IfOp(tile.is_share, has_else=True)
             for block, store in (
-                (fork.then_block, self._store_share), (fork.else_block, self._store_results)
+                (fork.then_block, self._store_share), (fork.else_block, self._store_whole)
             ):  # fmt: skip
                 with ir.InsertionPoint(block):
                     store(tile, sums)
                     scf.yield_([])
 
-    def _store_results(self, tile: Tile, sums: Sequence[Any]) -> None:
-        row = add(tile.row, index(self.group * GROUP_ROWS))
+    def _store_whole(self, tile: Tile, sums: Sequence[Any]) -> None:
+        self._store_results(tile, sums, add(tile.row, index(self.group * GROUP_ROWS)))
+
+    def _store_results(self, tile: Tile, sums: Sequence[Any], row: Any) -> None:
+        """Store what comes of sums from a row on, from the tile's first column on."""
         sums = self._mended(tile, row, sums)
 
         def corner(first: int) -> list[Any]:
@@ -279,6 +294,46 @@ class Multiplies(Role):
         lane = self.thread % WARP
         own_row = add(row, index(self.thread / WARP * 16 + lane / 4))
         return own_row, add(column, index(lane % 4 * 2))
+
+    def _store_added(self, tile: Tile, sums: Sequence[Any]) -> None:
+        """Add up the sums that the blocks of the cluster have, and store what comes of those.
+
+        The threads leave their sums where stages were, as many as are read at once next to each
+        other, and then those of other threads. Parts of 64 rows, as wide as the widest box, are
+        shared out among the warpgroups of the cluster.
+        """
+        tiles, kind, count = self.tiles, self.product.spec.sums, len(sums)
+        name, together, round_bytes = str(sums[0].type), PIECE // 4, WARPGROUP * PIECE
+        own, group_bytes = self.base + self.thread * PIECE, count // together * round_bytes
+        meet(constant(U32, 1 + _GROUPS), _GROUPS * WARPGROUP)  # neither reads stages any more
+        for number in range(0, count, together):
+            offset = number // together * round_bytes
+            store_shared(own + self.group * group_bytes, sums[number : number + together], offset)
+        meet_cluster(releases=True)
+        bases = [address_in_cluster(own, rank) for rank in range(tiles.splits)]
+        width = min(max(ROW_BYTES // b.itemsize for _, b in tiles.results), tiles.columns)
+        here = index(rank_in_cluster() + self.group * tiles.splits)
+        step, end = _GROUPS * tiles.splits, _GROUPS * (tiles.columns // width)
+        loop = scf.ForOp(here, index_value(end), index_value(step), [])
+        with ir.InsertionPoint(loop.body):
+            part = narrow(loop.induction_variable)
+            down, right = part % _GROUPS, part / _GROUPS
+            at = down * group_bytes + right * (width // 2 // together * round_bytes)
+            starts = [base + at for base in bases]
+            totals: list[Any] = []
+            for number in range(0, width // 2, together):
+                offset = number // together * round_bytes
+                shares = [load_from_cluster(s, name, together, offset) for s in starts]
+                for first, *others in zip(*shares):
+                    total = Scalar(first, kind)
+                    for other in others:
+                        total = total + Scalar(other, kind)
+                    totals.append(total.value)
+            column = add(tile.column, index(right * width))
+            row = add(tile.row, index(down * GROUP_ROWS))
+            self._store_results(replace(tile, column=column), totals, row)
+            scf.yield_([])
+        meet_cluster(releases=True)  # others may still read this block's sums
 
     def _store_share(self, tile: Tile, sums: Sequence[Any]) -> None:
         assert self.tiles.shares is not None

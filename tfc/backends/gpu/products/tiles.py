@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tfc.backends.choices import chosen
+from tfc.backends.gpu.clusters import MOST_BLOCKS
 from tfc.backends.gpu.driver.interface import Boxes
 from tfc.backends.gpu.matrices import KINDS
 from tfc.backends.gpu.products.box_operands import BoxOperand, matrix_boxes, matrix_operand
@@ -35,6 +36,8 @@ _ALIGNMENT = 1024
 _MOST_STAGES = 6
 _LEAST_TURNS = 4  # stages of a share
 _SECOND_STEP = 6000  # cycles of a further launch
+_MEETING = 1500  # cycles until all blocks of a cluster are there, before and after they add up
+_OTHERS_BYTES = 16  # that a block reads of others' shared memory, in a cycle
 _MEMORY_BYTES = 1900  # of the whole GPU, in a cycle
 _NARROW = 64  # columns of a tile that is no wider than a box
 _LEAST = 64  # rows and columns from which on such tiles are worth their while
@@ -61,6 +64,8 @@ class Tiles:
         floats are summed with fewer bits.
     cluster: blocks with tiles below each other, each of which brings its share of the right
         operand's part of a stage to all of them.
+    adds_up: whether the blocks that share a tile are a cluster, which adds up the shares itself.
+    cycles: how long they take by the model.
     """
 
     kind: WarpgroupKind
@@ -74,6 +79,8 @@ class Tiles:
     splits: int
     promotes: bool
     cluster: int = 1
+    adds_up: bool = False
+    cycles: float = 0.0
 
     @property
     def forms(self) -> tuple[Matrix, Matrix]:
@@ -94,11 +101,6 @@ class Tiles:
     def units(self) -> int:
         """Tiles and shares of tiles that blocks do."""
         return self.whole + self.shared * self.splits
-
-    @property
-    def cycles(self) -> float:
-        """How long they take by the model."""
-        return _division(self.count, self.turns, self.columns)[2]
 
     @property
     def share(self) -> int:
@@ -186,7 +188,9 @@ def tiles_of(
     if not (is_known and is_exact and results) or min(spec.m, spec.n) < _LEAST:
         return None
     size = spec.lhs.stored.bits // 8
-    columns = _columns(spec, turns, promotes)
+    # The sums of boxes of 8-bit numbers, and what is read to add them up, are more than registers.
+    may_add = all(boxes.itemsize > 1 for _, boxes in results)
+    columns = _columns(spec, turns, promotes, may_add)
     grid = (-(-spec.m // ROWS), -(-spec.n // columns))
     cluster = _cluster(grid, spec.batch) if columns > _NARROW else 1
     left, right = operand(spec.lhs, ROWS), operand(spec.rhs, columns // cluster)
@@ -194,19 +198,22 @@ def tiles_of(
         return None
     names = [_NAMES[side.stored] for side in spec.sides]
     count = grid[0] * grid[1] * spec.batch
-    whole, splits, _ = _division(count, turns, columns)
+    divided = _division(count, turns, columns, may_add)
+    apart = divided.splits > 1 and not divided.adds_up
     return Tiles(
         WarpgroupKind(names[0], names[1], size, columns, S32 if spec.sums.is_integer else F32),
         (left, right),
         results,
-        _shares(kernel, spec, count - whole, splits, columns) if splits > 1 else None,
+        _shares(kernel, spec, count - divided.whole, divided.splits, columns) if apart else None,
         grid,
         count,
         turns,
-        whole,
-        splits,
+        divided.whole,
+        divided.splits,
         promotes,
         cluster,
+        divided.adds_up,
+        divided.cycles,
     )
 
 
@@ -226,7 +233,7 @@ def _is_default_enough(kernel: Kernel) -> bool:
     return operand_precision(kernel.product.attributes.get("operand_precision")) is None
 
 
-def _columns(spec: ProductSpec, turns: int, promotes: bool) -> int:
+def _columns(spec: ProductSpec, turns: int, promotes: bool, may_add: bool) -> int:
     """256 or 128: what was measured to take less time, or does as blocks go through tiles in turns;
     64 if there are no more.
 
@@ -235,7 +242,7 @@ def _columns(spec: ProductSpec, turns: int, promotes: bool) -> int:
 
     def time(columns: int) -> float:
         count = -(-spec.m // ROWS) * -(-spec.n // columns) * spec.batch
-        return _division(count, turns, columns)[2]
+        return _division(count, turns, columns, may_add).cycles
 
     if spec.n <= _NARROW or promotes:
         return min(128, -(-spec.n // _NARROW) * _NARROW)
@@ -245,31 +252,45 @@ def _columns(spec: ProductSpec, turns: int, promotes: bool) -> int:
     return ways[chosen(f"warpgroups: {spec}", lambda: texts[0], lambda: texts[1:]) or texts[0]]
 
 
-def _division(count: int, turns: int, columns: int) -> tuple[int, int, float]:
-    """(tiles done whole, shares of each of the others, cycles) of so many tiles.
+@dataclass(frozen=True)
+class _Division:
+    """How blocks share tiles: those done whole, the shares of each of the others, whether clusters
+    add these up, and how many cycles it takes."""
+
+    whole: int
+    splits: int
+    adds_up: bool
+    cycles: float
+
+
+def _division(count: int, turns: int, columns: int, may_add: bool) -> _Division:
+    """How so many tiles are shared.
 
     All blocks go through whole tiles as long as there are enough for all; the sums of the rest are
-    shared if that saves more cycles than the second step takes: to begin, and to write and read the
-    shares' sums. By the stated rates of an H100, none of it measured. A wide tile takes less than
-    twice as long as a narrow one, as its rows are brought once.
+    shared if that saves more cycles than a second step takes: to begin, and to write and read the
+    shares' sums. Where there are so few tiles that each block has one share, those of a tile may be
+    a cluster, for which to meet takes less, and so does what they read of each other. By the stated
+    rates of an H100, none of it measured. A wide tile takes less than twice as long as a narrow
+    one, as its rows are brought once.
+
+    Args:
+        may_add: whether clusters may add up shares.
     """
     rest = count % _MULTIPROCESSORS
     whole, turn = count - rest, 4 * (columns + 32)
     before = whole // _MULTIPROCESSORS * turns * turn
-    if rest == 0:
-        return count, 1, before
-
-    def after(splits: int) -> float:
-        if splits == 1:
-            return turns * turn
-        moved = 2 * splits * rest * ROWS * columns * 4
-        return -(-turns // splits) * turn + _SECOND_STEP + moved / _MEMORY_BYTES
-
-    most = max(min(_MULTIPROCESSORS // rest, turns // _LEAST_TURNS), 1)
+    ways = [_Division(count, 1, False, before + turns * turn * (rest > 0))]
+    most = min(_MULTIPROCESSORS // rest, turns // _LEAST_TURNS) if rest else 1
     # None of them is empty.
-    ways = {-(-turns // -(-turns // splits)) for splits in range(1, most + 1)}
-    best = min(sorted(ways), key=after)
-    return (count if best == 1 else whole), best, before + after(best)
+    for splits in sorted({-(-turns // -(-turns // n)) for n in range(2, most + 1)} - {1}):
+        own, size = before + -(-turns // splits) * turn, ROWS * columns * 4
+        moved = 2 * splits * rest * size
+        apart = own + _SECOND_STEP + moved / _MEMORY_BYTES
+        ways.append(_Division(whole, splits, False, apart))
+        if may_add and whole == 0 and splits <= MOST_BLOCKS:
+            together = own + _MEETING + size / _OTHERS_BYTES
+            ways.append(_Division(whole, splits, True, together))
+    return min(ways, key=lambda way: way.cycles)
 
 
 def _shares(
