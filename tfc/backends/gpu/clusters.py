@@ -45,10 +45,12 @@ def arrive_in_cluster(address: Scalar, rank: Scalar) -> None:
     assembly(text, [], [address.value, rank.value], memory=True)
 
 
-def address_in_cluster(address: Scalar, rank: int) -> Scalar:
+def address_in_cluster(address: Scalar, rank: int | Scalar) -> Scalar:
     """Where in the cluster's memory a block has what lies at an address of its own."""
-    text = f"mapa.shared::cluster.u32 $0, $1, {rank};"
-    return Scalar(assembly(text, ["i32"], [address.value], pure=True)[0], U32)
+    known = isinstance(rank, int)
+    text = f"mapa.shared::cluster.u32 $0, $1, {rank if known else '$2'};"
+    operands = [address.value] if known else [address.value, rank.value]
+    return Scalar(assembly(text, ["i32"], operands, pure=True)[0], U32)
 
 
 def load_from_cluster(

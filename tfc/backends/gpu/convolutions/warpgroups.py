@@ -46,7 +46,9 @@ def convolution_by_warpgroups(kernel: Kernel) -> Persistent | None:
     if not operands.are_possible:
         return None
     index = phase.result_place()
-    tiles = tiles_of(kernel, phase.spec, index, operands.turns, operands.operand)
+    # What copies of a kernel's gradient need takes all registers of the threads that ask for them.
+    may_add = not operands.is_gradient
+    tiles = tiles_of(kernel, phase.spec, index, operands.turns, operands.operand, may_add)
     if tiles is None:
         return None
     return Persistent(kernel, phase.spec, tiles, index, mending(kernel, phase))

@@ -310,7 +310,6 @@ class Multiplies(Role):
             offset = number // together * round_bytes
             store_shared(own + self.group * group_bytes, sums[number : number + together], offset)
         meet_cluster(releases=True)
-        bases = [address_in_cluster(own, rank) for rank in range(tiles.splits)]
         width = min(max(ROW_BYTES // b.itemsize for _, b in tiles.results), tiles.columns)
         here = index(rank_in_cluster() + self.group * tiles.splits)
         step, end = _GROUPS * tiles.splits, _GROUPS * (tiles.columns // width)
@@ -318,17 +317,18 @@ class Multiplies(Role):
         with ir.InsertionPoint(loop.body):
             part = narrow(loop.induction_variable)
             down, right = part % _GROUPS, part / _GROUPS
-            at = down * group_bytes + right * (width // 2 // together * round_bytes)
-            starts = [base + at for base in bases]
-            totals: list[Any] = []
-            for number in range(0, width // 2, together):
-                offset = number // together * round_bytes
-                shares = [load_from_cluster(s, name, together, offset) for s in starts]
-                for first, *others in zip(*shares):
-                    total = Scalar(first, kind)
-                    for other in others:
-                        total = total + Scalar(other, kind)
-                    totals.append(total.value)
+            at = own + (down * group_bytes + right * (width // 2 // together * round_bytes))
+
+            def share(rank: int | Scalar, at: Scalar = at) -> list[Any]:
+                start = address_in_cluster(at, rank)
+                offsets = (n * round_bytes for n in range(width // 2 // together))
+                return [x for o in offsets for x in load_from_cluster(start, name, together, o)]
+
+            adding = scf.ForOp(*map(index_value, (1, tiles.splits, 1)), share(0))
+            with ir.InsertionPoint(adding.body):
+                pairs = zip(adding.inner_iter_args, share(narrow(adding.induction_variable)))
+                scf.yield_([(Scalar(a, kind) + Scalar(b, kind)).value for a, b in pairs])
+            totals = list(adding.results)
             column = add(tile.column, index(right * width))
             row = add(tile.row, index(down * GROUP_ROWS))
             self._store_results(replace(tile, column=column), totals, row)

@@ -171,13 +171,19 @@ def tiles_for(kernel: Kernel, spec: ProductSpec) -> Tiles | None:
 
 
 def tiles_of(
-    kernel: Kernel, spec: ProductSpec, index: Indices, turns: int, operand: OperandOf
+    kernel: Kernel,
+    spec: ProductSpec,
+    index: Indices,
+    turns: int,
+    operand: OperandOf,
+    may_add: bool = True,
 ) -> Tiles | None:
     """The tiles of a product; None if it is too small, or not such as boxes and warpgroups take.
 
     Args:
         index: of the product's element, of the variables b (batch), i (row), j (column).
         turns: the stages of its sums.
+        may_add: whether there are registers for clusters that add up shares.
     """
     stored = {side.stored for side in spec.sides}
     is_known = any(stored <= alike for alike in _ALIKE) and spec.sums in (F32, S32, U32)
@@ -189,7 +195,7 @@ def tiles_of(
         return None
     size = spec.lhs.stored.bits // 8
     # The sums of boxes of 8-bit numbers, and what is read to add them up, are more than registers.
-    may_add = all(boxes.itemsize > 1 for _, boxes in results)
+    may_add &= all(boxes.itemsize > 1 for _, boxes in results)
     columns = _columns(spec, turns, promotes, may_add)
     grid = (-(-spec.m // ROWS), -(-spec.n // columns))
     cluster = _cluster(grid, spec.batch) if columns > _NARROW else 1
