@@ -1,4 +1,5 @@
-"""Products whose sums the blocks of a cluster share, and add up through shared memory (sm_90a)."""
+"""What the blocks of a cluster share (sm_90a), and join through shared memory: sums of products and
+convolutions, keys of an attention, pieces of a reduction."""
 
 from collections.abc import Callable
 from typing import Any

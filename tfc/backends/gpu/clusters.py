@@ -13,6 +13,14 @@ from tfc.hlo.shape import U32
 
 MOST_BLOCKS = 8
 """Blocks of a cluster that every GPU with clusters has room for."""
+_MEETING = 1500  # cycles until all blocks of a cluster are there, before and after
+_OTHERS_BYTES = 16  # that a block reads of others' shared memory, in a cycle
+
+
+def cycles_of_joining(size: float) -> float:
+    """About how long blocks take to meet, and to read so many bytes each of what all have: by
+    estimate."""
+    return _MEETING + size / _OTHERS_BYTES
 
 
 def rank_in_cluster() -> Scalar:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tfc.backends.choices import chosen
+from tfc.backends.gpu.clusters import cycles_of_joining
 from tfc.backends.gpu.products.operands import copy_width
 from tfc.backends.gpu.products.schedule import Schedule
 from tfc.backends.gpu.products.spec import ProductSpec
@@ -60,8 +61,6 @@ _CLUSTERS = (2, 4, 8)
 START = 1500
 """Cycles until the first products."""
 _SECOND_STEP = 6000  # cycles of a further launch
-_MEETING = 1500  # cycles: until all blocks of a cluster are there, before and after they add up
-_OTHERS_BYTES = 16  # that a block reads of others' shared memory, in a cycle
 _MOST_BY_BYTES = 32 * 64  # sums of a warp where bytes pass through registers one by one
 _NOT_HIDDEN = 0.3
 _DRAM_BYTES = 1000  # of the whole GPU, in a cycle
@@ -149,7 +148,7 @@ def cycles(spec: ProductSpec, schedule: Schedule, rates: Rates) -> float:
     total = waves * (START + at_once * (steps * each / max(hidden, 0.2) + result))
     if schedule.in_cluster:
         size = schedule.rows * schedule.columns * spec.sums.bits / 8
-        total += _MEETING + at_once * size / _OTHERS_BYTES
+        total += cycles_of_joining(at_once * size)
     elif schedule.splits > 1:
         sums = spec.batch * spec.m * spec.n * spec.sums.bits / 8 * (2 * schedule.splits)
         total += _SECOND_STEP + sums / _DRAM_BYTES

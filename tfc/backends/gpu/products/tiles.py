@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tfc.backends.choices import chosen
-from tfc.backends.gpu.clusters import MOST_BLOCKS
+from tfc.backends.gpu.clusters import MOST_BLOCKS, cycles_of_joining
 from tfc.backends.gpu.driver.interface import Boxes
 from tfc.backends.gpu.matrices import KINDS
 from tfc.backends.gpu.products.box_operands import BoxOperand, matrix_boxes, matrix_operand
@@ -36,8 +36,6 @@ _ALIGNMENT = 1024
 _MOST_STAGES = 6
 _LEAST_TURNS = 4  # stages of a share
 _SECOND_STEP = 6000  # cycles of a further launch
-_MEETING = 1500  # cycles until all blocks of a cluster are there, before and after they add up
-_OTHERS_BYTES = 16  # that a block reads of others' shared memory, in a cycle
 _MEMORY_BYTES = 1900  # of the whole GPU, in a cycle
 _NARROW = 64  # columns of a tile that is no wider than a box
 _LEAST = 64  # rows and columns from which on such tiles are worth their while
@@ -290,12 +288,10 @@ def _division(count: int, turns: int, columns: int, may_add: bool) -> _Division:
     # None of them is empty.
     for splits in sorted({-(-turns // -(-turns // n)) for n in range(2, most + 1)} - {1}):
         own, size = before + -(-turns // splits) * turn, ROWS * columns * 4
-        moved = 2 * splits * rest * size
-        apart = own + _SECOND_STEP + moved / _MEMORY_BYTES
-        ways.append(_Division(whole, splits, False, apart))
+        apart = _SECOND_STEP + 2 * splits * rest * size / _MEMORY_BYTES
+        ways.append(_Division(whole, splits, False, own + apart))
         if may_add and whole == 0 and splits <= MOST_BLOCKS:
-            together = own + _MEETING + size / _OTHERS_BYTES
-            ways.append(_Division(whole, splits, True, together))
+            ways.append(_Division(whole, splits, True, own + cycles_of_joining(size)))
     return min(ways, key=lambda way: way.cycles)
 
 
