@@ -87,21 +87,28 @@ def product_cases(kind: str, scale: float) -> list[Case]:
 
 def large_cases() -> list[Case]:
     """Products of more tiles than a GPU has multiprocessors; sums of their rows and columns."""
-    cases = []
-    for kind in ("bf16", "f16", "s8", "f32", "f8e4m3fn"):
-        m, n, k = (2304, 2688, 256) if kind in _NARROW else (1152, 1280, 128)
-        a, b = whole(kind, m, k, seed=5), whole(kind, k, n, seed=6)
-        sums = ELEMENT_TYPES[KINDS[kind]].dtype
+    large = [
+        _large(kind, KINDS[kind], *((2304, 2688, 256) if kind in _NARROW else (1152, 1280, 128)))
+        for kind in ("bf16", "f16", "s8", "f32", "f8e4m3fn")
+    ]
+    # A block stores its tiles, each of one box of memory, one after another from the same places.
+    narrow = [_large(kind, kind, 17152, 64, 64) for kind in ("bf16", "f16")]
+    return [*large, *narrow]
 
-        def wanted(a: np.ndarray, b: np.ndarray, sums: Any = sums) -> list[np.ndarray]:
-            return [(a.astype(np.float64) @ b.astype(np.float64)).astype(sums)]
 
-        module = of_function(lambda a, b, s=sums: a.astype(s) @ b.astype(s), a, b)
-        cases.append(
-            Case(f"product/{kind}/large", f"product {kind}", module, [a, b], folded=True,
-                 wanted=wanted)
-        )  # fmt: skip
-    return cases
+def _large(kind: str, sums: str, m: int, n: int, k: int) -> Case:
+    """A product of whole numbers, by one of the types in which their sums may be."""
+    a, b = whole(kind, m, k, seed=5), whole(kind, k, n, seed=6)
+    dtype = ELEMENT_TYPES[sums].dtype
+
+    def wanted(a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
+        return [(a.astype(np.float64) @ b.astype(np.float64)).astype(dtype)]
+
+    return Case(
+        f"product/{kind}/large/{m}x{n}x{k}", f"product {kind}",
+        of_function(lambda a, b: a.astype(dtype) @ b.astype(dtype), a, b), [a, b], folded=True,
+        wanted=wanted,
+    )  # fmt: skip
 
 
 def form_cases() -> list[Case]:
