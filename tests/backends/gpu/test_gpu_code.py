@@ -1,9 +1,12 @@
 """The GPU backend makes PTX from the emitters that the CPU uses; `ptxas` accepts it."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import tfc
+from tfc.backends.gpu.assembler.programs import run_program
 from tfc.backends.llvm.compilation import lower_gpu_to_llvm
 from tfc.backends.mlir.provider import ir, new_context
 from tfc.backends.target import Target
@@ -53,7 +56,19 @@ def test_ptx_for_elementwise_reduce_and_dot_assembles(architecture: str):
 def test_the_entry_points_are_visible_and_nothing_is_linked():
     ptx = tfc.compile(example_module(), backend="gpu").as_text("ptx")
     assert ".visible .entry dot_" in ptx
-    assert ".extern" not in ptx, "the code must not need a device library"
+    assert ".extern .func" not in ptx, "the code must not need a device library"
+
+
+def test_memory_of_a_block_is_what_the_launch_gives_and_no_byte_more(tmp_path: Path):
+    """Where a launch gives all that a block may have, a byte more is an error."""
+    source = tmp_path / "source.ptx"
+    target = Target.parse("nvptx64-nvidia-cuda,sm_90a")
+    source.write_text(tfc.compile(example_module(), backend="gpu", target=target).as_text("ptx"))
+    assert ".extern .shared" in source.read_text()
+    done = run_program("ptxas", ["-arch=sm_90a", "-v", "-o", tmp_path / "code", source])
+    assert "Used" in done.stderr
+    assert "smem" not in done.stderr
+    assert "out of bound" not in done.stderr
 
 
 def test_kernels_with_several_results_assemble():

@@ -60,6 +60,10 @@ _GPU_PIPELINE = """builtin.module(gpu.module(
 
 _GPU_LAYOUT = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 
+# MLIR defines the memory that a launch gives as an array of no bytes, of which no access is one and
+# NVIDIA's assembler makes one byte besides; to be declared is what it is there for.
+_SHARED_MEMORY = r"^(@\S+) = internal (addrspace\(3\) global \[0 x i8\]) undef, (align \d+)$"
+
 # convert-gpu-to-nvvm makes calls of NVIDIA's libdevice, which is not there to be linked. These are
 # the functions of it that are one instruction or a few, by name without "__nv_" and type suffix.
 # fmt: off
@@ -145,6 +149,7 @@ def lower_gpu_to_llvm(module: Any) -> str:
         r"^declare (\S+) @(__nv_\w+)\((.*?)\).*", _libdevice, to_llvm_ir(result), flags=re.M
     )
     text = re.sub(r"^define ptx_kernel .*", _by_value, text, flags=re.M)
+    text = re.sub(_SHARED_MEMORY, r"\1 = external \2, \3", text, flags=re.M)
     return text + remainder_functions(text)
 
 
