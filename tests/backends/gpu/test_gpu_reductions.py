@@ -129,6 +129,17 @@ def test_places_of_maxima_and_several_results_come_from_one_pass(device: Any):
         np.testing.assert_array_equal(got, expected)
 
 
+def test_several_results_of_a_long_row_are_made_by_several_blocks(device: Any):
+    x = random.integers(-50, 50, (2, 40_000)).astype(np.float32)
+    executable = tfc.jit(lambda x: (tnp.sum(x, 1), tnp.max(x, 1)), backend="gpu").lower(x).compile()
+    device.reports.clear()
+    found = tfc.device_get(executable(x))
+    np.testing.assert_array_equal(found[0], x.sum(1))
+    np.testing.assert_array_equal(found[1], x.max(1))
+    ((_, pieces), _) = device.reports
+    assert pieces.stores.bytes > 2 * found[0].nbytes  # totals of pieces
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("few", [False, True], ids=["one step", "in pieces"])
 @pytest.mark.parametrize("types", TYPE_SETS, ids="-".join)

@@ -50,7 +50,7 @@ def takes_longer(plan: RowPlan) -> bool:
 def row_parts(kernel: Kernel) -> list[Part] | None:
     """The function of a kernel that goes along rows; None if it is no such kernel."""
     plan = row_plan(kernel.root)
-    if plan is None:
+    if plan is None or _is_long_pass(kernel, plan):
         return None
     space = plan.region.space
     team = _team(space.length, _each(kernel, space.length))
@@ -58,6 +58,14 @@ def row_parts(kernel: Kernel) -> list[Part] | None:
     blocks = -(-space.rows // team.results)
     emit: Callable[[Work], None] = lambda work: _Rows(plan, work, team).emit()  # noqa: E731
     return [Part(emit, blocks, True, threads=team.threads, shared=shared)]
+
+
+def _is_long_pass(kernel: Kernel, plan: RowPlan) -> bool:
+    """Whether there are just reductions of longer rows in one pass, of which several blocks take
+    pieces (reductions.py)."""
+    in_one_pass = all(loop.level == 1 for loop in plan.loops)
+    only = in_one_pass and all(v.opcode == "reduce" for v in kernel.values)
+    return only and plan.region.space.length > LONGEST
 
 
 def _each(kernel: Kernel, length: int) -> int:
