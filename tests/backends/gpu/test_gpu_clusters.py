@@ -191,8 +191,10 @@ def test_a_cluster_shares_the_keys_of_an_attention(
 
 
 @pytest.mark.parametrize(
-    ("dims", "axis"), [((512, 96), 0), ((600, 50), 0), ((3, 20_000), 1), ((700, 40, 3), 0)]
-)
+    ("dims", "axis"),
+    [((512, 96), 0), ((600, 50), 0), ((3, 20_000), 1), ((700, 40, 3), 0),
+     ((2101, 70), 0), ((2, 70_003), 1), ((3900, 16), 0)],
+)  # fmt: skip
 @pytest.mark.parametrize("dtype", [np.float32, BF16, np.int64])
 def test_a_cluster_reduces_a_few_pieces(
     dims: tuple[int, ...], axis: int, dtype: Any, device: InterpretedDriver
@@ -204,6 +206,9 @@ def test_a_cluster_reduces_a_few_pieces(
         return tnp.sum(x * y, axis=axis), tnp.max(x + y, axis=axis)
 
     sums_of = np.float32 if dtype is BF16 else dtype
+    text = tfc.jit(sums, backend="gpu").lower(x, y).compile().executable.code("sm_90a")
+    if "reqnctapercluster" in text:  # not where a block of many threads makes a row
+        assert complaints(text, "sm_90a", ["-warn-spills", "-Werror"]) == ""
     device.reports.clear()
     got = [np.asarray(r) for r in tfc.device_get(tfc.jit(sums, backend="gpu")(x, y))]
     assert one_report(device).bank_conflicts == 0

@@ -4,12 +4,13 @@
     columns   it is kept: threads read results side by side, several slices of each
 
 Where there are few results for many threads, the elements of each are taken in pieces, whose totals
-go to scratch memory; a second part combines them. A few pieces are a cluster where there are such:
-its first block reads the totals of all from their shared memory.
+go to scratch memory; a second part combines them. Where there are clusters, the pieces are one if
+they are few, or would be with twice the threads each: its first block reads the totals of all from
+their shared memory.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -48,6 +49,7 @@ _PIECE = 1 << 12  # elements of a row's piece, at least
 _TURNS = 16  # elements of a column's piece for each thread, at least
 _COLUMNS = 32  # results side by side: 128 bytes of f32
 _MOST_PIECES = 1024
+_MOST_JOINED = 32  # pieces that are as soon made by the blocks of a cluster as by a second launch
 _WORDS = ("float", "signed", "unsigned")
 _ALIGNED = 32  # elements at which pieces begin
 
@@ -129,6 +131,13 @@ class _Plan:
         return size // _ALIGNED * _ALIGNED if self.pieces > 1 else size
 
     @property
+    def blocks(self) -> int:
+        """How many blocks make the pieces of all results."""
+        tiles = self.sizes[0] * -(-self.sizes[2] // self.team.width)
+        groups = tiles if self.inner else -(-self.results // self.team.results)
+        return groups * self.pieces
+
+    @property
     def partials(self) -> list[Shape]:
         """The arrays of the totals of pieces, if there are several: piece by piece."""
         return [Shape(t, (self.pieces * self.results,)) for t in self.types * (self.pieces > 1)]
@@ -141,10 +150,15 @@ class _Plan:
         return Team(THREADS, slices, THREADS // slices if wide else 1)
 
     @property
-    def fits_cluster(self) -> bool:
-        """Whether the blocks of its pieces may be a cluster."""
+    def in_cluster(self) -> "_Plan | None":
+        """The plan whose pieces are made by the blocks of a cluster, if that may be and pays."""
         words = all(t.bits in (32, 64) and t.kind in _WORDS for t in self.types)
-        return 1 < self.pieces <= MOST_BLOCKS and words
+        if not (words and 1 < self.pieces <= _MOST_JOINED):
+            return None
+        if self.pieces <= MOST_BLOCKS:
+            return self
+        team = replace(self.team, threads=2 * self.team.threads, slices=2 * self.team.slices)
+        return replace(self, team=team, pieces=MOST_BLOCKS)
 
     @property
     def shared(self) -> list[Shape]:
@@ -163,22 +177,22 @@ class _Plan:
             in_clusters: whether the blocks of a few pieces are clusters.
         """
 
-        def one(work: Work) -> _Pass:
+        def one(work: Work, plan: _Plan = self) -> _Pass:
             held = scratch_arrays(work.scratch, arrays) if arrays else []
             own = held[first : first + len(self.partials)]
-            return _Pass(self, nests_of(work.kernel, work.buffers)[number].reductions, own)
+            return _Pass(plan, nests_of(work.kernel, work.buffers)[number].reductions, own)
 
-        team, second = self.team, self.second
-        tiles = self.sizes[0] * -(-self.sizes[2] // team.width)
-        blocks = (tiles if self.inner else -(-self.results // team.results)) * self.pieces
-        if in_clusters and self.fits_cluster:
+        joined = self.in_cluster if in_clusters else None
+        if joined is not None:
             return [
                 Part(
-                    lambda w: one(w).emit(in_cluster=True), blocks, True, threads=team.threads,
-                    shared=shared_bytes(self.shared), cluster=self.pieces,
+                    lambda w: one(w, joined).emit(in_cluster=True), joined.blocks, True,
+                    threads=joined.team.threads, shared=shared_bytes(joined.shared),
+                    cluster=joined.pieces,
                 )
             ]  # fmt: skip
-        shared = team.shared_bytes(self.types)
+        team, second = self.team, self.second
+        shared, blocks = team.shared_bytes(self.types), self.blocks
         parts = [Part(lambda w: one(w).emit(), blocks, True, threads=team.threads, shared=shared)]
         if self.pieces > 1:
             blocks, shared = -(-self.results // second.results), second.shared_bytes(self.types)
