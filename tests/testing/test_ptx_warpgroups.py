@@ -221,3 +221,9 @@ def test_the_assembler_takes_the_kernels():
     bodies = [product_text(n) for n in range(len(PRODUCTS))]
     text = HEADER + "".join(kernel(body, 6, f"k{n}") for n, body in enumerate(bodies))
     assert complaints(text, "sm_90a") == ""
+
+
+def test_products_that_the_assembler_makes_wait_are_a_complaint():
+    lines = product_text(0).splitlines(keepends=True)
+    text = HEADER + kernel("".join(line for line in lines if "wait_group" not in line), 6, "k")
+    assert "wgmma.wait_group is injected" in complaints(text, "sm_90a")

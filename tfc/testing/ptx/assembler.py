@@ -22,7 +22,8 @@ def find_assembler() -> Path:
 
 
 def complaints(ptx: str, architecture: str, options: Sequence[str] = ()) -> str:
-    """What ptxas says against a text; empty if it makes code of it.
+    """What ptxas says against a text; empty if it makes code of it and has nothing to remark, such
+    as that it makes products wait for each other.
 
     Raises:
         UnsupportedError: there is no ptxas.
@@ -32,4 +33,4 @@ def complaints(ptx: str, architecture: str, options: Sequence[str] = ()) -> str:
         source.write_text(ptx)
         arguments = [f"-arch={architecture}", *options, "-o", f"{folder}/code", source]
         done = run_program("ptxas", arguments)
-    return "" if done.returncode == 0 else done.stderr or f"status {done.returncode}"
+    return done.stderr or (f"status {done.returncode}" if done.returncode else "")
