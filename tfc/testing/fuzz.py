@@ -27,7 +27,7 @@ from tfc.hlo.text.printer import print_module
 from tfc.hlo.verification.verifier import verify
 from tfc.testing.compare import flat, mismatch
 from tfc.testing.generators.layouts import with_entry_layout, with_layouts
-from tfc.testing.generators.modules import OPCODES, modules
+from tfc.testing.generators.modules import OPCODES, modules, twice
 from tfc.testing.generators.values import Draw, arguments_for
 from tfc.testing.ptx.driver import device_of
 from tfc.testing.report import Failure, Outcome, Report, described, outcome_of, reason_of
@@ -52,9 +52,11 @@ def programs(
     element_types: Sequence[ElementType],
     opcodes: Sequence[str] = OPCODES,
 ) -> str:
-    """The text of a random module with transposed temporaries and layouts stated at random."""
+    """The text of a random module with transposed temporaries and layouts stated at random; of some
+    all is computed twice, of other arguments."""
     turned, of_values, of_entry = (draw(st.booleans()) for _ in range(3))
     module = draw(modules(size, element_types, opcodes, turned=turned))
+    module = module if draw(st.integers(0, 3)) else twice(module)
     if of_values:
         module = with_layouts(draw, module)
     return with_entry_layout(draw, module) if of_entry else print_module(module)

@@ -1,6 +1,8 @@
 """The GPU's way through a space: a thread for each point, in blocks of `THREADS`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from math import prod
 from typing import Any
 
@@ -13,6 +15,8 @@ from tfc.backends.mlir.vectors import index_value
 THREADS = 256
 
 gpu: Any = provider.gpu()
+
+_BLOCKS: ContextVar[int | None] = ContextVar("blocks of a kernel beside others", default=None)
 
 
 class Grid:
@@ -39,8 +43,21 @@ def thread_number() -> Any:
 
 
 def block_number() -> Any:
-    """The number of the thread's block."""
-    return gpu.block_id(gpu.Dimension.x)
+    """The number of the thread's block, of those of its kernel."""
+    number = gpu.block_id(gpu.Dimension.x)
+    count = _BLOCKS.get()
+    return number if count is None else arith.remui(number, index_value(count))
+
+
+@contextmanager
+def beside_others(blocks: int) -> Iterator[Any]:
+    """A context in which the code of a kernel is emitted that runs in so many blocks, beside others
+    that have as many; gives the number of the kernel."""
+    token = _BLOCKS.set(blocks)
+    try:
+        yield arith.divui(gpu.block_id(gpu.Dimension.x), index_value(blocks))
+    finally:
+        _BLOCKS.reset(token)
 
 
 def thread_in_block() -> Any:

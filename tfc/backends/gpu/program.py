@@ -6,16 +6,18 @@ loop that is known to run some number of times neither the condition is computed
 condition is about.
 """
 
-from collections.abc import Callable, Container, Hashable, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import gcd
 from typing import Any
 
-from tfc.backends.gpu.grid import gpu
+from tfc.backends.gpu.grid import beside_others, gpu
 from tfc.backends.gpu.instructions import INSTRUCTIONS
 from tfc.backends.gpu.kernels import parts_of, scratch_array
 from tfc.backends.gpu.memory import ALIGNMENT
 from tfc.backends.gpu.parts import Part, Work
+from tfc.backends.gpu.side_by_side import SideBySide
 from tfc.backends.gpu.steps import (
     Branch,
     Copy,
@@ -28,13 +30,15 @@ from tfc.backends.gpu.steps import (
     Repeat,
     Step,
     Steps,
+    launches_of,
 )
 from tfc.backends.host_calls import host_function, is_call
 from tfc.backends.llvm.compilation import DESCRIPTOR_ALIGNMENT
 from tfc.backends.mlir.arithmetic.elemental import emitting
 from tfc.backends.mlir.arithmetic.narrow_floats import with_instructions
 from tfc.backends.mlir.kernels import Kernel, buffer_types, is_silent, kernel_of, memref_type
-from tfc.backends.mlir.provider import ir, new_context
+from tfc.backends.mlir.provider import arith, ir, new_context
+from tfc.backends.mlir.vectors import index_value
 from tfc.errors import InternalError, UnsupportedError
 from tfc.hlo.attributes.replica_groups import is_collective
 from tfc.hlo.ir import Computation, Instruction, Module, callees_first, postorder
@@ -90,6 +94,8 @@ class _ProgramEmitter:
         self._block, self._assignment = block, assignment
         self._architecture = architecture
         self._kernels: dict[Hashable, list[tuple[str, Part]]] = {}
+        self._with_scratch: set[str] = set()
+        self._whole: dict[str, tuple[Kernel, Part]] = {}
         self.has_host_calls = self._has_pairs = False
 
     def program(self, entry: Computation) -> Steps:
@@ -99,7 +105,25 @@ class _ProgramEmitter:
         self._has_pairs = any(i.opcode == "async-start" for i in every)
         run_walk(self._computation(entry, steps))
         steps += self._copies(entry.root, self._assignment.result_slices)
-        return tuple(steps)
+        merging = SideBySide(lambda launch: launch.function in self._whole)
+        found = merging.steps(tuple(steps))
+        self._emit_merged(merging.functions, found)
+        return found
+
+    def _emit_merged(self, functions: Mapping[str, tuple[str, int]], steps: Steps) -> None:
+        """Emit functions that run several kernels of one, and erase those that no step runs now.
+
+        Args:
+            functions: for each, the function of one kernel, and how many.
+        """
+        used = {launch.function for launch in launches_of(steps)}
+        for operation in list(self._block.operations):
+            name = operation.operation.attributes["sym_name"].value
+            if operation.operation.name == "gpu.func" and name not in used:
+                operation.operation.erase()
+        for name, (function, count) in functions.items():
+            with ir.InsertionPoint(self._block):
+                _emit_part(name, *self._whole[function], count)
 
     def _computation(
         self,
@@ -175,14 +199,14 @@ class _ProgramEmitter:
         kernel = replace(kernel, in_place=in_place)
         if kernel.key not in self._kernels:
             self._kernels[kernel.key] = self._emit(kernel)
-        buffers = [*(operands[n] for n in kernel.arguments), *assignment.slices[instruction]]
-        if instruction in assignment.workspace:
-            buffers.append(assignment.workspace[instruction])
+        buffers = *(operands[n] for n in kernel.arguments), *assignment.slices[instruction]
         return [
             Launch(
                 instruction,
                 name,
-                tuple(buffers),
+                (*buffers, assignment.workspace[instruction])
+                if name in self._with_scratch
+                else buffers,
                 part.blocks,
                 (part.threads, 1, 1),
                 numbers,
@@ -195,6 +219,7 @@ class _ProgramEmitter:
         ]
 
     def _emit(self, kernel: Kernel) -> list[tuple[str, Part]]:
+        """The functions of a kernel's parts."""
         stem = f"{kernel.opcode}_{len(self._kernels)}".replace("-", "_")
         parts = parts_of(kernel, self._architecture)
         names: dict[Callable[[Work], None], str] = {}
@@ -203,7 +228,11 @@ class _ProgramEmitter:
             if part.emit not in names:
                 name = names[part.emit] = stem if single else f"{stem}_{len(names)}"
                 with ir.InsertionPoint(self._block):
-                    _emit_part(name, kernel, part)
+                    if _emit_part(name, kernel, part):
+                        self._with_scratch.add(name)
+        is_alone = len(parts) == 1 and parts[0].numbers == ((),)
+        if is_alone and stem not in self._with_scratch and not kernel.computation.effects:
+            self._whole[stem] = kernel, parts[0]
         return [(names[part.emit], part) for part in parts]
 
     def _copies(
@@ -262,38 +291,73 @@ class _ProgramEmitter:
         steps.append(Branch(selector, by_index, tuple(taken)))
 
 
-def _emit_part(name: str, kernel: Kernel, part: Part) -> None:
+def _emit_part(name: str, kernel: Kernel, part: Part, times: int = 1) -> bool:
+    """Emit a function; whether it takes the kernel's scratch memory: only where its code uses that.
+
+    Args:
+        times: how many kernels without scratch memory it runs, whose arguments it takes one after
+            the other.
+    """
     types = buffer_types(kernel)
-    scratch = scratch_array(kernel)
+    scratch = scratch_array(kernel) if times == 1 else None
     memrefs = len(types)
     if scratch is not None:
         types.append(memref_type(scratch))
-    count = len(part.numbers[0])
-    types += [ir.IndexType.get()] * count
-    first_box = len(types)
-    types += [ir.Type.parse("!llvm.ptr")] * len(part.boxes)
-    function_type = ir.TypeAttr.get(ir.FunctionType.get(types, []))
-    function = gpu.GPUFuncOp(function_type, sym_name=name, kernel=True)
+    buffers, count, boxes = len(types), len(part.numbers[0]), len(part.boxes)
+    types = types * times + [ir.IndexType.get()] * count
+    types += [ir.Type.parse("!llvm.ptr")] * (boxes * times)
+    function = _function(name, part, types)
+    block = function.add_entry_block()
+    with ir.InsertionPoint(block):
+        arguments = list(block.arguments)
+        first_box = len(arguments) - boxes * times
+        memory, numbers = arguments[: buffers * times], arguments[buffers * times : first_box]
+        with nullcontext() if times == 1 else beside_others(part.blocks[0]) as turn:
+            own = _of_turn(memory, times, turn)
+            held, kept = kernel.buffers(own[:memrefs]), own[memrefs] if scratch else None
+            descriptors = _of_turn(arguments[first_box:], times, turn)
+            part.emit(Work(kernel, held, kept, numbers, descriptors))
+        gpu.return_([])
+    uses_scratch = scratch is not None and (
+        bool(list(block.arguments[memrefs].uses)) or any(n == memrefs for n, _ in part.boxes)
+    )
+    if scratch is not None and not uses_scratch:
+        block.erase_argument(memrefs)
+        function.attributes["function_type"] = _type_of(types[:memrefs] + types[memrefs + 1 :])
+    shapes = [*(kernel.operands[n].array_shape for n in kernel.arguments), *kernel.results]
+    sizes = [*(s.byte_size for s in shapes), *[ALIGNMENT] * uses_scratch]
+    ends = [gcd(size, ALIGNMENT) if n in part.wide else 1 for n, size in enumerate(sizes)]
+    _describe_arguments(function, ends * times, count, boxes * times)
+    return uses_scratch
+
+
+def _type_of(types: Sequence[Any]) -> Any:
+    return ir.TypeAttr.get(ir.FunctionType.get(types, []))
+
+
+def _function(name: str, part: Part, types: Sequence[Any]) -> Any:
+    """A function without code for a part, whose arguments have these types."""
+    function = gpu.GPUFuncOp(_type_of(types), sym_name=name, kernel=True)
     # So that no thread is given more registers than there are for as many.
     function.attributes["nvvm.maxntid"] = ir.DenseI32ArrayAttr.get([part.threads, 1, 1])
     if part.cluster > 1:
         cluster = ir.DenseI32ArrayAttr.get([part.cluster, 1, 1])
         function.attributes["nvvm.cluster_dim"] = cluster
-    buffers = first_box - count
-    shapes = [*(kernel.operands[n].array_shape for n in kernel.arguments), *kernel.results]
-    sizes = [*(s.byte_size for s in shapes), *[ALIGNMENT] * (buffers - len(shapes))]
-    ends = [gcd(size, ALIGNMENT) if n in part.wide else 1 for n, size in enumerate(sizes)]
-    _describe_arguments(function, ends, count, len(part.boxes))
     if part.resident:
         count_type = ir.IntegerType.get_signless(32)
         function.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(count_type, part.resident)
-    block = function.add_entry_block()
-    with ir.InsertionPoint(block):
-        arguments = list(block.arguments)
-        memory = arguments[memrefs] if scratch is not None else None
-        numbers, boxes = arguments[buffers:first_box], arguments[first_box:]
-        part.emit(Work(kernel, kernel.buffers(arguments[:memrefs]), memory, numbers, boxes))
-        gpu.return_([])
+    return function
+
+
+def _of_turn(arguments: Sequence[Any], times: int, turn: Any) -> list[Any]:
+    """Those of the arguments of several kernels that belong to the kernel of a number."""
+    count = len(arguments) // times
+    own = list(arguments[:count])
+    for number in range(1, times):
+        here = arith.cmpi(arith.CmpIPredicate.eq, turn, index_value(number))
+        others = arguments[number * count : (number + 1) * count]
+        own = [arith.select(here, new, old) for new, old in zip(others, own)]
+    return own
 
 
 def _describe_arguments(function: Any, ends: Sequence[int], numbers: int, boxes: int) -> None:

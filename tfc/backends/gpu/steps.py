@@ -3,7 +3,7 @@
 A loop whose turns are counted ahead asks the host nothing: it is one with the launches around it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -21,6 +21,7 @@ class Launch:
 
     shared: bytes of memory that the threads of a block share, besides what the code states.
     boxes: (number of a buffer, how boxes of it are copied) of what the function takes last.
+    beside: further instructions whose equal kernels the launch runs, each with buffers of its own.
     """
 
     instruction: Instruction
@@ -31,6 +32,7 @@ class Launch:
     numbers: tuple[int, ...] = ()
     shared: int = 0
     boxes: tuple[tuple[int, Boxes], ...] = ()
+    beside: tuple[Instruction, ...] = ()
 
     @property
     def thread_count(self) -> int:
@@ -144,3 +146,19 @@ class Branch:
 
 Step = Launch | Copy | HostCall | DeviceCall | Meeting | Joining | Loop | Repeat | Branch
 Steps = tuple[Step, ...]
+
+
+def launches_of(steps: Steps) -> Iterator[Launch]:
+    """All launches, also those of loops and branches."""
+    for step in steps:
+        match step:
+            case Launch():
+                yield step
+            case Loop():
+                yield from launches_of((*step.condition, *step.body))
+            case Repeat():
+                yield from launches_of(step.body)
+            case Branch():
+                yield from launches_of(tuple(s for branch in step.branches for s in branch))
+            case _:
+                pass

@@ -100,6 +100,20 @@ def modules(
     return Module("random", Computation("main", tuple(grower.parameters), tuple(order), root))
 
 
+def twice(module: Module) -> Module:
+    """A module that computes what another does of two sets of arguments, each by itself."""
+    entry = module.entry
+    given = [p for _ in range(2) for p in entry.parameters]
+    parameters = [builder.parameter(n, p.shape, f"p{n}") for n, p in enumerate(given)]
+    count = len(entry.parameters)
+    calls = [
+        builder.instruction("call", own, to_apply=entry)
+        for own in (parameters[:count], parameters[count:])
+    ]
+    root = builder.instruction("tuple", calls)
+    return Module(module.name, Computation.make("main", parameters, root))
+
+
 @st.composite
 def instructions_of(
     draw: Draw,

@@ -47,13 +47,29 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Event:
-    """That a step of a place ran. A place's first step begins one run of it."""
+    """That a step of a place ran. A place's first step begins one run of it.
+
+    part, parts: of a launch that runs several equal kernels, which of as many parts is the place's.
+    """
 
     place: int
     is_first: bool
     begin: Mark
     end: Mark
     counted: Sequence[Any] = ()
+    part: int = 0
+    parts: int = 1
+
+    def span(self, first: Mark, start: int) -> tuple[int, int, int]:
+        """Its place, and when it began and ended, in nanoseconds.
+
+        Args:
+            first, start: a mark, and when it was.
+        """
+        begin = start + _nanoseconds(first, self.begin)
+        whole = _nanoseconds(self.begin, self.end)
+        own = (begin + whole * n // self.parts for n in (self.part, self.part + 1))
+        return self.place, next(own), next(own)
 
 
 @dataclass
@@ -67,16 +83,19 @@ class Observations:
 
     def place(
         self, step: Launch | Copy | HostCall | DeviceCall | Meeting | Joining
-    ) -> tuple[int, bool]:
-        """The number of a step's place, and whether the step is the first there."""
+    ) -> list[tuple[int, bool]]:
+        """The numbers of a step's places, and whether the step is the first there."""
         match step:
             case Launch():
-                made = _Place(step.instruction, step.function, launch=step)
+                every = (step.instruction, *step.beside)
+                return [self._place(_Place(i, step.function, launch=step)) for i in every]
             case Copy():
                 self.places.append(_Place(self.root, "", step.size))
-                return len(self.places) - 1, True
+                return [(len(self.places) - 1, True)]
             case HostCall() | DeviceCall() | Meeting() | Joining():
-                made = _Place(step.instruction, step.instruction.opcode)
+                return [self._place(_Place(step.instruction, step.instruction.opcode))]
+
+    def _place(self, made: _Place) -> tuple[int, bool]:
         is_first = made.instruction not in self.numbers
         if is_first:
             self.numbers[made.instruction] = len(self.places)
@@ -107,7 +126,7 @@ class ObservedRunner(Runner):
     def _observed(self, step: Step) -> Part:
         if not isinstance(step, (Launch, Copy, HostCall, DeviceCall, Meeting, Joining)):
             return self._slow(step)
-        number, is_first = self.observations.place(step)
+        places = self.observations.place(step)
         is_call = nodes_of(step, self._takes) is None
         run = self._slow(step) if is_call else self._once(step)
 
@@ -116,8 +135,11 @@ class ObservedRunner(Runner):
             before, begin = len(driver.reports or ()), driver.mark()
             run(bases)
             counted = [report for _, report in (driver.reports or ())[before:]]
-            event = _Event(number, is_first, begin, driver.mark(), counted)
-            self.observations.events.append(event)
+            end = driver.mark()
+            self.observations.events += [
+                _Event(number, is_first, begin, end, counted, part, len(places))
+                for part, (number, is_first) in enumerate(places)
+            ]
 
         return observed
 
@@ -154,15 +176,12 @@ class ObservedProgram:
                 place.function,
                 place.copied,
                 sum(e.is_first for e in own),
-                sum(_nanoseconds(e.begin, e.end) for e in own),
+                sum(_nanoseconds(e.begin, e.end) // e.parts for e in own),
                 self._figures(place, own),
             )
             for place, own in zip(seen.places, by_place)
         ]
-        spans = [
-            (e.place, start + _nanoseconds(first, e.begin), start + _nanoseconds(first, e.end))
-            for e in seen.events[:_MOST_EVENTS]
-        ]
+        spans = [event.span(first, start) for event in seen.events[:_MOST_EVENTS]]
         is_counted = driver.reports is not None
         return KernelTimes(tuple(kernels), tuple(spans), start, ended, is_counted)
 
@@ -184,14 +203,15 @@ class ObservedProgram:
             taken = self._driver.resources(self._program.function(launch.function))
         threads, shared = prod(launch.threads), taken.shared + launch.shared
         kind, registers = self._driver.multiprocessor, taken.registers
+        kernels = 1 + len(launch.beside)
         return LaunchFigures(
-            prod(launch.blocks),
+            prod(launch.blocks) // kernels,
             threads,
             registers,
             shared,
             taken.local,
             occupancy(kind, threads, registers, shared) if registers else None,
-            _counts([report for event in events for report in event.counted]),
+            _counts([report for event in events for report in event.counted], kernels),
         )
 
 
@@ -199,8 +219,8 @@ def _nanoseconds(begin: Mark, end: Mark) -> int:
     return round(1e9 * end.seconds_since(begin))
 
 
-def _counts(reports: Sequence[Any]) -> dict[str, int]:
-    """What an interpreter counted in some launches, added up."""
+def _counts(reports: Sequence[Any], kernels: int) -> dict[str, int]:
+    """What an interpreter counted in some launches of so many equal kernels, added up, for one."""
     total: Counter[str] = Counter()
     for report in reports:
         total["instructions"] += report.total
@@ -209,4 +229,4 @@ def _counts(reports: Sequence[Any]) -> dict[str, int]:
             total["ideal sectors"] += traffic.ideal
         total["bank conflicts"] += report.bank_conflicts
         total["divergent branches"] += report.divergent_branches
-    return dict(total)
+    return {name: count // kernels for name, count in total.items()}

@@ -177,16 +177,18 @@ class _Plan:
             in_clusters: whether the blocks of a few pieces are clusters.
         """
 
-        def one(work: Work, plan: _Plan = self) -> _Pass:
+        def one(work: Work) -> _Pass:
             held = scratch_arrays(work.scratch, arrays) if arrays else []
-            own = held[first : first + len(self.partials)]
-            return _Pass(plan, nests_of(work.kernel, work.buffers)[number].reductions, own)
+            return pass_of(work, self, held[first : first + len(self.partials)])
+
+        def pass_of(work: Work, plan: _Plan, totals: Sequence[Buffer]) -> _Pass:
+            return _Pass(plan, nests_of(work.kernel, work.buffers)[number].reductions, totals)
 
         joined = self.in_cluster if in_clusters else None
         if joined is not None:
             return [
                 Part(
-                    lambda w: one(w, joined).emit(in_cluster=True), joined.blocks, True,
+                    lambda w: pass_of(w, joined, []).emit(in_cluster=True), joined.blocks, True,
                     threads=joined.team.threads, shared=shared_bytes(joined.shared),
                     cluster=joined.pieces,
                 )
