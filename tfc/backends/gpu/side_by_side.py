@@ -65,16 +65,19 @@ class SideBySide:
 
     def _group(self, launch: Launch, groups: Sequence[list[Step]]) -> list[Step] | None:
         """The steps before that a launch may join; None if it stays where it is."""
-        if not self.is_whole(launch):
+        window = groups[-_WINDOW:]
+        equal = [group for group in window if self._fits(launch, group)]
+        if not equal or not self.is_whole(launch):
             return None
-        for group in reversed(groups[-_WINDOW:]):
+        for group in reversed(window):
             if not all(self._independent(launch, other) for other in group):
                 return None
-            if self._fits(launch, group):
+            if any(group is other for other in equal):
                 return group
         return None
 
     def _fits(self, launch: Launch, group: Sequence[Step]) -> bool:
+        """Whether a launch is equal to those of a group, which has room for it."""
         first, count = group[0], len(group) + 1
         if not isinstance(first, Launch) or first.function != launch.function:
             return False
