@@ -49,6 +49,11 @@ POOLS = [
     ("f32", "maximum", "2,8,8,32", "size=1x2x2x1 lhs_dilate=1x2x3x1 rhs_dilate=1x2x1x1", 4),
     ("f32", "maximum", "2,8,8,32", "size=1x1x1x3 pad=0_0x0_0x0_0x1_1", 1),
     ("c64", "add", "2,8,8,16", SAME, 1),
+    # Windows along the only dimension: neighbours are on padding together, or made one by one.
+    ("f32", "add", "2048", "size=3 pad=2_2 rhs_dilate=2", 2),
+    ("f32", "add", "2046", "size=3 pad=1_1 rhs_dilate=2", 1),
+    ("s8", "minimum", "4096", "size=3 pad=16_16 rhs_dilate=16", 16),
+    ("s8", "minimum", "4096", "size=3 pad=8_8 rhs_dilate=16", 8),
 ]
 # fmt: on
 

@@ -41,9 +41,10 @@ def reduce_window_parts(kernel: Kernel) -> list[Part]:
     root, results = kernel.root, kernel.results
     operands = root.operands[: len(root.operands) // 2]
     space = _space(results[0], window_of(root).dimensions)
-    _, places, _ = _reduced(kernel, space)
+    _, places, inside = _reduced(kernel, space)
     reads = [(o, places) for o in operands]
-    count = together(kernel, reads, [(s, space.index) for s in results], space.variables[-1])
+    written = [(s, space.index) for s in results]
+    count = together(kernel, reads, written, space.variables[-1], inside)
     return [_part(space, count, lambda work: _emit_reduce_window(work, space, count))]
 
 
@@ -125,10 +126,11 @@ def select_and_scatter_parts(kernel: Kernel) -> list[Part]:
     (shape,) = kernel.results
     space = _space(shape, window)
     dims, counts = operand.array_shape.dims, source.array_shape.dims
-    _, at, _ = _walk_window(_from_element(window, dims, counts), counts, space.index, "w")
-    _, places, _ = _walk_window(window, dims, at)
-    written = [(shape, space.index)]
-    count = together(kernel, [(operand, places), (source, at)], written, space.variables[-1])
+    from_element = _from_element(window, dims, counts)
+    _, at, is_window = _walk_window(from_element, counts, space.index, "w")
+    _, places, inside = _walk_window(window, dims, at)
+    read, written = [(operand, places), (source, at)], [(shape, space.index)]
+    count = together(kernel, read, written, space.variables[-1], [*is_window, *inside])
     return [_part(space, count, lambda work: _emit_select_and_scatter(work, space, count))]
 
 

@@ -207,19 +207,29 @@ def together(
     values: Sequence[Read],
     written: Sequence[tuple[Shape, Indices]],
     last: Index,
+    conditions: Sequence[Condition] = (),
 ) -> int:
     """How many neighbours along a loop threads make, of values that are read at indices: 1 if some
     do not lie together, or come from pieces of arrays.
 
     Args:
         written: the results, and the indices there.
+        conditions: those that a thread looks at once for all of its neighbours.
     """
     parameters = kernel.computation.parameters
     seen = [v for value, index in values for v in visits(parameters, value, index)]
     if prod(written[0][0].dims) < _LEAST:
         return 1
     counts, _ = counts_together(kernel, seen, written, last)
-    return counts[0] if counts else 1
+    return next((n for n in counts if all(_is_shared(c, last, n) for c in conditions)), 1)
+
+
+def _is_shared(condition: Condition, last: Index, count: int) -> bool:
+    """Whether a condition holds for all of `count` neighbours along a loop, or for none."""
+    step = step_of(condition.index, last)
+    if condition.always or condition.never or step == 0:
+        return True
+    return step in (-1, 1) and not list(_seams(condition, step, last, count))
 
 
 def counts_together(
