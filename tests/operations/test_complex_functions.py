@@ -270,6 +270,19 @@ def test_power_is_accurate(compute: Callable):
 
 
 @pytest.mark.parametrize("element_type", [C64, C128], ids=str)
+@pytest.mark.parametrize("compute", [meaning, on_cpu])
+def test_powers_of_any_angle_have_their_magnitude(compute: Callable, element_type: ElementType):
+    """Also where the angle is so large that its error is many turns."""
+    random = np.random.default_rng(6)
+    base = random.uniform(0.5, 30, 200)
+    angles = 10.0 ** random.uniform(-3, 30, 200) * random.choice([-1, 1], 200)
+    exponents = join(random.uniform(-3, 3, 200), angles).astype(element_type.dtype)
+    got = compute("power", base.astype(element_type.dtype), exponents)
+    want = base ** exponents.real.astype(np.float64)
+    np.testing.assert_allclose(np.abs(got), want, rtol=1e-5 if element_type is C64 else 1e-12)
+
+
+@pytest.mark.parametrize("element_type", [C64, C128], ids=str)
 def test_the_angle_of_two_complex_numbers(element_type: ElementType):
     random = np.random.default_rng(4)
     parts = random.normal(size=(4, 500)).astype(element_type.component.dtype)

@@ -163,9 +163,13 @@ def power_parts(a: Scalar, b: Scalar, c: Scalar, d: Scalar) -> Parts:
     angle = atan2_pair(b, a)
     (p, p_low), (q, q_low) = _sum_of_pairs(c, size, -d, angle), _sum_of_pairs(c, angle, d, size)
     real, imaginary = exp_parts(p, q)
+    # Turned by the angle's error, not moved along it: of large angles that is no small number.
+    half = q_low * 0.5
+    turn = q_low / multiply_add(half, half, ONE)
+    along = p_low - half * turn
     return (
-        _corrected(real, real * p_low - imaginary * q_low),
-        _corrected(imaginary, real * q_low + imaginary * p_low),
+        _corrected(real, real * along - imaginary * turn),
+        _corrected(imaginary, real * turn + imaginary * along),
     )
 
 
