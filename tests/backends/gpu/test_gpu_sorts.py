@@ -1,5 +1,6 @@
 """Sorts: their values, and what they ask of memory."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 import tfc
 from tfc.backends.gpu.sorting import digits, keyed_tiles, networks
+from tfc.backends.mlir.kernels import kernel_of
 from tfc.hlo import evaluate, parse
 from tfc.hlo.shape import ELEMENT_TYPES
 from tfc.testing.ptx.assembler import complaints
@@ -259,3 +261,16 @@ def test_a_tile_by_digits_reads_and_writes_neighbours_together(
             assert report.loads.transactions == length * size // 32
             assert report.stores.transactions == 256 * 4 // 32
     assert complaints(executable.as_text("ptx"), "sm_90a", ["-warn-spills", "-Werror"]) == ""
+
+
+@pytest.mark.parametrize(("rows", "takes"), [(1 << 31, True), ((1 << 32) + 5, False)])
+def test_rows_whose_numbers_have_more_than_32_bits_are_not_sorted_by_their_keys(
+    rows: int, takes: bool
+):
+    module = sort(["u8"], (rows, 2), 1)
+    found = keyed_tiles.keyed_tiles_of(kernel_of(module.entry.root))
+    assert (found is not None) == takes
+    if not takes:  # addresses are made of a block's number in 64 bits
+        text = tfc.compile(module, backend="gpu").as_text("ptx")
+        (block,) = re.findall(r"mov\.u32\s+(%r\d+), %ctaid\.x;", text)
+        assert set(re.findall(rf"(\S+)\s+%\w+, {block}\b", text)) <= {"mul.wide.u32", "cvt.u64.u32"}

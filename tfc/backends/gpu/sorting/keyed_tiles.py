@@ -57,6 +57,7 @@ _WARPS = 2  # that a block has at least, if there are rows for them
 _BANKS = 128  # bytes that all banks hold together
 _RESIDENT = 512  # threads that a multiprocessor has registers for, at least
 _ABSENT = 1 << 31  # in the number of an element that is not there
+_MOST_ROWS = 1 << 31  # whose numbers, and those of a tile beyond them, have 32 bits
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def keyed_tiles_of(kernel: Kernel) -> KeyedTiles | None:
     comparator, types = kernel.root["to_apply"], sorted_types(kernel.root)
     keys = sort_keys(comparator)
     padded = padded_length(length)
-    if not keys or not rows * length:
+    if not keys or not rows * length or rows > _MOST_ROWS:
         return None
     is_whole = is_whole_element(keys, comparator)
 
