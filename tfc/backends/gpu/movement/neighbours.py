@@ -100,7 +100,7 @@ def _neighbours(
 ) -> Neighbours | None:
     """Groups of `count` neighbours; None if they do not lie together, or are too much code."""
     last = space.variables[-1]
-    if not lies_evenly(place(space.index), last, count):
+    if space.sizes[-1] < count or not lies_evenly(place(space.index), last, count):
         return None
     reads = list(_reads(kernel, root, space, {}))
     if count > _FEW and not all(is_together(r, last, count) for r in reads):
