@@ -68,6 +68,17 @@ def test_what_is_computed_with_a_transpose_reads_the_rest_as_it_lies(device: Any
     assert report.loads.transactions == 2 * a.size // 8
 
 
+@pytest.mark.parametrize(("matrices", "is_tiled"), [((1 << 31) - 1, True), (1 << 31, False)])
+def test_more_small_matrices_than_blocks_are_turned_without_tiles(matrices: int, is_tiled: bool):
+    module = parse(f"""HloModule m
+    ENTRY e {{ x = u8[{matrices},2,2] parameter(0)
+      ROOT y = u8[{matrices},2,2] transpose(x), dimensions={{0,2,1}} }}""")
+    program = tfc.compile(module, backend="gpu").program
+    (launch,) = program.steps
+    assert (launch.blocks[0] == matrices) == is_tiled
+    assert launch.blocks[0] < 1 << 31
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("types", TYPE_SETS, ids="-".join)
 def test_random_programs_of_transposes(monkeypatch: pytest.MonkeyPatch, types: Any):

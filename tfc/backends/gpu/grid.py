@@ -13,6 +13,7 @@ from tfc.backends.mlir.provider import arith, ir, scf
 from tfc.backends.mlir.vectors import index_value
 
 THREADS = 256
+LARGEST_GRID = (1 << 31) - 1  # blocks of a launch
 
 gpu: Any = provider.gpu()
 

@@ -14,7 +14,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from tfc.backends.gpu.grid import THREADS, block_number, point_of, thread_in_block
+from tfc.backends.gpu.grid import (
+    LARGEST_GRID,
+    THREADS,
+    block_number,
+    point_of,
+    thread_in_block,
+)
 from tfc.backends.gpu.parts import Part, Work
 from tfc.backends.gpu.shared import barrier, shared_arrays, shared_bytes
 from tfc.backends.mlir.elements import Buffer, Elements, Indices
@@ -100,8 +106,10 @@ def _plan(kernel: Kernel) -> _Plan | None:
     for across in sorted(range(len(space.sizes) - 1), key=lambda n: -space.sizes[n]):
         turned = tuple(_turned(kernel, space, across))
         if turned and min(space.sizes[across], space.sizes[-1]) > 1:
+            plan = _Plan(space, across, turned)
             enough = shared_bytes([r.tile for r in turned]) <= _MOST_SHARED
-            return _Plan(space, across, turned) if enough else None
+            # Of small matrices there may be more than blocks, where threads are enough.
+            return plan if enough and prod(plan.tiles) <= LARGEST_GRID else None
     return None
 
 
