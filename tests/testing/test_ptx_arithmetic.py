@@ -398,6 +398,31 @@ def test_comparisons_are_false_or_unordered_true_of_what_is_no_number(name: str)
     np.testing.assert_array_equal(apply(body.format(name + "u"), u32, x, y), compared | unordered)
 
 
+@pytest.mark.parametrize(("name", "dtype"), [("f16", f16), ("bf16", bf16)])
+@pytest.mark.parametrize("comparison", ["gt", "leu", "neu"])
+def test_two_halves_are_compared_each_by_itself(comparison: str, name: str, dtype: Any):
+    x, y = (np.stack([floats(dtype), floats(dtype)], 1) for _ in range(2))
+    y[:40] = x[:40]
+    body = f"""setp.{comparison}.{name}x2 %p1|%p2, $1, $2;
+        selp.u32 $0, 1, 0, %p1; selp.u32 %r9, 2, 0, %p2; or.b32 $0, $0, %r9"""
+    with np.errstate(invalid="ignore"):
+        compared = COMPARISONS[comparison.rstrip("u")](x, y)
+    if comparison.endswith("u"):
+        compared |= np.isnan(x) | np.isnan(y)
+    got = apply(body, u32, *(v.view(u32)[:, 0].copy() for v in (x, y)))
+    np.testing.assert_array_equal(got, compared[:, 0] + 2 * compared[:, 1])
+
+
+@pytest.mark.parametrize(("name", "chosen"), [("min", np.minimum), ("max", np.maximum)])
+def test_a_negative_minimum_or_maximum_may_be_made_zero(name: str, chosen: Any):
+    x, y = integers(s32), integers(s32)
+    got = apply(f"{name}.relu.s32 $0, $1, $2", s32, x, y)
+    np.testing.assert_array_equal(got, np.maximum(chosen(x, y), 0))
+    got = apply(f"{name}.relu.s16x2 $0, $1, $2", u32, x.view(u32), y.view(u32))
+    halves = np.maximum(chosen(x.view(s16), y.view(s16)), 0)
+    np.testing.assert_array_equal(got.view(s16), halves)
+
+
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_assembler_takes_what_was_computed(architecture: str):
     rows = [(i, r, t) for i, r, t, _ in WHOLE] + [(i, d, (d,) * n) for i, d, n, _ in EXACT]

@@ -236,9 +236,10 @@ def _comparison(
 
 
 def set_predicate(decoder: Decoder, instruction: Instruction) -> Run:
-    """setp, with one result or two."""
+    """setp, with one result or two: the comparison and its opposite, or those of two halves."""
     (name,) = decoder.types(instruction)
-    compare, combine = _comparison(decoder, instruction, name)
+    halves = DTYPES[_HALVES[name]] if name in _HALVES else None
+    compare, combine = _comparison(decoder, instruction, _HALVES.get(name, name))
     first, second = decoder.results(instruction.operands[0])
     write, write_opposite = decoder.write(first, "pred"), decoder.write(second, "pred")
     a, b = (decoder.read(o, name) for o in instruction.operands[1:3])
@@ -248,14 +249,22 @@ def set_predicate(decoder: Decoder, instruction: Instruction) -> Run:
         c = decoder.read(instruction.operands[3], "pred")
 
     def run(t: Any, lanes: Any) -> None:
-        found = compare(a(t, lanes), b(t, lanes))
+        found, opposite = results(a(t, lanes), b(t, lanes))
         if combine is None or c is None:
             write(t, lanes, found)
-            write_opposite(t, lanes, ~found)
+            write_opposite(t, lanes, opposite)
         else:
             other = c(t, lanes)
             write(t, lanes, combine(found, other))
-            write_opposite(t, lanes, combine(~found, other))
+            write_opposite(t, lanes, combine(opposite, other))
+
+    def results(x: Any, y: Any) -> tuple[Any, Any]:
+        if halves is None:
+            found = compare(x, y)
+            return found, ~found
+        x, y = (np.ascontiguousarray(v).view(halves).reshape(-1, 2) for v in (x, y))
+        found = compare(x, y)
+        return found[:, 0], found[:, 1]
 
     return run
 

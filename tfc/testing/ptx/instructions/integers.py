@@ -196,6 +196,25 @@ def binary(function: Callable[..., Any]) -> Callable[[Decoder, Instruction], Run
 _SATURATING = {np.add: added_saturating, np.subtract: subtracted_saturating}
 
 
+def extremum(function: Callable[..., Any]) -> Callable[[Decoder, Instruction], Run]:
+    """min and max, of which .relu makes a negative result 0."""
+    plain = binary(function)
+
+    def decode(decoder: Decoder, instruction: Instruction) -> Run:
+        if "relu" not in instruction.modifiers:
+            return plain(decoder, instruction)
+        (name,) = decoder.types(instruction)
+        decoder.flags(instruction, ("relu",) if name in ("s32", "s16x2") else ())
+
+        def function_of_both(a: Any, b: Any) -> Any:
+            return np.maximum(function(a, b), 0)
+
+        chosen = in_halves(function_of_both, DTYPES["s16"]) if name == "s16x2" else function_of_both
+        return elementwise(decoder, instruction, chosen, name, name, name)
+
+    return decode
+
+
 def unary(
     function: Callable[..., Any], result: str | None = None
 ) -> Callable[[Decoder, Instruction], Run]:
@@ -371,7 +390,7 @@ def magnitude(decoder: Decoder, instruction: Instruction) -> Run:
 ROWS: dict[str, Callable[[Decoder, Instruction], Run]] = {
     "add": binary(np.add), "sub": binary(np.subtract), "mul": multiply, "mad": multiply,
     "div": binary(quotient), "rem": binary(remainder), "abs": magnitude, "neg": unary(np.negative),
-    "min": binary(np.minimum), "max": binary(np.maximum), "sad": sum_of_differences,
+    "min": extremum(np.minimum), "max": extremum(np.maximum), "sad": sum_of_differences,
     "addc": with_carry, "subc": with_carry,
     "popc": unary(bits_set, "u32"), "clz": unary(leading_zeros, "u32"),
     "bfind": unary(highest_bit, "u32"), "brev": unary(reversed_bits),
