@@ -420,6 +420,18 @@ class FakeCuda(ModuleType):
         return ()
 
 
+class Elsewhere:
+    """An array of another library on the GPU, which says so by __cuda_array_interface__."""
+
+    def __init__(self, cuda: FakeCuda, array: np.ndarray, **about: Any):
+        self.address = cuda.machine.allocate(array.nbytes)
+        cuda.machine.write(self.address, np.ascontiguousarray(array))
+        self.__cuda_array_interface__ = {
+            "shape": array.shape, "typestr": array.dtype.str, "data": (self.address, False),
+            "version": 3, "strides": None, "stream": None, **about,
+        }  # fmt: skip
+
+
 @contextmanager
 def installed(fake: FakeCuda | None = None) -> Iterator[FakeCuda]:
     """The stand-in in the place of `cuda.bindings.driver`."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cuda_bindings import FakeCuda, installed
+from cuda_bindings import Elsewhere, FakeCuda, installed
 from pycuda_stand_in import installed_pycuda
 
 import tfc
@@ -167,18 +167,6 @@ def test_machines_without_a_gpu_or_with_an_old_one_are_told_so():
     old = FakeCuda({75: 7, 76: 5})
     with installed(old), pytest.raises(DriverError, match=r"too old: .* and it has 7\.5"):
         open_driver()
-
-
-class Elsewhere:
-    """An array of another library on the GPU, which says so by __cuda_array_interface__."""
-
-    def __init__(self, cuda: FakeCuda, array: np.ndarray, **about: Any):
-        self.address = cuda.machine.allocate(array.nbytes)
-        cuda.machine.write(self.address, np.ascontiguousarray(array))
-        self.__cuda_array_interface__ = {
-            "shape": array.shape, "typestr": array.dtype.str, "data": (self.address, False),
-            "version": 3, "strides": None, "stream": None, **about,
-        }  # fmt: skip
 
 
 def test_arrays_of_other_libraries_are_read_where_they_lie_and_in_order(cuda: FakeCuda):

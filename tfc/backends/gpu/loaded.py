@@ -107,8 +107,7 @@ class LoadedProgram:
             passed[aliases[n]] if n in aliases else new_memory(self._driver, s.byte_size)
             for n, s in enumerate(executable.result_shapes)
         ]
-        plan = executable.assignment
-        arena = self._arenas.pop() if self._arenas else new_memory(self._driver, plan.arena_size)
+        arena = self._arena()
         bases = self._bases(arena, passed, results)
         counts, program = executable.device_counts, executable.source
         stopped = self._driver.loops.stopped
@@ -134,10 +133,7 @@ class LoadedProgram:
         What was asked with the same addresses before is one launch.
         """
         driver = self._driver
-        try:
-            arena = self._arenas.pop()
-        except IndexError:
-            arena = new_memory(driver, self._executable.assignment.arena_size)
+        arena = self._arena()
         results = [
             GpuMemory(driver, size, driver.allocate(size), driver.free)
             for size, _, _ in self._result_kinds
@@ -164,6 +160,13 @@ class LoadedProgram:
             loops.note(arrays, stopped)
         return arrays
 
+    def _arena(self) -> GpuMemory:
+        """An arena that no call is about to use: another thread may take the last one."""
+        try:
+            return self._arenas.pop()
+        except IndexError:
+            return new_memory(self._driver, self._executable.assignment.arena_size)
+
     def _bases(
         self, arena: GpuMemory, passed: Sequence[GpuMemory], results: Sequence[GpuMemory]
     ) -> dict[tuple[str, int], int]:
@@ -173,11 +176,14 @@ class LoadedProgram:
         return bases | {("result", n): m.address for n, m in enumerate(results)}
 
     def _given(self, argument: Any, passed: Sequence[GpuMemory], number: int) -> GpuMemory:
-        """The memory of a donated argument, or a copy where another argument lies there too."""
+        """The memory of a donated argument, or a copy where it is read-only, or some of another
+        argument lies there too."""
         memory = passed[number]
         if isinstance(argument, DeviceArray):
             argument.delete()
-        if all(m is not memory for n, m in enumerate(passed) if n != number):
+        others = [m for n, m in enumerate(passed) if n != number]
+        if not (memory.is_read_only or any(memory.overlaps(other) for other in others)):
+            memory.take_back()
             return memory
         copy = new_memory(self._driver, memory.size)
         self._driver.copy(copy.address, memory.address, memory.size)

@@ -22,19 +22,27 @@ class GpuMemory:
 
     Args:
         let_go: is given the address when nothing refers to the memory any more.
+        is_read_only: another library does not want it to be written.
     """
 
-    __slots__ = ("_lent", "_let_go", "address", "device", "size")
+    __slots__ = ("_lent", "_let_go", "address", "device", "is_read_only", "size")
 
-    def __init__(self, device: Driver, size: int, address: int, let_go: Callable[[int], object]):
+    def __init__(
+        self,
+        device: Driver,
+        size: int,
+        address: int,
+        let_go: Callable[[int], object],
+        is_read_only: bool = False,
+    ):
         self.device, self.size, self.address, self._let_go = device, size, address, let_go
+        self.is_read_only = is_read_only
         self._lent: set[int] | None = None
 
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         if is_finalizing() or not hasattr(self, "_lent"):
             return
-        for stream in self._lent or ():
-            self.device.wait_for(stream)
+        self.take_back()
         self._let_go(self.address)
 
     @property
@@ -60,6 +68,17 @@ class GpuMemory:
         """
         self.device.hold(stream)
         self._lent = {*(self._lent or ()), stream}
+
+    def take_back(self) -> None:
+        """Let what is asked from now on, which may write here, come after what was asked of the
+        streams that it was lent to: they may still read here."""
+        for stream in self._lent or ():
+            self.device.wait_for(stream)
+
+    def overlaps(self, other: "GpuMemory") -> bool:
+        """Whether some byte is part of both; two arrays of another library may lie in one place."""
+        start = max(self.address, other.address)
+        return start < min(self.address + self.size, other.address + other.size)
 
 
 def new_memory(device: Driver, size: int) -> GpuMemory:
@@ -118,7 +137,9 @@ def _borrowed_by_interface(device: Driver, x: Any) -> DeviceArray:
         held.clear()
 
     size = prod(dims) * dtype.itemsize
-    return DeviceArray(_aligned(GpuMemory(device, size, about["data"][0], let_go)), dtype, dims)
+    address, is_read_only = about["data"]
+    memory = GpuMemory(device, size, address, let_go, bool(is_read_only))
+    return DeviceArray(_aligned(memory), dtype, dims)
 
 
 def _aligned(memory: GpuMemory) -> GpuMemory:

@@ -1,0 +1,73 @@
+"""Arrays that other libraries have a part in, on a stand-in for cuda-bindings: who may write where,
+in which order, and what is refused."""
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from cuda_bindings import Elsewhere, FakeCuda, installed
+
+import tfc
+import tfc.numpy as tnp
+from tfc.backends.gpu.driver import current_driver, using
+from tfc.backends.gpu.driver.with_cuda_bindings import open_driver
+
+X = np.arange(6, dtype=np.float32)
+
+
+@pytest.fixture
+def cuda() -> Iterator[FakeCuda]:
+    """A stand-in whose driver programs run with."""
+    with installed() as fake, using(open_driver()):
+        yield fake
+        gc.collect()
+
+
+set_first = tfc.jit(lambda x, y: (x.at[0].set(100.0), y * 1), donate_argnums=0, backend="gpu")
+
+
+def test_donated_memory_in_which_another_argument_lies_is_not_written(cuda: FakeCuda):
+    array = Elsewhere(cuda, X)
+    last = Elsewhere(cuda, X[4:])
+    last.__cuda_array_interface__["data"] = (array.address + 16, False)
+    for x, y, expected in (
+        (array, array, X),
+        (tfc.device_put(array), tfc.device_put(array), X),
+        (array, last, X[4:]),
+        (last, array, X),
+    ):
+        np.testing.assert_array_equal(np.asarray(set_first(x, y)[1]), expected)
+
+
+def test_what_another_library_says_is_read_only_is_not_written(cuda: FakeCuda):
+    array = Elsewhere(cuda, X)
+    array.__cuda_array_interface__["data"] = (array.address, True)
+    assert np.asarray(set_first(array, X)[0]).tolist() == [100, *X[1:]]
+    assert cuda.machine.read(array.address, X.nbytes).view(np.float32).tolist() == X.tolist()
+
+
+def test_donated_memory_is_written_after_what_streams_that_it_was_lent_to_still_read(
+    cuda: FakeCuda,
+):
+    x, y = tfc.device_put(X), tfc.device_put(X)
+    x.__dlpack__(stream=0x99)
+    cuda.calls.clear()
+    set_first(x, y)
+    event = next(a[0] for name, a in cuda.calls if name == "cuEventRecord" and a[1] == 0x99)
+    waited = cuda.calls.index(("cuStreamWaitEvent", (0x5EA, event, 0)))
+    assert waited < cuda.names().index("cuLaunchKernel")
+
+
+def test_another_thread_may_take_the_last_arena_at_any_time(cuda: FakeCuda):
+    class TakenMeanwhile(list[Any]):
+        """Has one when it is looked at, and none when it is to be taken."""
+
+        def __len__(self) -> int:
+            return 1
+
+    executable: Any = tfc.jit(tnp.sort, backend="gpu").lower(X[::-1]).compile().executable
+    executable(X[::-1])
+    executable._loaded_on(current_driver())._arenas = TakenMeanwhile()
+    np.testing.assert_array_equal(np.asarray(executable(X[::-1])[0]), X)
