@@ -1,5 +1,6 @@
 """Arrays go to other libraries and come back in the same memory, by DLPack's capsules."""
 
+import ctypes
 import gc
 
 import ml_dtypes
@@ -61,11 +62,24 @@ def test_types_that_numpy_lacks_come_back_as_they_went(dtype: type):
     taken.let_go()
 
 
+@pytest.mark.parametrize("dims", [(3, 0), (0, 3), (0,), (2, 0, 4)])
+def test_an_array_of_no_elements_may_have_any_strides(dims: tuple[int, ...]):
+    for array in (np.zeros(dims), np.zeros(dims[::-1]).T):
+        taken = dlpack.take(array.__dlpack__())
+        assert taken.dims == dims
+        taken.let_go()
+
+
 def test_what_cannot_be_taken_is_refused():
     with pytest.raises(UnsupportedError, match="row-major"):
         dlpack.take(np.zeros((2, 3)).T.__dlpack__())
     with pytest.raises(UnsupportedError, match="capsule that nobody has taken"):
         dlpack.take(3)
+    halves = np.zeros(3, np.complex64).__dlpack__()
+    pointer = dlpack._pointer(ctypes.c_void_p(id(halves)), b"dltensor")
+    dlpack._Managed.from_address(pointer).tensor.type.bits = 32
+    with pytest.raises(UnsupportedError, match="type 5 with 32 bits and 1 lanes has no counter"):
+        dlpack.take(halves)
     capsule = np.zeros(3).__dlpack__()
     dlpack.take(capsule).let_go()
     with pytest.raises(UnsupportedError, match="capsule that nobody has taken"):

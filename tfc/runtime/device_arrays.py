@@ -192,5 +192,5 @@ def is_on_gpu(x: Any) -> bool:
     kind: Any = getattr(x, "__dlpack_device__", None)
     if callable(kind):
         found: Any = kind()
-        return found[0] == dlpack.CUDA
+        return found[0] in (dlpack.CUDA, dlpack.CUDA_MANAGED)
     return getattr(x, "__cuda_array_interface__", None) is not None

@@ -6,6 +6,7 @@ says where an array lies and how it is to be let go.
 
 import ctypes
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from tfc.errors import UnsupportedError
 
 CPU, CUDA = 1, 2  # kinds of devices
+CUDA_MANAGED = 13  # of memory that a GPU and the host share, of the same GPU numbers
 
 _INT, _UINT, _FLOAT, _BFLOAT, _COMPLEX, _BOOL = 0, 1, 2, 4, 5, 6
 _KINDS = {"i": _INT, "u": _UINT, "f": _FLOAT, "c": _COMPLEX}
@@ -145,6 +147,8 @@ def take(capsule: Any) -> Imported:
 
 
 def _is_row_major(dims: tuple[int, ...], strides: list[int]) -> bool:
+    if 0 in dims:
+        return True  # whatever strides a library gives an array of no elements
     step = 1
     for size, stride in zip(reversed(dims), reversed(strides)):
         if size > 1 and stride != step:
@@ -158,9 +162,10 @@ def _dtype(kind: _Type) -> np.dtype:
         if (kind.code, kind.bits, kind.lanes) == (code, bits, 1):
             return dtype
     letters = {code: letter for letter, code in _KINDS.items()}
-    if kind.lanes != 1 or kind.code not in letters or kind.bits % 8:
-        raise UnsupportedError(
-            f"a DLPack array of type {kind.code} with {kind.bits} bits and {kind.lanes} lanes has "
-            "no counterpart: convert it before"
-        )
-    return np.dtype(f"{letters[kind.code]}{kind.bits // 8}")
+    if kind.lanes == 1 and kind.code in letters and kind.bits % 8 == 0:
+        with suppress(TypeError):  # complex numbers of two halves, say, are not NumPy's
+            return np.dtype(f"{letters[kind.code]}{kind.bits // 8}")
+    raise UnsupportedError(
+        f"a DLPack array of type {kind.code} with {kind.bits} bits and {kind.lanes} lanes has "
+        "no counterpart: convert it before"
+    )

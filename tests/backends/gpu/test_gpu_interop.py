@@ -13,6 +13,7 @@ import tfc
 import tfc.numpy as tnp
 from tfc.backends.gpu.driver import current_driver, using
 from tfc.backends.gpu.driver.with_cuda_bindings import open_driver
+from tfc.errors import UnsupportedError
 
 X = np.arange(6, dtype=np.float32)
 
@@ -26,6 +27,7 @@ def cuda() -> Iterator[FakeCuda]:
 
 
 set_first = tfc.jit(lambda x, y: (x.at[0].set(100.0), y * 1), donate_argnums=0, backend="gpu")
+double = tfc.jit(lambda x: x * 2, backend="gpu")
 
 
 def test_donated_memory_in_which_another_argument_lies_is_not_written(cuda: FakeCuda):
@@ -71,3 +73,33 @@ def test_another_thread_may_take_the_last_arena_at_any_time(cuda: FakeCuda):
     executable(X[::-1])
     executable._loaded_on(current_driver())._arenas = TakenMeanwhile()
     np.testing.assert_array_equal(np.asarray(executable(X[::-1])[0]), X)
+
+
+@pytest.mark.parametrize("dims", [(3, 0), (0, 3), (0,)])
+def test_an_array_of_no_elements_may_have_any_strides(cuda: FakeCuda, dims: tuple[int, ...]):
+    empty = Elsewhere(cuda, np.zeros(dims, np.float32), strides=(4,) * len(dims))
+    assert np.asarray(double(empty)).shape == dims
+
+
+@pytest.mark.parametrize("kind", ["<c4", ">f4", "<M8[ns]", "<V2", "|O"])
+def test_elements_that_are_none_of_tfcs_are_refused_by_name(cuda: FakeCuda, kind: str):
+    array = Elsewhere(cuda, X, typestr=kind, shape=(3,))
+    for take in (double, tfc.device_put):
+        with pytest.raises(UnsupportedError, match=r"on a GPU of type .* has no counterpart"):
+            take(array)
+
+
+def test_memory_that_the_host_shares_is_read_on_the_gpu_too(cuda: FakeCuda):
+    class Managed:
+        """As CuPy's arrays are whose allocator gives such memory."""
+
+        def __init__(self) -> None:
+            self.array = tfc.device_put(X)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (13, 0)
+
+        def __dlpack__(self, stream: int | None = None) -> Any:
+            return self.array.__dlpack__(stream=stream)
+
+    np.testing.assert_array_equal(np.asarray(double(Managed())), X * 2)

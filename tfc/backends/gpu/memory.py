@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tfc.backends.gpu.driver import Driver
-from tfc.errors import UnsupportedError
-from tfc.hlo.shape import Shape, from_memory, to_memory
+from tfc.errors import ShapeError, UnsupportedError
+from tfc.hlo.shape import Shape, element_type_of, from_memory, to_memory
 from tfc.runtime.device_arrays import DeviceArray
 from tfc.runtime.dlpack import take
 
@@ -122,8 +122,12 @@ def borrowed(device: Driver, x: Any) -> DeviceArray:
 
 def _borrowed_by_interface(device: Driver, x: Any) -> DeviceArray:
     about, held = x.__cuda_array_interface__, [x]
-    dtype, dims = np.dtype(about["typestr"]), tuple(about["shape"])
-    if dtype.kind == "V" or about.get("mask") is not None:
+    dims = tuple(about["shape"])
+    try:
+        dtype = element_type_of(about["typestr"]).dtype
+    except ShapeError:
+        dtype = None
+    if dtype is None or about.get("mask") is not None:
         raise UnsupportedError(
             f"an array on a GPU of type {about['typestr']} has no counterpart: convert it before"
         )
@@ -152,6 +156,8 @@ def _aligned(memory: GpuMemory) -> GpuMemory:
 
 
 def _is_row_major(strides: Sequence[int], dims: Sequence[int], dtype: np.dtype) -> bool:
+    if 0 in dims:
+        return True  # whatever strides a library gives an array of no elements
     steps = np.cumprod([dtype.itemsize, *reversed(dims)])[: len(dims)][::-1]
     return all(size < 2 or stride == step for size, stride, step in zip(dims, strides, steps))
 

@@ -280,6 +280,8 @@ def _address(bases: "dict[tuple[str, int], int]", place: Sequence[Any]) -> int:
 
 
 def _is_row_major(strides: Sequence[int], dims: Sequence[int], dtype: np.dtype) -> bool:
+    if 0 in dims:
+        return True  # whatever strides a library gives an array of no elements
     step = dtype.itemsize
     for size, stride in zip(reversed(dims), reversed(strides)):
         if size > 1 and stride != step:
