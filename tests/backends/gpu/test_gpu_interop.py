@@ -103,3 +103,32 @@ def test_memory_that_the_host_shares_is_read_on_the_gpu_too(cuda: FakeCuda):
             return self.array.__dlpack__(stream=stream)
 
     np.testing.assert_array_equal(np.asarray(double(Managed())), X * 2)
+
+
+def test_what_is_given_back_in_the_middle_of_a_recording_is_waited_for_after_it(cuda: FakeCuda):
+    held: list[Any] = []
+    begin = FakeCuda.cuStreamBeginCapture
+
+    def begin_and_let_go(stream: int, mode: int) -> tuple[int]:
+        begin(cuda, stream, mode)
+        held.clear()
+        gc.collect()  # as Python may at any time
+        return (0,)
+
+    lent, other = tfc.device_put(X), tfc.jit(lambda x: x - 1, backend="gpu")
+    lent.__dlpack__(stream=0x99)
+    cuda.replaced["cuStreamBeginCapture"] = begin_and_let_go
+    held += [tfc.device_put(Elsewhere(cuda, X)), lent, other]
+    other(lent)
+    del lent, other
+    f, x = tfc.jit(lambda x: (tnp.sort(x), tnp.sum(x)), backend="gpu"), tfc.device_put(X[::-1])
+    for _ in range(6):
+        ordered, total = f(x)
+        np.testing.assert_array_equal(np.asarray(ordered), X)
+        assert float(total) == X.sum()
+    names = cuda.names()
+    ends = names.index("cuStreamEndCapture")
+    assert set(names[names.index("cuStreamBeginCapture") : ends]) <= {
+        "cuStreamBeginCapture", "cuLaunchKernel", "cuMemcpyDtoDAsync"
+    }  # fmt: skip
+    assert {"cuEventSynchronize", "cuStreamWaitEvent", "cuModuleUnload"} <= set(names[ends:])

@@ -1,7 +1,8 @@
 """Memory on a GPU, given back when nothing refers to it; arrays to it and from it."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -42,8 +43,11 @@ class GpuMemory:
     def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         if is_finalizing() or not hasattr(self, "_lent"):
             return
-        self.take_back()
-        self._let_go(self.address)
+        if self._lent is None:
+            self._let_go(self.address)
+        else:  # maybe in the middle of a recording, which must not wait for other streams
+            parts = self.device, self._lent, self._let_go, self.address
+            self.device.after_recording(partial(_let_go_after, *parts))
 
     @property
     def number(self) -> int:
@@ -72,13 +76,24 @@ class GpuMemory:
     def take_back(self) -> None:
         """Let what is asked from now on, which may write here, come after what was asked of the
         streams that it was lent to: they may still read here."""
-        for stream in self._lent or ():
-            self.device.wait_for(stream)
+        _wait_for_all(self.device, self._lent or ())
 
     def overlaps(self, other: "GpuMemory") -> bool:
         """Whether some byte is part of both; two arrays of another library may lie in one place."""
         start = max(self.address, other.address)
         return start < min(self.address + self.size, other.address + other.size)
+
+
+def _wait_for_all(device: Driver, streams: Iterable[int]) -> None:
+    for stream in streams:
+        device.wait_for(stream)
+
+
+def _let_go_after(
+    device: Driver, streams: Iterable[int], let_go: Callable[[int], object], address: int
+) -> None:
+    _wait_for_all(device, streams)
+    let_go(address)
 
 
 def new_memory(device: Driver, size: int) -> GpuMemory:
@@ -112,10 +127,7 @@ def borrowed(device: Driver, x: Any) -> DeviceArray:
     taken = take(x.__dlpack__(stream=device.stream_address or None))
     size = prod(taken.dims) * taken.dtype.itemsize
 
-    def let_go(_: int) -> None:
-        device.synchronize()
-        taken.let_go()
-
+    let_go = _giving_back(device, taken.let_go)
     memory = _aligned(GpuMemory(device, size, taken.address, let_go))
     return DeviceArray(memory, taken.dtype, taken.dims)
 
@@ -136,14 +148,21 @@ def _borrowed_by_interface(device: Driver, x: Any) -> DeviceArray:
     if about.get("stream") is not None:
         device.wait_for(about["stream"])
 
-    def let_go(_: int) -> None:
-        device.synchronize()
-        held.clear()
-
     size = prod(dims) * dtype.itemsize
     address, is_read_only = about["data"]
+    let_go = _giving_back(device, held.clear)
     memory = GpuMemory(device, size, address, let_go, bool(is_read_only))
     return DeviceArray(_aligned(memory), dtype, dims)
+
+
+def _giving_back(device: Driver, give: Callable[[], object]) -> Callable[[int], None]:
+    """What lets another library have memory back, once all that was asked of it here is done."""
+
+    def give_when_done() -> None:
+        device.synchronize()
+        give()
+
+    return lambda _: device.after_recording(give_when_done)
 
 
 def _aligned(memory: GpuMemory) -> GpuMemory:

@@ -135,6 +135,10 @@ class InterpretedDriver:
             self._recorded = None
         recording.graph = recording.whole.ready()
 
+    def after_recording(self, action: Callable[[], object]) -> None:
+        """Do something at once: a recording minds nothing else."""
+        action()
+
     @property
     def stop_address(self) -> int:
         """Where a number lies that is always 0."""

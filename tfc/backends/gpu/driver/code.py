@@ -1,8 +1,10 @@
 """Code by cuda-bindings: loaded modules, their kernels, and launches with arguments in place."""
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
+from weakref import ref
 
 _SHARED = 48 << 10  # bytes that a kernel may have without asking
 
@@ -20,17 +22,27 @@ class LaunchDriver(Protocol):
         """Ask for a launch."""
         ...
 
+    def after_recording(self, action: Callable[[], object]) -> None:
+        """Do something at once, or after what this thread records."""
+        ...
+
 
 class Module:
     """Loaded code; it is unloaded with the last reference to it or to a function of it."""
 
     def __init__(self, driver: LaunchDriver, code: bytes):
         self.binding = driver.binding
+        self._driver = ref(driver)  # which is not kept by what is kept for it
         self.handle = self.binding.ask("cuModuleLoadData", code + b"\0")
 
     def __del__(self) -> None:
-        if hasattr(self, "handle"):
-            self.binding.cuda.cuModuleUnload(self.handle)
+        if not hasattr(self, "handle"):
+            return
+        unload, driver = partial(self.binding.cuda.cuModuleUnload, self.handle), self._driver()
+        if driver is None:
+            unload()
+        else:
+            driver.after_recording(unload)
 
 
 class Function:

@@ -263,6 +263,14 @@ class Driver(Protocol):
         """Record what is launched and copied inside, instead of doing it."""
         ...
 
+    def after_recording(self, action: Callable[[], object]) -> None:
+        """Do something at once, or after what this thread records.
+
+        It is for what is given back when Python finds that nothing refers to it, which may be in
+        the middle of a recording: that ends with an error if something is waited for.
+        """
+        ...
+
     @property
     def decides(self) -> Decides:
         """What its graphs decide by themselves."""

@@ -105,7 +105,7 @@ class BindingsDriver:
         # One stream: what is asked for while it records would be recorded.
         self.turn = threading.RLock()
         self._recording = False
-        self._to_free: list[int] = []
+        self._later: list[Callable[[], object]] = []
         self.enter()
         self.stream = self._ask("cuStreamCreate", self._cuda.CUstream_flags.CU_STREAM_NON_BLOCKING)
         # Memory that is given back stays with the process, so that asking again takes no time.
@@ -244,10 +244,7 @@ class BindingsDriver:
         """Give memory back, once what was asked before is done."""
         if self._blocks.put(address):
             return
-        self._to_free.append(address)
-        with self.turn:
-            while self._to_free and not self._recording:
-                self.do("cuMemFreeAsync", self._to_free.pop(), self.stream)
+        self.after_recording(lambda: self.do("cuMemFreeAsync", address, self.stream))
 
     def write(self, address: int, source: np.ndarray) -> None:
         """Copy a contiguous array there."""
@@ -322,18 +319,31 @@ class BindingsDriver:
     def record(self) -> Iterator[Recording]:
         """Record what is launched and copied inside."""
         recorder = Recorder(self)
+        try:
+            with self.turn:
+                self.enter()
+                self._recording = True
+                try:
+                    recorder.begin()
+                    yield recorder
+                except BaseException:
+                    recorder.give_up()
+                    raise
+                finally:
+                    self._recording = False
+                recorder.end()
+        finally:
+            while self._later:
+                self._later.pop(0)()
+
+    def after_recording(self, action: Callable[[], object]) -> None:
+        """Do something at once, or after what this thread records."""
         with self.turn:
+            if self._recording:  # by this thread, whose turn it is
+                self._later.append(action)
+                return
             self.enter()
-            recorder.begin()
-            self._recording = True
-            try:
-                yield recorder
-            except BaseException:
-                recorder.give_up()
-                raise
-            finally:
-                self._recording = False
-            recorder.end()
+        action()
 
     def mark(self) -> Event:
         """This place in the order."""

@@ -275,6 +275,11 @@ class PycudaDriver:
             self._entered.recorded = None
         recording.graph = steps
 
+    def after_recording(self, action: Callable[[], object]) -> None:
+        """Do something at once, as what is recorded is a list."""
+        self._enter()
+        action()
+
     def mark(self) -> _Event:
         """This place in the order."""
         self._enter()
