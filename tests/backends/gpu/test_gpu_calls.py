@@ -1,15 +1,19 @@
 """Programs on a GPU that call outside functions: with arrays there, on the host, and feeds."""
 
 import ctypes
+import gc
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
+from cuda_bindings import installed
 
 import tfc
 import tfc.aot
 from tfc.backends.gpu.driver import using
+from tfc.backends.gpu.driver.with_cuda_bindings import open_driver
 from tfc.errors import UnsupportedError
 from tfc.hlo.text.parser import parse
 from tfc.runtime.functions import GpuBuffer
@@ -51,6 +55,30 @@ def test_a_python_function_is_called_with_buffers_of_the_device(device: Interpre
         np.testing.assert_array_equal(np.asarray(a), [-20, -40, -60])
         assert int(n) == number
     assert streams == [device.stream_address] * 3
+
+
+def test_in_any_thread_a_function_finds_the_context_and_has_the_stream_to_itself():
+    seen: list[tuple[list[str], bool]] = []
+    with installed() as cuda, using(open_driver()) as driver, ThreadPoolExecutor(2) as pool:
+
+        def first(stream: int, x: GpuBuffer, y: GpuBuffer) -> None:
+            # Another thread would record what is asked of the stream now.
+            is_free = pool.submit(driver.turn.acquire, blocking=False).result()
+            seen.append((cuda.names(), is_free))
+            driver.copy(y.address, x.address, 12)
+
+        tfc.register_custom_call("first of all", first, platform="gpu")
+        executable = tfc.compile(parse("""ENTRY e {
+  x = f32[3] parameter(0)
+  ROOT c = f32[3] custom-call(x), custom_call_target="first of all"
+}"""), backend="gpu")  # fmt: skip
+        x = tfc.device_put(np.float32([1, 2, 3]))
+        executable(x)
+        cuda.calls.clear()
+        (y,) = pool.submit(executable, x).result()
+        np.testing.assert_array_equal(np.asarray(y), [1, 2, 3])
+        assert seen[-1] == (["cuCtxSetCurrent"], False)
+        gc.collect()
 
 
 def test_native_code_is_called_as_xla_calls_it(device: InterpretedDriver):

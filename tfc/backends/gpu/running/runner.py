@@ -193,7 +193,8 @@ class Runner:
             GpuBuffer(bases[b.space, b.index] + b.offset, s.element_type.dtype, s.dims)
             for b, s in zip(step.buffers, step.shapes)
         ]
-        step.function(self._driver.stream_address, buffers, step.opaque)
+        # With the context in this thread, and not while another thread records the stream.
+        self._driver.ask(lambda stream: step.function(stream, buffers, step.opaque))
 
     def _fetch(self, shape: AnyShape, slices: Iterator[Slice], bases: Bases) -> Value:
         if not isinstance(shape, Shape):
