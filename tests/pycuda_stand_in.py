@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -19,12 +20,29 @@ class MemoryError(Error):  # its name in PyCUDA
     """There is no memory left."""
 
 
+class Context:
+    """The primary context, and which threads have pushed it: it ends the process where one of them
+    ends before it has popped it."""
+
+    def __init__(self) -> None:
+        self.threads: list[int] = []
+
+    def push(self) -> None:
+        """Make it this thread's."""
+        self.threads.append(get_ident())
+
+    def pop(self) -> None:
+        """Give it back."""
+        self.threads.remove(get_ident())
+
+
 class FakePycuda(ModuleType):
     """The module pycuda.driver, and of pycuda.tools the pool; one device of capability 8.0."""
 
     def __init__(self) -> None:
         super().__init__("pycuda.driver")
         self.machine, self.is_full = Machine(memory_limit=64 << 20), False
+        self.context = Context()
         self.Error, self.MemoryError = Error, MemoryError
         self.Context = SimpleNamespace(synchronize=lambda: None)
         self.device_attribute = SimpleNamespace(
@@ -49,7 +67,7 @@ class FakePycuda(ModuleType):
             return SimpleNamespace(
                 compute_capability=lambda: (8, 0),
                 name=lambda: "stand-in",
-                retain_primary_context=lambda: SimpleNamespace(push=lambda: None),
+                retain_primary_context=lambda: self.context,
                 get_attribute=lambda value: value,
             )
 

@@ -1,8 +1,11 @@
 """What programs ask of the CUDA driver, seen by stand-ins for its bindings."""
 
 import gc
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Thread, get_ident
 from typing import Any
 
 import numpy as np
@@ -257,3 +260,37 @@ def test_programs_run_by_pycuda_too():
         with pytest.raises(OutOfMemoryError, match="no memory for 40000 bytes on the GPU"):
             tfc.device_put(np.zeros(5000))
         gc.collect()
+
+
+def test_threads_that_end_have_given_pycudas_context_back():
+    with installed_pycuda() as cuda, using(with_pycuda.open_driver()):
+        f = tfc.jit(lambda x: x * 2, backend="gpu")
+        threads: list[int] = []
+
+        def call() -> None:
+            np.testing.assert_array_equal(np.asarray(f(np.ones(3))), [2, 2, 2])
+            threads.extend(cuda.context.threads)
+
+        for _ in range(2):
+            thread = Thread(target=call)
+            thread.start()
+            thread.join()
+            assert cuda.context.threads == [get_ident()]
+        assert len(threads) == 4
+        gc.collect()
+
+
+def test_a_process_that_ends_has_given_pycudas_context_back():
+    text = """
+import atexit
+from types import SimpleNamespace
+from tfc.backends.gpu.driver.contexts import ThreadsContext
+
+pushed = []
+atexit.register(lambda: print(pushed))  # PyCUDA looks when the process ends
+held = ThreadsContext(SimpleNamespace(push=lambda: pushed.append(1), pop=pushed.pop))
+held.enter()
+assert pushed == [1]
+"""
+    asked = [sys.executable, "-c", text]
+    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -24,6 +24,7 @@ from tfc.backends.gpu.executable import GpuExecutable
 
 LOADER_PARTS = (
     "tfc.aot.gpu.loader.bundles",
+    "tfc.backends.gpu.driver.contexts",
     "tfc.backends.gpu.driver.descriptors",
     "tfc.aot.gpu.loader.drivers",
     "tfc.aot.gpu.loader.programs",

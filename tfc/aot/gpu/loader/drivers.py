@@ -2,12 +2,12 @@
 
 import ctypes
 import importlib
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
+from tfc.backends.gpu.driver.contexts import ThreadsContext
 from tfc.backends.gpu.driver.descriptors import layout_of
 
 Values = Sequence["int | bytes"]
@@ -182,16 +182,14 @@ class Pycuda:
             raise DriverError(f"there is no GPU {number}: the driver finds {count}")
         device = cuda.Device(number)
         self.capability = tuple(device.compute_capability())
-        self._context = device.retain_primary_context()
-        self._entered, self._blocks = threading.local(), {}
+        self._context = ThreadsContext(device.retain_primary_context())
+        self._blocks = {}
         self.enter()
         self._stream = cuda.Stream()
 
     def enter(self) -> None:
         """Make this thread use the GPU."""
-        if not getattr(self._entered, "is_so", False):
-            self._ask(self._context.push)
-            self._entered.is_so = True
+        self._ask(self._context.enter)
 
     def free(self, address: int) -> None:
         """Give memory back."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from tfc.backends.gpu.driver import tensor_maps
 from tfc.backends.gpu.driver.architectures import OLDEST, architecture_of
+from tfc.backends.gpu.driver.contexts import ThreadsContext
 from tfc.backends.gpu.driver.descriptors import layout_of
 from tfc.backends.gpu.driver.failures import no_driver, no_memory, too_old
 from tfc.backends.gpu.driver.interface import (
@@ -148,8 +149,8 @@ class PycudaDriver:
         self._device = cuda.Device(number)
         if self._device.compute_capability() < OLDEST:
             raise too_old(self.name, self._device.compute_capability())
-        self._context = _ask(self._device.retain_primary_context)
-        self._entered = threading.local()
+        self._context = ThreadsContext(_ask(self._device.retain_primary_context))
+        self._recording = threading.local()
         self._held: dict[int, Any] = {}
         self._enter()
         self._pool = tools.DeviceMemoryPool()
@@ -157,9 +158,7 @@ class PycudaDriver:
         self._staging, self.loops = Staging(_pinned, self.mark), never_loops()
 
     def _enter(self) -> None:
-        if not getattr(self._entered, "is_so", False):
-            _ask(self._context.push)
-            self._entered.is_so = True
+        _ask(self._context.enter)
 
     @cached_property
     def name(self) -> str:
@@ -257,7 +256,7 @@ class PycudaDriver:
 
     def _do(self, step: Callable[[], None]) -> None:
         """Do a step, or add it to what this thread records."""
-        recorded = getattr(self._entered, "recorded", None)
+        recorded = getattr(self._recording, "steps", None)
         if recorded is not None:
             recorded.steps.append(step)
         else:
@@ -268,11 +267,11 @@ class PycudaDriver:
     def record(self) -> Iterator[Recording]:
         """Record what is launched and copied inside."""
         recording = Undecided()
-        self._entered.recorded = steps = _Steps()
+        self._recording.steps = steps = _Steps()
         try:
             yield recording
         finally:
-            self._entered.recorded = None
+            self._recording.steps = None
         recording.graph = steps
 
     def after_recording(self, action: Callable[[], object]) -> None:
