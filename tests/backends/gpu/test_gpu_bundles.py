@@ -10,11 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from weakref import ref
 
 import ml_dtypes
 import numpy as np
 import pytest
-from cuda_bindings import HOPPER, FakeCuda, in_place, installed
+from cuda_bindings import HOPPER, Elsewhere, FakeCuda, in_place, installed
 from cuda_descriptors import ENCODER, PIXEL_ENCODER, encode_pixels, encode_tiled
 
 import tfc
@@ -211,6 +212,37 @@ def test_arrays_on_the_device_are_read_where_they_lie_unless_they_are_written(tm
 
 
 @pytest.mark.usefixtures("no_assembler")
+def test_what_is_put_lives_until_something_else_is_and_closing_gives_all_back(tmp_path: Path):
+    model_gpu = written(tmp_path, lambda x: (x * 2, tnp.sort(x)), "f32[3]")
+    with installed() as cuda:
+        model = model_gpu.load()
+        x = np.float32([3, 1, 2])
+        there = Elsewhere(cuda, x)
+        alive = ref(there)
+        model.put(there)
+        del there
+        for _ in range(3):
+            model.run()
+        assert alive() is not None  # `run` reads it
+        model.put(x)
+        assert alive() is None
+        for _ in range(2):
+            model.run()
+        names = cuda.names()
+        assert names.count("cuGraphInstantiate") == names.count("cuGraphDestroy") == 2
+        assert names.count("cuGraphExecDestroy") == 1
+        model.close()
+        model.close()
+        assert cuda.names().count("cuGraphExecDestroy") == 2
+        assert cuda.names().count("cuModuleUnload") == 1
+        for use in (model.run, model.results, model.wait, lambda: model(x), lambda: model.put(x)):
+            cuda.calls.clear()
+            with pytest.raises(ValueError, match="the program was closed"):
+                use()
+            assert cuda.calls == []
+
+
+@pytest.mark.usefixtures("no_assembler")
 def test_arguments_that_do_not_fit_are_refused_in_a_sentence(tmp_path: Path):
     model_gpu = written(tmp_path, lambda x: x + 1, "bf16[2,3]")
     with installed():
@@ -268,6 +300,13 @@ DAMAGES: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda m: m["programs"][0]["code"][0].update(architecture="x"), "no architecture 'x'"),
     (lambda m: m.update(programs=7), "not iterable"),
     (lambda m: m.update(aliases=[[0, 9]]), "index"),
+    (lambda m: m.pop("signature"), "it has no 'signature'"),
+    (lambda m: m["parameters"][0].pop("name"), "it has no 'name'"),
+    (lambda m: m.update(donated=[[]]), "expected a size, got "),
+    (lambda m: m.update(donated=[1]), "donated that there is not"),
+    (lambda m: m["programs"][0]["code"][0].pop("sha256"), "it has no 'sha256'"),
+    (lambda m: m["programs"][0]["code"][0].update(bytes=None), "expected a size, got None"),
+    (lambda m: m["programs"][0]["constants"].update(member=[]), "expected a text, got "),
 ]
 
 

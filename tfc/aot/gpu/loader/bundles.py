@@ -69,7 +69,9 @@ class Bundle:
         manifest = self.manifest
         if manifest["format"] != FORMAT:
             raise ValueError(f"its format is {manifest['format']}, this loader reads {FORMAT}")
+        _check_text(manifest["signature"])
         for leaf in (*manifest["parameters"], *manifest["results"]):
+            _check_text(leaf["name"])
             size = prod(_natural(d) for d in leaf["dims"]) * dtype_of(leaf["dtype"]).itemsize
             if size != _natural(leaf["bytes"]):
                 raise ValueError(f"{leaf['name']} has {leaf['bytes']} bytes, which is not its size")
@@ -78,9 +80,15 @@ class Bundle:
             sizes = manifest["results"][result]["bytes"], manifest["parameters"][argument]["bytes"]
             if sizes[0] != sizes[1] or min(result, argument) < 0:
                 raise ValueError("a result lies in an argument of another size")
+        if any(_natural(n) >= counts[0] for n in manifest["donated"]):
+            raise ValueError("an argument is donated that there is not")
         for program in manifest["programs"]:
             for code in program["code"]:
                 _check_code(code)
+            for described in (program["constants"], *program["code"]):
+                _check_text(described["member"])
+                _check_text(described["sha256"])
+                _natural(described["bytes"])
             sizes = {("arena", 0): _natural(program["arena"])}
             sizes["constant", 0] = _natural(program["constants"]["bytes"])
             sizes |= {
@@ -116,6 +124,11 @@ def _natural(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
         raise ValueError(f"expected a size, got {value!r}")
     return value
+
+
+def _check_text(value: Any) -> None:
+    if not isinstance(value, str):
+        raise ValueError(f"expected a text, got {value!r}")
 
 
 def _check_steps(steps: Iterable[dict], sizes: "dict[tuple[str, int], int]", depth: int) -> None:

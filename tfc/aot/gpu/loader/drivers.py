@@ -2,6 +2,7 @@
 
 import ctypes
 import importlib
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -42,6 +43,9 @@ class Driver(Protocol):
 
     def load(self, code: bytes) -> Any:
         """Load PTX or a cubin."""
+
+    def unload(self, module: Any) -> None:
+        """Give the memory of loaded code back."""
 
     def function(self, module: Any, name: str, shared: int) -> Any:
         """A kernel of loaded code, whose blocks share so many bytes at most."""
@@ -129,8 +133,21 @@ class Bindings:
             action()
         finally:
             recorded = self._ask("cuStreamEndCapture", self._stream)
-        graph = self._ask("cuGraphInstantiate", recorded, 0)
-        return lambda: self._ask("cuGraphLaunch", graph, self._stream)
+        try:
+            graph = self._ask("cuGraphInstantiate", recorded, 0)
+        finally:
+            self._ask("cuGraphDestroy", recorded)
+
+        def launch() -> None:
+            self._ask("cuGraphLaunch", graph, self._stream)
+
+        # A graph that still runs is destroyed when it has.
+        weakref.finalize(launch, self._cuda.cuGraphExecDestroy, graph).atexit = False
+        return launch
+
+    def unload(self, module: Any) -> None:
+        """Give the memory of loaded code back."""
+        self._ask("cuModuleUnload", module)
 
     def wait(self, stream: "int | None") -> None:
         """Wait until what another library's stream was asked for is done; None is its own."""
@@ -198,6 +215,9 @@ class Pycuda:
     def load(self, code: bytes) -> Any:
         """Load PTX or a cubin."""
         return self._ask(self._cuda.module_from_buffer, code + b"\0")
+
+    def unload(self, module: Any) -> None:
+        """PyCUDA does, when nothing refers to it any more."""
 
     def record(self, action: Callable[[], None]) -> Callable[[], None]:
         """The action itself: PyCUDA has no graphs."""

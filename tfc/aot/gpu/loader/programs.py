@@ -46,6 +46,7 @@ class Program:
         self._parameters, self._results = manifest["parameters"], manifest["results"]
         self._aliases, self._donated = dict(manifest["aliases"]), set(manifest["donated"])
         self._held: list[int] = []
+        self._lent: dict[int, Any] = {}  # arguments that stay where they are, by number
         self._sizes: dict[int, int] = {}
         self._runs, self._graph = 0, None
         driver.enter()
@@ -72,7 +73,7 @@ class Program:
 
         Raises:
             TypeError: there are too many arrays or too few.
-            ValueError: one has another dtype or other dimensions.
+            ValueError: one has another dtype or other dimensions, or the program was closed.
             DriverError: the driver says that something failed.
         """
         with self._lock:
@@ -92,7 +93,7 @@ class Program:
         A program that writes over an argument reads what it has written the time before.
         """
         with self._lock:
-            self._driver.enter()
+            self._enter()
             if self._graph is not None:
                 self._graph()
             elif self._runs and _nodes(self._steps) <= _MOST_NODES:
@@ -110,26 +111,26 @@ class Program:
     def wait(self) -> None:
         """Wait until all that was asked is done."""
         with self._lock:
-            self._driver.enter()
+            self._enter()
             self._driver.wait(None)
 
     def fill(self, byte: int) -> None:
         """Fill its memory but for constants: what reads what was never written then shows it."""
         with self._lock:
-            self._driver.enter()
+            self._enter()
             for (space, _), place in self._bases.items():
                 if space != "constant" and self._sizes[place]:
                     self._driver.write(place, np.full(self._sizes[place], byte, np.uint8))
             self._driver.wait(None)
 
     def _bring(self, given: Sequence[Any]) -> None:
-        self._driver.enter()
+        self._enter()
         self._given = dict(self._bases)
         for number, (array, leaf) in enumerate(zip(given, self._parameters)):
             self._given["parameter", number] = self._put(number, array, leaf)
 
     def _taken(self) -> Any:
-        self._driver.enter()
+        self._enter()
         results = [np.empty(r["dims"], dtype_of(r["dtype"])) for r in self._results]
         for number, result in enumerate(results):
             if result.nbytes:
@@ -140,9 +141,20 @@ class Program:
         """Give its memory on the GPU back; it cannot be called any more."""
         with self._lock:
             self._driver.enter()
+            self._driver.wait(None)
+            self._graph = None
+            self._lent.clear()
+            self._functions.clear()
             while self._held:
                 self._driver.free(self._held.pop())
-            self._steps = []
+            if self._module is not None:
+                self._driver.unload(self._module)
+                self._module = None
+
+    def _enter(self) -> None:
+        if self._module is None:
+            raise ValueError("the program was closed")
+        self._driver.enter()
 
     def _loaded(self, bundle: Bundle) -> "tuple[dict, Any]":
         """The program for this GPU and its code."""
@@ -182,6 +194,7 @@ class Program:
     def _put(self, number: int, array: Any, leaf: dict) -> int:
         """Where an argument lies on the GPU."""
         place = self._bases["parameter", number]
+        self._lent.pop(number, None)
         there = getattr(array, "__cuda_array_interface__", None)
         if there is None:
             found = np.asarray(array)
@@ -198,6 +211,7 @@ class Program:
         address = there["data"][0]
         stays = number not in self._donated and address % _ALIGNMENT == 0
         if stays or not leaf["bytes"]:
+            self._lent[number] = array  # which `run` reads whenever it is called
             return address
         # The program writes over it, or reads as many bytes at once.
         self._driver.copy(place, address, leaf["bytes"])
