@@ -49,6 +49,10 @@ class DeviceMemory(Protocol):
         """Let another library's stream read and write here, after what was asked before."""
         ...
 
+    def copied(self) -> "DeviceMemory":
+        """A copy, on the device."""
+        ...
+
 
 _LEGACY = 1  # the stream that CUDA's programs use unless they name one
 _UNORDERED = -1  # of DLPack: whoever asks for the array sees to the order himself
@@ -138,18 +142,37 @@ class DeviceArray:
         """The kind of the device and its number, as DLPack counts them."""
         return (dlpack.CUDA, self.memory.number)
 
-    def __dlpack__(self, stream: int | None = None, **_: Any) -> Any:
-        """A capsule for `from_dlpack` of another library, without a copy.
+    def __dlpack__(
+        self,
+        stream: int | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+        **_: Any,
+    ) -> Any:
+        """A capsule for `from_dlpack` of another library, without a copy unless it wants one.
 
         Args:
             stream: the CUDA stream in which the array will be read, 1 for the legacy default one,
                 which it is if left out: it waits there for what was asked before. With -1 nothing
                 waits.
+            dl_device: where it is to be read.
+            copy: whether whoever asks may write there.
+
+        Raises:
+            BufferError: it is to be read where it is not.
         """
         held = self.memory
+        here = self.__dlpack_device__()
+        if dl_device not in (None, here):
+            raise BufferError(
+                f"the array is on the device {here} of DLPack, and is not brought to {dl_device}: "
+                "take np.asarray of it"
+            )
+        if copy:
+            held = held.copied()
         if stream != _UNORDERED:
             held.lend(_LEGACY if stream is None else stream)
-        return dlpack.export(held.address, self.dtype, self.shape, self.__dlpack_device__(), held)
+        return dlpack.export(held.address, self.dtype, self.shape, here, held)
 
     def item(self) -> Any:
         """The one element as a Python number."""

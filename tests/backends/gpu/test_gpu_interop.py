@@ -14,6 +14,7 @@ import tfc.numpy as tnp
 from tfc.backends.gpu.driver import current_driver, using
 from tfc.backends.gpu.driver.with_cuda_bindings import open_driver
 from tfc.errors import UnsupportedError
+from tfc.runtime import dlpack
 
 X = np.arange(6, dtype=np.float32)
 
@@ -103,6 +104,19 @@ def test_memory_that_the_host_shares_is_read_on_the_gpu_too(cuda: FakeCuda):
             return self.array.__dlpack__(stream=stream)
 
     np.testing.assert_array_equal(np.asarray(double(Managed())), X * 2)
+
+
+def test_who_asks_for_a_copy_may_write_there(cuda: FakeCuda):
+    x = tfc.device_put(X)
+    taken = dlpack.take(x.__dlpack__(stream=1, copy=True, dl_device=(2, 0), max_version=(1, 0)))
+    cuda.machine.write(taken.address, X * 0)
+    np.testing.assert_array_equal(np.asarray(x), X)
+    taken.let_go()
+    shared = dlpack.take(x.__dlpack__(stream=1, copy=False))
+    assert shared.address == x.memory.address
+    shared.let_go()
+    with pytest.raises(BufferError, match=r"is not brought to \(1, 0\): take np.asarray"):
+        x.__dlpack__(dl_device=(1, 0))
 
 
 def test_what_is_given_back_in_the_middle_of_a_recording_is_waited_for_after_it(cuda: FakeCuda):

@@ -185,9 +185,7 @@ class LoadedProgram:
         if not (memory.is_read_only or any(memory.overlaps(other) for other in others)):
             memory.take_back()
             return memory
-        copy = new_memory(self._driver, memory.size)
-        self._driver.copy(copy.address, memory.address, memory.size)
-        return copy
+        return memory.copied()
 
     def _array(self, memory: GpuMemory, shape: Shape) -> DeviceArray:
         dtype = shape.element_type.dtype

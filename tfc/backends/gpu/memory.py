@@ -78,6 +78,12 @@ class GpuMemory:
         streams that it was lent to: they may still read here."""
         _wait_for_all(self.device, self._lent or ())
 
+    def copied(self) -> "GpuMemory":
+        """A copy of what was asked for here before."""
+        copy = new_memory(self.device, self.size)
+        self.device.copy(copy.address, self.address, self.size)
+        return copy
+
     def overlaps(self, other: "GpuMemory") -> bool:
         """Whether some byte is part of both; two arrays of another library may lie in one place."""
         start = max(self.address, other.address)
@@ -169,9 +175,7 @@ def _aligned(memory: GpuMemory) -> GpuMemory:
     """The memory, or a copy of it that begins as arrays must."""
     if memory.address % ALIGNMENT == 0:
         return memory
-    own = new_memory(memory.device, memory.size)
-    memory.device.copy(own.address, memory.address, memory.size)
-    return own
+    return memory.copied()
 
 
 def _is_row_major(strides: Sequence[int], dims: Sequence[int], dtype: np.dtype) -> bool:
