@@ -103,6 +103,7 @@ class FakeCuda(ModuleType):
         self.count, self.version = 1, 13000
         self._capture: Capture | None = None
         self._pinned: dict[int, Any] = {}
+        self._shared: dict[int, tuple[Any, int]] = {}  # what functions may be given, if it was set
         self._events, self._streams = 0, 0
         self.CUresult = Enumeration(**{name: code for code, (name, _) in ERRORS.items()})
         self.CUdevice_attribute = Enumeration(
@@ -319,6 +320,8 @@ class FakeCuda(ModuleType):
         return module[name.decode()]
 
     def cuFuncSetAttribute(self, function: Any, kind: int, value: int) -> tuple[()]:
+        assert kind == 8
+        self._shared[id(function)] = function, value
         return ()
 
     def cuFuncGetAttribute(self, kind: int, function: Any) -> int:
@@ -331,6 +334,9 @@ class FakeCuda(ModuleType):
             np.frombuffer(ctypes.string_at(p, size), np.uint8)
             for p, size in zip(pointers, function.parameter_sizes)
         ]
+        usual = (48 << 10) - function.shared_bytes
+        if shared > self._shared.get(id(function), (function, usual))[1]:
+            raise Refused(1)
         self._do(
             "kernel",
             lambda: self.machine.launch(

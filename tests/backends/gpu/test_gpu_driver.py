@@ -294,3 +294,12 @@ assert pushed == [1]
 """
     asked = [sys.executable, "-c", text]
     assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("size", [3000, 4096])
+def test_what_a_block_shares_is_asked_for_with_what_the_code_states(cuda: FakeCuda, size: int):
+    """Of 48 KiB a kernel has a byte by its code: a launch may not give all of it unasked."""
+    x = random.standard_normal((2, size)).astype(np.float32)
+    result = tfc.jit(tnp.sort, backend="gpu")(x)
+    assert 48 << 10 in [a[7] for name, a in cuda.calls if name == "cuLaunchKernel"]
+    np.testing.assert_array_equal(np.asarray(result), np.sort(x))

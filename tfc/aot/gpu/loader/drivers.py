@@ -12,7 +12,8 @@ from tfc.backends.gpu.driver.contexts import ThreadsContext
 from tfc.backends.gpu.driver.descriptors import layout_of
 
 Values = Sequence["int | bytes"]
-_USUAL_SHARED = 48 << 10  # bytes that a block may have without asking
+# Bytes that a launch may give without asking: 48 KiB less what the code states.
+_USUAL_SHARED = 47 << 10
 
 
 class DriverError(Exception):
