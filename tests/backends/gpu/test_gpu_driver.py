@@ -94,6 +94,18 @@ def test_large_arrays_go_through_pinned_memory_in_pieces(cuda: FakeCuda):
     assert len(blocks) <= 4
 
 
+@pytest.mark.parametrize("failing", ["cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuMemHostAlloc"])
+def test_copies_that_fail_take_no_pinned_memory_from_later_ones(cuda: FakeCuda, failing: str):
+    x = random.integers(0, 256, 2 * BLOCK).astype(np.uint8)
+    held = tfc.device_put(x) if failing == "cuMemcpyDtoHAsync" else None
+    cuda.failing[failing] = 1
+    for _ in range(6):
+        with pytest.raises(DriverError, match=f"{failing} of the CUDA driver failed"):
+            np.asarray(tfc.device_put(x) if held is None else held)
+    cuda.failing.clear()
+    np.testing.assert_array_equal(np.asarray(tfc.device_put(x)), x)
+
+
 def test_memory_is_kept_for_the_next_array_and_given_back_when_it_is_short(cuda: FakeCuda):
     x = tfc.device_put(np.zeros(1000))
     place = x.memory.address

@@ -8,7 +8,8 @@ memory it does not, and the array may change as soon as it is in there.
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 import numpy as np
@@ -50,10 +51,11 @@ class Staging:
         data = source.reshape(-1).view(np.uint8)
         with self._lock:
             for start in range(0, data.size, BLOCK):
-                piece, block = data[start : start + BLOCK], self._next()
-                block[: piece.size] = piece
-                copy(start, block[: piece.size])
-                self._ring.append((block, self._mark()))
+                piece = data[start : start + BLOCK]
+                with self._block() as block:
+                    block[: piece.size] = piece
+                    copy(start, block[: piece.size])
+                    self._ring.append((block, self._mark()))
 
     def receive(self, target: np.ndarray, copy: Callable[[int, np.ndarray], None]) -> None:
         """Fill a contiguous array piece by piece, and wait until that is done.
@@ -77,19 +79,32 @@ class Staging:
                 for start in range(0, data.size, BLOCK):
                     if len(waiting) == _BLOCKS:
                         finish()
-                    block = self._next()
-                    copy(start, block[: min(BLOCK, data.size - start)])
-                    waiting.append((start, block, self._mark()))
+                    with self._block() as block:
+                        copy(start, block[: min(BLOCK, data.size - start)])
+                        waiting.append((start, block, self._mark()))
                 while waiting:
                     finish()
             finally:  # a signal may end a wait
                 self._ring += [(block, mark) for _, block, mark in waiting]
 
+    @contextmanager
+    def _block(self) -> Iterator[np.ndarray]:
+        """A block that nothing is done with any more.
+
+        If its copy fails nobody knows whether it was begun, so that another block takes its place.
+        """
+        block = self._next()
+        try:
+            yield block
+        except BaseException:
+            self._made -= 1
+            raise
+
     def _next(self) -> np.ndarray:
-        """A block that nothing is done with any more."""
         if self._made < _BLOCKS and not (self._ring and self._ring[0][1] is None):
+            made = self._pinned(BLOCK)
             self._made += 1
-            return self._pinned(BLOCK)
+            return made
         block, mark = self._ring[0]
         if mark is not None:
             mark.wait()
