@@ -118,6 +118,13 @@ class DeviceArray:
         self.memory.wait()
         return self
 
+    def __copy__(self) -> "DeviceArray":
+        """Memory of its own, which stays as it is when this array is donated."""
+        return DeviceArray(self.memory.copied(), self.dtype, self.shape)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "DeviceArray":
+        return self.__copy__()
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
             raise ValueError("an array on a device cannot become one on the host without a copy")

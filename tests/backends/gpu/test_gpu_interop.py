@@ -1,8 +1,9 @@
 """Arrays that other libraries have a part in, on a stand-in for cuda-bindings: who may write where,
 in which order, and what is refused."""
 
+import copy
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,16 @@ def test_who_asks_for_a_copy_may_write_there(cuda: FakeCuda):
     shared.let_go()
     with pytest.raises(BufferError, match=r"is not brought to \(1, 0\): take np.asarray"):
         x.__dlpack__(dl_device=(1, 0))
+
+
+@pytest.mark.parametrize("made", [copy.copy, copy.deepcopy])
+def test_a_copy_stays_as_it_is_when_the_array_is_donated(
+    cuda: FakeCuda, made: Callable[[tfc.DeviceArray], tfc.DeviceArray]
+):
+    x = tfc.device_put(X)
+    kept = made(x)
+    assert np.asarray(set_first(x, X)[0])[0] == 100
+    np.testing.assert_array_equal(np.asarray(kept), X)
 
 
 def test_what_is_given_back_in_the_middle_of_a_recording_is_waited_for_after_it(cuda: FakeCuda):
