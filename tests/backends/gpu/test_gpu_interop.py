@@ -14,7 +14,7 @@ import tfc
 import tfc.numpy as tnp
 from tfc.backends.gpu.driver import current_driver, using
 from tfc.backends.gpu.driver.with_cuda_bindings import open_driver
-from tfc.errors import UnsupportedError
+from tfc.errors import ShapeError, UnsupportedError
 from tfc.runtime import dlpack
 
 X = np.arange(6, dtype=np.float32)
@@ -118,6 +118,16 @@ def test_who_asks_for_a_copy_may_write_there(cuda: FakeCuda):
     shared.let_go()
     with pytest.raises(BufferError, match=r"is not brought to \(1, 0\): take np.asarray"):
         x.__dlpack__(dl_device=(1, 0))
+
+
+def test_an_executable_takes_arrays_of_other_libraries_too(cuda: FakeCuda):
+    executable = tfc.compile(double.lower(X).hlo, backend="gpu")
+    array = Elsewhere(cuda, X)
+    cuda.calls.clear()
+    np.testing.assert_array_equal(np.asarray(executable(array)[0]), X * 2)
+    assert "cuMemcpyHtoDAsync" not in cuda.names()
+    with pytest.raises(ShapeError, match=r"must be f32\[6\], got float32\[5\]"):
+        executable(Elsewhere(cuda, X[:5]))
 
 
 @pytest.mark.parametrize("made", [copy.copy, copy.deepcopy])

@@ -18,6 +18,7 @@ from tfc.backends.gpu.driver.interface import Resources
 from tfc.backends.gpu.kernels import parts_of, scratch_array
 from tfc.backends.gpu.loaded import LoadedProgram, quick_entry
 from tfc.backends.gpu.measuring.observing import ObservedProgram
+from tfc.backends.gpu.memory import borrowed
 from tfc.backends.gpu.program import GpuProgram
 from tfc.backends.interfaces import Executable, KernelTimes, MemoryAnalysis, Signature
 from tfc.backends.llvm.compilation import compile_ir, compile_ptx
@@ -28,6 +29,7 @@ from tfc.hlo.ir import Instruction, Module
 from tfc.passes.analysis.donation import donation_of
 from tfc.passes.live_buffers import live_buffers
 from tfc.passes.memory.buffers import BufferAssignment
+from tfc.runtime.device_arrays import is_on_gpu
 from tfc.tracebacks import api_boundary
 
 _OLDEST = "sm_80"
@@ -77,17 +79,20 @@ class GpuExecutable(Executable):
 
     @api_boundary
     def __call__(self, *arguments: Any) -> list[Any]:
-        """Run with one array for each parameter leaf, on the host or on the GPU.
+        """Run with one array for each parameter leaf, on the host or on the GPU, where other
+        libraries' are read in the same memory.
 
         Returns:
             The result's leaves, on the GPU, as DeviceArrays; the program may still be running.
 
         Raises:
             ShapeError: the arguments do not fit the parameters.
+            UnsupportedError: an array of another library is not row-major, or on another GPU.
             DriverError: there is no GPU, or the driver says that something failed.
         """
-        self.check_arguments(arguments)
-        return self._loaded_on(current_driver()).run(arguments)
+        given: list[Any] = [borrowed(current_driver(), a) if is_on_gpu(a) else a for a in arguments]
+        self.check_arguments(given)
+        return self._loaded_on(current_driver()).run(given)
 
     def python_entry(self, signature: Signature) -> Callable[..., Any] | None:
         """A way for arrays on the GPU, passed by place: an unchanged call is one launch."""
