@@ -220,6 +220,7 @@ def test_what_is_put_lives_until_something_else_is_and_closing_gives_all_back(tm
         there = Elsewhere(cuda, x)
         alive = ref(there)
         model.put(there)
+        assert ("cuStreamSynchronize", (1,)) in cuda.calls  # it names no stream
         del there
         for _ in range(3):
             model.run()

@@ -120,6 +120,20 @@ def test_who_asks_for_a_copy_may_write_there(cuda: FakeCuda):
         x.__dlpack__(dl_device=(1, 0))
 
 
+@pytest.mark.parametrize("version", [2, 3])
+def test_an_array_without_a_stream_is_read_after_what_the_default_one_writes(
+    cuda: FakeCuda, version: int
+):
+    array = Elsewhere(cuda, X, version=version)  # whose stream is None
+    if version == 2:
+        del array.__cuda_array_interface__["stream"]
+    cuda.calls.clear()
+    double(array)
+    event = next(a[0] for name, a in cuda.calls if name == "cuEventRecord" and a[1] == 1)
+    waited = cuda.calls.index(("cuStreamWaitEvent", (0x5EA, event, 0)))
+    assert waited < cuda.names().index("cuLaunchKernel")
+
+
 def test_an_executable_takes_arrays_of_other_libraries_too(cuda: FakeCuda):
     executable = tfc.compile(double.lower(X).hlo, backend="gpu")
     array = Elsewhere(cuda, X)

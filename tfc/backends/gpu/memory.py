@@ -16,6 +16,7 @@ from tfc.runtime.dlpack import take
 
 ALIGNMENT = 16
 """Bytes of which every array on a GPU begins at a multiple: kernels read as many at once."""
+_LEGACY = 1  # the stream that CUDA's programs use unless they name one
 
 
 class GpuMemory:
@@ -151,8 +152,8 @@ def _borrowed_by_interface(device: Driver, x: Any) -> DeviceArray:
         )
     if about.get("strides") is not None and not _is_row_major(about["strides"], dims, dtype):
         raise UnsupportedError("an array on a GPU must be row-major: make it contiguous before")
-    if about.get("stream") is not None:
-        device.wait_for(about["stream"])
+    # PyCUDA names no stream though its kernels may still run, in the one that all use by default.
+    device.wait_for(about.get("stream") or _LEGACY)
 
     size = prod(dims) * dtype.itemsize
     address, is_read_only = about["data"]

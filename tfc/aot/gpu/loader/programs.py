@@ -206,8 +206,8 @@ class Program:
         _check_argument(leaf, dtype, dims)
         if there.get("strides") is not None and not _is_row_major(there["strides"], dims, dtype):
             raise ValueError(f"argument {leaf['name']} on the GPU must be row-major")
-        if there.get("stream"):
-            self._driver.wait(there["stream"])  # what writes it may not be done
+        # What writes it may not be done; who names no stream may use that of all by default.
+        self._driver.wait(there.get("stream") or 1)
         address = there["data"][0]
         stays = number not in self._donated and address % _ALIGNMENT == 0
         if stays or not leaf["bytes"]:
