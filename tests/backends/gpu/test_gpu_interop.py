@@ -3,7 +3,9 @@ in which order, and what is refused."""
 
 import copy
 import gc
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import tfc
 import tfc.numpy as tnp
 from tfc.backends.gpu.driver import current_driver, using
 from tfc.backends.gpu.driver.with_cuda_bindings import open_driver
+from tfc.backends.gpu.running.stretches import MOST_GRAPHS, make_room
 from tfc.errors import ShapeError, UnsupportedError
 from tfc.runtime import dlpack
 
@@ -75,6 +78,24 @@ def test_another_thread_may_take_the_last_arena_at_any_time(cuda: FakeCuda):
     executable(X[::-1])
     executable._loaded_on(current_driver())._arenas = TakenMeanwhile()
     np.testing.assert_array_equal(np.asarray(executable(X[::-1])[0]), X)
+
+
+def test_threads_make_room_for_their_graphs_at_the_same_time():
+    graphs: dict[tuple[int, ...], Any] = {}
+
+    def add(thread: int) -> None:
+        for number in range(50000):
+            make_room(graphs)
+            graphs[thread, number] = None
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(add, range(4)))
+    finally:
+        sys.setswitchinterval(before)
+    assert len(graphs) <= MOST_GRAPHS + 4
 
 
 @pytest.mark.parametrize("dims", [(3, 0), (0, 3), (0,)])

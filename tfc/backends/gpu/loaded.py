@@ -11,7 +11,7 @@ from tfc.backends.gpu.driver import Driver, Graph, opened_driver
 from tfc.backends.gpu.memory import GpuMemory, GpuTransferManager, new_memory, to_gpu
 from tfc.backends.gpu.program import GpuProgram
 from tfc.backends.gpu.running.runner import Runner
-from tfc.backends.gpu.running.stretches import MOST_GRAPHS
+from tfc.backends.gpu.running.stretches import make_room
 from tfc.backends.gpu.steps import Steps
 from tfc.backends.interfaces import Fixed, Signature
 from tfc.hlo.ir import Module
@@ -149,8 +149,7 @@ class LoadedProgram:
             self._runner.run(bases)
             graph = self._runner.graph(bases)
             if graph is not None:
-                if len(self._ready) >= MOST_GRAPHS:
-                    self._ready.pop(next(iter(self._ready), key), None)
+                make_room(self._ready)
                 self._ready[key] = graph
         self._arenas.append(arena)
         arrays = [

@@ -37,6 +37,14 @@ MOST_NODES = 4096  # launches, copies and decisions of a graph
 _MEETING = 4  # nodes: NCCL says of no collective how many it is, and most are a few
 
 
+def make_room(graphs: dict[tuple[int, ...], Any]) -> None:
+    """Let go of the oldest graphs, so that one more is no more than are kept."""
+    if len(graphs) >= MOST_GRAPHS:
+        # As a list, which is made at once: an iterator fails if another thread adds one meanwhile.
+        for oldest in list(graphs)[: 1 - MOST_GRAPHS]:
+            graphs.pop(oldest, None)
+
+
 @dataclass(frozen=True)
 class Recordable:
     """What graphs take beside launches and copies.
@@ -292,9 +300,7 @@ class Stretch:
             graph.launch()
             self._meetings.tell(self._driver)
             return
-        if len(self._graphs) >= MOST_GRAPHS:
-            # Another thread may have removed it, or all of them.
-            self._graphs.pop(next(iter(self._graphs), key), None)
+        make_room(self._graphs)
         self._graphs[key] = None
         for step in self._steps:
             step.run(self._driver, bases)
