@@ -122,6 +122,8 @@ class FakeCuda(ModuleType):
             CU_FUNC_ATTRIBUTE_NUM_REGS=4,
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8,
         )
+        self.CUpointer_attribute = Enumeration(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL=9)
+        self.elsewhere: set[int] = set()  # addresses in the memory of a second GPU
         self.CUstream_flags = Enumeration(CU_STREAM_NON_BLOCKING=1)
         self.CUevent_flags = Enumeration(CU_EVENT_DEFAULT=0, CU_EVENT_DISABLE_TIMING=2)
         self.CUmemPool_attribute = Enumeration(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD=4)
@@ -245,6 +247,10 @@ class FakeCuda(ModuleType):
         self._require_no_capture()
         self.machine.free(address)
         return ()
+
+    def cuPointerGetAttribute(self, kind: int, address: int) -> int:
+        assert kind == 9
+        return int(address in self.elsewhere)
 
     def cuMemAlloc(self, size: int) -> int:
         return self.machine.allocate(size)

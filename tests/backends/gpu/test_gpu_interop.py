@@ -155,6 +155,18 @@ def test_an_array_without_a_stream_is_read_after_what_the_default_one_writes(
     assert waited < cuda.names().index("cuLaunchKernel")
 
 
+def test_an_array_in_the_memory_of_another_gpu_is_refused():
+    two = FakeCuda()
+    two.count = 2
+    with installed(two) as cuda, using(open_driver(0)):
+        here, there = Elsewhere(cuda, X), Elsewhere(cuda, X)
+        cuda.elsewhere.add(there.address)
+        np.testing.assert_array_equal(np.asarray(double(here)), X * 2)
+        with pytest.raises(UnsupportedError, match="on GPU 1, and programs run on GPU 0"):
+            double(there)
+        gc.collect()
+
+
 def test_an_executable_takes_arrays_of_other_libraries_too(cuda: FakeCuda):
     executable = tfc.compile(double.lower(X).hlo, backend="gpu")
     array = Elsewhere(cuda, X)

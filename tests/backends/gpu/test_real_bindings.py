@@ -16,7 +16,8 @@ TESTS = HERE.parents[1]
 def test_tests_of_the_driver_pass_with_the_package_in_the_place_of_its_stand_in():
     """In a process of its own, where a library that tests make is the driver's."""
     path = os.pathsep.join(map(str, (TESTS.parent, TESTS)))
-    names = ("test_gpu_driver.py", "test_gpu_bundles.py", "test_gpu_decisions.py")
+    parts = "driver", "bundles", "decisions", "interop"
+    names = [f"test_gpu_{part}.py" for part in parts]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "real_bindings", *(str(HERE / n) for n in names),
          "-p", "no:cacheprovider",

@@ -125,12 +125,7 @@ def borrowed(device: Driver, x: Any) -> DeviceArray:
     """
     if not hasattr(x, "__dlpack__"):
         return _borrowed_by_interface(device, x)
-    number = x.__dlpack_device__()[1]
-    if number != device.number:
-        raise UnsupportedError(
-            f"the array lies on GPU {number}, and programs run on GPU {device.number}: bring it "
-            "there before"
-        )
+    _require_gpu(device, x.__dlpack_device__()[1])
     taken = take(x.__dlpack__(stream=device.stream_address or None))
     size = prod(taken.dims) * taken.dtype.itemsize
 
@@ -152,14 +147,24 @@ def _borrowed_by_interface(device: Driver, x: Any) -> DeviceArray:
         )
     if about.get("strides") is not None and not _is_row_major(about["strides"], dims, dtype):
         raise UnsupportedError("an array on a GPU must be row-major: make it contiguous before")
+    address, is_read_only = about["data"]
+    size = prod(dims) * dtype.itemsize
+    if size:  # else the address may be 0
+        _require_gpu(device, device.gpu_of(address))
     # PyCUDA names no stream though its kernels may still run, in the one that all use by default.
     device.wait_for(about.get("stream") or _LEGACY)
 
-    size = prod(dims) * dtype.itemsize
-    address, is_read_only = about["data"]
     let_go = _giving_back(device, held.clear)
     memory = GpuMemory(device, size, address, let_go, bool(is_read_only))
     return DeviceArray(_aligned(memory), dtype, dims)
+
+
+def _require_gpu(device: Driver, number: int) -> None:
+    if number != device.number:
+        raise UnsupportedError(
+            f"the array lies on GPU {number}, and programs run on GPU {device.number}: bring it "
+            "there before"
+        )
 
 
 def _giving_back(device: Driver, give: Callable[[], object]) -> Callable[[int], None]:

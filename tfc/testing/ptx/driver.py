@@ -195,6 +195,10 @@ class InterpretedDriver:
     def synchronize(self) -> None:
         """Nothing is left to wait for: all is done when it is asked for."""
 
+    def gpu_of(self, address: int) -> int:
+        """There is one."""
+        return self.number
+
     def memory(self) -> MemoryUse:
         """What programs may have, and what is left of it."""
         return MemoryUse(self._machine.memory_limit - self._machine.allocated, _MEMORY)

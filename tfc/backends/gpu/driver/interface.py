@@ -255,6 +255,10 @@ class Driver(Protocol):
         """A launch that is made again and again, with the arguments of `launch`."""
         ...
 
+    def gpu_of(self, address: int) -> int:
+        """The number of the GPU in whose memory an address lies; its own if it cannot tell."""
+        ...
+
     def describe(self, boxes: Boxes, address: int) -> bytes:
         """What a kernel takes to copy boxes of the array at an address, a multiple of 16."""
         ...

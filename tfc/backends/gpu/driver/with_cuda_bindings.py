@@ -280,6 +280,14 @@ class BindingsDriver:
         if size:
             self.do("cuMemcpyDtoDAsync", target, source, size, self.stream)
 
+    def gpu_of(self, address: int) -> int:
+        """The number of the GPU in whose memory an address lies."""
+        if self._is_alone:
+            return self.number
+        self.enter()
+        kind = self._cuda.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        return int(self._ask("cuPointerGetAttribute", kind, address))
+
     def memory(self) -> MemoryUse:
         """How much memory there is, and how much of it is free."""
         self.enter()

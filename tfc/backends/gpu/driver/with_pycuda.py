@@ -359,6 +359,10 @@ class PycudaDriver:
         self._enter()
         _ask(self.stream.synchronize)
 
+    def gpu_of(self, address: int) -> int:
+        """Its own: PyCUDA does not tell."""
+        return self.number
+
     def memory(self) -> MemoryUse:
         """How much memory there is, and how much of it is free."""
         self._enter()
