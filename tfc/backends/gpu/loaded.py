@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tfc.backends.gpu.driver import Driver, Graph, opened_driver
-from tfc.backends.gpu.memory import GpuMemory, GpuTransferManager, new_memory, to_gpu
+from tfc.backends.gpu.memory import GpuMemory, GpuTransferManager, new_memory, overlapping, to_gpu
 from tfc.backends.gpu.program import GpuProgram
 from tfc.backends.gpu.running.runner import Runner
 from tfc.backends.gpu.running.stretches import make_room
@@ -101,8 +101,9 @@ class LoadedProgram:
             self._transfers.to_device(a, s) for a, s in zip(arguments, executable.parameter_shapes)
         ]
         aliases = executable.donated
+        shared = overlapping(passed) if aliases else set[int]()
         for number in set(aliases.values()):
-            passed[number] = self._given(arguments[number], passed, number)
+            passed[number] = _given(arguments[number], passed[number], number in shared)
         results = [
             passed[aliases[n]] if n in aliases else new_memory(self._driver, s.byte_size)
             for n, s in enumerate(executable.result_shapes)
@@ -174,18 +175,6 @@ class LoadedProgram:
         bases |= {("parameter", n): m.address for n, m in enumerate(passed)}
         return bases | {("result", n): m.address for n, m in enumerate(results)}
 
-    def _given(self, argument: Any, passed: Sequence[GpuMemory], number: int) -> GpuMemory:
-        """The memory of a donated argument, or a copy where it is read-only, or some of another
-        argument lies there too."""
-        memory = passed[number]
-        if isinstance(argument, DeviceArray):
-            argument.delete()
-        others = [m for n, m in enumerate(passed) if n != number]
-        if not (memory.is_read_only or any(memory.overlaps(other) for other in others)):
-            memory.take_back()
-            return memory
-        return memory.copied()
-
     def _array(self, memory: GpuMemory, shape: Shape) -> DeviceArray:
         dtype = shape.element_type.dtype
         if shape.has_default_layout:
@@ -193,6 +182,17 @@ class LoadedProgram:
         laid_out = self._transfers.from_device(memory, shape)
         plain = Shape(shape.element_type, shape.dims)
         return DeviceArray(to_gpu(laid_out, plain, self._driver), dtype, shape.dims)
+
+
+def _given(argument: Any, memory: GpuMemory, is_shared: bool) -> GpuMemory:
+    """The memory of a donated argument, or a copy where it is read-only, or another argument lies
+    there too."""
+    if isinstance(argument, DeviceArray):
+        argument.delete()
+    if memory.is_read_only or is_shared:
+        return memory.copied()
+    memory.take_back()
+    return memory
 
 
 def quick_entry(

@@ -85,11 +85,6 @@ class GpuMemory:
         self.device.copy(copy.address, self.address, self.size)
         return copy
 
-    def overlaps(self, other: "GpuMemory") -> bool:
-        """Whether some byte is part of both; two arrays of another library may lie in one place."""
-        start = max(self.address, other.address)
-        return start < min(self.address + self.size, other.address + other.size)
-
 
 def _wait_for_all(device: Driver, streams: Iterable[int]) -> None:
     for stream in streams:
@@ -101,6 +96,19 @@ def _let_go_after(
 ) -> None:
     _wait_for_all(device, streams)
     let_go(address)
+
+
+def overlapping(memories: Sequence[GpuMemory]) -> set[int]:
+    """The numbers of those that have a byte in common with another one, as memory that is passed
+    twice has, and arrays of another library may have."""
+    found: set[int] = set()
+    reached, widest = 0, -1  # the end of those so far, and which of them reaches it
+    for start, number in sorted((m.address, n) for n, m in enumerate(memories) if m.size):
+        if start < reached:
+            found |= {number, widest}
+        if start + memories[number].size > reached:
+            reached, widest = start + memories[number].size, number
+    return found
 
 
 def new_memory(device: Driver, size: int) -> GpuMemory:
