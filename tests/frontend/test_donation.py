@@ -65,6 +65,15 @@ def test_memory_that_is_not_the_callers_to_give_is_copied() -> None:
     assert not strided.any()
 
 
+def test_three_arguments_may_lie_in_one_another() -> None:
+    f = tfc.jit(lambda x, y, z: (x + 100, y + 1000, z * 1), donate_argnums=(0, 1))
+    whole = np.arange(100, dtype=np.float32)
+    x, y, z = whole[:10], whole[2:50], whole[5:8]
+    expected = x + 100, y + 1000, z.copy()
+    for got, right in zip(f(x, y, z), expected):
+        np.testing.assert_array_equal(got, right)
+
+
 def test_scalars_keep_their_shape() -> None:
     f = tfc.jit(lambda x: x + 1, donate_argnums=0)
     assert f(3.0) == 4

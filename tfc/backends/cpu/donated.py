@@ -15,7 +15,7 @@ def make_writable(passed: list[np.ndarray], donated: Collection[int]) -> None:
     reached, widest = 0, -1  # the end of the arrays so far, and which of them reaches it
     for start, number in sorted((address(a), n) for n, a in enumerate(passed) if a.size):
         if start < reached:
-            shared.add(number if number in donated else widest)
+            shared |= {number, widest}  # not one alone: a third array may lie in the other, too
         if start + passed[number].nbytes > reached:
             reached, widest = start + passed[number].nbytes, number
     for number in donated:
