@@ -309,8 +309,8 @@ assert pushed == [1]
 
 
 @pytest.mark.parametrize("size", [3000, 4096])
-def test_what_a_block_shares_is_asked_for_with_what_the_code_states(cuda: FakeCuda, size: int):
-    """Of 48 KiB a kernel has a byte by its code: a launch may not give all of it unasked."""
+def test_a_launch_may_give_all_of_what_need_not_be_asked_for(cuda: FakeCuda, size: int):
+    """It is 48 KiB less what the code states, which so must be nothing."""
     x = random.standard_normal((2, size)).astype(np.float32)
     result = tfc.jit(tnp.sort, backend="gpu")(x)
     assert 48 << 10 in [a[7] for name, a in cuda.calls if name == "cuLaunchKernel"]

@@ -4,8 +4,7 @@ using Status = int;                     // CUresult
 using Address = unsigned long long;     // CUdeviceptr
 constexpr int kMajor = 75, kMinor = 76; // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
 constexpr int kMostShared = 8;          // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-// Bytes that a launch may give without asking: 48 KiB less what the code states.
-constexpr unsigned kUsualShared = 47 << 10;
+constexpr unsigned kUsualShared = 48 << 10; // bytes that a launch may give without asking
 constexpr Address kAlignment = 16; // bytes, which kernels read at once
 constexpr int kFetchedBytes = 2;   // CU_TENSOR_MAP_L2_PROMOTION_L2_128B
 constexpr std::size_t kDescriptorBytes = 128;  // of a CUtensorMap, at a multiple of 64

@@ -12,8 +12,7 @@ from tfc.backends.gpu.driver.contexts import ThreadsContext
 from tfc.backends.gpu.driver.descriptors import layout_of
 
 Values = Sequence["int | bytes"]
-# Bytes that a launch may give without asking: 48 KiB less what the code states.
-_USUAL_SHARED = 47 << 10
+_USUAL_SHARED = 48 << 10  # bytes that a launch may give without asking; the code states none
 
 
 class DriverError(Exception):

@@ -6,9 +6,7 @@ from functools import partial
 from typing import Any, Protocol
 from weakref import ref
 
-# Bytes that a launch may give without asking: 48 KiB less what the code states, of which there is
-# at least the byte that names what a launch gives.
-_SHARED = 47 << 10
+_SHARED = 48 << 10  # bytes that a launch may give without asking; the code states none
 
 
 class LaunchDriver(Protocol):

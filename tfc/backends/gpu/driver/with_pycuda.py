@@ -32,9 +32,7 @@ from tfc.runtime.later import later
 cuda: Any = later("pycuda.driver")
 tools: Any = later("pycuda.tools")
 
-# Bytes that a launch may give without asking: 48 KiB less what the code states, of which there is
-# at least the byte that names what a launch gives.
-_SHARED = 47 << 10
+_SHARED = 48 << 10  # bytes that a launch may give without asking; the code states none
 # Blocks of a multiprocessor, by compute capability; PyCUDA does not ask for them.
 _BLOCKS = {(8, 6): 16, (8, 7): 16, (8, 9): 24, (12, 0): 24}
 T = TypeVar("T")
