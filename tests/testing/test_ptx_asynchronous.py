@@ -53,6 +53,16 @@ def test_threads_wait_for_phases_of_others(kind: str):
     assert after[0][0] == 73210
 
 
+def test_a_barrier_is_ended_before_its_memory_is_used_again():
+    body = """    .shared .align 8 .b64 done;
+    mov.u32 %r20, done;
+    mbarrier.init.shared.b64 [%r20], 1;
+    {}st.shared.u16 [%r20+6], %h1;"""
+    launch(body.format("mov.b16 %h1, 1; mbarrier.inval.shared.b64 [%r20]; "), [], 1)
+    with pytest.raises(Fault, match="async: a write over a barrier of phases"):
+        launch(body.format("mov.b16 %h1, 1; "), [], 1)
+
+
 def test_phases_follow_each_other():
     """A producer and a consumer hand eight words over through one place, each waiting its turn."""
     body = """    .shared .align 8 .b64 full;
@@ -97,6 +107,51 @@ end:"""
         launch(body.replace("    mbarrier.arrive.shared.b64 _, [%r21];\n", ""), [np.zeros(8, u32)])
 
 
+# Warps meet in pairs, by barriers of their own or by phases; the first one's word is read by the
+# last one, which does not know of it unless all have met.
+_PAIRS = """    .shared .align 8 .b64 done[2];
+    .shared .align 4 .b32 word;
+    mov.u32 %r20, done;
+    mov.u32 %r22, word;
+    setp.eq.u32 %p1, %r62, 0;
+    @%p1 mbarrier.init.shared.b64 [%r20], 64;
+    @%p1 mbarrier.init.shared.b64 [%r20+8], 64;
+    bar.sync 0;
+    shr.u32 %r1, %r62, 6;
+    shl.b32 %r2, %r1, 3;
+    add.u32 %r2, %r20, %r2;
+    setp.eq.u32 %p2, %r62, 127;
+    {first}
+    {meet}
+    {second}
+    bar.sync 0;"""
+_BY_BARRIERS = "add.u32 %r3, %r1, 1; bar.sync %r3, 64; bar.sync %r3, 64;"
+_BY_PHASES = """mbarrier.arrive.shared.b64 _, [%r2];
+again: mbarrier.try_wait.parity.shared.b64 %p3, [%r2], 0;
+    @!%p3 bra again;"""
+_WRITE, _READ = "st.shared.u32 [%r22], %r62;", "ld.shared.u32 %r5, [%r22];"
+
+
+@pytest.mark.parametrize("meet", [_BY_BARRIERS, _BY_PHASES])
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (_WRITE, _READ, "reads shared memory that another wrote"),
+        (_READ, _WRITE, "writes shared memory that another read"),
+        (_WRITE, _WRITE, "writes shared memory that another wrote"),
+    ],
+)
+def test_pairs_of_warps_that_meet_tell_others_nothing(
+    meet: str, first: str, second: str, message: str
+):
+    parts = {"first": f"@%p1 {first}", "second": f"@%p2 {second}"}
+    before = "@%p1 st.shared.u32 [%r22], %r62; bar.sync 0;\n    "
+    parts["first"] = before + parts["first"]
+    launch(_PAIRS.format(meet="bar.sync 0;", **parts), [])
+    with pytest.raises(Fault, match=f"race: a thread {message}"):
+        launch(_PAIRS.format(meet=meet, **parts), [])
+
+
 # --- Copies ---------------------------------------------------------------------------------------
 
 _RUN = (
@@ -137,6 +192,19 @@ _WRONG: list[tuple[str, str, dict[str, Any]]] = [
     ("async", "may still read", {"drain": ""}),
     ("async", "an operation under way reads", {"late": "    @%p1 st.shared.u64 [%r20], %d5;\n"}),
     ("async", "under way still reads", {"late": _AGAIN}),
+    (
+        "async",
+        "over what another thread reads",
+        {"late": "    ld.shared.u64 %d5, [%r4];\n    @%p1 cp.async.bulk.wait_group 0;\n" + _AGAIN},
+    ),
+    (
+        "async",
+        "over what a thread wrote, without fence",
+        {
+            "late": "    @%p1 cp.async.bulk.wait_group 0;\n    @%p1 st.shared.u64 [%r20], %d5;\n"
+            + _AGAIN
+        },
+    ),
     ("async", "nobody has waited", {"late": "    @%p1 cp.async.bulk.wait_group 0;\n" + _AGAIN}),
     (
         "barrier",

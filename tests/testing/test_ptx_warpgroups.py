@@ -175,6 +175,13 @@ def test_registers_of_a_product_are_left_alone_until_it_is_waited_for():
         launch(text, arrays)
 
 
+def test_products_are_waited_for_before_the_end():
+    arrays, _ = _product_arrays(0)
+    text = product_text(0, ("fence", "commit"))
+    with pytest.raises(Fault, match="a thread ends while a product of its warpgroup is under way"):
+        launch(text[: text.index("wgmma.commit")] + "ret;", arrays)
+
+
 def test_shared_memory_of_a_product_is_left_alone_until_it_is_waited_for():
     arrays, _ = _product_arrays(0)
     text = product_text(0)

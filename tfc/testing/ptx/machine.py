@@ -14,6 +14,7 @@ from tfc.testing.ptx.state.bulk import Bulk
 from tfc.testing.ptx.state.clusters import Clusters
 from tfc.testing.ptx.state.conditions import Conditions
 from tfc.testing.ptx.state.memory import WRITTEN, GlobalMemory, Space
+from tfc.testing.ptx.state.order import Order
 from tfc.testing.ptx.state.phases import Phases
 from tfc.testing.ptx.state.proxies import Proxies
 from tfc.testing.ptx.state.races import Races
@@ -198,6 +199,7 @@ class Machine:
         if program.works_beside:
             t.phases, t.bulk, t.proxies, t.seen = Phases(t), Bulk(t), Proxies(t), Seen(t)
             t.clusters = Clusters(t)
+            t.races.order = Order(t, len(t.races.writer))
             t.warpgroups = Warpgroups(t, program.fragile, program.max_registers)
 
 

@@ -98,7 +98,7 @@ def _load_run(decoder: Decoder, instruction: Instruction) -> Run:
             data = t.spaces["global"].read(at, np.uint8)
             _count(t.report.bulk_loads, at, 1)
             _check_room(t, int(where[n]), len(data))
-            t.bulk.begin_arrival(int(reports[n]), int(where[n]), data)
+            t.bulk.begin_arrival(int(reports[n]), int(where[n]), data, lane)
 
         _each(t, lanes, one)
 
@@ -275,7 +275,7 @@ def _load_box(
             data = np.empty(tensor.box_bytes, np.uint8)
             data[_pieces_of(t, int(where[n]), tensor)] = box.reshape(-1).view(np.uint8)
             for away in [0] if masks is None else _blocks_away(t, lane, int(masks[n])):
-                t.bulk.begin_arrival(int(reports[n]) + away, int(where[n]) + away, data)
+                t.bulk.begin_arrival(int(reports[n]) + away, int(where[n]) + away, data, lane)
 
         _each(t, lanes, one)
 

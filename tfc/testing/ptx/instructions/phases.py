@@ -137,7 +137,7 @@ def _arrive(decoder: Decoder, instruction: Instruction, flags: set[str]) -> Run:
             given = _counts(t, lanes, None)
         own = t.slot[lanes] == where // t.spaces["shared"].stride
         for at in np.unique(where[own]).tolist():  # what others know is of their own barriers
-            t.seen.tell(at, t.lane_numbers(lanes)[own & (where == at)])
+            t.seen.arrive(at, t.lane_numbers(lanes)[own & (where == at)])
         write(t, lanes, t.phases.arrive(where, given))
 
     return run

@@ -42,8 +42,8 @@ class Bulk:
         self.closed = np.zeros(threads.count, np.int64)
         self.fenced: set[tuple[int, int]] = set()
 
-    def begin_arrival(self, barrier: int, first: int, data: np.ndarray) -> None:
-        """A copy to shared memory begins: what lay there is gone.
+    def begin_arrival(self, barrier: int, first: int, data: np.ndarray, lane: int) -> None:
+        """A copy to shared memory begins, which a thread asks for: what lay there is gone.
 
         Raises:
             Violation: another operation is at work there, or the barrier is not known to it.
@@ -52,7 +52,7 @@ class Bulk:
         if not t.phases.at(barrier).announced:
             raise Violation("async", "a copy is to report to a barrier that no fence (fence.proxy."
                             "async or fence.mbarrier_init) has made known to it")  # fmt: skip
-        t.proxies.begin_write(first, len(data))
+        t.proxies.begin_write(first, len(data), lane)
         t.spaces["shared"].shadow[first : first + len(data)] = NEW
         self.arrivals.append(Arrival(barrier, first, data))
 

@@ -61,6 +61,8 @@ class Clusters:
                             "having waited at the one before",
                             int(np.flatnonzero(again)[0]))  # fmt: skip
         self.arrived[lanes] = True
+        if releases:
+            self._tell(lanes)
         self.ticket[lanes] = self.turn[self.of[lanes]]
         if not releases:
             self.relaxes[self.of[lanes]] = True
@@ -103,6 +105,15 @@ class Clusters:
     def go_on(self, lanes: np.ndarray) -> None:
         """These threads have waited."""
         self.passed[lanes] = self.ticket[lanes] + 1
+        slots = self.threads.slot[lanes]
+        for slot in np.unique(slots).tolist():
+            self.threads.seen.learn(("cluster", slot), lanes[slots == slot])
+
+    def _tell(self, lanes: Lanes) -> None:
+        numbers = self.threads.lane_numbers(lanes)
+        slots = self.threads.slot[numbers]
+        for slot in np.unique(slots).tolist():
+            self.threads.seen.tell(("cluster", slot), numbers[slots == slot])
 
     # --- Others' memory ---------------------------------------------------------------------------
 

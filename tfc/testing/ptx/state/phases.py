@@ -13,6 +13,7 @@ import numpy as np
 from tfc.testing.ptx.state.faults import Violation
 from tfc.testing.ptx.state.threads import Lanes, Threads
 
+BYTES = 8  # of a barrier
 MOST = (1 << 20) - 1  # arrivals of a phase, and bytes under way
 
 
@@ -47,6 +48,8 @@ class Phases:
     def __init__(self, threads: Threads):
         self.threads = threads
         self.all: dict[int, Phase] = {}
+        # Of each eight bytes of shared memory, whether they are a barrier.
+        self.are_there = np.zeros(len(threads.spaces["shared"].data) // BYTES, bool)
         self.parked: list[Parked] = []
         self.has_ended = False
         self.patient = np.zeros(threads.count, bool)
@@ -59,12 +62,14 @@ class Phases:
             if place in self.all:
                 raise Violation("barrier", "a barrier is made where there is one", lane)
             self.all[place] = Phase(count, count)
+            self.are_there[place // BYTES] = True
 
     def end(self, places: np.ndarray) -> None:
         """mbarrier.inval."""
         for lane, place in enumerate(places.tolist()):
             self.at(place, lane)
             del self.all[place]
+            self.are_there[place // BYTES] = False
 
     def at(self, place: int, lane: int | None = 0) -> Phase:
         """The barrier at a place.
@@ -117,6 +122,7 @@ class Phases:
         phase.number += 1
         phase.pending = phase.expected
         self.has_ended = True
+        self.threads.seen.end_phase(place)
         # What threads did before is seen by those that wait: no race between them.
         self.threads.block_epoch[place // self.threads.spaces["shared"].stride] += 1
 

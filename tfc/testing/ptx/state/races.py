@@ -11,6 +11,7 @@ readers with the number of the barrier before: a stamp.
 import numpy as np
 
 from tfc.testing.ptx.state.faults import Violation
+from tfc.testing.ptx.state.order import Order
 from tfc.testing.ptx.state.threads import WARP, Lanes, Threads
 
 _WHO = 11
@@ -27,6 +28,7 @@ class Races:
         self.writer = np.zeros(-(-bytes_in_all // granule), np.int64)
         self.reader = np.zeros_like(self.writer)
         self.threads = threads
+        self.order: Order | None = None  # where warps wait for some of the others
 
     def _stamps(self, lanes: Lanes) -> np.ndarray:
         t = self.threads
@@ -62,6 +64,8 @@ class Races:
         for at in self.granules(places, width):
             self._check(self._conflicts(self.writer[at], mine), places, "reads", "wrote")
             self._note_read(at, mine)
+            if self.order is not None:
+                self._check(self.order.note_read(at, lanes), places, "reads", "wrote")
 
     def _note_read(self, at: np.ndarray, mine: np.ndarray) -> None:
         old = self.reader[at]
@@ -94,6 +98,10 @@ class Races:
                 clusters.check_write(at, lanes)
             self._check(self._conflicts(self.writer[at], mine), places, "writes", "wrote")
             self._check(self._conflicts(self.reader[at], mine), places, "writes", "read")
+            if self.order is not None:
+                wrote, read = self.order.note_write(at, lanes)
+                self._check(wrote, places, "writes", "wrote")
+                self._check(read, places, "writes", "read")
             self.writer[at] = mine
             several = self.writer[at] != mine
             if several.any():

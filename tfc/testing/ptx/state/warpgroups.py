@@ -115,8 +115,12 @@ class Warpgroups:
         """All threads have ended.
 
         Raises:
-            Violation: there were never as many registers as some asked for.
+            Violation: a product is still under way; or there were never as many registers as some
+                asked for.
         """
+        if self.products:
+            raise Violation("async", "a thread ends while a product of its warpgroup is under way "
+                            "(wgmma.wait_group is missing)")  # fmt: skip
         per_block = self.held.reshape(self.threads.blocks, -1).sum(1) * WARP
         if (per_block > REGISTERS).any():
             raise Violation("barrier", "setmaxnreg.inc waits for registers that no warp gives up: "
