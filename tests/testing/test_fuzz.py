@@ -1,20 +1,26 @@
 """The fuzzer finds a defect, makes it small and writes it down; the comparison knows rounding."""
 
 import itertools
+import re
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
 
 import tfc
 from tfc.backends.mlir.arithmetic import elemental
 from tfc.cli import tfc as command
 from tfc.hlo import evaluate
+from tfc.hlo.shape import F32
 from tfc.testing.compare import mismatch
+from tfc.testing.fuzz import drawing, programs
 from tfc.testing.ptx.state.faults import Fault
 from tfc.testing.report import Report, outcome_of
+
+random = np.random.default_rng(5)
 
 
 def test_a_run_without_defects_says_how_many_programs_ran(tmp_path: Path):
@@ -109,6 +115,37 @@ def test_what_rounding_cannot_change_is_one():
     assert "result 0 at [3] is" in str(mismatch(module, [x], [off, greater]))
     assert "result 1 at [2] is" in str(mismatch(module, [x], [difference, ~greater]))
     assert "instead of bool" in str(mismatch(module, [x], [difference, difference]))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "bits"),
+    [("", 24), ("dot_bf16_bf16_f32", 8), ("dot_tf32_tf32_f32", 10), ("dot_bf16_bf16_f32_x3", 16),
+     ("dot_bf16_bf16_f32_x6", 24), ("dot_f32_f32_f32", 24)],
+)  # fmt: skip
+def test_products_may_be_off_by_the_bits_that_their_algorithm_leaves_out(algorithm: str, bits: int):
+    stated = f", algorithm={algorithm}" if algorithm else ""
+    module = tfc.hlo.parse(f"""HloModule m
+ENTRY e {{ x = f32[5,7] parameter(0)
+  y = f32[7,3] parameter(1)
+  ROOT d = f32[5,3] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}{stated} }}""")
+    x, y = (random.uniform(0.5, 2, d).astype(np.float32) for d in ((5, 7), (7, 3)))
+    for kept, excused in ((bits, True), (bits // 2, False)):
+        units = 2.0 ** (np.floor(np.log2(x)) + 1 - kept)
+        rounded = np.round(x / units) * units  # the nearest with so many bits
+        got = np.float32(rounded.astype(np.float64) @ y)
+        assert (mismatch(module, [x, y], [got]) is None) is excused
+
+
+def test_algorithms_of_products_are_drawn():
+    found: set[str] = set()
+
+    @drawing(200)
+    @given(programs(8, [F32], ["dot"]))
+    def collect(text: str) -> None:
+        found.update(re.findall(r"algorithm=(dot_\w+)", text))
+
+    collect()
+    assert {"dot_tf32_tf32_f32", "dot_bf16_bf16_f32", "dot_bf16_bf16_f32_x3"} <= found
 
 
 @pytest.mark.parametrize("text", [

@@ -16,7 +16,8 @@ import numpy as np
 from tfc.hlo.evaluation.evaluator import evaluate, walk
 from tfc.hlo.ir import Instruction, Module
 from tfc.hlo.op import Call, Value, op_named
-from tfc.hlo.shape import F64, Shape
+from tfc.hlo.ops.sum_types import BITS_KEPT
+from tfc.hlo.shape import F32, F64, Shape
 from tfc.hlo.traits import Accuracy
 
 TRIALS = 12
@@ -153,12 +154,38 @@ def disturbed(module: Module, arguments: Sequence[Value], seed: int) -> Value:
             return op.evaluate(instruction, operands, call)
         # Sums and products may be taken in another order: that is as if the terms were off.
         terms = operands if op.elementwise else [disturb(o) for o in operands]
+        if kept := bits_kept(instruction):
+            terms = [_with_bits(np.asarray(t), kept, rng) for t in terms]
         value = disturb(op.evaluate(instruction, terms, call))
         if accuracy is Accuracy.SUMMED:
             value = _with_zeros_of_any_sign(value, rng)
         return _overflowed(instruction, operands, value, call, rng)
 
     return walk(module.entry, list(arguments), step)
+
+
+def bits_kept(instruction: Instruction) -> int | None:
+    """The bits of its factors that a product of f32 keeps at least, as its algorithm permits; None
+    if it takes them as they are."""
+    name = instruction.attributes.get("algorithm", "")
+    shapes = [instruction.shape, *(o.shape for o in instruction.operands)]
+    if any(not isinstance(s, Shape) or s.element_type != F32 for s in shapes):
+        return None
+    return BITS_KEPT.get(name)
+
+
+def _with_bits(factors: np.ndarray, bits: int, rng: np.random.Generator) -> np.ndarray:
+    """Factors of f32 that are off by up to half a unit of so many bits.
+
+    Numbers below the normal ones may be taken for zeros, and so may the parts of those above.
+    """
+    smallest = float(np.finfo(np.float32).smallest_normal)
+    with np.errstate(all="ignore"):
+        exact = wide(factors)
+        off = 2.0**-bits * np.abs(exact) + np.minimum(np.abs(exact), smallest)
+        moved = np.where(np.isfinite(exact), exact + off * rng.uniform(-1, 1, exact.shape), exact)
+        lost = (np.abs(exact) < smallest) & (rng.random(exact.shape) < 0.5)
+        return np.where(lost, 0, moved).astype(factors.dtype)
 
 
 def _with_zeros_of_any_sign(value: Value, rng: np.random.Generator) -> Value:

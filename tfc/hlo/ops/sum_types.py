@@ -15,14 +15,20 @@ from tfc.hlo.op import describe, require
 from tfc.hlo.ops.elementwise.families import ANY, require_kind
 from tfc.hlo.shape import C64, C128, F32, F64, PRED, S32, U32, AnyShape, ElementType, Shape
 
-# How XLA may split the products of a dot. Code here multiplies in f32 or f64 and sums in no less,
-# which is as exact as any of these or more.
+# How XLA may split the products of a dot. Except for those of `BITS_KEPT`, code here multiplies in
+# f32 or f64 and sums in no less, which is as exact as any of these or more.
 ALGORITHMS = frozenset({
     "dot_any_f8_any_f8_f32", "dot_any_f8_any_f8_f32_fast_accum", "dot_f16_f16_f16",
     "dot_f16_f16_f32", "dot_bf16_bf16_bf16", "dot_bf16_bf16_f32", "dot_bf16_bf16_f32_x3",
     "dot_bf16_bf16_f32_x6", "dot_bf16_bf16_f32_x9", "dot_tf32_tf32_f32", "dot_tf32_tf32_f32_x3",
     "dot_f32_f32_f32", "dot_f64_f64_f64",
 })  # fmt: skip
+BITS_KEPT = {
+    "dot_bf16_bf16_f32": 8, "dot_bf16_bf16_f32_x3": 16, "dot_bf16_bf16_f32_x6": 24,
+    "dot_bf16_bf16_f32_x9": 24, "dot_tf32_tf32_f32": 10, "dot_tf32_tf32_f32_x3": 24,
+}  # fmt: skip
+"""Bits that products of f32 keep of their factors at least, by algorithm: bf16 has 8, and 16 in two
+parts; tf32 has 11, of which the last is off where the rest is cut away."""
 _KIND_ORDER = {"pred": 0, "unsigned": 1, "signed": 1, "float": 2, "complex": 3}
 
 

@@ -7,7 +7,8 @@ from tfc.hlo import builder
 from tfc.hlo.attributes.precision import PRECISIONS
 from tfc.hlo.ir import Instruction
 from tfc.hlo.op import OPS
-from tfc.hlo.shape import S32, ElementType, Shape
+from tfc.hlo.ops.sum_types import BITS_KEPT
+from tfc.hlo.shape import F32, S32, ElementType, Shape
 from tfc.testing.generators.grower import ANY, Grower, generates
 from tfc.testing.generators.values import sizes
 
@@ -38,10 +39,12 @@ def _dot(g: Grower) -> Instruction:
     order = g.draw(st.permutations(wanted))
     other = tuple(dims[d] if d >= 0 else free[-1 - d] for d in order)
     rhs = g.like(Shape(lhs.array_shape.element_type, other))
-    # The default for both is left out, as StableHLO does.
-    precision = (g.pick(PRECISIONS), g.pick(PRECISIONS[1:])) if g.integer(0, 3) == 0 else None
+    # The default for both is left out, as StableHLO does, which has no other with an algorithm.
+    algorithm = _drawn_algorithm(g, lhs)
+    has_precision = algorithm is None and g.integer(0, 3) == 0
+    precision = (g.pick(PRECISIONS), g.pick(PRECISIONS[1:])) if has_precision else None
     return builder.instruction(
-        "dot", [lhs, rhs], operand_precision=precision,
+        "dot", [lhs, rhs], operand_precision=precision, algorithm=algorithm,
         lhs_batch_dims=batch, lhs_contracting_dims=contracting,
         rhs_batch_dims=tuple(order.index(d) for d in batch),
         rhs_contracting_dims=tuple(order.index(d) for d in contracting),
@@ -65,6 +68,13 @@ def _ragged_dot(g: Grower) -> Instruction:
         rhs_contracting_dims=(first + 1,), lhs_ragged_dims=(ragged,),
         rhs_group_dims=(0,) if ragged == 1 else (),
     )  # fmt: skip
+
+
+def _drawn_algorithm(g: Grower, factor: Instruction) -> str | None:
+    """An algorithm for products of such factors, or none: those of f32 may have fewer bits then."""
+    if factor.array_shape.element_type != F32 or g.integer(0, 1):
+        return None
+    return g.pick(sorted(BITS_KEPT))
 
 
 def drawn_reducer(g: Grower, element_type: ElementType) -> str:
