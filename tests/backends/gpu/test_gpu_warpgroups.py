@@ -363,6 +363,19 @@ def test_what_boxes_do_not_bring_goes_another_way(device: InterpretedDriver):
         assert report.instructions["mma"] > 0
 
 
+@pytest.mark.parametrize("signed_first", [False, True])
+def test_bytes_with_signs_and_without_go_another_way(signed_first: bool, device: InterpretedDriver):
+    """Warpgroups multiply those by an instruction that only newer assemblers know."""
+    types = (np.int8, np.uint8) if signed_first else (np.uint8, np.int8)
+    a, b = (whole_numbers((64, 128), t) for t in types)
+    got, (report,) = reports_of(
+        device, lambda a, b: tnp.einsum("ik,jk->ij", a.astype(np.int32), b.astype(np.int32)), a, b
+    )
+    np.testing.assert_array_equal(got, a.astype(np.int64) @ b.T.astype(np.int64))
+    assert not report.products
+    assert report.instructions["mma"] > 0
+
+
 def test_more_than_the_usual_precision_of_8_bit_floats_goes_another_way(device: InterpretedDriver):
     a, b = whole_numbers((64, 32), E4M3), whole_numbers((64, 32), E4M3)
 

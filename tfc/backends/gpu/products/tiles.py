@@ -42,7 +42,8 @@ _LEAST = 64  # rows and columns from which on such tiles are worth their while
 _NAMES = {F16: "f16", BF16: "bf16", S8: "s8", U8: "u8", F8E4M3FN: "e4m3", F8E5M2: "e5m2",
           F32: "tf32"}  # fmt: skip
 _SUMMED_SHORT = {F8E4M3FN, F8E5M2}
-_ALIKE: tuple[set[ElementType], ...] = ({F16}, {BF16}, {F32}, {S8, U8}, _SUMMED_SHORT)
+# Not s8 and u8 together: that takes PTX 8.4, which is more than LLVM states, and drivers have.
+_ALIKE: tuple[set[ElementType], ...] = ({F16}, {BF16}, {F32}, {S8}, {U8}, _SUMMED_SHORT)
 
 
 @dataclass(frozen=True)
