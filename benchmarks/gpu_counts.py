@@ -162,20 +162,22 @@ PROGRAMS = (
 )  # fmt: skip
 
 
-def counted(program: Program) -> list[str]:
+def counted(program: Program, device: InterpretedDriver) -> list[str]:
     """The row of a program."""
     random = np.random.default_rng(1)
     arguments = [_drawn(random, dtype, dims) for dtype, dims in program.arguments]
     compiled = tfc.jit(program.function, backend="gpu").lower(*arguments).compile()
     executable: Any = compiled.executable
-    times: KernelTimes = executable.timed()(*arguments)
+    timed = executable.timed()
+    device.reports.clear()
+    times: KernelTimes = timed(*arguments)
     launched = [kernel for kernel in times.kernels if kernel.figures is not None]
     figures = [kernel.figures for kernel in launched if kernel.figures is not None]
     least = sum(s.byte_size for s in (*executable.parameter_shapes, *executable.result_shapes))
     most = max(figures, key=lambda f: f.counts["instructions"])
     return [
         program.name,
-        str(sum(kernel.count for kernel in launched)),
+        str(len(device.reports)),
         f"{_total(figures, 'sectors') * _SECTOR / least:.2f}",
         f"{_total(figures, 'instructions') / least:.1f}",
         str(_total(figures, "bank conflicts")),
@@ -209,10 +211,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", default="", help="programs with this in their name")
     options = parser.parse_args(arguments)
     rows = []
-    with using(InterpretedDriver(ARCHITECTURE)):
+    with using(InterpretedDriver(ARCHITECTURE)) as device:
         for program in PROGRAMS:
             if options.only in program.name:
-                rows.append(counted(program))
+                rows.append(counted(program, device))
                 print(" │ ".join(rows[-1]), flush=True)
     if not rows:
         parser.error(f"no program is called '{options.only}'")
