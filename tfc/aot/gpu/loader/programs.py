@@ -52,18 +52,26 @@ class Program:
         driver.enter()
         program, self._module = self._loaded(bundle)
         self._steps, self._functions = program["steps"], {}
+        try:
+            self._make_room(program, bundle)
+        except BaseException:
+            self.close()
+            raise
+        self._given = dict(self._bases)
+
+    def _make_room(self, program: "dict[str, Any]", bundle: Bundle) -> None:
+        """Take memory for all that programs need, and bring the constants there."""
         self._bases = {("arena", 0): self._new(program["arena"])}
         constants = program["constants"]
         self._bases["constant", 0] = self._new(constants["bytes"])
         if constants["bytes"]:
             given = np.frombuffer(bundle.member(constants), np.uint8)
-            driver.write(self._bases["constant", 0], given)
+            self._driver.write(self._bases["constant", 0], given)
         for n, leaf in enumerate(self._parameters):
             self._bases["parameter", n] = self._new(leaf["bytes"])
         for n, leaf in enumerate(self._results):
             own = None if n in self._aliases else self._new(leaf["bytes"])
             self._bases["result", n] = own or self._bases["parameter", self._aliases[n]]
-        self._given = dict(self._bases)
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """Run with one array for each parameter, by place or by name.
