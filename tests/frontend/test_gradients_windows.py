@@ -96,6 +96,10 @@ RULES = {
     "cumulative maximum": running("maximum", -np.inf, False),
     "cumulative minimum, reverse": running("minimum", np.inf, True),
     "products with zeros": lambda: check(tnp.cumprod, [2.0, 0, 3, 0, 5]),
+    "products along a size of 1": lambda: check(
+        lambda x: tnp.cumprod(x, 1) ** 2, RNG.standard_normal((3, 1))
+    ),
+    "reduce-window multiply of single elements": windowed("multiply", 3, PLAIN, PLAIN),
     "select-and-scatter GE": picked("GE", D(3, 2, 1, 1), D(2, 2)),
     "select-and-scatter LT": picked("LT", D(2, 1), D(3, 1, 0, 1)),
     "map": lambda: check(mapped, RNG.standard_normal((2, 3)), RNG.standard_normal((2, 3))),

@@ -21,7 +21,7 @@ from tfc.frontend.operations import compare, full_like, operation, reduce_sum, s
 from tfc.frontend.tensor import Tensor
 from tfc.frontend.trace import Trace
 from tfc.hlo import builder
-from tfc.hlo.attributes.window import Window
+from tfc.hlo.attributes.window import Window, WindowDimension
 from tfc.hlo.ir import Computation
 from tfc.hlo.ops.mapped import scan_parts
 from tfc.hlo.ops.windows import window_of
@@ -50,6 +50,8 @@ def _reduce_window(g: Cotangent, y: Tensor, *operands: Tensor) -> list[Cotangent
     running = window.cumulative(x.shape)
     if running is not None:
         return [_cumulative(opcode, g, x, y, init, *running), None]
+    if opcode == "multiply" and all(d == WindowDimension(1) for d in window.dimensions):
+        return [g * init, None]  # each window is one element: a running product along a size of 1
     if opcode == "multiply":
         raise TraceError(
             "reduce-window by multiply has a gradient only where it is cumulative (cumprod)"
