@@ -191,6 +191,20 @@ def test_instructions_shared_by_computations_are_separated() -> None:
     verify(flat)
 
 
+@pytest.mark.parametrize("values", ["x, f", "f, x", "t, x", "x, t", "t, f", "f, t"])
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_scalar_that_chooses_between_truths_is_repeated(values: str, size: int) -> None:
+    module = entry(
+        f"p = pred[] parameter(0); x = pred[{size}] parameter(1); one = pred[] constant(true);"
+        f"none = pred[] constant(false); t = pred[{size}] broadcast(one), dimensions={{}};"
+        f"f = pred[{size}] broadcast(none), dimensions={{}};"
+        f"ROOT s = pred[{size}] select(p, {values})"
+    )
+    simple = Simplify()(module)
+    assert "select" not in opcodes(simple)
+    same_values(module, simple)
+
+
 # --- all together ---------------------------------------------------------------------------------
 
 # Sums in another order are other sums of floats.

@@ -25,6 +25,7 @@ from tfc.hlo.op import OPS
 from tfc.hlo.shape import PRED, ElementType, Shape
 
 Operand = Union["Pattern", bool, int, float]
+_TAKES_SCALARS = frozenset({"select", "clamp"})  # beside arrays
 Bindings = Mapping[str, Any]  # variable -> Instruction, constant variable -> NumPy scalar
 Guard = Callable[[Bindings], bool]
 Function = Callable[[Instruction], Instruction | None]
@@ -243,7 +244,16 @@ def _match_op(
 
 def substitute(pattern: Pattern, bound: Bindings, old: Instruction) -> Instruction:
     """The instruction that a right side stands for, in the place of `old`."""
-    return _substitute(pattern, bound, old.array_shape, old)
+    made = _substitute(pattern, bound, old.array_shape, old)
+    return _as_large(made, old.array_shape)
+
+
+def _as_large(x: Instruction, like: Shape) -> Instruction:
+    """x with the dimensions of the array that it is for: a select's pred may be a scalar, which no
+    operation takes beside an array."""
+    if x.array_shape.rank or not like.rank:
+        return x
+    return builder.broadcast(x, like.dims, ())
 
 
 def _substitute(pattern: Pattern, bound: Bindings, like: Shape, old: Instruction) -> Instruction:
@@ -276,6 +286,8 @@ def _substitute(pattern: Pattern, bound: Bindings, like: Shape, old: Instruction
         _substitute(p, bound, s, old) if m is None else m
         for p, m, s in zip(pattern.operands, made, shapes)
     ]
+    if pattern.name not in _TAKES_SCALARS:
+        operands = [_as_large(o, like) for o in operands]
     return builder.instruction(
         pattern.name, operands, metadata=old.metadata, **dict(pattern.attributes)
     )
