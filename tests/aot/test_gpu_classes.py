@@ -76,9 +76,11 @@ extern "C" int run() {
   Product product;
   std::uint16_t* const x = reinterpret_cast<std::uint16_t*>(product.arg_data(0));
   std::uint16_t* const y = reinterpret_cast<std::uint16_t*>(product.arg_data(1));
+  std::uint16_t* const z = reinterpret_cast<std::uint16_t*>(product.arg_data(2));
   for (int i = 0; i < 64; ++i) {
     for (int j = 0; j < 32; ++j) x[32 * i + j] = i == j ? 0x4000 : 0;         // 2 on the diagonal
     for (int j = 0; j < 32; ++j) y[64 * j + i] = (i + j) % 2 ? 0x3f80 : 0xbf80;  // 1 or -1
+    for (int j = 0; j < 32; ++j) z[64 * j + i] = i % 2 ? 0x3f80 : 0xbf80;
   }
   if (!product.Run()) {
     CHECK(std::strstr(product.error_msg(), EXPECTED) != nullptr);
@@ -87,6 +89,7 @@ extern "C" int run() {
   for (unsigned i = 0; i < 64; ++i) {
     for (unsigned j = 0; j < 64; ++j) {
       CHECK(product.result0(i, j) == (i >= 32 ? 0 : (i + j) % 2 ? 2 : -2));
+      CHECK(product.result1(i, j) == (i >= 32 ? 0 : j % 2 ? 2 : -2));
     }
   }
   return failures;
@@ -97,18 +100,19 @@ extern "C" int run() {
 @needs_compiler
 @pytest.mark.usefixtures("by_warpgroups")
 def test_products_go_by_warpgroups_whose_descriptors_the_driver_makes(tmp_path: Path):
-    def function(x: Any, y: Any) -> Any:
-        return tnp.dot(x, y, preferred_element_type="float32")
+    def function(x: Any, y: Any, z: Any) -> Any:
+        return [tnp.dot(x, w, preferred_element_type="float32") for w in (y, z)]
 
     tfc.aot.compile_gpu(
-        function, "bf16[64,32]", "bf16[32,64]", out=tmp_path / "model", cpp_class="Product",
+        function, "bf16[64,32]", *["bf16[32,64]"] * 2, out=tmp_path / "model", cpp_class="Product",
         architectures=["sm_90a"],
     )  # fmt: skip
     said = '#define EXPECTED "cuTensorMapEncodeTiled of the CUDA driver failed: invalid"\n'
     libcuda.build(tmp_path, COMPILER, CHECKS + said + WARPGROUPS, tmp_path / "model.cc")
     _, calls, left = libcuda.run(tmp_path, hopper=True)
     assert left == 0
-    assert calls.count("cuTensorMapEncodeTiled") == 3
+    assert calls.count("cuTensorMapEncodeTiled") == 6
+    assert calls.count("cuLaunchKernel") == 1  # of two equal kernels
     _, calls, left = libcuda.run(tmp_path, {"cuTensorMapEncodeTiled": 1}, hopper=True)
     assert left == 0
     assert "cuLaunchKernel" not in calls
