@@ -107,7 +107,10 @@ def test_boxes_of_four_dimensions():
     assert (got[:, :, ::2] == 7).all()
 
 
-@pytest.mark.parametrize(("name", "blocks"), [("persistent_sm90", 3), ("pairs_sm90", 4)])
+@pytest.mark.parametrize(
+    ("name", "blocks"),
+    [pytest.param("persistent_sm90", 3, marks=pytest.mark.slow), ("pairs_sm90", 4)],
+)
 def test_blocks_and_clusters_that_go_from_tile_to_tile(name: str, blocks: int):
     a, b, c = _whole(bf16, 256, 192), _whole(bf16, 192, 192), np.zeros((256, 192), bf16)
     *_, got = run(name, (blocks,), [a, b, c], i32(256), i32(192), i32(192))

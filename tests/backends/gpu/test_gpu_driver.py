@@ -16,6 +16,7 @@ from pycuda_stand_in import installed_pycuda
 import tfc
 import tfc.numpy as tnp
 from tfc.backends.gpu.driver import using, with_pycuda
+from tfc.backends.gpu.driver.code import Module
 from tfc.backends.gpu.driver.staging import BLOCK
 from tfc.backends.gpu.driver.with_cuda_bindings import BindingsDriver, open_driver
 from tfc.errors import DriverError, OutOfMemoryError, UnsupportedError
@@ -272,6 +273,16 @@ def test_programs_run_by_pycuda_too():
         with pytest.raises(OutOfMemoryError, match="no memory for 40000 bytes on the GPU"):
             tfc.device_put(np.zeros(5000))
         gc.collect()
+
+
+def test_nothing_is_unloaded_while_the_process_ends(cuda: FakeCuda):
+    """What unloading needs of Python may be gone by then."""
+    f = tfc.jit(lambda x: x * 2, backend="gpu")
+    np.asarray(f(np.ones(3)))
+    loaded = [x for x in gc.get_objects() if isinstance(x, Module)]
+    (module,) = [x for x in loaded if x.binding.cuda is cuda]
+    module.__del__(lambda: True)
+    assert "cuModuleUnload" not in cuda.names()
 
 
 def test_threads_that_end_have_given_pycudas_context_back():

@@ -95,22 +95,22 @@ def test_what_needs_an_equal_kernel_comes_after_it():
 
 
 def test_kernels_of_a_loops_turn_are_merged_and_turns_are_not():
-    x, w = whole(np.float32, 64, 64), whole(np.float32, 2, 64, 64) / 16
+    x, w = whole(np.float32, 16, 16), whole(np.float32, 2, 16, 16) / 8
 
     def turn(_: Any, state: Any) -> Any:
         a, b, v, w = state
         return a @ v, b @ w, v, w
 
     def function(x: Any, w: Any) -> Any:
-        return tfc.fori_loop(0, 40, turn, (x, x + 1, *w))[:2]
+        return tfc.fori_loop(0, 20, turn, (x, x + 1, *w))[:2]
 
     device = InterpretedDriver("sm_80")
     with using(device):
         found = tfc.device_get(tfc.jit(function, backend="gpu")(x, list(w)))
-    assert sum(name.endswith("_x2") for name, _ in device.reports) == 40
+    assert sum(name.endswith("_x2") for name, _ in device.reports) == 20
     for got, start, weights in zip(found, (x, x + 1), w):
         wanted = start
-        for _ in range(40):
+        for _ in range(20):
             wanted = wanted @ weights
         np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
 

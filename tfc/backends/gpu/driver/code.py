@@ -1,6 +1,7 @@
 """Code by cuda-bindings: loaded modules, their kernels, and launches with arguments in place."""
 
 import ctypes
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -35,8 +36,8 @@ class Module:
         self._driver = ref(driver)  # which is not kept by what is kept for it
         self.handle = self.binding.ask("cuModuleLoadData", code + b"\0")
 
-    def __del__(self) -> None:
-        if not hasattr(self, "handle"):
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if is_finalizing() or not hasattr(self, "handle"):
             return
         unload, driver = partial(self.binding.cuda.cuModuleUnload, self.handle), self._driver()
         if driver is None:
