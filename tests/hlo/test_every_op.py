@@ -75,6 +75,8 @@ def test_xla_computes_what_the_evaluator_says(opcode: str, data: st.DataObject, 
     # XLA takes updates without an index to be as large as the array that they go to.
     assume(opcode != "scatter" or module.entry.root["scatter_dims_to_operand_dims"])
     assume(opcode not in FOLDED_WRONGLY or module.entry.parameters)
+    # Algorithms of fewer bits XLA has for other processors.
+    assume(module.entry.root.attributes.get("algorithm") is None)
     arguments = arguments_for(module, np.random.default_rng(number))
     try:
         results = list(flat(run_hlo_text_apart(str(module), *arguments)))

@@ -1,6 +1,7 @@
 """Whatever these tests run on the interpreter of PTX, NVIDIA's assembler must take, too."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from zlib import crc32
 
@@ -10,6 +11,7 @@ from tfc.backends.gpu.driver import using
 from tfc.testing.ptx.assembler import ARCHITECTURES, complaints
 from tfc.testing.ptx.driver import InterpretedDriver
 
+_LOAD = InterpretedDriver.load
 ASSEMBLED: set[tuple[str, str]] = set()  # texts and architectures, of all modules of this process
 
 
@@ -47,6 +49,24 @@ def with_warpgroups(machine: InterpretedDriver, by_warpgroups: None) -> Iterator
     machine.reports.clear()
     with using(machine):
         yield machine
+
+
+@pytest.fixture
+def change_code(monkeypatch: pytest.MonkeyPatch) -> Callable[[InterpretedDriver, str, str], None]:
+    """Has a device load code in which something else is in the place of what a pattern matches.
+
+    It is no code that NVIDIA's assembler must take, or take without a remark.
+    """
+
+    def change(device: InterpretedDriver, pattern: str, replacement: str) -> None:
+        def load_changed(code: bytes) -> object:
+            changed, count = re.subn(pattern, replacement, code.decode())
+            assert count
+            return _LOAD(device, changed.encode())
+
+        monkeypatch.setattr(device, "load", load_changed)
+
+    return change
 
 
 def architectures(text: str, all_of_them: bool) -> list[str]:

@@ -212,15 +212,13 @@ def test_arrays_on_the_device_are_read_where_they_lie_unless_they_are_written(tm
 
 
 @pytest.mark.usefixtures("no_assembler")
-def test_a_program_for_which_there_is_no_memory_gives_back_what_it_took(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_program_for_which_there_is_no_memory_gives_back_what_it_took(tmp_path: Path):
     model_gpu = written(tmp_path, lambda x: x * 2, "f32[3]")
     with installed() as cuda:
-        sizes = iter([16, 16, 16])  # the fourth is one too many
-        monkeypatch.setattr(cuda.machine, "allocate", lambda _: next(sizes))
-        monkeypatch.setattr(cuda.machine, "free", lambda _: None)
-        with pytest.raises(StopIteration):
+        answers = iter([0, 0, 0, 2])  # the fourth array is one too many
+        allocate = cuda.machine.allocate
+        cuda.replaced["cuMemAlloc"] = lambda size: (next(answers), allocate(size))
+        with pytest.raises(model_gpu.DriverError, match="out of memory"):
             model_gpu.load()
         names = cuda.names()
     assert names.count("cuMemFree") == 3
