@@ -54,7 +54,8 @@ class DeviceMemory(Protocol):
         ...
 
 
-_LEGACY = 1  # the stream that CUDA's programs use unless they name one
+LEGACY_STREAM = 1
+"""The stream that CUDA's programs use unless they name one."""
 _UNORDERED = -1  # of DLPack: whoever asks for the array sees to the order himself
 
 
@@ -134,7 +135,7 @@ class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """How PyTorch, CuPy and Numba read it without a copy; what was asked before is done."""
-        self.memory.lend(_LEGACY)
+        self.memory.lend(LEGACY_STREAM)
         self.memory.wait()  # some do not look at the stream
         return {
             "shape": self.shape,
@@ -178,7 +179,7 @@ class DeviceArray:
         if copy:
             held = held.copied()
         if stream != _UNORDERED:
-            held.lend(_LEGACY if stream is None else stream)
+            held.lend(LEGACY_STREAM if stream is None else stream)
         return dlpack.export(held.address, self.dtype, self.shape, here, held)
 
     def item(self) -> Any:

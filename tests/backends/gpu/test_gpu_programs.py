@@ -6,22 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, seed
-from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
+from random_gpu_programs import wrong_programs
 
 import tfc
 import tfc.numpy as tnp
 from tfc.backends.gpu.driver import Driver
 from tfc.errors import ShapeError, TfcError
-from tfc.hlo.shape import ELEMENT_TYPES
 from tfc.hlo.text.parser import parse
-from tfc.testing.fuzz import TYPE_SETS, drawing, outcome_of_program, programs
+from tfc.testing.fuzz import TYPE_SETS
 from tfc.testing.generators.modules import OPCODES
-from tfc.testing.generators.values import arguments_for
 from tfc.testing.ptx.driver import device_for_tests
 
 random = np.random.default_rng(5)
+KINDS = ("normal", "whole", "special")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -36,31 +34,9 @@ def on_gpu(function: Any, *arguments: Any) -> Any:
     return tfc.device_get(tfc.jit(function, backend="gpu")(*arguments))
 
 
-def wrong_programs(
-    types: Sequence[str], opcodes: Sequence[str], count: int, size: int
-) -> list[str]:
-    """What is wrong with random programs on the GPU, each beside its text."""
-    found: list[str] = []
-    strategy = programs(size, [ELEMENT_TYPES[t] for t in types], opcodes)
-    kinds = st.sampled_from(["normal", "whole", "special"])
-
-    @seed(count)
-    @drawing(count)
-    @given(strategy, st.integers(0, 1000), kinds)
-    def one(text: str, number: int, kind: str) -> None:
-        module = parse(text)
-        arguments = arguments_for(module, np.random.default_rng(number), kind)
-        outcome = outcome_of_program(module, arguments, "gpu")
-        if outcome.wrong or outcome.refused:
-            found.append(f"{outcome.wrong or outcome.refused}\n{text}")
-
-    one()
-    return found
-
-
 @pytest.mark.parametrize("types", TYPE_SETS, ids="-".join)
 def test_random_programs_compute_what_the_reference_says(types: Sequence[str]):
-    assert wrong_programs(types, OPCODES, 8, 5) == []
+    assert wrong_programs(types, OPCODES, 8, 5, KINDS) == []
 
 
 @pytest.mark.slow
@@ -70,7 +46,7 @@ def test_random_programs_of_each_operation_compute_what_the_reference_says(opcod
     wrong, drawn = list[str](), 0
     for types in (*TYPE_SETS[number % len(TYPE_SETS) :], *TYPE_SETS):
         with suppress(InvalidArgument):  # the operation is of none of these types
-            wrong += wrong_programs(types, [opcode], 6, 3)
+            wrong += wrong_programs(types, [opcode], 6, 3, KINDS)
             drawn += 1
         if drawn:
             break

@@ -6,16 +6,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, seed
-from hypothesis import strategies as st
+from random_gpu_programs import wrong_programs
 
 import tfc
 import tfc.numpy as tnp
 from tfc.backends.gpu.rows import reductions
 from tfc.hlo import evaluate, parse
 from tfc.hlo.shape import ELEMENT_TYPES
-from tfc.testing.fuzz import TYPE_SETS, drawing, outcome_of_program, programs
-from tfc.testing.generators.values import arguments_for
+from tfc.testing.fuzz import TYPE_SETS
 from tfc.testing.ptx.assembler import complaints
 from tfc.testing.ptx.driver import InterpretedDriver, device_for_tests
 
@@ -151,18 +149,4 @@ def test_random_programs_of_reductions(
     if few:
         for name in ("_PIECE", "_TURNS", "_ALIGNED"):
             monkeypatch.setattr(reductions, name, 2 if name == "_PIECE" else 1)
-    wrong: list[str] = []
-
-    @seed(len(types))
-    @drawing(12)
-    @given(programs(6, [ELEMENT_TYPES[t] for t in types], ["reduce", "add"]), st.integers(0, 99))
-    def one(text: str, number: int) -> None:
-        module = parse(text)
-        outcome = outcome_of_program(
-            module, arguments_for(module, np.random.default_rng(number)), "gpu"
-        )
-        if outcome.wrong or outcome.refused:
-            wrong.append(f"{outcome.wrong or outcome.refused}\n{text}")
-
-    one()
-    assert wrong == []
+    assert wrong_programs(types, ["reduce", "add"], 12, 6) == []

@@ -6,16 +6,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, seed
-from hypothesis import strategies as st
+from random_gpu_programs import wrong_programs
 
 import tfc
 import tfc.numpy as tnp
 from tfc.backends.gpu.movement import transposes
 from tfc.hlo import parse
-from tfc.hlo.shape import ELEMENT_TYPES
-from tfc.testing.fuzz import TYPE_SETS, drawing, outcome_of_program, programs
-from tfc.testing.generators.values import arguments_for
+from tfc.testing.fuzz import TYPE_SETS
 from tfc.testing.ptx.assembler import complaints
 from tfc.testing.ptx.driver import InterpretedDriver, device_for_tests
 
@@ -84,18 +81,5 @@ def test_more_small_matrices_than_blocks_are_turned_without_tiles(matrices: int,
 def test_random_programs_of_transposes(monkeypatch: pytest.MonkeyPatch, types: Any):
     """Everything that is read across goes through tiles, however small it is."""
     monkeypatch.setattr(transposes, "_LEAST", 2)
-    wrong: list[str] = []
     opcodes = ["transpose", "add", "reverse", "slice", "broadcast", "concatenate", "pad"]
-
-    @seed(len(types))
-    @drawing(15)
-    @given(programs(6, [ELEMENT_TYPES[t] for t in types], opcodes), st.integers(0, 99))
-    def one(text: str, number: int) -> None:
-        module = parse(text)
-        arguments = arguments_for(module, np.random.default_rng(number))
-        outcome = outcome_of_program(module, arguments, "gpu")
-        if outcome.wrong or outcome.refused:
-            wrong.append(f"{outcome.wrong or outcome.refused}\n{text}")
-
-    one()
-    assert wrong == []
+    assert wrong_programs(types, opcodes, 15, 6) == []

@@ -5,15 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, seed
-from hypothesis import strategies as st
+from random_gpu_programs import wrong_programs
 
 import tfc
 from tfc.backends.gpu.movement import neighbours
 from tfc.hlo import evaluate, parse
 from tfc.hlo.shape import ELEMENT_TYPES
-from tfc.testing.fuzz import TYPE_SETS, drawing, outcome_of_program, programs
-from tfc.testing.generators.values import arguments_for
+from tfc.testing.fuzz import TYPE_SETS
 from tfc.testing.ptx.driver import device_for_tests
 
 random = np.random.default_rng(43)
@@ -153,20 +151,4 @@ def test_the_gradient_of_a_pool_is_made_of_features_together(
 def test_random_programs_of_windows(monkeypatch: pytest.MonkeyPatch, types: Any):
     """Threads have neighbours, however small arrays are."""
     monkeypatch.setattr(neighbours, "_LEAST", 2)
-    wrong: list[str] = []
-
-    @seed(len(types))
-    @drawing(60)
-    @given(
-        programs(3, [ELEMENT_TYPES[t] for t in types], ["reduce-window", "select-and-scatter"]),
-        st.integers(0, 99),
-    )
-    def one(text: str, number: int) -> None:
-        module = parse(text)
-        arguments = arguments_for(module, np.random.default_rng(number))
-        outcome = outcome_of_program(module, arguments, "gpu")
-        if outcome.wrong or outcome.refused:
-            wrong.append(f"{outcome.wrong or outcome.refused}\n{text}")
-
-    one()
-    assert wrong == []
+    assert wrong_programs(types, ["reduce-window", "select-and-scatter"], 60, 3) == []

@@ -4,6 +4,8 @@ from collections.abc import Collection
 
 import numpy as np
 
+from tfc.runtime.overlaps import overlapping
+
 
 def make_writable(passed: list[np.ndarray], donated: Collection[int]) -> None:
     """Replace donated arrays by copies if they are read-only, or share memory with others.
@@ -11,13 +13,7 @@ def make_writable(passed: list[np.ndarray], donated: Collection[int]) -> None:
     Args:
         passed: the arguments, each one contiguous.
     """
-    shared: set[int] = set()
-    reached, widest = 0, -1  # the end of the arrays so far, and which of them reaches it
-    for start, number in sorted((address(a), n) for n, a in enumerate(passed) if a.size):
-        if start < reached:
-            shared |= {number, widest}  # not one alone: a third array may lie in the other, too
-        if start + passed[number].nbytes > reached:
-            reached, widest = start + passed[number].nbytes, number
+    shared = overlapping((address(a), a.nbytes) for a in passed)
     for number in donated:
         if number in shared or not passed[number].flags.writeable:
             passed[number] = passed[number].copy()

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tfc.backends.gpu.driver import Driver, Graph, opened_driver
-from tfc.backends.gpu.memory import GpuMemory, GpuTransferManager, new_memory, overlapping, to_gpu
+from tfc.backends.gpu.memory import GpuMemory, GpuTransferManager, new_memory, to_gpu
 from tfc.backends.gpu.program import GpuProgram
 from tfc.backends.gpu.running.runner import Runner
 from tfc.backends.gpu.running.stretches import make_room
@@ -19,6 +19,7 @@ from tfc.hlo.shape import Shape
 from tfc.passes.memory.buffers import BufferAssignment
 from tfc.runtime.collectives import GpuEngine
 from tfc.runtime.device_arrays import DeviceArray
+from tfc.runtime.overlaps import overlapping
 from tfc.runtime.replicas import current, running_one_of
 
 
@@ -101,7 +102,7 @@ class LoadedProgram:
             self._transfers.to_device(a, s) for a, s in zip(arguments, executable.parameter_shapes)
         ]
         aliases = executable.donated
-        shared = overlapping(passed) if aliases else set[int]()
+        shared = overlapping((m.address, m.size) for m in passed) if aliases else set[int]()
         for number in set(aliases.values()):
             passed[number] = _given(arguments[number], passed[number], number in shared)
         results = [

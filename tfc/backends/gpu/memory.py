@@ -11,12 +11,11 @@ import numpy as np
 from tfc.backends.gpu.driver import Driver
 from tfc.errors import ShapeError, UnsupportedError
 from tfc.hlo.shape import Shape, element_type_of, from_memory, to_memory
-from tfc.runtime.device_arrays import DeviceArray
+from tfc.runtime.device_arrays import LEGACY_STREAM, DeviceArray
 from tfc.runtime.dlpack import take
 
 ALIGNMENT = 16
 """Bytes of which every array on a GPU begins at a multiple: kernels read as many at once."""
-_LEGACY = 1  # the stream that CUDA's programs use unless they name one
 
 
 class GpuMemory:
@@ -98,19 +97,6 @@ def _let_go_after(
     let_go(address)
 
 
-def overlapping(memories: Sequence[GpuMemory]) -> set[int]:
-    """The numbers of those that have a byte in common with another one, as memory that is passed
-    twice has, and arrays of another library may have."""
-    found: set[int] = set()
-    reached, widest = 0, -1  # the end of those so far, and which of them reaches it
-    for start, number in sorted((m.address, n) for n, m in enumerate(memories) if m.size):
-        if start < reached:
-            found |= {number, widest}
-        if start + memories[number].size > reached:
-            reached, widest = start + memories[number].size, number
-    return found
-
-
 def new_memory(device: Driver, size: int) -> GpuMemory:
     """Memory of its own, uninitialised.
 
@@ -160,7 +146,7 @@ def _borrowed_by_interface(device: Driver, x: Any) -> DeviceArray:
     if size:  # else the address may be 0
         _require_gpu(device, device.gpu_of(address))
     # PyCUDA names no stream though its kernels may still run, in the one that all use by default.
-    device.wait_for(about.get("stream") or _LEGACY)
+    device.wait_for(about.get("stream") or LEGACY_STREAM)
 
     let_go = _giving_back(device, held.clear)
     memory = GpuMemory(device, size, address, let_go, bool(is_read_only))
