@@ -5,7 +5,7 @@ says where an array lies and how it is to be let go.
 """
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -133,7 +133,7 @@ def take(capsule: Any) -> Imported:
     managed = _Managed.from_address(_pointer(held, _NAME))
     tensor = managed.tensor
     dims = tuple(tensor.shape[n] for n in range(tensor.rank))
-    if tensor.strides and not _is_row_major(dims, [tensor.strides[n] for n in range(tensor.rank)]):
+    if tensor.strides and not is_row_major(dims, [tensor.strides[n] for n in range(tensor.rank)]):
         raise UnsupportedError("a DLPack array must be row-major: make it contiguous before")
     dtype = _dtype(tensor.type)
     _rename(held, _USED)
@@ -146,10 +146,10 @@ def take(capsule: Any) -> Imported:
     return Imported(address, dtype, dims, (tensor.device.kind, tensor.device.number), let_go)
 
 
-def _is_row_major(dims: tuple[int, ...], strides: list[int]) -> bool:
+def is_row_major(dims: Sequence[int], strides: Sequence[int], step: int = 1) -> bool:
+    """Whether elements with such strides lie one after the other, `step` apart."""
     if 0 in dims:
         return True  # whatever strides a library gives an array of no elements
-    step = 1
     for size, stride in zip(reversed(dims), reversed(strides)):
         if size > 1 and stride != step:
             return False

@@ -1,7 +1,7 @@
 """Memory on a GPU, given back when nothing refers to it; arrays to it and from it."""
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from math import prod
 from typing import Any
@@ -12,7 +12,7 @@ from tfc.backends.gpu.driver import Driver
 from tfc.errors import ShapeError, UnsupportedError
 from tfc.hlo.shape import Shape, element_type_of, from_memory, to_memory
 from tfc.runtime.device_arrays import LEGACY_STREAM, DeviceArray
-from tfc.runtime.dlpack import take
+from tfc.runtime.dlpack import is_row_major, take
 
 ALIGNMENT = 16
 """Bytes of which every array on a GPU begins at a multiple: kernels read as many at once."""
@@ -139,7 +139,9 @@ def _borrowed_by_interface(device: Driver, x: Any) -> DeviceArray:
         raise UnsupportedError(
             f"an array on a GPU of type {about['typestr']} has no counterpart: convert it before"
         )
-    if about.get("strides") is not None and not _is_row_major(about["strides"], dims, dtype):
+    if about.get("strides") is not None and not is_row_major(
+        dims, about["strides"], dtype.itemsize
+    ):
         raise UnsupportedError("an array on a GPU must be row-major: make it contiguous before")
     address, is_read_only = about["data"]
     size = prod(dims) * dtype.itemsize
@@ -176,13 +178,6 @@ def _aligned(memory: GpuMemory) -> GpuMemory:
     if memory.address % ALIGNMENT == 0:
         return memory
     return memory.copied()
-
-
-def _is_row_major(strides: Sequence[int], dims: Sequence[int], dtype: np.dtype) -> bool:
-    if 0 in dims:
-        return True  # whatever strides a library gives an array of no elements
-    steps = np.cumprod([dtype.itemsize, *reversed(dims)])[: len(dims)][::-1]
-    return all(size < 2 or stride == step for size, stride, step in zip(dims, strides, steps))
 
 
 def to_gpu(array: np.ndarray, shape: Shape, device: Driver) -> GpuMemory:
